@@ -1,0 +1,5 @@
+"""`python -m kebab_tui` is `kebab`."""
+
+from kebab_tui.cli import main
+
+main()

@@ -1,0 +1,8 @@
+"""A parsed note becomes passages with exact line spans. Knows no files and no store."""
+
+from __future__ import annotations
+
+from kebab_tui.chunking.limits import CHUNKER_VERSION, ChunkLimits
+from kebab_tui.chunking.passages import chunk
+
+__all__ = ["CHUNKER_VERSION", "ChunkLimits", "chunk"]

@@ -1,0 +1,146 @@
+"""From a note's blocks to passages: which lines are found, shown and cited together.
+
+The rules, each local to its place in the note:
+
+- A section (a heading and the text below it) is a passage, up to a quarter over the target.
+- A larger one is cut into pieces (see `pieces`).
+- Sections below `small` characters share a passage with their small neighbours, children
+  and siblings of the first, up to the target. Text before the first heading never does.
+  Such a passage is called by the headings the sections share and their own names.
+- A heading without text goes with the section that follows; at the end of the note, with
+  the last passage.
+- A line longer than the cap becomes several passages that cite the same line: the only
+  overlap there is. All other non-blank lines of the body are cited exactly once.
+
+A passage is `code` when more than half of its non-blank lines are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from kebab_tui.chunking.limits import ChunkLimits, is_cut
+from kebab_tui.chunking.pieces import cut_section
+from kebab_tui.chunking.sections import Section, sections, shared_path
+from kebab_tui.domain.chunk import ChunkKind, Passage
+from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.document import Block, ParsedNote
+
+_DEFAULT = ChunkLimits()
+
+
+def chunk(note: ParsedNote, limits: ChunkLimits = _DEFAULT) -> tuple[Passage, ...]:
+    """Cut a note into passages, in the order of its lines."""
+    lines = note.lines
+    found, headings = sections(note.blocks)
+    passages: list[Passage] = []
+    group: list[Section] = []
+    for section in found:
+        text = "\n".join(lines[section.first - 1 : section.last])
+        if section.level and len(text) < limits.small:
+            if group and not _joins(lines, group, section, len(text), limits):
+                passages.append(_together(lines, group))
+                group = []
+            group.append(section)
+            continue
+        if group:
+            passages.append(_together(lines, group))
+            group = []
+        if len(text) <= limits.whole and section.longest_code <= limits.long_code:
+            passages.append(_passage(lines, section.code, section.path, text, section.first, section.last))
+        else:
+            passages.extend(_cut(lines, section, limits))
+    if group:
+        passages.append(_together(lines, group))
+    if headings:
+        _append_headings(passages, note, headings, limits)
+    return tuple(passages)
+
+
+def _joins(
+    lines: Sequence[str], group: Sequence[Section], section: Section, size: int, limits: ChunkLimits
+) -> bool:
+    """Whether a small section goes with the small ones before it."""
+    if section.level < group[0].level:
+        return False
+    together = len("\n".join(lines[group[0].first - 1 : section.last]))
+    if together > limits.target:
+        return False
+    return together - size < limits.enough or not is_cut(lines[section.first - 1])
+
+
+def _together(lines: Sequence[str], group: Sequence[Section]) -> Passage:
+    first, last = group[0].first, group[-1].last
+    code = [block for section in group for block in section.code]
+    path = shared_path(group) if len(group) > 1 else group[0].path
+    return _passage(lines, code, path, "\n".join(lines[first - 1 : last]), first, last)
+
+
+def _passage(
+    lines: Sequence[str], code: Sequence[Block], path: str, text: str, first: int, last: int
+) -> Passage:
+    kind = _kind(lines, code, first, last) if code else "info"
+    return Passage(kind, path, text, SourceSpan(first, last))
+
+
+def _kind(lines: Sequence[str], code: Sequence[Block], first: int, last: int) -> ChunkKind:
+    written = 0
+    for block in code:
+        if block.first > last:
+            break
+        if block.last >= first:
+            written += _written(lines, max(first, block.first), min(last, block.last))
+    return "code" if written and written * 2 > _written(lines, first, last) else "info"
+
+
+def _written(lines: Sequence[str], first: int, last: int) -> int:
+    """How many of the lines are not blank."""
+    return len(list(filter(str.strip, lines[first - 1 : last])))
+
+
+def _cut(lines: Sequence[str], section: Section, limits: ChunkLimits) -> Iterator[Passage]:
+    path, code = section.path, deque(section.code)
+    for first, last in cut_section(lines, section, limits):
+        text = "\n".join(lines[first - 1 : last])
+        parts = [text] if len(text) <= limits.cap else _parts(text, limits.cap)
+        while code and code[0].last < first:
+            code.popleft()
+        for part in parts:
+            yield _passage(lines, code, path, part, first, last)
+
+
+def _parts(line: str, cap: int) -> Iterator[str]:
+    """Cut a line that is larger than the cap, at a space near the end of each part if there is one."""
+    begin = 0
+    while begin < len(line):
+        end = begin + cap
+        if end < len(line):
+            space = line.rfind(" ", begin + cap * 3 // 4, end)
+            end = space + 1 if space >= 0 else end
+        part = line[begin:end]
+        if not part.isspace():
+            yield part
+        begin = end
+
+
+def _append_headings(
+    passages: list[Passage], note: ParsedNote, headings: Section, limits: ChunkLimits
+) -> None:
+    """Headings that no text follows go with the last passage, or stand alone where that has no room."""
+    lines, last = note.lines, headings.last
+    if passages:
+        before = passages[-1]
+        first = before.span.first
+        text = "\n".join(lines[first - 1 : last])
+        if len(text) <= limits.cap:
+            code = [block for block in note.blocks if block.kind == "code" and block.last >= first]
+            passages[-1] = _passage(lines, code, before.heading_path, text, first, last)
+            return
+    headings.trail = headings.top
+    headings.blocks = [Block("prose", headings.first, last)]
+    text = "\n".join(lines[headings.first - 1 : last])
+    if len(text) <= limits.cap:
+        passages.append(_passage(lines, (), headings.path, text, headings.first, last))
+    else:
+        passages.extend(_cut(lines, headings, limits))

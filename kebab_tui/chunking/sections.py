@@ -1,0 +1,95 @@
+"""The sections of a note: a heading with the text below it, up to the next heading.
+
+A heading without text of its own is no section: its line goes with the section that
+follows. Text before the first heading is a section of level 0 with an empty trail.
+Lines are 1-based and inclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kebab_tui.domain.chunk import HEADING_SEPARATOR
+from kebab_tui.domain.document import Block
+
+Trail = tuple[str, ...]
+"""The plain texts of the headings above a text, outermost first, its own the last."""
+
+_LONGEST_NAMES = 160
+
+
+class Section:
+    """`blocks` are the body's, without headings, `code` those of them that are code; `first` is the line of the first heading
+    that goes with it, `top` that heading's trail and `level` the highest of those headings' levels."""
+
+    __slots__ = ("blocks", "code", "first", "last", "level", "longest_code", "top", "trail")
+
+    def __init__(self, level: int, trail: Trail, first: int) -> None:
+        self.level = level
+        self.trail = self.top = trail
+        self.first = first
+        self.last = first
+        self.code: list[Block] = []
+        self.longest_code = 0
+        self.blocks: list[Block] = []
+
+    @property
+    def path(self) -> str:
+        return HEADING_SEPARATOR.join(self.trail)
+
+
+def sections(blocks: Sequence[Block]) -> tuple[list[Section], Section | None]:
+    """Gather blocks into sections; the second value holds headings at the end that no text follows."""
+    found: list[Section] = []
+    trails: list[tuple[int, Trail]] = []
+    section = Section(0, (), blocks[0].first) if blocks else None
+    for block in blocks:
+        assert section is not None
+        if level := block.level:
+            while trails and trails[-1][0] >= level:
+                trails.pop()
+            trail = trails[-1][1] if trails else ()
+            if block.text:
+                trail = (*trail, block.text)
+            trails.append((level, trail))
+            if section.blocks:
+                section = Section(level, trail, block.first)
+            else:
+                section.top = section.top if section.level else trail
+                section.level = min(section.level or level, level)
+                section.trail = trail
+        else:
+            if not section.blocks:
+                found.append(section)
+            section.blocks.append(block)
+            if block.kind == "code":
+                section.code.append(block)
+                section.longest_code = max(section.longest_code, block.last - block.first + 1)
+        section.last = block.last
+    return found, section if section and not section.blocks else None
+
+
+def shared_path(group: Sequence[Section]) -> str:
+    """What several sections are called together: the headings they share, then the names below.
+
+    `Trip > Food · Hotels` for the sections `Trip > Food` and `Trip > Hotels`.
+    """
+    trails = [section.trail for section in group]
+    shared = 0
+    for names in zip(*trails, strict=False):
+        if len(set(names)) > 1:
+            break
+        shared += 1
+    below = dict.fromkeys(trail[shared] for trail in trails if len(trail) > shared)
+    return HEADING_SEPARATOR.join((*trails[0][:shared], *_listed(list(below))))
+
+
+def _listed(names: list[str]) -> Trail:
+    if not names:
+        return ()
+    text = names[0]
+    for name in names[1:]:
+        if len(text) + len(name) > _LONGEST_NAMES:
+            return (text + " · …",)
+        text += " · " + name
+    return (text,)

@@ -1,0 +1,15 @@
+"""`kebab` for scripts and the command line. The package root imports nothing until it is called."""
+
+
+def main() -> None:
+    """The console script: runs the verb named on the command line and exits with its code."""
+    import sys
+
+    try:
+        from kebab_tui.cli.edge import run
+        from kebab_tui.cli.main import cli
+
+        code = run(cli, sys.argv[1:])
+    except KeyboardInterrupt:  # pressed while the imports above were still running
+        code = 130
+    sys.exit(code)

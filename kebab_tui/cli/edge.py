@@ -1,0 +1,190 @@
+"""The one place where a run ends: exit codes, error messages, streams.
+
+Verbs raise; here every exception becomes one message on stderr and one exit code:
+what the verb returned, 2 for an error, 130 for ctrl+c, 141 when the reader of our
+output went away. With JSON asked for, the message is an `error.v1` object. Text from
+outside is made visible before it reaches the terminal. Nothing else in the package
+exits or prints errors.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import errno
+import io
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import click
+
+from kebab_tui.cli.context import invocation
+from kebab_tui.domain.errors import KebabError
+
+PROGRAM = "kebab"
+COMPLETE_VARIABLE = "_KEBAB_COMPLETE"
+DEBUG_VARIABLE = "KEBAB_DEBUG"
+CRASH_LOG = "crash.log"
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+EXIT_PIPE_CLOSED = 141
+
+_JSON_FORMATS = ("json", "jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is told of an exception."""
+
+    code: str
+    message: str
+    hint: str = ""
+    exit_code: int = EXIT_ERROR
+
+
+def run(group: click.Group, argv: Sequence[str]) -> int:
+    """Run one command line to its end; never raises, whatever the verb does."""
+    _accept_any_text()
+    if instruction := os.environ.get(COMPLETE_VARIABLE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(group, {}, PROGRAM, COMPLETE_VARIABLE, instruction)
+    try:
+        return _run(group, argv)
+    except BrokenPipeError:
+        return EXIT_PIPE_CLOSED
+    finally:
+        _settle(sys.stdout)
+        _settle(sys.stderr)
+
+
+def _run(group: click.Group, argv: Sequence[str]) -> int:
+    root: click.Context | None = None
+    try:
+        with group.make_context(PROGRAM, list(argv)) as root:
+            code = group.invoke(root)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where a full disk can still be told
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.exceptions.NoArgsIsHelpError as bare:
+        click.echo(bare.format_message(), err=True)
+        return EXIT_ERROR
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the edge: nothing may pass it untold
+        failure = explain(error) or _crash(error, root)
+        _tell(failure, as_json=wants_json(argv))
+        return failure.exit_code
+
+
+def explain(error: BaseException) -> Failure | None:
+    """What is told of an exception that was foreseen; None for one that was not."""
+    if isinstance(error, KebabError):
+        return Failure(error.code, error.message, error.hint, error.exit_code)
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return Failure("interrupted", "interrupted", exit_code=EXIT_INTERRUPTED)
+    if isinstance(error, click.UsageError):
+        path = error.ctx.command_path if error.ctx else PROGRAM
+        return Failure("invalid_input", error.format_message(), f"`{path} --help` shows what it takes")
+    if isinstance(error, click.ClickException):
+        return Failure("error", error.format_message())
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return Failure("disk_full", "no space left on the device", "make room and run the command again")
+    return None
+
+
+def wants_json(argv: Sequence[str]) -> bool:
+    """Whether the command line asks for JSON; read from its words, because it may be unparsable."""
+    words = list(argv[: argv.index("--")] if "--" in argv else argv)
+    pairs = pairwise(words)
+    return (
+        "--json" in words
+        or any(f"--format={name}" in words for name in _JSON_FORMATS)
+        or any(option == "--format" and value in _JSON_FORMATS for option, value in pairs)
+    )
+
+
+def _tell(failure: Failure, *, as_json: bool) -> None:
+    if sys.stderr is None:
+        return
+    if as_json:
+        import json
+
+        told = {"code": failure.code, "message": failure.message, "hint": failure.hint}
+        print(json.dumps({"schema_version": "error.v1", **told}), file=sys.stderr)  # noqa: T201
+        return
+    from kebab_tui.domain.visible import visible
+
+    lead = "" if failure.exit_code == EXIT_INTERRUPTED else "error: "
+    print(lead + visible(failure.message), file=sys.stderr)  # noqa: T201
+    if failure.hint:
+        print("  hint: " + visible(failure.hint), file=sys.stderr)  # noqa: T201
+
+
+def _crash(error: BaseException, root: click.Context | None) -> Failure:
+    """A defect of ours: the traceback goes to a file, the user gets one line."""
+    import traceback
+
+    text = "".join(traceback.format_exception(error))
+    if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0") and sys.stderr is not None:
+        print(text, end="", file=sys.stderr)  # noqa: T201
+    reason = str(error).partition("\n")[0][:200]
+    message = f"something unforeseen happened ({type(error).__name__}: {reason})"
+    path = _write_log(text, root)
+    if path is None:
+        return Failure("internal", message, f"{DEBUG_VARIABLE}=1 shows where")
+    return Failure("internal", message, f"the details are in {path}")
+
+
+def _write_log(text: str, root: click.Context | None) -> str | None:
+    """Keep the traceback in the data folder, over the last one; None when that cannot be done."""
+    if root is None:
+        return None
+    try:
+        folder = invocation(root).data_dir
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, CRASH_LOG)
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except (OSError, KebabError):
+        return None
+    return path
+
+
+# --- streams -----------------------------------------------------------------------
+
+
+def _accept_any_text() -> None:
+    """File names leave as the bytes they have on disk, and no locale makes printing fail."""
+    codecs.register_error("kebab.exact", exact)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            narrow = codecs.lookup(stream.encoding).name == "ascii"
+            stream.reconfigure(encoding="utf-8" if narrow else None, errors="kebab.exact")
+
+
+def exact(error: UnicodeError) -> tuple[bytes, int]:
+    """Encode what a stream's encoding lacks: escaped bytes as they were, anything else spelled out."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    out = bytearray()
+    for character in error.object[error.start : error.end]:
+        escaped = 0xDC80 <= ord(character) <= 0xDCFF
+        out += bytes([ord(character) - 0xDC00]) if escaped else character.encode("ascii", "backslashreplace")
+    return bytes(out), error.end
+
+
+def _settle(stream: object) -> None:
+    """Flush; where that fails, send the rest nowhere: the interpreter would complain at its end."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,64 @@
+"""Where a piece of text stands in a file, and how that is written down.
+
+Lines are 1-based and inclusive. Two spellings exist and both parse back:
+`path:L12-L34` for people, `path#L12-L34` as a line fragment for links. A page of a
+paged document is `path#p=23`. A path may itself hold `:` or `#`; only a well-formed
+ending is taken as the span.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_LINES = re.compile(r"(?s)\A(?P<path>.+)[:#]L?(?P<first>[1-9]\d{0,8})(?:-L?(?P<last>[1-9]\d{0,8}))?\Z")
+_PAGE = re.compile(r"(?s)\A(?P<path>.+)#p=(?P<page>[1-9]\d{0,8})\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpan:
+    """Lines `first..last` of a text, or one page of a paged document."""
+
+    first: int
+    last: int
+    page: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.first <= self.last:
+            raise ValueError(f"not a span of lines: {self.first}-{self.last}")
+
+    @property
+    def lines(self) -> str:
+        return f"L{self.first}" if self.first == self.last else f"L{self.first}-L{self.last}"
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A path with the exact span it stands for; prints as `path:L12-L34`."""
+
+    path: str
+    span: SourceSpan
+    section: str = ""
+
+    def __str__(self) -> str:
+        if self.span.page is not None:
+            return self.uri
+        return f"{self.path}:{self.span.lines}"
+
+    @property
+    def uri(self) -> str:
+        if self.span.page is not None:
+            return f"{self.path}#p={self.span.page}"
+        return f"{self.path}#{self.span.lines}"
+
+
+def parse_citation(text: str) -> Citation | None:
+    """Read either spelling back; None when `text` names no span."""
+    if page := _PAGE.match(text):
+        return Citation(page["path"], SourceSpan(1, 1, page=int(page["page"])))
+    if lines := _LINES.match(text):
+        first = int(lines["first"])
+        last = int(lines["last"] or first)
+        if first <= last:
+            return Citation(lines["path"], SourceSpan(first, last))
+    return None

@@ -1,0 +1,100 @@
+"""A note as a whole: what it is called, what it is, how far it is trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Literal
+
+from kebab_tui.domain.identity import DocId, SourceId
+
+DocumentType = Literal["markdown", "note", "code", "pdf"]
+Language = Literal["ko", "en", "und"]
+DocumentState = Literal["ok", "failed", "skipped"]
+DocumentFlag = Literal["bad_front_matter", "lossy_decoding"]
+
+DOCUMENT_TYPES: tuple[DocumentType, ...] = ("markdown", "note", "code", "pdf")
+LANGUAGES: tuple[Language, ...] = ("ko", "en", "und")
+
+
+class Trust(IntEnum):
+    """How much weight a reader gives a note; ordered so that a minimum can be asked for."""
+
+    GENERATED = 1
+    SECONDARY = 2
+    PRIMARY = 3
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+    @classmethod
+    def parse(cls, text: str) -> Trust | None:
+        return cls.__members__.get(text.strip().upper())
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What `stat` says of a file; equal fingerprints mean that nobody wrote to it."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One note of the index. `path` is relative to its source, POSIX, NFC, for people;
+    `raw_path` is the same path as the bytes that the file system holds."""
+
+    doc_id: DocId
+    source: SourceId
+    path: str
+    raw_path: bytes
+    title: str
+    type: DocumentType
+    lang: Language
+    trust: Trust
+    fingerprint: Fingerprint
+    content_hash: str
+    state: DocumentState = "ok"
+    reason: str = ""
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    flags: tuple[DocumentFlag, ...] = ()
+    chunks: int = 0
+    indexed_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedNote:
+    """What reading a file yields before it has an id: its facts and its blocks of lines."""
+
+    title: str
+    type: DocumentType
+    lang: Language
+    lines: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    trust: Trust | None = None
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    flags: tuple[DocumentFlag, ...] = ()
+
+
+BlockKind = Literal["heading", "prose", "code", "table", "comment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Neighbouring lines `first..last` (1-based, inclusive) that belong together.
+
+    `level` is 1-6 for a heading and 0 otherwise; `text` is a heading's plain text.
+    Blank lines belong to no block.
+    """
+
+    kind: BlockKind
+    first: int
+    last: int
+    level: int = 0
+    text: str = field(default="")

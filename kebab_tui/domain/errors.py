@@ -1,0 +1,110 @@
+"""One family of errors that a person can act on.
+
+Raised where the fact is known, shown once at the edge. An error carries what
+happened (`message`), what to do next (`hint`) and how a script sees it (`code`,
+`exit_code`). Nothing here formats or prints.
+"""
+
+from __future__ import annotations
+
+
+class KebabError(Exception):
+    """A failure whose cause and cure can be told to the user."""
+
+    code = "error"
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(KebabError):
+    """The request itself makes no sense: clashing flags, a bad value."""
+
+    code = "invalid_input"
+
+
+class ConfigError(KebabError):
+    """A configuration file, variable or flag could not be understood."""
+
+    code = "config_invalid"
+
+
+class SourceError(KebabError):
+    """A folder of notes is missing, unreadable or not a folder."""
+
+    code = "source_invalid"
+
+
+class NotIndexedError(KebabError):
+    """There is nothing to search yet."""
+
+    code = "not_indexed"
+
+
+class NotFoundError(KebabError):
+    """The named note, chunk or source is not in the index."""
+
+    code = "not_found"
+
+
+class RawQueryError(KebabError):
+    """A query given in FTS5's own syntax was refused by FTS5."""
+
+    code = "bad_raw_query"
+
+
+class StaleCursorError(KebabError):
+    """A page was asked for of a corpus that has changed since the first page."""
+
+    code = "stale_cursor"
+
+
+class StoreError(KebabError):
+    """The index could not be read or written."""
+
+    code = "store_error"
+
+
+class StoreDamagedError(StoreError):
+    """The database is not a database any more; the notes can rebuild it."""
+
+    code = "store_damaged"
+
+
+class StoreTooNewError(StoreError):
+    """The database was written by a newer version of the program."""
+
+    code = "store_too_new"
+
+
+class StoreBusyError(StoreError):
+    """Another process holds the writer's lock."""
+
+    code = "store_busy"
+
+
+class StoreReadOnlyError(StoreError):
+    """The data folder cannot be written; searching still works."""
+
+    code = "readonly"
+
+
+class DiskFullError(StoreError):
+    """There is no room left; what was committed before is safe."""
+
+    code = "disk_full"
+
+
+class UnreadableFileError(KebabError):
+    """One file could not become a document. A row in the report, never a crash."""
+
+    code = "file_unreadable"
+
+
+class UnsuitableFileError(UnreadableFileError):
+    """The file could be read, but is no note: too large, or not text."""
+
+    code = "file_skipped"

@@ -1,0 +1,103 @@
+"""What is answered: hits with their citations, scores and how they were found.
+
+Every score is positive, best high. A raw bm25 never appears here; it lives in the
+explanation. Highlights are [start, end) offsets into the snippet, in characters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kebab_tui.domain.chunk import ChunkKind
+from kebab_tui.domain.citation import Citation
+from kebab_tui.domain.document import DocumentType, Language
+from kebab_tui.domain.identity import ChunkId, ChunkRow, DocId, SourceId
+from kebab_tui.domain.query import SearchMode
+
+ScoreKind = Literal["bm25", "cosine", "rrf", "look"]
+NoticeLevel = Literal["info", "warning"]
+Highlight = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the reader should know about the answer: `code` for scripts, `text` for people."""
+
+    code: str
+    text: str
+    level: NoticeLevel = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalDetail:
+    """How each leg saw the hit; None where a leg did not."""
+
+    method: SearchMode
+    lexical_score: float | None = None
+    lexical_rank: int | None = None
+    vector_score: float | None = None
+    vector_rank: int | None = None
+    fusion_score: float = 0.0
+    fusion_rank: int | None = None
+    rrf_raw: float | None = None
+    look: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    rank: int
+    score: float
+    score_kind: ScoreKind
+    row: ChunkRow
+    chunk_id: ChunkId
+    doc_id: DocId
+    source: SourceId
+    root: str
+    path: str
+    raw_path: bytes
+    title: str
+    type: DocumentType
+    lang: Language
+    kind: ChunkKind
+    heading_path: str
+    snippet: str
+    highlights: tuple[Highlight, ...]
+    text: str
+    citation: Citation
+    retrieval: RetrievalDetail
+    retrieval_method: str
+    index_version: str
+    chunker_version: str
+    indexed_ns: int
+    relaxed: bool = False
+    """Found only after not all of the words were asked for."""
+    stale: bool = False
+    """The file on disk is not the one that was indexed."""
+    gone: bool = False
+    """The file on disk is no longer there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of an answer: how many candidates it left and how long it took."""
+
+    name: str
+    kept: int
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResponse:
+    query: str
+    mode: SearchMode
+    hits: tuple[SearchHit, ...]
+    total_matches: int
+    next_offset: int | None
+    notices: tuple[Notice, ...]
+    stages: tuple[Stage, ...]
+    index_version: str
+    corpus_revision: int
+    raw: bool = False
+    complete: bool = True
+    """False for a first answer that the full ranking is going to replace."""

@@ -1,0 +1,61 @@
+"""Names that survive: how documents and chunks get their ids.
+
+An id is 32 hex digits of blake2b over canonical JSON (sorted keys, NFC, no spaces),
+so the same facts give the same id on every machine. A chunk's id does not depend on
+its place in the note: an edit elsewhere leaves it alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Iterable
+from typing import NewType
+
+DocId = NewType("DocId", str)
+ChunkId = NewType("ChunkId", str)
+SourceId = NewType("SourceId", str)
+ChunkRow = NewType("ChunkRow", int)
+"""`chunks.id`: the row shared by SQLite, FTS5 and FAISS; never reused."""
+
+
+def canonical_id(facts: dict[str, str | int]) -> str:
+    """Hash plain facts into 32 hex digits."""
+    text = json.dumps(facts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    normal = unicodedata.normalize("NFC", text)
+    return hashlib.blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def document_id(source: SourceId, path: str, content_hash: str, generation: int) -> DocId:
+    """Name a note at its first sight; `generation` tells apart namesakes of equal content."""
+    facts: dict[str, str | int] = {
+        "source": source,
+        "path": path,
+        "content": content_hash,
+        "generation": generation,
+    }
+    return DocId(canonical_id(facts))
+
+
+def text_hash(text: str) -> str:
+    """16 hex digits that stand for a chunk's exact text."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def chunk_ids(doc: DocId, version: str, parts: Iterable[tuple[str, str]]) -> list[ChunkId]:
+    """Name each (heading path, text hash) of a document in order; equals are numbered."""
+    seen: dict[tuple[str, str], int] = {}
+    ids = []
+    for heading_path, digest in parts:
+        ordinal = seen.get((heading_path, digest), 0)
+        seen[heading_path, digest] = ordinal + 1
+        facts: dict[str, str | int] = {
+            "doc": doc,
+            "chunker": version,
+            "heading": heading_path,
+            "text": digest,
+            "ordinal": ordinal,
+        }
+        ids.append(ChunkId(canonical_id(facts)))
+    return ids

@@ -1,0 +1,1 @@
+"""Keeps the store in step with the folders of notes."""

@@ -1,0 +1,173 @@
+"""Brings the index in step with folders: walk, compare, read what changed, commit.
+
+Commits as it goes, so that what is done stays done: a cancel takes effect between two
+files, a kill loses at most the files since the last commit, and the next run goes on
+from there. A folder that is missing is paused, and everything known of it stays.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kebab_tui.domain.errors import SourceError
+from kebab_tui.domain.identity import DocId
+from kebab_tui.domain.source import Source, SourceState
+from kebab_tui.indexing.pipeline import Place, Recipe, change_of
+from kebab_tui.indexing.reconcile import Plan, compare, recognise_moves
+from kebab_tui.indexing.report import Outcome, Progress, SourceReport, Tally
+from kebab_tui.reading.walk import WalkRules, walk
+from kebab_tui.store import rows
+from kebab_tui.store.catalogue import KnownFile
+from kebab_tui.store.changes import Applied, Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
+from kebab_tui.store.reader import StoreReader
+from kebab_tui.store.writer import Writer
+
+_COMMIT_CHUNKS = 8_000
+_COMMIT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watchers:
+    """Who is told of progress, and who may ask to stop."""
+
+    progress: Callable[[Progress], None] = lambda _: None
+    cancelled: Callable[[], bool] = lambda: False
+
+
+@dataclass(slots=True)
+class _Basket:
+    """Changes on their way to the writer."""
+
+    writer: Writer
+    changes: list[Change] = field(default_factory=list)
+    chunks: int = 0
+    since: float = field(default_factory=time.monotonic)
+    added: int = 0
+    removed: int = 0
+    kept: int = 0
+
+    def put(self, change: Change) -> None:
+        self.changes.append(change)
+        if isinstance(change, SaveNote):
+            self.chunks += len(change.passages)
+        if self.chunks >= _COMMIT_CHUNKS or time.monotonic() - self.since >= _COMMIT_SECONDS:
+            self.commit()
+
+    def commit(self) -> None:
+        if self.changes:
+            applied: Applied = self.writer.apply(self.changes)
+            self.added += applied.chunks_added
+            self.removed += applied.chunks_removed
+            self.kept += applied.chunks_kept
+            self.changes = []
+        self.chunks = 0
+        self.since = time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What happened to chunks, over all sources of a run."""
+
+    added: int = 0
+    removed: int = 0
+    kept: int = 0
+
+
+class Ingest:
+    """One run over some sources. Call `source` for each, then read `totals`."""
+
+    def __init__(self, writer: Writer, reader: StoreReader, recipe: Recipe, watchers: Watchers) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._recipe = recipe
+        self._watchers = watchers
+        self._basket = _Basket(writer)
+
+    @property
+    def cancelled(self) -> bool:
+        return self._watchers.cancelled()
+
+    @property
+    def made_by(self) -> str:
+        return self._recipe.made_by
+
+    @property
+    def totals(self) -> Totals:
+        return Totals(self._basket.added, self._basket.removed, self._basket.kept)
+
+    def source(self, source: Source) -> SourceReport:
+        """Bring one folder up to date."""
+        tally = Tally()
+        with self._reader.catalogue() as catalogue:
+            known = catalogue.known_files(source.source_id)
+        self._watchers.progress(Progress(source.source_id, 0, 0, 0))
+        try:
+            found = walk(source.root, WalkRules(source.include, source.exclude))
+            plan = compare(found, known, self._recipe.made_by)
+        except SourceError as error:
+            self._set_state(source, "paused")
+            return SourceReport(source.source_id, source.root, {}, (), (), paused=error.message)
+        tally.counts["unchanged"] = plan.unchanged
+        tally.problems += [f"{rows.shown(p.path) or '.'}: {p.reason}" for p in plan.problems]
+        if known:
+            recognise_moves(plan, known, source.root, self._recipe.limits)
+        self._work(source, plan, known, tally)
+        self._basket.commit()
+        if not self._watchers.cancelled():
+            self._set_state(source, "indexed")
+        return SourceReport(
+            source.source_id, source.root, dict(tally.counts), tuple(tally.files), tuple(tally.problems)
+        )
+
+    def _work(self, source: Source, plan: Plan, known: dict[bytes, KnownFile], tally: Tally) -> None:
+        self._leave(plan, tally)
+        given_away = {path for path, _ in plan.moved.values()}
+        taken: set[DocId] = {file.doc_id for file in known.values()}
+        for done, found in enumerate(plan.to_read):
+            if self._watchers.cancelled():
+                return
+            path = os.fsencode(found.path)
+            moved = found.path in plan.moved
+            was = plan.moved[found.path][1] if moved else None
+            if not moved and path not in given_away:
+                was = known.get(path)
+            place = Place(source.source_id, source.root, found.path, was, moved)
+            change = change_of(found, place, self._recipe, taken)
+            if change is not None:
+                if isinstance(change, SaveNote | MarkNote):
+                    taken.add(change.document.doc_id)
+                self._basket.put(change)
+            if not moved:
+                tally.note(rows.shown(found.path), *_outcome(change, was))
+            self._watchers.progress(
+                Progress(source.source_id, done + 1, len(plan.to_read), self._basket.added, found.path)
+            )
+
+    def _leave(self, plan: Plan, tally: Tally) -> None:
+        """First of all free the old paths: removed notes go, moved ones take their new place."""
+        for path, file in plan.missing.items():
+            self._basket.changes.append(RemoveNote(file.doc_id))
+            tally.note(rows.shown(os.fsdecode(path)), "removed")
+        if plan.moved:
+            moves = []
+            for new, (old, file) in plan.moved.items():
+                moves.append(Move(file.doc_id, rows.shown(new), os.fsencode(new)))
+                tally.note(rows.shown(new), "moved", f"from {rows.shown(os.fsdecode(old))}")
+            self._basket.changes.append(MoveNotes(tuple(moves)))
+
+    def _set_state(self, source: Source, state: SourceState) -> None:
+        self._writer.set_source_state(source.source_id, state)
+
+
+def _outcome(change: Change | None, was: KnownFile | None) -> tuple[Outcome, str]:
+    match change:
+        case SaveNote():
+            return ("added" if was is None else "changed"), ""
+        case MarkNote():
+            return change.document.state, change.document.reason  # type: ignore[return-value]
+    if was is not None and was.state != "ok":
+        return was.state, was.reason
+    return "unchanged", ""

@@ -1,0 +1,118 @@
+"""Finds what a user names: a note by path, a chunk by id, a passage by citation.
+
+Compares the file on disk with what was indexed, and says of a file that is not in the
+index what keeps it out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kebab_tui.domain.chunk import Chunk
+from kebab_tui.domain.citation import parse_citation
+from kebab_tui.domain.document import Document
+from kebab_tui.domain.errors import NotFoundError
+from kebab_tui.domain.source import Source
+from kebab_tui.reading.exclusion import explain_ignored
+from kebab_tui.reading.walk import WalkRules
+from kebab_tui.search.ports import FileState
+from kebab_tui.search.why_not import WhyNot
+from kebab_tui.store import rows
+from kebab_tui.store.catalogue import Catalogue
+from kebab_tui.store.file_state import file_state
+
+_CHUNK_ID = re.compile(r"[0-9a-f]{6,32}")
+_MANY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A note with its chunks; only those asked for when a chunk or a span was named."""
+
+    document: Document
+    chunks: tuple[Chunk, ...]
+    root: str
+    file_state: FileState
+
+
+def inspect(catalogue: Catalogue, target: str) -> Inspection:
+    """Look a target up; NotFoundError says why there is nothing."""
+    if _CHUNK_ID.fullmatch(target) and (named := catalogue.chunks_named(target)):
+        if len(named) > 1:
+            raise NotFoundError(f"several chunks begin with {target}", "give more digits of the id")
+        document = catalogue.document(named[0].doc_id)
+        assert document is not None  # a chunk cannot be without its note: a foreign key
+        return _inspection(catalogue, document, tuple(named))
+    document = find_document(catalogue, target)
+    if document is not None:
+        return _inspection(catalogue, document, tuple(catalogue.chunks_of(document.doc_id)))
+    citation = parse_citation(target)
+    document = find_document(catalogue, citation.path) if citation else None
+    if citation is None or document is None:
+        verdict = why_not_indexed(catalogue.sources(), target, None)
+        raise NotFoundError(f"not in the index: {target} ({verdict.detail})", verdict.advice)
+    span = citation.span
+    inside = [
+        c
+        for c in catalogue.chunks_of(document.doc_id)
+        if c.span.first <= span.last and c.span.last >= span.first
+    ]
+    return _inspection(catalogue, document, tuple(inside))
+
+
+def find_document(catalogue: Catalogue, path: str) -> Document | None:
+    """The note a path means: within its source, on the disk, or by its last parts when only one fits."""
+    exact = catalogue.documents_at(path.removeprefix("./"))
+    if exact:
+        return exact[0]
+    place = _source_of(catalogue.sources(), path)
+    if place is not None:
+        source, inner = place
+        found = [d for d in catalogue.documents_at(inner) if d.source == source.source_id]
+        if found:
+            return found[0]
+    ending = catalogue.documents_ending(rows.shown(path), _MANY)
+    if len(ending) > 1:
+        names = ", ".join(document.path for document in ending)
+        raise NotFoundError(f"several notes are named {path}: {names}", "give more of the path")
+    return ending[0] if ending else None
+
+
+def why_not_indexed(sources: Sequence[Source], path: str, document: Document | None) -> WhyNot:
+    """What keeps a file out of the index."""
+    if document is not None:
+        reason = document.reason or "it holds no text"
+        return WhyNot(document.path, "not indexed", f"{document.state}: {reason}", "")
+    place = _source_of(sources, path)
+    if place is None:
+        folders = ", ".join(source.root for source in sources) or "none yet"
+        return WhyNot(path, "not indexed", f"in no indexed folder ({folders})", "run `kebab ingest FOLDER`")
+    source, inner = place
+    rules = WalkRules(source.include, source.exclude)
+    if not os.path.lexists(os.path.join(source.root, inner)):
+        return WhyNot(path, "not indexed", "there is no such file", "")
+    ignored = explain_ignored(source.root, inner, rules)
+    if ignored is not None:
+        return WhyNot(path, "not indexed", ignored, "")
+    return WhyNot(path, "not indexed", "not seen yet", f"run `kebab ingest {source.root}`")
+
+
+def _inspection(catalogue: Catalogue, document: Document, chunks: tuple[Chunk, ...]) -> Inspection:
+    root = catalogue.root_of(document.source)
+    return Inspection(document, chunks, root, file_state(root, document.raw_path, document.fingerprint))
+
+
+def _source_of(sources: Sequence[Source], path: str) -> tuple[Source, str] | None:
+    """The source a path lies in, by the disk (from here, or from a source's root), and the path within it."""
+    full = os.path.abspath(os.path.expanduser(path))
+    for source in sources:
+        root = source.root.rstrip("/") + "/"
+        if full.startswith(root):
+            return source, full[len(root) :]
+    for source in sources:
+        if not os.path.isabs(path) and os.path.lexists(os.path.join(source.root, path)):
+            return source, os.path.normpath(path)
+    return None

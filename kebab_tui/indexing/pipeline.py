@@ -1,0 +1,130 @@
+"""One file at a time from its bytes to a change for the writer.
+
+Reads, parses and cuts; a file that cannot be read becomes a row with a reason, never an
+exception. Writes nothing itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from kebab_tui.chunking import CHUNKER_VERSION, ChunkLimits, chunk
+from kebab_tui.domain.document import Document, ParsedNote, Trust
+from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
+from kebab_tui.domain.identity import DocId, SourceId, document_id
+from kebab_tui.reading.files import FileContent, VanishedFileError, read_file
+from kebab_tui.reading.filetypes import PARSER_VERSION
+from kebab_tui.reading.limits import ReadLimits
+from kebab_tui.reading.walk import FoundFile
+from kebab_tui.store import rows
+from kebab_tui.store.catalogue import KnownFile
+from kebab_tui.store.changes import Change, MarkNote, SaveNote, TouchNote
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything that decides what a file's bytes become."""
+
+    limits: ReadLimits = ReadLimits()
+    chunk_limits: ChunkLimits = ChunkLimits()
+
+    @property
+    def chunker(self) -> str:
+        return f"{CHUNKER_VERSION}:{self.chunk_limits.target}-{self.chunk_limits.cap}"
+
+    @property
+    def made_by(self) -> str:
+        return rows.made_by(PARSER_VERSION, self.chunker)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a file stands, and which note it was known as; None for a new one."""
+
+    source: SourceId
+    root: str
+    path: str
+    known: KnownFile | None = None
+    moved: bool = False
+    """Known from another path: its title may come from its name, so it is read anew."""
+
+
+def change_of(found: FoundFile, place: Place, recipe: Recipe, taken: Collection[DocId]) -> Change | None:
+    """What the file's present state means for the index; None when it means nothing.
+
+    `taken`: ids that a new note may not get.
+    """
+    try:
+        content = read_file(place.root, place.path, recipe.limits)
+        known = place.known
+        if known and not place.moved and _reads_the_same(known, content, recipe):
+            return TouchNote(known.doc_id, content.fingerprint)
+        note = found.file_type.parse(content.data, place.path, recipe.limits)
+        return _saved(note, content, place, recipe, taken)
+    except VanishedFileError:
+        return None  # the next look at the folder sees it missing
+    except UnreadableFileError as error:
+        return _marked(error, found, place, recipe, taken)
+
+
+def _reads_the_same(known: KnownFile, content: FileContent, recipe: Recipe) -> bool:
+    return (known.content_hash, known.made_by, known.state) == (content.content_hash, recipe.made_by, "ok")
+
+
+def _saved(
+    note: ParsedNote, content: FileContent, place: Place, recipe: Recipe, taken: Collection[DocId]
+) -> SaveNote:
+    document = Document(
+        doc_id=_doc_id(place, content.content_hash, taken),
+        source=place.source,
+        path=rows.shown(place.path),
+        raw_path=os.fsencode(place.path),
+        title=note.title,
+        type=note.type,
+        lang=note.lang,
+        trust=note.trust or Trust.PRIMARY,
+        fingerprint=content.fingerprint,
+        content_hash=content.content_hash,
+        tags=note.tags,
+        aliases=note.aliases,
+        flags=note.flags,
+    )
+    return SaveNote(document, chunk(note, recipe.chunk_limits), note.trust, recipe.chunker, recipe.made_by)
+
+
+def _marked(
+    error: UnreadableFileError, found: FoundFile, place: Place, recipe: Recipe, taken: Collection[DocId]
+) -> MarkNote | None:
+    skipped = isinstance(error, UnsuitableFileError)
+    state, known = ("skipped" if skipped else "failed"), place.known
+    if known and (known.state, known.reason, known.fingerprint) == (state, error.message, found.fingerprint):
+        return None
+    document = Document(
+        doc_id=_doc_id(place, "", taken),
+        source=place.source,
+        path=rows.shown(place.path),
+        raw_path=os.fsencode(place.path),
+        title=os.path.basename(rows.shown(place.path)),
+        type=found.file_type.type,
+        lang="und",
+        trust=Trust.PRIMARY,
+        fingerprint=found.fingerprint,
+        # The hash of text that is kept stays true of that text; without text there is nothing to know.
+        content_hash=known.content_hash if known and not skipped else "",
+        state="skipped" if skipped else "failed",
+        reason=error.message,
+    )
+    return MarkNote(document, recipe.made_by, keep_text=not skipped)
+
+
+def _doc_id(place: Place, content_hash: str, taken: Collection[DocId]) -> DocId:
+    if place.known is not None:
+        return place.known.doc_id
+    generation = 0
+    while True:
+        name = document_id(place.source, rows.shown(place.path), content_hash, generation)
+        if name not in taken:
+            return name
+        generation += 1

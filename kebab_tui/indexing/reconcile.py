@@ -1,0 +1,122 @@
+"""Compares a folder as it is with what the index remembers of it.
+
+Decides from present state only: what stands there, with which stamp and content, never
+from how it came about. Reads no note but to tell a renamed one from a new one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kebab_tui.domain.errors import UnreadableFileError
+from kebab_tui.reading.files import read_file
+from kebab_tui.reading.limits import ReadLimits
+from kebab_tui.reading.walk import FoundFile, WalkProblem
+from kebab_tui.store.catalogue import KnownFile
+
+_RACY_NS = 2_000_000_000
+"""A file last written this shortly before it was read may have been written again unseen:
+file systems stamp as coarsely as that."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """What must be done for one source. `moved` says which known note a found file is now."""
+
+    to_read: list[FoundFile] = field(default_factory=list)
+    missing: dict[bytes, KnownFile] = field(default_factory=dict)
+    moved: dict[str, tuple[bytes, KnownFile]] = field(default_factory=dict)
+    problems: list[WalkProblem] = field(default_factory=list)
+    unchanged: int = 0
+
+
+def compare(found: Iterable[FoundFile | WalkProblem], known: Mapping[bytes, KnownFile], made_by: str) -> Plan:
+    """Sort what the walk finds into unchanged, to be read, and missing."""
+    plan = Plan()
+    left = dict(known)
+    encode = os.fsencode
+    for item in found:
+        if isinstance(item, WalkProblem):
+            plan.problems.append(item)
+            continue
+        file = left.pop(encode(item.path), None)
+        if file is not None and _is_unchanged(item, file, made_by):
+            plan.unchanged += 1
+        else:
+            plan.to_read.append(item)
+    plan.missing = _without_unseen(left, plan.problems)
+    return plan
+
+
+def _is_unchanged(item: FoundFile, file: KnownFile, made_by: str) -> bool:
+    stamp = file.fingerprint
+    return (
+        item.fingerprint == stamp
+        and file.made_by == made_by
+        and file.state == "ok"
+        and max(stamp.mtime_ns, stamp.ctime_ns) + _RACY_NS < file.checked_ns
+    )
+
+
+def _without_unseen(left: dict[bytes, KnownFile], problems: Iterable[WalkProblem]) -> dict[bytes, KnownFile]:
+    """Files below a folder that could not be read are not missing: nobody looked."""
+    for problem in problems:
+        unseen = os.fsencode(problem.path)
+        left = {
+            path: file
+            for path, file in left.items()
+            if unseen and path != unseen and not path.startswith(unseen + b"/")
+        }
+    return left
+
+
+def recognise_moves(plan: Plan, known: Mapping[bytes, KnownFile], root: str, limits: ReadLimits) -> None:
+    """Find known notes under new paths, so that they keep their identity.
+
+    A note is recognised by its content: at a new path while its old path is gone, or
+    with its own inode while another file has taken its old path.
+    """
+    lost = {path: file for path, file in plan.missing.items() if file.content_hash}
+    displaced = {
+        path: file
+        for item in plan.to_read
+        if (file := known.get(path := os.fsencode(item.path))) is not None
+        and file.content_hash
+        and file.fingerprint.inode != item.fingerprint.inode
+    }
+    if not lost and not displaced:
+        return
+    owners: dict[str, list[bytes]] = {}
+    for path, file in (lost | displaced).items():
+        owners.setdefault(file.content_hash, []).append(path)
+    sizes = {file.fingerprint.size for file in (lost | displaced).values()}
+    for item in plan.to_read:
+        path = os.fsencode(item.path)
+        if item.fingerprint.size in sizes and (path not in known or path in displaced):
+            _claim(plan, item, owners.get(_hash_of(root, item.path, limits), []), known, lost)
+    for path, _ in plan.moved.values():
+        plan.missing.pop(path, None)
+
+
+def _claim(
+    plan: Plan,
+    item: FoundFile,
+    candidates: list[bytes],
+    known: Mapping[bytes, KnownFile],
+    lost: Mapping[bytes, KnownFile],
+) -> None:
+    inode = item.fingerprint.inode
+    own = [path for path in candidates if known[path].fingerprint.inode == inode]
+    free = own or [path for path in candidates if path in lost]
+    if free and free[0] != os.fsencode(item.path):
+        candidates.remove(free[0])
+        plan.moved[item.path] = (free[0], known[free[0]])
+
+
+def _hash_of(root: str, path: str, limits: ReadLimits) -> str:
+    try:
+        return read_file(root, path, limits).content_hash
+    except UnreadableFileError:
+        return ""

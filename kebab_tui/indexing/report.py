@@ -1,0 +1,77 @@
+"""What an ingest did, file by file where that matters to the reader.
+
+Files that were fine are counted; files that changed anything or failed are named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kebab_tui.domain.identity import SourceId
+
+Outcome = Literal["added", "changed", "moved", "removed", "failed", "skipped", "unchanged"]
+OUTCOMES: tuple[Outcome, ...] = ("added", "changed", "moved", "removed", "failed", "skipped", "unchanged")
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """`detail`: the reason of a failure, or where a moved note was before."""
+
+    path: str
+    outcome: Outcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    source: SourceId
+    root: str
+    counts: dict[Outcome, int]
+    files: tuple[FileOutcome, ...]
+    problems: tuple[str, ...]
+    """Folders and ignore files that could not be read; what was indexed below them stays."""
+    paused: str = ""
+    """Why the folder could not be looked at; empty when it could."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    sources: tuple[SourceReport, ...]
+    chunks_added: int
+    chunks_removed: int
+    chunks_kept: int
+    corpus_revision: int
+    seconds: float
+    cancelled: bool = False
+    healed: str = ""
+    """Where a damaged index was set aside; empty when it was sound."""
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(source.counts.get(outcome, 0) for source in self.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`total` is known once a folder has been walked; 0 before."""
+
+    source: SourceId
+    done: int
+    total: int
+    chunks: int
+    path: str = ""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Gathers outcomes while one source is being worked on."""
+
+    counts: Counter[Outcome] = field(default_factory=Counter)
+    files: list[FileOutcome] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def note(self, path: str, outcome: Outcome, detail: str = "") -> None:
+        self.counts[outcome] += 1
+        if outcome != "unchanged":
+            self.files.append(FileOutcome(path, outcome, detail))

@@ -1,0 +1,51 @@
+"""One ingest from the first folder to the report."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+
+from kebab_tui.domain.errors import UsageError
+from kebab_tui.domain.source import Source
+from kebab_tui.indexing.ingest import Ingest
+from kebab_tui.indexing.report import OUTCOMES, IngestReport
+from kebab_tui.indexing.session import Session
+
+
+def run_ingest(session: Session, ingest: Ingest, folders: Sequence[str], healed: str = "") -> IngestReport:
+    """Bring the sources that hold `folders` up to date; all of them when none is named or all was lost."""
+    started_ns, started = time.time_ns(), time.monotonic()
+    healed = healed or session.healed
+    sources = _chosen(session, folders, everything=bool(healed) or not folders)
+    reports = [ingest.source(source) for source in sources if not ingest.cancelled]
+    totals = ingest.totals
+    report = IngestReport(
+        sources=tuple(reports),
+        chunks_added=totals.added,
+        chunks_removed=totals.removed,
+        chunks_kept=totals.kept,
+        corpus_revision=session.revision(),
+        seconds=time.monotonic() - started,
+        cancelled=ingest.cancelled,
+        healed=healed,
+    )
+    if not ingest.cancelled and len(sources) == len(session.sources()):
+        session.writer.set_made_by(ingest.made_by)
+    session.writer.record_run("ingest", started_ns, _summary(report))
+    return report
+
+
+def _chosen(session: Session, folders: Sequence[str], everything: bool) -> list[Source]:
+    named = {source.source_id: source for source in map(session.source_for, folders)}
+    sources = session.sources() if everything else list(named.values())
+    if not sources:
+        raise UsageError(
+            "there is no folder to index yet", "run `kebab ingest FOLDER` with the folder of your notes"
+        )
+    return sources
+
+
+def _summary(report: IngestReport) -> str:
+    counts: dict[str, int | float | bool] = {outcome: report.count(outcome) for outcome in OUTCOMES}
+    return json.dumps(counts | {"seconds": round(report.seconds, 3), "cancelled": report.cancelled})

@@ -1,0 +1,129 @@
+"""A time of writing: the lock is held, the store is sound, the sources are known.
+
+Whatever is wrong with the database is put right here: after a kill its pages are
+looked at once, a damaged one is set aside and begun anew from the list of folders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from kebab_tui.domain.errors import SourceError, StoreDamagedError, UsageError
+from kebab_tui.domain.source import Source
+from kebab_tui.indexing.source_names import relation, source_id_for
+from kebab_tui.reading.walk import check_root
+from kebab_tui.store import sources_file
+from kebab_tui.store.damage import check_after_kill, set_aside
+from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.lock import Holder, WriterLock
+from kebab_tui.store.reader import StoreReader
+from kebab_tui.store.writer import Writer
+
+Waiting = Callable[[Holder | None], None]
+
+
+class Session:
+    """Made by `open_session`; valid while that context lasts."""
+
+    def __init__(self, writer: Writer, reader: StoreReader, healed: str) -> None:
+        self.writer = writer
+        self.healed = healed
+        self._reader = reader
+
+    def sources(self) -> list[Source]:
+        with self._reader.catalogue() as catalogue:
+            return catalogue.sources()
+
+    def revision(self) -> int:
+        with self._reader.catalogue() as catalogue:
+            return catalogue.figures().corpus_revision
+
+    def declare(self, declared: Sequence[Source]) -> None:
+        """Take over what the configuration file says of its folders."""
+        known = {source.source_id: source for source in self.sources()}
+        for source in declared:
+            was = known.get(source.source_id)
+            if was is None or replace(source, state=was.state) != replace(was, documents=0, chunks=0):
+                self.writer.save_source(source)
+
+    def source_for(self, folder: str) -> Source:
+        """The source that holds a folder; a folder unknown so far becomes one."""
+        root = os.path.abspath(os.path.expanduser(folder))
+        check_root(root)
+        related = relation(root, self.sources())
+        if related is None:
+            return self.add(Source(source_id_for(root, self._taken()), os.path.basename(root) or root, root))
+        kind, source = related
+        if kind == "around":
+            raise UsageError(
+                f"{root} contains the source {source.source_id} ({source.root})",
+                f"remove that one first: kebab source remove {source.source_id}",
+            )
+        return source
+
+    def add(self, source: Source) -> Source:
+        """Register a new source whose folder has been checked."""
+        check_root(source.root)
+        if source.source_id in self._taken():
+            raise UsageError(f"there is a source named {source.source_id} already", "choose another --id")
+        related = relation(source.root, self.sources())
+        if related is not None:
+            raise SourceError(
+                f"{source.root} belongs to the source {related[1].source_id} ({related[1].root})",
+                "folders do not nest: a note would be found twice",
+            )
+        self.writer.save_source(source)
+        return source
+
+    def _taken(self) -> set[str]:
+        return {source.source_id for source in self.sources()}
+
+
+@contextlib.contextmanager
+def open_session(
+    folder: DataFolder,
+    reader: StoreReader,
+    command: str,
+    timeout_s: float,
+    waiting: Waiting,
+    bulk_chunks: int,
+) -> Iterator[Session]:
+    """Become the one writer; lets go when the context ends, whatever happens."""
+    lock = WriterLock(folder.lock)
+    killed = lock.acquire(command, timeout_s, waiting)
+    try:
+        writer, healed = _sound_writer(folder, bulk_chunks, look_closely=killed)
+        try:
+            yield Session(writer, reader, healed)
+        finally:
+            writer.close()
+    finally:
+        lock.release()
+
+
+def start_over(folder: DataFolder, timeout_s: float, command: str, waiting: Waiting) -> str:
+    """Set a damaged database aside; the next session begins anew. Gives the new place of the old one."""
+    lock = WriterLock(folder.lock)
+    lock.acquire(command, timeout_s, waiting)
+    try:
+        return set_aside(folder)
+    finally:
+        lock.release()
+
+
+def _sound_writer(folder: DataFolder, bulk_chunks: int, look_closely: bool) -> tuple[Writer, str]:
+    healed = ""
+    try:
+        if look_closely:
+            check_after_kill(folder)
+        writer = Writer(folder, bulk_chunks)
+    except StoreDamagedError:
+        healed = set_aside(folder)
+        writer = Writer(folder, bulk_chunks)
+    if writer.is_new():
+        for source in sources_file.read(folder.sources):
+            writer.save_source(source)
+    return writer, healed

@@ -1,0 +1,47 @@
+"""How a folder becomes a source: its short name, and whether it may be one.
+
+Folders do not nest: a note in two sources would be found twice.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.source import Source
+
+Relation = Literal["same", "inside", "around"]
+
+_NOT_A_NAME = re.compile(r"[^\w.-]+")
+
+
+def source_id_for(root: str, taken: Collection[str]) -> SourceId:
+    """A short name from the folder's own, usable after `in:`; numbered when taken."""
+    base = unicodedata.normalize("NFC", os.path.basename(root.rstrip("/"))).casefold()
+    name = _NOT_A_NAME.sub("-", base.encode("utf-8", "replace").decode()).strip("-.") or "notes"
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = f"{name}-{number}", number + 1
+    return SourceId(candidate)
+
+
+def relation(root: str, sources: Sequence[Source]) -> tuple[Relation, Source] | None:
+    """How a folder stands to the known ones; None when they have nothing in common."""
+    real = os.path.realpath(root)
+    for source in sources:
+        other = os.path.realpath(source.root)
+        if real == other:
+            return "same", source
+        if _is_below(real, other):
+            return "inside", source
+        if _is_below(other, real):
+            return "around", source
+    return None
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip(os.sep) + os.sep)

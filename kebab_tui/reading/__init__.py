@@ -1,0 +1,1 @@
+"""A folder of files becomes notes: walking, ignoring, decoding, parsing by kind."""

@@ -1,0 +1,40 @@
+"""The one table of what is read: which file names become notes, and by which parser.
+
+A new kind of file is one new module with a `parse` function and one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kebab_tui.domain.document import DocumentType, ParsedNote
+from kebab_tui.reading import markdown_note, plain_note
+from kebab_tui.reading.limits import ReadLimits
+
+PARSER_VERSION = "parse-1"
+"""Counts up when the same bytes would give other facts or blocks: every file is then read anew."""
+
+Parse = Callable[[bytes, str, ReadLimits], ParsedNote]
+"""The bytes of a file, its path within the source and the limits; raises UnreadableFileError."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileType:
+    type: DocumentType
+    extensions: tuple[str, ...]
+    parse: Parse
+
+
+FILE_TYPES: tuple[FileType, ...] = (
+    FileType("markdown", (".md", ".markdown", ".mdown", ".mkd", ".mdx"), markdown_note.parse),
+    FileType("note", (".txt", ".text"), plain_note.parse),
+)
+
+_BY_EXTENSION = {extension: kind for kind in FILE_TYPES for extension in kind.extensions}
+
+
+def file_type_of(name: str) -> FileType | None:
+    """Look a file up by the end of its name, in any case; a name that is only an ending has none."""
+    dot = name.rfind(".")
+    return _BY_EXTENSION.get(name[dot:].lower()) if dot > 0 else None

@@ -1,0 +1,163 @@
+"""Which names a folder's ignore files leave out, and by which line.
+
+Rules stand in `.gitignore`, `.ignore` and `.kebabignore`, in any folder. The rules of
+a nearer folder win over those of its parents; within one folder a later file wins
+over an earlier one, and within a file a later line over an earlier one. What git
+reads from elsewhere (global excludes, folders above the root) has no say here: nothing
+outside the root is read. Does not walk and touches no file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kebab_tui.domain.errors import UsageError
+from kebab_tui.reading.ignore_pattern import Pattern, parse_pattern
+
+IGNORE_FILES = (".gitignore", ".ignore", ".kebabignore")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line that counts; `origin` says where it stands, as `docs/.gitignore:3`."""
+
+    pattern: Pattern
+    text: str
+    origin: str
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.text}"
+
+
+def rules_of_file(origin: str, data: bytes) -> list[Rule]:
+    """Read the lines of an ignore file; what is no pattern is passed over, as git does."""
+    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return [
+        Rule(pattern, line, f"{origin}:{number}")
+        for number, line in enumerate(lines, start=1)
+        if (pattern := parse_pattern(line))
+    ]
+
+
+class Matcher:
+    """The rules of one folder (`docs/`, the root is empty); an entry costs one or two matches."""
+
+    __slots__ = ("_by_name", "_by_path", "_skip")
+
+    def __init__(self, folder: str, rules: Sequence[Rule]) -> None:
+        self._skip = len(unicodedata.normalize("NFC", folder))
+        self._by_name = _Alternatives(enumerate(rules), by_path=False)
+        self._by_path = _Alternatives(enumerate(rules), by_path=True)
+
+    def match(self, name: str, path: str) -> Rule | None:
+        """Find the last rule for an entry (NFC); a folder's name and path end with a slash."""
+        found = self._by_name.match(name)
+        if self._by_path.regex is not None:
+            found = max(found, self._by_path.match(path[self._skip :]), key=_position)
+        return found[1]
+
+
+_Found = tuple[int, Rule | None]
+_NONE: _Found = (-1, None)
+
+
+def _position(found: _Found) -> int:
+    return found[0]
+
+
+class _Alternatives:
+    """Rules of one kind as one expression: later lines are tried first, the group tells the line."""
+
+    __slots__ = ("_rules", "regex")
+
+    def __init__(self, rules: Iterable[tuple[int, Rule]], by_path: bool) -> None:
+        ours = [(place, rule) for place, rule in rules if rule.pattern.by_path == by_path]
+        self._rules: list[_Found] = [_NONE, *reversed(ours)]
+        alternatives = "|".join(f"({rule.pattern.regex})" for _, rule in reversed(ours))
+        self.regex = re.compile(alternatives, re.DOTALL) if ours else None
+
+    def match(self, text: str) -> _Found:
+        if self.regex is None or (match := self.regex.fullmatch(text)) is None:
+            return _NONE
+        return self._rules[match.lastindex or 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What has a say over the entries of one folder.
+
+    `exclude` (the source's own) wins over every ignore file and may take back, with
+    `!`, what one of them leaves out. `include`, if there is one, must take an entry or
+    one of the folders above it; it never takes back.
+    """
+
+    exclude: Matcher | None = None
+    include: Matcher | None = None
+    included: bool = True
+    """Whether this folder is taken by `include`."""
+    nearest_first: tuple[Matcher, ...] = ()
+
+    @property
+    def takes_all(self) -> bool:
+        return not (self.nearest_first or self.exclude or self.include)
+
+    def leaves_out(self, name: str, path: str) -> bool:
+        """Tell whether a file stays out, by a rule against it or for want of one for it."""
+        return bool(self.rule_against(name, path)) or not self.includes(name, path)
+
+    def rule_against(self, name: str, path: str) -> Rule | None:
+        """Find the line that leaves an entry out: the strongest that knows it must not be negated."""
+        name, path = _normal(name), _normal(path)
+        matchers = (self.exclude, *self.nearest_first) if self.exclude else self.nearest_first
+        for matcher in matchers:
+            if rule := matcher.match(name, path):
+                return None if rule.pattern.negated else rule
+        return None
+
+    def includes(self, name: str, path: str) -> bool:
+        if self.include is None:
+            return True
+        rule = self.include.match(_normal(name), _normal(path))
+        return self.included if rule is None else not rule.pattern.negated
+
+    def with_rules(self, folder: str, rules: Sequence[Rule]) -> Scope:
+        """Add what the ignore files of this folder say."""
+        return replace(self, nearest_first=(Matcher(folder, rules), *self.nearest_first))
+
+    def below(self, name: str, path: str) -> Scope:
+        """The same for a folder in this one."""
+        if self.include is None:
+            return self
+        included = self.includes(name, path)
+        return self if included == self.included else replace(self, included=included)
+
+
+def scope_of_root(include: Iterable[str], exclude: Iterable[str]) -> Scope:
+    """Understand the patterns of a source; unlike an ignore file's, each must be one."""
+    wanted = _matcher_of_globs("include", include)
+    return Scope(_matcher_of_globs("exclude", exclude), wanted, included=wanted is None)
+
+
+def _matcher_of_globs(origin: str, globs: Iterable[str]) -> Matcher | None:
+    rules = [_rule_of_glob(origin, glob) for glob in globs]
+    return Matcher("", rules) if rules else None
+
+
+def _rule_of_glob(origin: str, glob: str) -> Rule:
+    pattern = parse_pattern(glob)
+    if pattern is None:
+        raise UsageError(
+            f"{origin}: {glob!r} is no pattern",
+            "Write it as in a .gitignore, for example `drafts/` or `*.tmp.md`; close every bracket.",
+        )
+    return Rule(pattern, glob, origin)
+
+
+def _normal(text: str) -> str:
+    """A pattern typed on one system must fit a name that another one has decomposed."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)

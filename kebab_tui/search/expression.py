@@ -1,0 +1,175 @@
+"""From what a query means to what FTS5 is asked.
+
+Two questions can be built: the strict one wants what the query says, the relaxed one
+any of its words. What a query excludes stands beside the match, not in it, except
+within one side of an OR. Nothing here runs a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kebab_tui.domain.words import plain_words
+from kebab_tui.search.leaves import Completion, Unit, last_word, unit
+from kebab_tui.search.phrases import Phrase
+from kebab_tui.search.query_language import ParsedQuery
+from kebab_tui.search.stop_words import STOP_WORDS
+from kebab_tui.search.terms import All, Any, Leaf, Node, Not
+
+_SHORTEST_UNFINISHED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """`phrases` are those of `match`, in its order; `excluded` are MATCH strings of chunks to leave out."""
+
+    match: str
+    phrases: tuple[Phrase, ...]
+    excluded: tuple[str, ...] = ()
+
+
+_Completions = Mapping[Leaf, Completion]
+
+
+def unfinished_word(parsed: ParsedQuery) -> str | None:
+    """The last word of a text that ends in it, where it is long enough to be completed."""
+    leaf = _last_open(parsed)
+    word = last_word(leaf) if leaf else None
+    return word if word and len(word) >= _SHORTEST_UNFINISHED else None
+
+
+def starred_words(parsed: ParsedQuery) -> tuple[str, ...]:
+    """The beginnings of words that are asked for with a star."""
+    starred = (last_word(leaf) for leaf in _wanted(parsed.terms) if leaf.kind == "prefix")
+    return tuple(dict.fromkeys(word for word in starred if word))
+
+
+def strict(
+    parsed: ParsedQuery,
+    *,
+    unfinished: Sequence[str] | None = None,
+    instead: Sequence[str] | None = None,
+    starred: Mapping[str, Sequence[str]] | None = None,
+) -> Expression | None:
+    """What the query says; None when it names nothing to look for.
+
+    `unfinished`: the last word is only a beginning; these are the words it may become
+    whose stems the beginning does not reach. `instead`: it is one of these words, and
+    no beginning is looked for. `starred`: such words for each of `starred_words`.
+    """
+    built = _Strict(_completions(parsed, unfinished, instead, starred or {}))
+    found, excluded = built.node(parsed.terms)
+    return Expression(found.match, found.phrases, _unique(excluded)) if found else None
+
+
+def relaxed(
+    parsed: ParsedQuery,
+    *,
+    unfinished: Sequence[str] | None = None,
+    instead: Sequence[str] | None = None,
+    starred: Mapping[str, Sequence[str]] | None = None,
+) -> Expression | None:
+    """Any of the words, the commonest left aside; what the query excludes stays excluded."""
+    completions = _completions(parsed, unfinished, instead, starred or {})
+    leaves = list(_wanted(parsed.terms))
+    telling = [leaf for leaf in leaves if leaf in completions or not _is_stop_word(leaf)]
+    units = _distinct(unit(leaf, completions.get(leaf)) for leaf in telling or leaves)
+    if not units:
+        return None
+    excluded = _Strict({}).node(parsed.terms)[1]
+    match = " OR ".join(one.match for one in units)
+    return Expression(match, tuple(phrase for one in units for phrase in one.phrases), _unique(excluded))
+
+
+def _completions(
+    parsed: ParsedQuery,
+    unfinished: Sequence[str] | None,
+    instead: Sequence[str] | None,
+    starred: Mapping[str, Sequence[str]],
+) -> dict[Leaf, Completion]:
+    known = {
+        leaf: Completion(starred.get(last_word(leaf) or "", ()))
+        for leaf in _wanted(parsed.terms)
+        if leaf.kind == "prefix"
+    }
+    leaf = _last_open(parsed)
+    if leaf is not None and instead is not None:
+        known[leaf] = Completion(instead, prefix=False)
+    elif leaf is not None and unfinished is not None:
+        known[leaf] = Completion(unfinished)
+    return known
+
+
+def _last_open(parsed: ParsedQuery) -> Leaf | None:
+    return next((leaf for leaf in _wanted(parsed.terms) if leaf.open), None)
+
+
+def _wanted(node: Node | None) -> Iterator[Leaf]:
+    """The leaves that are looked for, from left to right."""
+    if isinstance(node, Leaf):
+        yield node
+    elif isinstance(node, All | Any):
+        for part in node.parts:
+            yield from _wanted(part)
+
+
+def _is_stop_word(leaf: Leaf) -> bool:
+    return leaf.kind == "word" and all(word in STOP_WORDS for word in plain_words(leaf.text))
+
+
+def _unique(matches: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(matches))
+
+
+def _distinct(units: Iterator[Unit | None] | Sequence[Unit | None]) -> list[Unit]:
+    return list({one.match: one for one in units if one is not None}.values())
+
+
+_Built = tuple[Unit | None, list[str]]
+"""What a part looks for, and what it excludes."""
+
+
+class _Strict:
+    """Builds the strict question from the tree, part by part."""
+
+    def __init__(self, completions: _Completions, narrow: bool = False) -> None:
+        self._completions = completions
+        self._narrow = narrow
+
+    def node(self, node: Node | None) -> _Built:
+        match node:
+            case Leaf():
+                return unit(node, self._completions.get(node), self._narrow), []
+            case All():
+                return self._all(node)
+            case Any():
+                return self._any(node)
+            case Not():
+                found, _ = _Strict({}, narrow=True).node(node.part)
+                return None, [found.match] if found else []
+        return None, []
+
+    def _all(self, node: All) -> _Built:
+        built = [self.node(part) for part in node.parts]
+        units = _distinct([found for found, _ in built])
+        return _joined(units, "AND"), [match for _, excluded in built for match in excluded]
+
+    def _any(self, node: Any) -> _Built:
+        units, left_over = [], []
+        for part in node.parts:
+            found, excluded = self.node(part)
+            if found is None:
+                left_over += excluded
+            elif excluded:
+                units.append(Unit(f"({found.match} NOT ({' OR '.join(excluded)}))", found.phrases))
+            else:
+                units.append(found)
+        return _joined(_distinct(units), "OR"), left_over
+
+
+def _joined(units: Sequence[Unit], operator: str) -> Unit | None:
+    if len(units) < 2:
+        return units[0] if units else None
+    phrases = tuple(phrase for one in units for phrase in one.phrases)
+    return Unit(f"({f' {operator} '.join(one.match for one in units)})", phrases)

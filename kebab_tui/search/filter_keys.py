@@ -1,0 +1,181 @@
+"""The filters that can be typed: their keys, and what their values mean.
+
+A value that makes no sense leaves no trace in the filters and one notice that names it.
+Whether a tag, a source or a path exists is for the store to say.
+"""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
+
+from kebab_tui.domain.chunk import CHUNK_KINDS
+from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, Trust
+from kebab_tui.domain.globs import glob_problem
+from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.search.dates import instant
+
+T = TypeVar("T", bound=str)
+
+_DATES = "a date reads 2026, 2026-01, 2026-01-31, 7d, 2w, today or yesterday"
+_MEANT = {
+    "file": "path",
+    "dir": "path",
+    "folder": "path",
+    "source": "in",
+    "since": "after",
+    "until": "before",
+    "section": "heading",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TypedFilter:
+    """One `key:value,value` of a query, with at least one value."""
+
+    key: str
+    values: tuple[str, ...]
+    negated: bool = False
+
+
+class _BadValue(Exception):  # noqa: N818 -- a signal inside this module, never an error of the program
+    """A value that its key does not know; the message is for the user."""
+
+
+def nearest(key: str) -> str | None:
+    """Name the key that a mistyped one was probably meant to be."""
+    key = key.lower()
+    if key in _MEANT:
+        return _MEANT[key]
+    for known in FILTER_KEYS:
+        if sorted(known) == sorted(key):
+            return known
+    return next(iter(difflib.get_close_matches(key, FILTER_KEYS, n=1, cutoff=0.8)), None)
+
+
+def interpret(typed: TypedFilter, now: datetime) -> SearchFilters | Notice:
+    """Say what one typed filter means, or what is wrong with it."""
+    values = tuple(unicodedata.normalize("NFC", value) for value in typed.values)
+    try:
+        if typed.negated:
+            return _excluded(typed.key, values)
+        return _READERS[typed.key](values, now)
+    except _BadValue as problem:
+        return Notice("bad_filter", str(problem), "warning")
+
+
+def _excluded(key: str, values: tuple[str, ...]) -> SearchFilters:
+    if key == "tag":
+        return SearchFilters(tags_none=_tag_names(values))
+    if key == "path":
+        return SearchFilters(paths_none=_globs(values))
+    raise _BadValue(f"-{key}: is left out: only tag: and path: can be excluded.")
+
+
+def _tags(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+    names = _tag_names(values)
+    return SearchFilters(tags_any=names) if len(names) > 1 else SearchFilters(tags_all=names)
+
+
+def _tag_names(values: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for value in values if (name := value.lstrip("#").strip()))
+
+
+def _paths(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+    return SearchFilters(paths=_globs(values))
+
+
+def _globs(values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        if problem := glob_problem(value):
+            raise _BadValue(f"path:{value} is left out: {problem}.")
+    return values
+
+
+def _types(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+    for value in values:
+        if value.lower() in CHUNK_KINDS and value.lower() not in DOCUMENT_TYPES:
+            raise _BadValue(f"type:{value} is left out: info and code are kinds; write kind:{value}.")
+    return SearchFilters(types=_chosen("type", values, DOCUMENT_TYPES))
+
+
+def _kinds(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+    for value in values:
+        if value.lower() in DOCUMENT_TYPES and value.lower() not in CHUNK_KINDS:
+            raise _BadValue(f"kind:{value} is left out: it is a type; write type:{value}.")
+    return SearchFilters(kinds=_chosen("kind", values, CHUNK_KINDS))
+
+
+def _langs(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+    return SearchFilters(langs=_chosen("lang", values, LANGUAGES))
+
+
+def _chosen(key: str, values: tuple[str, ...], known: tuple[T, ...]) -> tuple[T, ...]:
+    by_name: dict[str, T] = {name: name for name in known}
+    for value in values:
+        if value.lower() not in by_name:
+            raise _BadValue(f"{key}:{value} is left out: {key} is one of {', '.join(known)}.")
+    return tuple(by_name[value.lower()] for value in values)
+
+
+def _sources(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+    return SearchFilters(sources=tuple(SourceId(value) for value in values))
+
+
+def _trust(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+    known = ", ".join(level.label for level in Trust)
+    lowest = SearchFilters()
+    for value in values:
+        level = Trust.parse(value.lstrip(">="))
+        if level is None:
+            raise _BadValue(f"trust:{value} is left out: trust is one of {known}.")
+        lowest = replace(lowest, trust_min=level)
+    return lowest
+
+
+def _after(values: tuple[str, ...], now: datetime) -> SearchFilters:
+    return SearchFilters(after_ns=max(_instants("after", values, now)))
+
+
+def _before(values: tuple[str, ...], now: datetime) -> SearchFilters:
+    return SearchFilters(before_ns=min(_instants("before", values, now)))
+
+
+def _instants(key: str, values: tuple[str, ...], now: datetime) -> list[int]:
+    found = []
+    for value in values:
+        moment = instant(value, now)
+        if moment is None:
+            raise _BadValue(f"{key}:{value} is left out: {_DATES}.")
+        found.append(moment)
+    return found
+
+
+def _titles(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+    return SearchFilters(titles=values)
+
+
+def _headings(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+    return SearchFilters(headings=values)
+
+
+_READERS: dict[str, Callable[[tuple[str, ...], datetime], SearchFilters]] = {
+    "tag": _tags,
+    "path": _paths,
+    "type": _types,
+    "kind": _kinds,
+    "lang": _langs,
+    "in": _sources,
+    "trust": _trust,
+    "after": _after,
+    "before": _before,
+    "title": _titles,
+    "heading": _headings,
+}
+FILTER_KEYS = tuple(_READERS)

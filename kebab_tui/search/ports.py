@@ -1,0 +1,138 @@
+"""What searching needs of the rest of the house, as Protocols.
+
+A snapshot is one moment of the corpus: everything read through it belongs to the same
+revision, however long the search takes and whatever is written meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from kebab_tui.domain.chunk import Chunk
+from kebab_tui.domain.document import Document
+from kebab_tui.domain.identity import ChunkRow, DocId
+from kebab_tui.domain.query import SearchFilters
+
+FileState = Literal["same", "changed", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldWeights:
+    """How much a word counts by where it stands."""
+
+    heading: float = 2.0
+    text: float = 1.0
+    title: float = 4.0
+    grams: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class FieldCounts:
+    """How often a term stands in each field of one chunk."""
+
+    heading: int
+    text: int
+    title: int
+    grams: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A chunk and its raw bm25: negative, lower is better, as SQLite gives it."""
+
+    row: ChunkRow
+    bm25: float
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunk:
+    """A chunk with the note and the folder that hold it."""
+
+    chunk: Chunk
+    document: Document
+    root: str
+    chunker_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The figures bm25 compares a chunk with."""
+
+    chunks: int
+    average_length: float
+
+
+class Snapshot(Protocol):
+    @property
+    def revision(self) -> int: ...
+
+    @property
+    def lexical_version(self) -> str: ...
+
+    def rank(
+        self,
+        match: str,
+        filters: SearchFilters,
+        limit: int,
+        *,
+        without: Sequence[str] = (),
+        leaving_out: Sequence[ChunkRow] = (),
+        newest: int | None = None,
+    ) -> list[Scored]:
+        """The best `limit` chunks by bm25, ties by row.
+
+        `without`: matches that exclude a chunk; `leaving_out`: rows already listed;
+        `newest`: score only that many of the latest matches, for a quick first answer.
+        """
+        ...
+
+    def count(self, match: str, filters: SearchFilters, *, without: Sequence[str] = ()) -> int: ...
+
+    def better(self, match: str, filters: SearchFilters, than: Scored, *, without: Sequence[str] = ()) -> int:
+        """How many matching chunks stand above a given one."""
+        ...
+
+    def browse(self, filters: SearchFilters, limit: int, offset: int) -> tuple[list[ChunkRow], int]:
+        """The first chunk of each note that passes, latest change first, and how many notes pass."""
+        ...
+
+    def hydrate(self, rows: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]: ...
+
+    def unfinished(self, prefix: str, limit: int) -> list[str]:
+        """Whole words that begin with `prefix` but whose stem does not begin with its stem."""
+        ...
+
+    def common_words(self, prefix: str, limit: int) -> list[str]:
+        """The commonest whole words that begin with `prefix`."""
+        ...
+
+    def collection(self) -> Collection: ...
+
+    def frequency(self, match: str) -> int:
+        """How many chunks of the whole collection match, filters aside."""
+        ...
+
+    def lengths(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]: ...
+
+    def occurrences(self, match: str, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
+        """How often one phrase stands in each field of the given chunks; absent rows have none."""
+        ...
+
+    def chunk_rows(self, doc: DocId) -> list[ChunkRow]: ...
+
+    def passes(self, rows: Sequence[ChunkRow], filters: SearchFilters) -> bool:
+        """Whether any of the chunks passes the filters."""
+        ...
+
+
+class Corpus(Protocol):
+    def snapshot(self) -> AbstractContextManager[Snapshot]: ...
+
+
+class FileProbe(Protocol):
+    def __call__(self, found: FoundChunk) -> FileState:
+        """Compare the file on disk with the stamp it was indexed under, by one stat."""
+        ...

@@ -1,0 +1,33 @@
+"""Counts and times the stages of one answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from kebab_tui.domain.hit import Stage
+
+
+@dataclass(slots=True)
+class RunningStage:
+    """A stage under way; whoever works on it says how many candidates it kept."""
+
+    kept: int = 0
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        self._stages: list[Stage] = []
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[RunningStage]:
+        running = RunningStage()
+        start = time.perf_counter()
+        yield running
+        self._stages.append(Stage(name, running.kept, (time.perf_counter() - start) * 1000))
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return tuple(self._stages)

@@ -1,0 +1,121 @@
+"""Why a note is not among the hits: the first stage that keeps it out, with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Literal
+
+from kebab_tui.domain.document import Document, Trust
+from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.search import lexical
+from kebab_tui.search.bm25 import normalised
+from kebab_tui.search.expression import Expression
+from kebab_tui.search.ports import Scored, Snapshot
+from kebab_tui.search.query_language import ParsedQuery
+
+WhyNotStage = Literal["not indexed", "filtered", "no match", "ranked", "listed"]
+
+_FILTER_NAMES = {
+    "tags_any": "tag", "tags_all": "tag", "tags_none": "-tag", "types": "type", "kinds": "kind",
+    "langs": "lang", "sources": "in", "paths": "path", "paths_none": "-path", "trust_min": "trust",
+    "after_ns": "after", "before_ns": "before", "doc_ids": "doc", "titles": "title", "headings": "heading",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """`ranked`: it matches, but stands on another page. `listed`: it is there after all."""
+
+    path: str
+    stage: WhyNotStage
+    detail: str
+    advice: str = ""
+    rank: int | None = None
+    score: float | None = None
+
+
+def judge(
+    snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, filters: SearchFilters, document: Document
+) -> WhyNot:
+    """Take a note through every stage that could have dropped it."""
+    rows = snapshot.chunk_rows(document.doc_id)
+    dropped = _dropping_filters(snapshot, rows, filters)
+    if dropped:
+        return WhyNot(
+            document.path, "filtered", f"left out by {', '.join(dropped)}", "drop the filter to see it"
+        )
+    if parsed.raw is not None:
+        return _placed(snapshot, Expression(parsed.raw, ()), query, filters, document, 0) or _unmatched(
+            document
+        )
+    question = lexical.ask(snapshot, parsed, query)
+    strict, loose = question.strict, question.relaxed
+    if strict is None:
+        return WhyNot(document.path, "no match", "the query has no word to look for")
+    found = _placed(snapshot, strict, query, filters, document, 0)
+    if found is not None:
+        return found
+    missing = _missing(snapshot, strict, document)
+    if loose is not None:
+        above = snapshot.count(strict.match, filters, without=strict.excluded)
+        found = _placed(snapshot, loose, query, filters, document, above)
+    if found is None:
+        return _unmatched(document, missing)
+    return replace(found, detail=f"{found.detail}; no passage has all the words{missing}")
+
+
+def _dropping_filters(snapshot: Snapshot, rows: list[ChunkRow], filters: SearchFilters) -> list[str]:
+    return [name for name, alone in _single_filters(filters) if not snapshot.passes(rows, alone)]
+
+
+def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters]]:
+    """Each filter by itself, with the words a user would know it by."""
+    for field in fields(filters):
+        value = getattr(filters, field.name)
+        if value not in ((), None):
+            alone = replace(SearchFilters(), **{field.name: value})
+            yield f"{_FILTER_NAMES[field.name]}:{_spelled(value)}", alone
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, Trust):
+        return value.label
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _placed(
+    snapshot: Snapshot,
+    wanted: Expression,
+    query: SearchQuery,
+    filters: SearchFilters,
+    document: Document,
+    above: int,
+) -> WhyNot | None:
+    """Where the note's best passage stands, `above` others standing above the whole tier."""
+    own = replace(filters, doc_ids=(document.doc_id,))
+    best: list[Scored] = snapshot.rank(wanted.match, own, 1, without=wanted.excluded)
+    if not best:
+        return None
+    rank = above + snapshot.better(wanted.match, filters, best[0], without=wanted.excluded) + 1
+    listed = query.offset < rank <= query.offset + query.k
+    return WhyNot(
+        document.path,
+        "listed" if listed else "ranked",
+        f"it stands at place {rank}"
+        + ("" if listed else f", the list shows {query.offset + 1}-{query.offset + query.k}"),
+        "" if listed else f"ask for more: -n {rank}",
+        rank,
+        normalised(best[0].bm25),
+    )
+
+
+def _missing(snapshot: Snapshot, strict: Expression, document: Document) -> str:
+    own = SearchFilters(doc_ids=(document.doc_id,))
+    absent = [phrase.label for phrase in strict.phrases if not snapshot.count(phrase.match, own)]
+    return f" (missing from the note: {', '.join(dict.fromkeys(absent))})" if absent else ""
+
+
+def _unmatched(document: Document, missing: str = "") -> WhyNot:
+    return WhyNot(document.path, "no match", f"no passage matches{missing}", "use fewer or other words")

@@ -1,0 +1,235 @@
+"""Puts the settings together: defaults < configuration file < environment < flags.
+
+Called once, at the edge; the result travels from there. Every refusal says which
+line, variable or flag brought the value, and what would be right. Refuses to guess:
+an unknown key, a wrong type, or a *named* file that is missing is an error; only the
+platform's default file may be absent.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import fields, replace
+
+from kebab_tui.domain.errors import ConfigError
+from kebab_tui.settings.config_file import Path, line_of, parse, read
+from kebab_tui.settings.folders import CONFIG_VARIABLE, absolute, config_path, data_folder, named_config
+from kebab_tui.settings.model import (
+    OTHER_SPELLINGS,
+    Key,
+    Settings,
+    expectation,
+    is_list,
+    plain_keys,
+    section_of,
+)
+
+PREFIX = "KEBAB_"
+OTHER_VARIABLES = (CONFIG_VARIABLE, "KEBAB_DEBUG", "KEBAB_HYPERLINKS")
+"""Variables of ours that are no settings; named so that a typing slip in one is noticed."""
+
+_DATA_DIR: Key = ("data_dir",)
+_WORDS = {"`": "", "object": "a table", "array": "a list", "str": "text", "bool": "true or false"}
+
+Where = Callable[[Path], str]
+
+
+class _Layer(NamedTuple):
+    """Values from one place, and how that place is pointed at when a value is wrong."""
+
+    values: dict[Key, Any]
+    where: Where
+    strict: bool = False
+    """False where everything is text: a variable's `5` is a number then."""
+
+
+def load_settings(
+    config: str | None, environ: Mapping[str, str], overrides: Mapping[str, object]
+) -> Settings:
+    """All layers as one value. `overrides` maps dotted keys to what flags gave; None is "not given"."""
+    layers = (_file_layer(config, environ), _environment_layer(environ), _flag_layer(overrides))
+    values: dict[Key, Any] = {}
+    settings = Settings()
+    for layer in layers:
+        if layer.values:
+            values |= layer.values
+            settings = _checked(values, layer)
+    return settings if settings.data_dir else replace(settings, data_dir=data_folder(environ))
+
+
+def _checked(values: dict[Key, Any], newest: _Layer) -> Settings:
+    try:
+        return convert(_nested(values), Settings, strict=newest.strict)
+    except ValidationError as error:
+        raise _refusal(str(error), newest) from None
+
+
+def _nested(values: Mapping[Key, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for key, value in values.items():
+        branch = tree
+        for name in key[:-1]:
+            branch = branch.setdefault(name, {})
+        branch[key[-1]] = value
+    return tree
+
+
+def _file_layer(config: str | None, environ: Mapping[str, str]) -> _Layer:
+    path = config_path(environ, config)
+    text = read(path, _named_by(config, environ))
+
+    def where(at: Path) -> str:
+        return f"{path}:{max(line_of(text, spelling) for spelling in _spellings(at))}"
+
+    found = _flat(parse(text, path), Settings, (), where) if text else ()
+    values = _collected(found, where)
+    return _Layer(_anchored(values, os.path.dirname(path)), where, strict=True)
+
+
+def _named_by(config: str | None, environ: Mapping[str, str]) -> str:
+    if config:
+        return "--config"
+    return CONFIG_VARIABLE if named_config(environ) else ""
+
+
+def _environment_layer(environ: Mapping[str, str]) -> _Layer:
+    variables = [name for name in environ if name.startswith(PREFIX) and environ[name]]
+    known = {_variable(key): key for key in (*plain_keys(), *OTHER_SPELLINGS)} if variables else {}
+    for name in variables:
+        if name not in known and name not in OTHER_VARIABLES:
+            _refuse_slip(name, (*known, *OTHER_VARIABLES))
+    found = [(known[name], environ[name]) for name in variables if name in known]
+
+    def where(at: Path) -> str:
+        keys = [key for key, _ in found if any(key[: len(s)] == s for s in _spellings(at))]
+        return ", ".join(_variable(key) for key in keys) or PREFIX + "*"
+
+    return _Layer(_anchored(_collected(found, where), ""), where)
+
+
+def _flag_layer(overrides: Mapping[str, object]) -> _Layer:
+    found = [(tuple(name.split(".")), value) for name, value in overrides.items() if value is not None]
+
+    def where(at: Path) -> str:
+        return "--" + str(at[-1]).replace("_", "-")
+
+    return _Layer(_anchored(_collected(found, where), ""), where)
+
+
+def _collected(found: Iterable[tuple[Key, Any]], where: Where) -> dict[Key, Any]:
+    """Values under the one spelling of their key; the same key in two spellings is refused."""
+    values: dict[Key, Any] = {}
+    for written, value in found:
+        key = OTHER_SPELLINGS.get(written, written)
+        if key in values:
+            other = next(second for second, first in OTHER_SPELLINGS.items() if first == key)
+            raise ConfigError(
+                f"{where(written)}: {_dotted(other)} is another name for {_dotted(key)}; both are set",
+                f"keep {_dotted(key)}",
+            )
+        values[key] = value
+    return values
+
+
+def _anchored(values: dict[Key, Any], base: str) -> dict[Key, Any]:
+    """Paths made absolute against the place they were written in; anything of a wrong type stays."""
+    if isinstance(folder := values.get(_DATA_DIR), str) and folder:
+        values[_DATA_DIR] = absolute(folder, base)
+    if isinstance(entries := values.get(("sources",)), list):
+        values[("sources",)] = [_anchored_entry(entry, base) for entry in entries]
+    return values
+
+
+def _anchored_entry(entry: Any, base: str) -> Any:
+    if isinstance(entry, dict) and isinstance(path := entry.get("path"), str) and path:
+        return {**entry, "path": absolute(path, base)}
+    return entry
+
+
+def _flat(tree: dict[str, Any], owner: type[Struct], prefix: Key, where: Where) -> Iterator[tuple[Key, Any]]:
+    """The values of a file under their full keys; an unknown key ends it."""
+    items = {item.name: item for item in fields(owner)}
+    for name, value in tree.items():
+        key = (*prefix, name)
+        _known(name, owner, prefix, key, where)
+        section = section_of(items[name]) if name in items else None
+        if section and is_list(items[name]):
+            _check_entries(value, section, key, where)
+            yield key, value
+        elif section and isinstance(value, dict):
+            yield from _flat(value, section, key, where)
+        else:
+            yield key, value
+
+
+def _check_entries(entries: Any, owner: type[Struct], key: Key, where: Where) -> None:
+    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+        for name in entry if isinstance(entry, dict) else ():
+            _known(name, owner, key, (*key, number, name), where)
+
+
+def _known(name: str, owner: type[Struct], prefix: Key, path: Path, where: Where) -> None:
+    names = [item.name for item in fields(owner)]
+    names += [second[-1] for second in OTHER_SPELLINGS if second[:-1] == prefix]
+    if name not in names:
+        raise ConfigError(f"{where(path)}: unknown key {_dotted(path)}", _nearest(name, names, prefix))
+
+
+def _nearest(name: str, names: list[str], prefix: Key) -> str:
+    from difflib import get_close_matches
+
+    if near := get_close_matches(name, names, 1):
+        return f"did you mean {_dotted((*prefix, near[0]))}?"
+    elsewhere = {key[-1]: key for key in plain_keys()}
+    if near := get_close_matches(name, elsewhere, 1):
+        return f"did you mean {_dotted(elsewhere[near[0]])}?"
+    return "known here: " + ", ".join(names)
+
+
+def _refuse_slip(name: str, known: Iterable[str]) -> None:
+    """The environment is shared with other programs: only a name that resembles ours is a mistake."""
+    from difflib import get_close_matches
+
+    if near := get_close_matches(name, known, 1, cutoff=0.8):
+        raise ConfigError(f"unknown variable {name}", f"did you mean {near[0]}?")
+
+
+def _refusal(message: str, layer: _Layer) -> ConfigError:
+    what, _, place = message.partition(" - at `$")
+    steps = re.findall(r"\[(\d+)\]|([^.\[\]`]+)", place)
+    path: Path = tuple(int(number) if number else name for number, name in steps)
+    for word, plain in _WORDS.items():
+        what = what.replace(word, plain)
+    return ConfigError(f"{layer.where(path)}: {_dotted(path)}: {what}", _expected(path))
+
+
+def _expected(path: Path) -> str:
+    owner: type[Struct] = Settings
+    for step in path:
+        item = next((item for item in fields(owner) if item.name == step), None)
+        if item is None:
+            continue
+        section = section_of(item)
+        if section is None:
+            return f"{step} is {expectation(item)}"
+        owner = section
+    return ""
+
+
+def _variable(key: Key) -> str:
+    return PREFIX + "_".join(key).upper()
+
+
+def _spellings(path: Path) -> list[Path]:
+    """The path itself and its second spelling, if it has one."""
+    return [path, *(second for second, key in OTHER_SPELLINGS.items() if key == path)]
+
+
+def _dotted(path: Path) -> str:
+    text = "".join(f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.lstrip(".")

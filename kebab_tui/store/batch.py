@@ -1,0 +1,192 @@
+"""One transaction's worth of changes, as rows.
+
+Chunks are compared by id: an id says heading path and text, so a known id is the same
+passage, perhaps at other lines. Moving lines touches no index. Opens no transaction
+and commits nothing; the writer does.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from kebab_tui.domain.chunk import Passage
+from kebab_tui.domain.document import Document, Trust
+from kebab_tui.domain.identity import ChunkId, DocId, chunk_ids, text_hash
+from kebab_tui.store import rows, schema, vocabulary
+from kebab_tui.store.changes import Applied, Change, MarkNote, MoveNotes, RemoveNote, SaveNote, TouchNote
+
+_SAVE_DOCUMENT = (
+    "INSERT INTO documents(doc_id, source_id, raw_path, path, title, type, lang, trust, aliases, flags, "
+    "size, mtime_ns, ctime_ns, inode, content_hash, made_by, state, reason, indexed_ns, checked_ns) "
+    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
+    "ON CONFLICT(doc_id) DO UPDATE SET title = excluded.title, type = excluded.type, lang = excluded.lang, "
+    "trust = excluded.trust, aliases = excluded.aliases, flags = excluded.flags, size = excluded.size, "
+    "mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode, "
+    "content_hash = excluded.content_hash, made_by = excluded.made_by, state = excluded.state, "
+    "reason = excluded.reason, indexed_ns = excluded.indexed_ns, checked_ns = excluded.checked_ns"
+)
+_INSERT_CHUNK = (
+    "INSERT INTO chunks(chunk_id, doc_id, ordinal, kind, line_first, line_last, page, "
+    "heading_path, text, title, grams) "
+    "VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+)
+_CHUNKS_OF = (
+    "SELECT chunk_id, id, ordinal, kind, line_first, line_last, page, title, heading_path, text "
+    "FROM chunks WHERE doc_id = ?"
+)
+_MOVE_CHUNK = "UPDATE chunks SET ordinal = ?, kind = ?, line_first = ?, line_last = ?, page = ? WHERE id = ?"
+_TOUCH = (
+    "UPDATE documents SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, checked_ns = ? WHERE doc_id = ?"
+)
+
+
+class Batch:
+    """Gathers changes; `visible` says whether a search could see a difference."""
+
+    def __init__(self, connection: sqlite3.Connection, revision: int) -> None:
+        self._connection = connection
+        self.revision = revision
+        self.visible = False
+        self._new: list[tuple[Any, ...]] = []
+        self._removed: list[tuple[int]] = []
+        self._kept = 0
+
+    def take(self, change: Change) -> None:
+        match change:
+            case SaveNote():
+                self._save(change)
+            case MarkNote():
+                self._mark(change)
+            case MoveNotes():
+                self._move(change)
+            case TouchNote():
+                stamp = change.fingerprint
+                self._connection.execute(
+                    _TOUCH,
+                    (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode, time.time_ns(), change.doc_id),
+                )
+            case RemoveNote():
+                self._drop_chunks(self._rows_of(change.doc_id))
+                self._connection.execute("DELETE FROM documents WHERE doc_id = ?", (change.doc_id,))
+                self.visible = True
+
+    def finish(self, bulk_chunks: int) -> Applied:
+        """Write the new chunks, in one statement when they are many, and the change log."""
+        if len(self._new) > bulk_chunks:
+            self._insert_around_the_trigger()
+        elif self._new:
+            last = self._last_row()
+            self._connection.executemany(_INSERT_CHUNK, self._new)
+            self._log_added(last)
+        if self._new:
+            vocabulary.learn(self._connection, [f"{row[9]} {row[7]} {row[8]}" for row in self._new])
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO changes(revision, chunk, op) VALUES (?, ?, 'remove')",
+            [(self.revision, row) for (row,) in self._removed],
+        )
+        revision = self.revision if self.visible else self.revision - 1
+        return Applied(revision, len(self._new), len(self._removed), self._kept)
+
+    def _save(self, change: SaveNote) -> None:
+        document = change.document
+        self._write_document(document, change.own_trust, change.made_by)
+        known = {row[0]: row for row in self._connection.execute(_CHUNKS_OF, (document.doc_id,))}
+        ids = self._ids(document.doc_id, change.chunker, change.passages)
+        for ordinal, (chunk_id, passage) in enumerate(zip(ids, change.passages, strict=True)):
+            row = known.pop(chunk_id, None)
+            if row is None:
+                self._new.append(_chunk_values(chunk_id, document, ordinal, passage))
+            else:
+                self._keep(row, document.title, ordinal, passage)
+        self._drop_chunks([row[1] for row in known.values()])
+        self.visible = True
+
+    def _move(self, change: MoveNotes) -> None:
+        # By way of a place no file can have, or a swap would meet its own other half.
+        self._connection.executemany(
+            "UPDATE documents SET raw_path = CAST('/' || doc_id AS BLOB) WHERE doc_id = ?",
+            [(move.doc_id,) for move in change.moves],
+        )
+        self._connection.executemany(
+            "UPDATE documents SET raw_path = ?, path = ? WHERE doc_id = ?",
+            [(move.raw_path, move.path, move.doc_id) for move in change.moves],
+        )
+        self.visible = True
+
+    def _keep(self, row: tuple[Any, ...], title: str, ordinal: int, passage: Passage) -> None:
+        span = passage.span
+        place = (ordinal, passage.kind, span.first, span.last, span.page)
+        if row[2:7] != place:
+            self._connection.execute(_MOVE_CHUNK, (*place, row[1]))
+        if row[7] != title:
+            self._connection.execute(
+                "UPDATE chunks SET title = ?, grams = ? WHERE id = ?",
+                (title, rows.indexed_grams(title, row[8], row[9]), row[1]),
+            )
+        self._kept += 1
+
+    def _mark(self, change: MarkNote) -> None:
+        self._write_document(change.document, None, change.made_by)
+        if not change.keep_text:
+            self._drop_chunks(self._rows_of(change.document.doc_id))
+        self.visible = True
+
+    def _write_document(self, document: Document, own_trust: Trust | None, made_by: str) -> None:
+        stamp, now = document.fingerprint, time.time_ns()
+        self._connection.execute(
+            _SAVE_DOCUMENT,
+            (
+                document.doc_id, document.source, document.raw_path, document.path,
+                rows.storable(document.title), document.type, document.lang,
+                None if own_trust is None else int(own_trust),
+                rows.as_json(document.aliases), rows.as_json(document.flags),
+                stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode,
+                document.content_hash, made_by, document.state, document.reason, now, now,
+            ),
+        )  # fmt: skip
+        self._connection.execute("DELETE FROM document_tags WHERE doc_id = ?", (document.doc_id,))
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO document_tags(doc_id, folded, tag) VALUES (?, ?, ?)",
+            [(document.doc_id, rows.fold(tag), tag) for tag in map(rows.storable, document.tags)],
+        )
+
+    def _ids(self, doc: DocId, chunker: str, passages: Sequence[Passage]) -> list[ChunkId]:
+        return chunk_ids(doc, chunker, [(p.heading_path, text_hash(p.text)) for p in passages])
+
+    def _rows_of(self, doc: DocId) -> list[int]:
+        return [row for (row,) in self._connection.execute("SELECT id FROM chunks WHERE doc_id = ?", (doc,))]
+
+    def _drop_chunks(self, chunk_rows: list[int]) -> None:
+        gone = [(row,) for row in chunk_rows]
+        self._connection.executemany("DELETE FROM chunks WHERE id = ?", gone)
+        self._removed += gone
+
+    def _insert_around_the_trigger(self) -> None:
+        last = self._last_row()
+        self._connection.execute(schema.DROP_INSERT_TRIGGER)
+        self._connection.executemany(_INSERT_CHUNK, self._new)
+        self._connection.execute(schema.INDEX_CHUNKS_AFTER, (last,))
+        self._connection.execute(schema.INSERT_TRIGGER)
+        self._log_added(last)
+
+    def _last_row(self) -> int:
+        return int(self._connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0])
+
+    def _log_added(self, last: int) -> None:
+        self._connection.execute(
+            "INSERT INTO changes(revision, chunk, op) SELECT ?, id, 'add' FROM chunks WHERE id > ?",
+            (self.revision, last),
+        )
+
+
+def _chunk_values(chunk_id: ChunkId, document: Document, ordinal: int, passage: Passage) -> tuple[Any, ...]:
+    span = passage.span
+    title = rows.storable(document.title)
+    heading, text = rows.storable(passage.heading_path), rows.storable(passage.text)
+    return (
+        chunk_id, document.doc_id, ordinal, passage.kind, span.first, span.last, span.page,
+        heading, text, title, rows.indexed_grams(title, heading, text),
+    )  # fmt: skip

@@ -1,0 +1,180 @@
+"""What is in the index: sources, notes, states, figures. Answers questions, changes nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kebab_tui.domain.chunk import Chunk
+from kebab_tui.domain.document import Document, DocumentState, Fingerprint
+from kebab_tui.domain.identity import ChunkId, DocId, SourceId
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.source import Source
+from kebab_tui.store import filters as sql
+from kebab_tui.store import rows, schema
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """What the index remembers of one file: enough to see whether it must be read again."""
+
+    doc_id: DocId
+    fingerprint: Fingerprint
+    content_hash: str
+    made_by: str
+    state: DocumentState
+    reason: str
+    checked_ns: int
+    """When its content was last read and compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One past ingest."""
+
+    kind: str
+    started_ns: int
+    finished_ns: int
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The size and the versions of an index."""
+
+    documents: int
+    failed: int
+    skipped: int
+    chunks: int
+    words: int
+    corpus_revision: int
+    schema_version: int
+    lexical_version: str
+    fts_signature: str
+    made_by: str
+
+
+_DOCUMENTS = f"SELECT {rows.DOCUMENT_COLUMNS} FROM documents d JOIN sources s USING (source_id) WHERE"
+
+
+class Catalogue:
+    """Valid only while its read transaction lasts."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def sources(self) -> list[Source]:
+        statement = (
+            f"SELECT {rows.SOURCE_COLUMNS}, "
+            "(SELECT count(*) FROM documents d WHERE d.source_id = s.source_id), "
+            "(SELECT count(*) FROM chunks c JOIN documents d USING (doc_id) WHERE d.source_id = s.source_id) "
+            "FROM sources s ORDER BY s.added_ns, s.source_id"
+        )
+        return [rows.to_source(row[:-2], row[-2], row[-1]) for row in self._connection.execute(statement)]
+
+    def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
+        statement = (
+            "SELECT raw_path, doc_id, size, mtime_ns, ctime_ns, inode, "
+            "content_hash, made_by, state, reason, checked_ns "
+            "FROM documents WHERE source_id = ?"
+        )
+        return {
+            row[0]: KnownFile(DocId(row[1]), Fingerprint(*row[2:6]), *row[6:])
+            for row in self._connection.execute(statement, (source,))
+        }
+
+    def documents(
+        self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
+    ) -> tuple[list[Document], int]:
+        """Notes that pass the filters, by path, and how many there are in all."""
+        where, values = _documents_where(filters, states)
+        of = f"FROM documents d JOIN sources s USING (source_id) WHERE {where}"
+        total = int(self._connection.execute(f"SELECT count(*) {of}", values).fetchone()[0])
+        statement = (
+            f"SELECT {rows.DOCUMENT_COLUMNS} {of} ORDER BY d.path, d.source_id, d.raw_path LIMIT ? OFFSET ?"
+        )
+        page = self._connection.execute(statement, (*values, limit, offset))
+        return [rows.to_document(row) for row in page], total
+
+    def documents_at(self, path: str) -> list[Document]:
+        """Notes whose shown path is `path`, in any source."""
+        statement = f"{_DOCUMENTS} d.path = ? ORDER BY d.source_id, d.raw_path"
+        return [rows.to_document(row) for row in self._connection.execute(statement, (rows.shown(path),))]
+
+    def documents_ending(self, ending: str, limit: int) -> list[Document]:
+        """Notes whose path ends with these parts."""
+        pattern = "/" + ending.lstrip("/")
+        statement = f"{_DOCUMENTS} substr(d.path, -length(?1)) = ?1 ORDER BY d.path LIMIT ?2"
+        return [rows.to_document(row) for row in self._connection.execute(statement, (pattern, limit))]
+
+    def root_of(self, source: SourceId) -> str:
+        row = self._connection.execute("SELECT root FROM sources WHERE source_id = ?", (source,)).fetchone()
+        return rows.path_text(row[0])
+
+    def document(self, doc_id: DocId) -> Document | None:
+        row = self._connection.execute(f"{_DOCUMENTS} d.doc_id = ?", (doc_id,)).fetchone()
+        return rows.to_document(row) if row else None
+
+    def chunks_of(self, doc_id: DocId) -> list[Chunk]:
+        statement = f"SELECT {rows.CHUNK_COLUMNS} FROM chunks c WHERE c.doc_id = ? ORDER BY c.ordinal"
+        return [rows.to_chunk(row) for row in self._connection.execute(statement, (doc_id,))]
+
+    def chunks_named(self, prefix: str) -> list[Chunk]:
+        """Chunks whose id begins with `prefix`; two at most, enough to see that it is not one."""
+        statement = (
+            f"SELECT {rows.CHUNK_COLUMNS} FROM chunks c WHERE c.chunk_id >= ? AND c.chunk_id < ? "
+            "ORDER BY c.chunk_id LIMIT 2"
+        )
+        return [rows.to_chunk(row) for row in self._connection.execute(statement, (prefix, prefix + "g"))]
+
+    def chunk(self, chunk_id: ChunkId) -> Chunk | None:
+        found = self.chunks_named(chunk_id)
+        return found[0] if found else None
+
+    def tags(self) -> list[tuple[str, int]]:
+        """Every tag as first written, with how many notes carry it; commonest first."""
+        statement = (
+            "SELECT min(tag), count(*) AS n FROM document_tags GROUP BY folded ORDER BY n DESC, folded"
+        )
+        return [(tag, n) for tag, n in self._connection.execute(statement)]
+
+    def runs(self, limit: int) -> list[Run]:
+        statement = "SELECT kind, started_ns, finished_ns, report FROM runs ORDER BY run_id DESC LIMIT ?"
+        return [
+            Run(kind, started, finished, json.loads(report))
+            for kind, started, finished, report in self._connection.execute(statement, (limit,))
+        ]
+
+    def figures(self) -> Figures:
+        states = dict(self._connection.execute("SELECT state, count(*) FROM documents GROUP BY state"))
+        meta = dict(self._connection.execute("SELECT key, value FROM meta"))
+        signature, made_by = str(meta["fts_signature"]), str(meta.get("made_by", ""))
+        return Figures(
+            documents=sum(states.values()),
+            failed=states.get("failed", 0),
+            skipped=states.get("skipped", 0),
+            chunks=self._number("SELECT count(*) FROM chunks"),
+            words=self._number("SELECT count(*) FROM words"),
+            corpus_revision=int(meta["corpus_revision"]),
+            schema_version=self._number("PRAGMA user_version"),
+            lexical_version=schema.lexical_version(signature, made_by),
+            fts_signature=signature,
+            made_by=made_by,
+        )
+
+    def _number(self, statement: str) -> int:
+        return int(self._connection.execute(statement).fetchone()[0])
+
+
+def _documents_where(filters: SearchFilters, states: Sequence[DocumentState]) -> tuple[str, list[str | int]]:
+    """Document-level filters need no chunk, so notes without one (failed, empty) are listed too."""
+    where, values = sql.predicate(filters)
+    if filters.kinds or filters.headings:
+        where = f"d.doc_id IN (SELECT c.doc_id FROM {sql.FROM} WHERE {where})"
+    if states:
+        where += " AND d.state IN (SELECT value FROM json_each(?))"
+        values.append(json.dumps(list(states)))
+    return where, values

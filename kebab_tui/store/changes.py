@@ -1,0 +1,80 @@
+"""What can happen to a note, as the writer is told it.
+
+Each change is one fact about one note, decided from the file's present state; a list
+of them is applied in one transaction or not at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kebab_tui.domain.chunk import Passage
+from kebab_tui.domain.document import Document, Fingerprint, Trust
+from kebab_tui.domain.identity import DocId
+
+
+@dataclass(frozen=True, slots=True)
+class SaveNote:
+    """The note reads like this now. Chunks whose text is known keep their rows.
+
+    `own_trust` is what the note says of itself; None leaves it to its source.
+    """
+
+    document: Document
+    passages: tuple[Passage, ...]
+    own_trust: Trust | None
+    chunker: str
+    made_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkNote:
+    """The note could not be read now; `keep_text` leaves the last indexed text searchable."""
+
+    document: Document
+    made_by: str
+    keep_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The same note, found under another path."""
+
+    doc_id: DocId
+    path: str
+    raw_path: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MoveNotes:
+    """Notes that changed places, all at once: two of them may have swapped."""
+
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TouchNote:
+    """Only the file's stamp is new; the text is what it was."""
+
+    doc_id: DocId
+    fingerprint: Fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveNote:
+    """The file is gone."""
+
+    doc_id: DocId
+
+
+Change = SaveNote | MarkNote | MoveNotes | TouchNote | RemoveNote
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What one transaction did. The revision stays when nothing a search could see changed."""
+
+    revision: int
+    chunks_added: int = 0
+    chunks_removed: int = 0
+    chunks_kept: int = 0

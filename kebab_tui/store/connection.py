@@ -1,0 +1,190 @@
+"""How a database is opened, and what its complaints mean.
+
+A writer may create and migrate; a reader never changes a byte, and works on a
+read-only disk too. SQLite's errors are translated here, once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from functools import lru_cache
+from urllib.parse import quote
+
+from kebab_tui.domain import errors
+from kebab_tui.domain.globs import glob_regex
+from kebab_tui.domain.porter import stem
+from kebab_tui.store import schema
+from kebab_tui.store.rows import indexed_grams
+
+_DAMAGE = ("malformed", "not a database", "file is encrypted", "invalid page", "database corruption")
+
+
+def open_writer(path: str) -> sqlite3.Connection:
+    """Open for writing, creating and migrating as needed. The caller holds the writer's lock."""
+    with translated(path):
+        connection = sqlite3.connect(path, isolation_level=None)
+        try:
+            _refuse_strangers(connection, path)
+            connection.execute("PRAGMA journal_mode = WAL")
+            _common_pragmas(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA recursive_triggers = ON")
+            connection.execute("PRAGMA journal_size_limit = 67108864")
+            _register_functions(connection)
+            if _user_version(connection) < schema.SCHEMA_VERSION:
+                from kebab_tui.store.migrations import migrate
+
+                connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+                migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def open_reader(path: str) -> sqlite3.Connection:
+    """Open for reading only; NotIndexedError when there is nothing yet."""
+    if not os.path.exists(path):
+        raise errors.NotIndexedError(
+            "nothing has been indexed yet", "run `kebab ingest FOLDER` with the folder of your notes"
+        )
+    with translated(path):
+        connection = _connect_for_reading(path)
+        try:
+            _refuse_strangers(connection, path)
+            _common_pragmas(connection)
+            connection.execute("PRAGMA query_only = ON")
+            _register_functions(connection)
+            if _user_version(connection) < schema.SCHEMA_VERSION:
+                raise errors.NotIndexedError(
+                    "the index was made by an older version", "run `kebab ingest` once to bring it up to date"
+                )
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+@contextlib.contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Turn what SQLite says into what the user can do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+
+
+def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
+    text = str(error)
+    if any(sign in text for sign in _DAMAGE):
+        return errors.StoreDamagedError(
+            f"the index is damaged ({text}): {path}",
+            "run `kebab ingest`: it sets the file aside and rebuilds from your notes",
+        )
+    if "disk is full" in text:
+        return errors.DiskFullError(
+            f"no room left on the disk of {os.path.dirname(path)}",
+            "free some space and run the command again; nothing that was indexed is lost",
+        )
+    if "readonly" in text or "unable to open" in text:
+        return errors.StoreReadOnlyError(
+            f"cannot write to the index: {path} ({text})",
+            "make the data folder writable, or choose another with --data-dir",
+        )
+    if "locked" in text:
+        return errors.StoreBusyError(f"the index is busy: {path}", "try again in a moment")
+    return errors.StoreError(f"the index could not be used: {text}", "run `kebab doctor`")
+
+
+def _connect_for_reading(path: str) -> sqlite3.Connection:
+    uri = "file:" + quote(os.fsencode(path))
+    # A WAL database needs its -shm file; where that cannot be made, the disk is read-only.
+    if os.access(os.path.dirname(path), os.W_OK) and _can_map(path):
+        return _readable(f"{uri}?mode=ro")
+    wal = path + "-wal"
+    if os.path.exists(wal) and os.path.getsize(wal) > 0:
+        return _copy_in_memory(path)
+    return _readable(f"{uri}?mode=ro&immutable=1")
+
+
+def _can_map(path: str) -> bool:
+    """Whether the folder really takes a file: root passes every permission check on a read-only mount."""
+    if os.path.exists(path + "-shm"):
+        return True
+    try:
+        flags = os.statvfs(os.path.dirname(path)).f_flag
+    except (AttributeError, OSError):
+        return True
+    return not flags & os.ST_RDONLY
+
+
+def _readable(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _copy_in_memory(path: str) -> sqlite3.Connection:
+    """Read a database whose last commits are still in a log that cannot be applied in place."""
+    with tempfile.TemporaryDirectory(prefix="kebab-") as scratch:
+        copy = os.path.join(scratch, "copy.sqlite")
+        shutil.copyfile(path, copy)
+        shutil.copyfile(path + "-wal", copy + "-wal")
+        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        on_disk = sqlite3.connect(copy)
+        try:
+            on_disk.backup(memory)
+        finally:
+            on_disk.close()
+    return memory
+
+
+def _refuse_strangers(connection: sqlite3.Connection, path: str) -> None:
+    version = _user_version(connection)
+    owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    empty = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
+    if owner not in (0, schema.APPLICATION_ID) or (owner == 0 and not empty):
+        raise errors.StoreError(
+            f"{path} is a database of another program", "choose another folder with --data-dir"
+        )
+    if version > schema.SCHEMA_VERSION:
+        raise errors.StoreTooNewError(
+            f"the index was made by a newer version (schema {version}, not {schema.SCHEMA_VERSION})",
+            "upgrade kebab, or choose another folder with --data-dir",
+        )
+
+
+def _user_version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _common_pragmas(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA busy_timeout = 5000")
+    connection.execute("PRAGMA mmap_size = 0")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA cache_size = -32768")
+
+
+def _register_functions(connection: sqlite3.Connection) -> None:
+    connection.create_function("kebab_glob", 2, _glob_matches, deterministic=True)
+    connection.create_function("kebab_stem", 1, stem, deterministic=True)
+    connection.create_function("kebab_grams", 3, indexed_grams, deterministic=True)
+    connection.create_function("kebab_contains", 2, _contains, deterministic=True)
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(glob_regex(pattern))
+
+
+def _glob_matches(pattern: str, path: str) -> bool:
+    return _compiled(pattern).fullmatch(path) is not None
+
+
+def _contains(part: str, whole: str) -> bool:
+    return part.casefold() in whole.casefold()

@@ -1,0 +1,26 @@
+"""The data folder: which file is what. Knows names, opens nothing."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DataFolder:
+    """Everything that belongs to one index lives in `root`, never among the notes."""
+
+    root: str
+
+    @property
+    def database(self) -> str:
+        return os.path.join(self.root, "kebab.sqlite")
+
+    @property
+    def lock(self) -> str:
+        return os.path.join(self.root, "writer.lock")
+
+    @property
+    def sources(self) -> str:
+        """A copy of the table of sources: what a rebuild of a lost database starts from."""
+        return os.path.join(self.root, "sources.json")

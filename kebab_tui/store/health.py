@@ -1,0 +1,175 @@
+"""Looks an index over: is it whole, in step, and has it room? Finds, never repairs.
+
+The full-text check needs a writing connection (FTS5 takes its commands as inserts), so
+it is left out, and said so, while another process writes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from kebab_tui.domain.errors import KebabError, StoreError
+from kebab_tui.domain.source import Source
+from kebab_tui.store import schema
+from kebab_tui.store.catalogue import Catalogue
+from kebab_tui.store.connection import open_reader, open_writer
+from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.lock import WriterLock
+
+FindingLevel = Literal["ok", "warning", "problem"]
+
+_REBUILD = "run `kebab index --rebuild-fts`"
+_START_OVER = "run `kebab ingest`: it sets a damaged index aside and rebuilds from your notes"
+_ROOM_BYTES = 100 << 20
+
+_PARITY = (
+    "SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunks_fts_docsize), "
+    "(SELECT count(*) FROM chunks WHERE id NOT IN (SELECT id FROM chunks_fts_docsize)), "
+    "(SELECT count(*) FROM chunks_fts_docsize WHERE id NOT IN (SELECT id FROM chunks))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`fix` is what the user can do about it; empty when all is well."""
+
+    check: str
+    level: FindingLevel
+    detail: str
+    fix: str = ""
+
+
+def examine(folder: DataFolder, made_by: str) -> Iterator[Finding]:
+    """Every check in order; stops early when the database cannot be opened at all."""
+    yield _sqlite()
+    yield _disk(folder)
+    try:
+        connection = open_reader(folder.database)
+    except KebabError as error:
+        yield Finding("database", "problem", error.message, error.hint)
+        return
+    try:
+        yield Finding("database", "ok", f"schema {schema.SCHEMA_VERSION}, {_size(folder.database)}")
+        yield _pages(connection)
+        yield _parity(connection)
+        yield _orphans(connection)
+        yield from _versions(connection, made_by)
+        yield from _notes(connection)
+    except sqlite3.DatabaseError as error:
+        yield Finding("database", "problem", str(error), _START_OVER)
+    finally:
+        connection.close()
+    yield from _lock_and_full_text(folder)
+
+
+def _sqlite() -> Finding:
+    return Finding("sqlite", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5")
+
+
+def _disk(folder: DataFolder) -> Finding:
+    if not os.path.isdir(folder.root):
+        return Finding("disk", "warning", f"no data folder yet: {folder.root}", "run `kebab ingest FOLDER`")
+    free = shutil.disk_usage(folder.root).free
+    detail = f"{_megabytes(free)} free in {folder.root}"
+    if not os.access(folder.root, os.W_OK):
+        return Finding("disk", "warning", f"read-only: {folder.root}", "make it writable to index again")
+    if free < _ROOM_BYTES:
+        return Finding("disk", "problem", detail, "free some space, or move the index with --data-dir")
+    return Finding("disk", "ok", detail)
+
+
+def _pages(connection: sqlite3.Connection) -> Finding:
+    answer = connection.execute("PRAGMA quick_check(3)").fetchall()
+    if answer == [("ok",)]:
+        return Finding("pages", "ok", "every page of the database is sound")
+    return Finding("pages", "problem", "; ".join(str(row[0]) for row in answer), _START_OVER)
+
+
+def _parity(connection: sqlite3.Connection) -> Finding:
+    chunks, indexed, unindexed, ghosts = connection.execute(_PARITY).fetchone()
+    if unindexed or ghosts:
+        detail = f"{chunks} chunks, {indexed} in the full text: {unindexed} missing, {ghosts} too many"
+        return Finding("row parity", "problem", detail, _REBUILD)
+    return Finding("row parity", "ok", f"{chunks} chunks, all in the full text")
+
+
+def _orphans(connection: sqlite3.Connection) -> Finding:
+    orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
+    if orphans:
+        tables = ", ".join(sorted({str(row[0]) for row in orphans}))
+        return Finding("orphans", "problem", f"{len(orphans)} rows without an owner in {tables}", _START_OVER)
+    return Finding("orphans", "ok", "every chunk has its note, every note its source")
+
+
+def _versions(connection: sqlite3.Connection, made_by: str) -> Iterator[Finding]:
+    figures = Catalogue(connection).figures()
+    if figures.fts_signature != schema.fts_signature():
+        yield Finding("index version", "problem", "the full text was made with other settings", _REBUILD)
+    elif figures.made_by not in ("", made_by):
+        detail = f"notes were read by {figures.made_by}, this version is {made_by}"
+        yield Finding("index version", "warning", detail, "run `kebab ingest`")
+    else:
+        yield Finding("index version", "ok", figures.lexical_version)
+
+
+def _notes(connection: sqlite3.Connection) -> Iterator[Finding]:
+    catalogue = Catalogue(connection)
+    for source in catalogue.sources():
+        yield _source(source)
+    figures = catalogue.figures()
+    if figures.failed:
+        yield Finding(
+            "notes", "warning", f"{figures.failed} of {figures.documents} files could not be read",
+            "run `kebab list --state failed` to see why",
+        )  # fmt: skip
+    else:
+        yield Finding("notes", "ok", f"{figures.documents} files, none failed, {figures.skipped} skipped")
+
+
+def _source(source: Source) -> Finding:
+    name = f"source {source.source_id}"
+    if not os.path.isdir(source.root):
+        return Finding(
+            name, "warning", f"paused: the folder is not there: {source.root}",
+            f"bring the folder back, or run `kebab source remove {source.source_id}`",
+        )  # fmt: skip
+    return Finding(name, "ok", f"{source.documents} files, {source.chunks} chunks in {source.root}")
+
+
+def _lock_and_full_text(folder: DataFolder) -> Iterator[Finding]:
+    lock = WriterLock(folder.lock)
+    try:
+        lock.acquire("kebab doctor", 0, lambda _: None)
+    except StoreError as error:
+        yield Finding("lock", "ok", error.message)
+        yield Finding("full text", "warning", "not checked: the index is in use", "run it again later")
+        return
+    try:
+        yield Finding("lock", "ok", "nobody is writing")
+        yield _full_text(folder)
+    finally:
+        lock.release()
+
+
+def _full_text(folder: DataFolder) -> Finding:
+    connection = open_writer(folder.database)
+    try:
+        connection.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.DatabaseError as error:
+        return Finding("full text", "problem", f"differs from the notes' text ({error})", _REBUILD)
+    finally:
+        connection.close()
+    return Finding("full text", "ok", "the index agrees with the text")
+
+
+def _size(path: str) -> str:
+    return _megabytes(os.path.getsize(path))
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB" if count >= 1e6 else f"{count / 1e3:,.0f} kB"

@@ -1,0 +1,159 @@
+"""One moment of the database, as searching sees it.
+
+Implements `search.ports.Snapshot` on a reading connection that is inside a read
+transaction. One statement per question.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kebab_tui.domain.identity import ChunkRow, DocId
+from kebab_tui.domain.porter import stem
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.search.ports import Collection, FieldCounts, FieldWeights, FoundChunk, Scored
+from kebab_tui.store import filters as sql
+from kebab_tui.store import fts_statistics, rows, schema
+
+_UP = "\U0010ffff"
+_HYDRATE = (
+    f"SELECT {rows.CHUNK_COLUMNS}, s.root, d.made_by, {rows.DOCUMENT_COLUMNS} FROM {sql.FROM} "
+    "WHERE c.id IN (SELECT value FROM json_each(?))"
+)
+_CHUNK_WIDTH = len(rows.CHUNK_COLUMNS.split(", "))
+
+
+class StoreSnapshot:
+    """Valid only while its read transaction lasts."""
+
+    def __init__(self, connection: sqlite3.Connection, weights: FieldWeights) -> None:
+        self._connection = connection
+        by_field = (weights.heading, weights.text, weights.title, weights.grams)
+        self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
+
+    @property
+    def revision(self) -> int:
+        return int(self._meta("corpus_revision") or 0)
+
+    @property
+    def lexical_version(self) -> str:
+        return schema.lexical_version(str(self._meta("fts_signature")), str(self._meta("made_by") or ""))
+
+    def rank(
+        self,
+        match: str,
+        filters: SearchFilters,
+        limit: int,
+        *,
+        without: Sequence[str] = (),
+        leaving_out: Sequence[ChunkRow] = (),
+        newest: int | None = None,
+    ) -> list[Scored]:
+        where, values = self._where(match, filters, without)
+        if leaving_out:
+            where += " AND chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
+            values.append(json.dumps(leaving_out))
+        found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
+        if newest is not None:
+            found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
+        statement = f"{found} ORDER BY score, row LIMIT ?"
+        return [
+            Scored(ChunkRow(row), score)
+            for row, score in self._connection.execute(statement, (*values, limit))
+        ]
+
+    def count(self, match: str, filters: SearchFilters, *, without: Sequence[str] = ()) -> int:
+        where, values = self._where(match, filters, without)
+        return self._number(f"SELECT count(*) FROM chunks_fts WHERE {where}", values)
+
+    def better(self, match: str, filters: SearchFilters, than: Scored, *, without: Sequence[str] = ()) -> int:
+        where, values = self._where(match, filters, without)
+        scored = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
+        statement = f"SELECT count(*) FROM ({scored}) WHERE score < ? OR (score = ? AND row < ?)"
+        found = self._connection.execute(statement, (*values, than.bm25, than.bm25, than.row)).fetchone()
+        return int(found[0])
+
+    def browse(self, filters: SearchFilters, limit: int, offset: int) -> tuple[list[ChunkRow], int]:
+        where, values = sql.predicate(filters)
+        notes = (
+            f"SELECT min(c.id) AS row, max(d.mtime_ns) AS mtime FROM {sql.FROM} WHERE {where} "
+            "GROUP BY d.doc_id"
+        )
+        total = self._number(f"SELECT count(*) FROM ({notes})", values)
+        page = self._connection.execute(
+            f"SELECT row FROM ({notes}) ORDER BY mtime DESC, row LIMIT ? OFFSET ?", (*values, limit, offset)
+        )
+        return [ChunkRow(row) for (row,) in page], total
+
+    def hydrate(self, wanted: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]:
+        found = {}
+        for row in self._connection.execute(_HYDRATE, (json.dumps(wanted),)):
+            chunk = rows.to_chunk(row[:_CHUNK_WIDTH])
+            root, made_by = row[_CHUNK_WIDTH : _CHUNK_WIDTH + 2]
+            document = rows.to_document(row[_CHUNK_WIDTH + 2 :])
+            found[chunk.row] = FoundChunk(chunk, document, rows.path_text(root), rows.chunker_of(made_by))
+        return found
+
+    def unfinished(self, prefix: str, limit: int) -> list[str]:
+        found = stem(prefix)
+        return self._words(
+            "SELECT min(word) FROM words WHERE word >= ?1 AND word < ?2 AND NOT (stem >= ?3 AND stem < ?4) "
+            "GROUP BY stem ORDER BY max(seen) DESC, stem LIMIT ?5",
+            (prefix, prefix + _UP, found, found + _UP, limit),
+        )
+
+    def common_words(self, prefix: str, limit: int) -> list[str]:
+        return self._words(
+            "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY seen DESC, word LIMIT ?",
+            (prefix, prefix + _UP, limit),
+        )
+
+    def collection(self) -> Collection:
+        return fts_statistics.collection(self._connection)
+
+    def frequency(self, match: str) -> int:
+        return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [match])
+
+    def lengths(self, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
+        return fts_statistics.lengths(self._connection, wanted)
+
+    def occurrences(self, match: str, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
+        return fts_statistics.occurrences(self._connection, match, wanted)
+
+    def chunk_rows(self, doc: DocId) -> list[ChunkRow]:
+        statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
+        return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
+
+    def passes(self, wanted: Sequence[ChunkRow], filters: SearchFilters) -> bool:
+        where, values = sql.predicate(filters)
+        statement = (
+            f"SELECT count(*) FROM {sql.FROM} WHERE c.id IN (SELECT value FROM json_each(?)) AND {where}"
+        )
+        return self._number(statement, [json.dumps(wanted), *values]) > 0
+
+    def _where(
+        self, match: str, filters: SearchFilters, without: Sequence[str]
+    ) -> tuple[str, list[str | int]]:
+        where, values = "chunks_fts MATCH ?", [match]
+        parameters: list[str | int] = [*values]
+        if filters.active:
+            condition, more = sql.predicate(filters)
+            where += f" AND chunks_fts.rowid IN (SELECT c.id FROM {sql.FROM} WHERE {condition})"
+            parameters += more
+        for excluded in without:
+            where += " AND chunks_fts.rowid NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+            parameters.append(excluded)
+        return where, parameters
+
+    def _number(self, statement: str, values: Sequence[str | int]) -> int:
+        return int(self._connection.execute(statement, values).fetchone()[0])
+
+    def _words(self, statement: str, values: tuple[str | int, ...]) -> list[str]:
+        return [word for (word,) in self._connection.execute(statement, values)]
+
+    def _meta(self, key: str) -> Any:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None

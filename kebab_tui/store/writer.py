@@ -1,0 +1,164 @@
+"""The one writer: turns changes into committed rows.
+
+Every call is one transaction: documents, chunks, full text, words, change log and
+revision move together or not at all. Few new chunks are indexed by the triggers; many
+by one statement, with the insert trigger dropped and made again *inside the same
+transaction* (a trigger costs 2.5x), so a kill at any moment leaves either the state
+before or the state after. Used by one thread, which holds the writer's lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.source import Source, SourceState
+from kebab_tui.store import rows, schema, sources_file, vocabulary
+from kebab_tui.store.batch import Batch
+from kebab_tui.store.changes import Applied, Change
+from kebab_tui.store.connection import open_writer, translated
+from kebab_tui.store.folder import DataFolder
+
+_KEPT_REVISIONS = 5_000
+_KEPT_RUNS = 100
+
+
+class Writer:
+    """Owns the writing connection."""
+
+    def __init__(self, folder: DataFolder, bulk_chunks: int = 2000) -> None:
+        self._folder = folder
+        self._bulk_chunks = bulk_chunks
+        self._connection = open_writer(folder.database)
+        with translated(folder.database):
+            vocabulary.prepare(self._connection)
+        if self._meta("fts_signature") != schema.fts_signature():
+            self.rebuild_full_text()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def is_new(self) -> bool:
+        """Whether nothing was ever written to this database."""
+        return self._revision() == 0
+
+    def apply(self, changes: Sequence[Change]) -> Applied:
+        """Commit all of `changes` as one revision."""
+        with self._transaction() as connection:
+            batch = Batch(connection, self._revision() + 1)
+            for change in changes:
+                batch.take(change)
+            applied = batch.finish(self._bulk_chunks)
+            if batch.visible:
+                self._set_meta("corpus_revision", applied.revision)
+                self._prune(applied.revision)
+        return applied
+
+    def save_source(self, source: Source) -> None:
+        """Add a source or change what is known of it; its notes stay."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO sources(source_id, title, root, description, include, exclude, trust, rules, "
+                "version_label, weight, state, added_ns) VALUES (?,?,?,?,?,?,?,?,?,?,'new',?) "
+                "ON CONFLICT(source_id) DO UPDATE SET title = excluded.title, root = excluded.root, "
+                "description = excluded.description, include = excluded.include, exclude = excluded.exclude, "
+                "trust = excluded.trust, rules = excluded.rules, version_label = excluded.version_label, "
+                "weight = excluded.weight",
+                (*rows.source_values(source), time.time_ns()),
+            )
+            self._bump()
+        self._mirror_sources()
+
+    def set_made_by(self, made_by: str) -> None:
+        """Remember that every note now stands as this parser and chunker make it."""
+        if self._meta("made_by") != made_by:
+            with self._transaction():
+                self._set_meta("made_by", made_by)
+
+    def set_source_state(self, source: SourceId, state: SourceState) -> None:
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE sources SET state = ?, scanned_ns = ? WHERE source_id = ?",
+                (state, time.time_ns(), source),
+            )
+
+    def remove_source(self, source: SourceId) -> None:
+        """Forget a source and its notes; the files are not touched."""
+        with self._transaction() as connection:
+            self._bump()
+            connection.execute(
+                "INSERT INTO changes(revision, chunk, op) SELECT ?, c.id, 'remove' FROM chunks c "
+                "JOIN documents d USING (doc_id) WHERE d.source_id = ?",
+                (self._revision(), source),
+            )
+            connection.execute("DELETE FROM sources WHERE source_id = ?", (source,))
+        self._mirror_sources()
+
+    def record_run(self, kind: str, started_ns: int, report: str) -> None:
+        """Remember what an ingest did, for `index --status`."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO runs(kind, started_ns, finished_ns, report) VALUES (?,?,?,?)",
+                (kind, started_ns, time.time_ns(), report),
+            )
+            connection.execute(
+                "DELETE FROM runs WHERE run_id <= (SELECT max(run_id) FROM runs) - ?", (_KEPT_RUNS,)
+            )
+
+    def rebuild_full_text(self) -> None:
+        """Make grams, full-text index and words anew from the chunks; the same however often."""
+        with self._transaction() as connection:
+            connection.execute("DROP TRIGGER chunks_au")
+            connection.execute("DROP TABLE IF EXISTS chunks_fts")
+            connection.execute("UPDATE chunks SET grams = kebab_grams(title, heading_path, text)")
+            connection.execute(schema.FTS_TABLE)
+            connection.execute(schema.UPDATE_TRIGGER)
+            connection.execute(
+                "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)", (schema.FTS_HASH_BYTES,)
+            )
+            connection.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
+            vocabulary.relearn(connection)
+            self._set_meta("fts_signature", schema.fts_signature())
+            self._bump()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with translated(self._folder.database):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                # A full disk rolls back by itself; a second rollback would hide the first error.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _revision(self) -> int:
+        return int(self._meta("corpus_revision") or 0)
+
+    def _bump(self) -> None:
+        self._set_meta("corpus_revision", self._revision() + 1)
+
+    def _meta(self, key: str) -> str | int | None:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def _set_meta(self, key: str, value: str | int) -> None:
+        self._connection.execute(
+            "INSERT INTO meta(key, value) VALUES (?, ?) "
+            "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+            (key, value),
+        )
+
+    def _prune(self, revision: int) -> None:
+        """Forget changes that no follower can still be waiting for."""
+        if revision % 500 == 0:
+            self._connection.execute("DELETE FROM changes WHERE revision <= ?", (revision - _KEPT_REVISIONS,))
+
+    def _mirror_sources(self) -> None:
+        statement = f"SELECT {rows.SOURCE_COLUMNS} FROM sources s ORDER BY added_ns"
+        sources_file.write(self._folder.sources, map(rows.to_source, self._connection.execute(statement)))

@@ -1,0 +1,192 @@
+"""From values to the objects of wire v1.
+
+Times are UTC in ISO 8601, scores are rounded to six places, texts hold no lone
+surrogates. Decides nothing about what is sent; prints nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from kebab_tui.domain.chunk import Chunk
+from kebab_tui.domain.citation import Citation
+from kebab_tui.domain.document import Document
+from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse, Stage
+from kebab_tui.domain.source import Source
+
+Json = dict[str, Any]
+
+
+def dumps(value: Json) -> str:
+    """One line of JSON that any reader takes, whatever bytes a file name held."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def search_hit(hit: SearchHit, full: bool = False) -> Json:
+    encoded: Json = {
+        "schema_version": "search_hit.v1",
+        "rank": hit.rank,
+        "score": _score(hit.score),
+        "score_kind": hit.score_kind,
+        "chunk_id": hit.chunk_id,
+        "doc_id": hit.doc_id,
+        "source_id": hit.source,
+        "doc_path": hit.path,
+        "title": hit.title,
+        "type": hit.type,
+        "lang": hit.lang,
+        "kind": hit.kind,
+        "heading_path": hit.heading_path.split(" > ") if hit.heading_path else [],
+        "section_label": hit.heading_path,
+        "snippet": hit.snippet,
+        "highlights": [list(mark) for mark in hit.highlights],
+        "citation": citation(hit.citation),
+        "retrieval": retrieval(hit.retrieval),
+        "retrieval_method": hit.retrieval_method,
+        "index_version": hit.index_version,
+        "chunker_version": hit.chunker_version,
+        "indexed_at": timestamp(hit.indexed_ns),
+        "relaxed": hit.relaxed,
+        "stale": hit.stale,
+        "gone": hit.gone,
+    }
+    if full:
+        encoded["text"] = hit.text
+    return encoded
+
+
+def search_response(response: SearchResponse, full: bool = False) -> Json:
+    return {
+        "schema_version": "search_response.v1",
+        "query": response.query,
+        "mode": response.mode,
+        "raw": response.raw,
+        "hits": [search_hit(hit, full) for hit in response.hits],
+        "returned": len(response.hits),
+        "total_matches": response.total_matches,
+        "next_offset": response.next_offset,
+        "notices": [notice(item) for item in response.notices],
+        "timings": [stage(item) for item in response.stages],
+        "index_version": response.index_version,
+        "corpus_revision": response.corpus_revision,
+    }
+
+
+def citation(value: Citation) -> Json:
+    span = value.span
+    where: Json = (
+        {"kind": "page", "page": span.page}
+        if span.page is not None
+        else {"kind": "line", "start": span.first, "end": span.last}
+    )
+    return {"path": value.path, **where, "section": value.section, "text": str(value), "uri": value.uri}
+
+
+def retrieval(detail: RetrievalDetail) -> Json:
+    return {
+        "method": detail.method,
+        "lexical_score": _maybe_score(detail.lexical_score),
+        "lexical_rank": detail.lexical_rank,
+        "vector_score": _maybe_score(detail.vector_score),
+        "vector_rank": detail.vector_rank,
+        "fusion_score": _score(detail.fusion_score),
+        "fusion_rank": detail.fusion_rank,
+        "rrf_raw": _maybe_score(detail.rrf_raw),
+        "look": _maybe_score(detail.look),
+    }
+
+
+def notice(value: Notice) -> Json:
+    return {"code": value.code, "level": value.level, "text": value.text}
+
+
+def stage(value: Stage) -> Json:
+    return {"stage": value.name, "kept": value.kept, "ms": round(value.milliseconds, 3)}
+
+
+def document(value: Document) -> Json:
+    return {
+        "schema_version": "document.v1",
+        "doc_id": value.doc_id,
+        "source_id": value.source,
+        "path": value.path,
+        "title": value.title,
+        "type": value.type,
+        "lang": value.lang,
+        "trust": value.trust.label,
+        "tags": list(value.tags),
+        "aliases": list(value.aliases),
+        "state": value.state,
+        "reason": value.reason,
+        "flags": list(value.flags),
+        "size": value.fingerprint.size,
+        "modified_at": timestamp(value.fingerprint.mtime_ns),
+        "content_hash": value.content_hash,
+        "chunks": value.chunks,
+        "indexed_at": timestamp(value.indexed_ns),
+    }
+
+
+def chunk(value: Chunk, path: str) -> Json:
+    return {
+        "schema_version": "chunk.v1",
+        "chunk_id": value.chunk_id,
+        "doc_id": value.doc_id,
+        "ordinal": value.ordinal,
+        "kind": value.kind,
+        "heading_path": value.heading_path.split(" > ") if value.heading_path else [],
+        "citation": citation(Citation(path, value.span, value.heading_path)),
+        "text": value.text,
+    }
+
+
+def source(value: Source) -> Json:
+    return {
+        "schema_version": "source.v1",
+        "source_id": value.source_id,
+        "title": value.title,
+        "description": value.description,
+        "root": value.root,
+        "include": list(value.include),
+        "exclude": list(value.exclude),
+        "trust": value.trust.label,
+        "rules": list(value.rules),
+        "version_label": value.version_label,
+        "weight": value.weight,
+        "state": value.state,
+        "documents": value.documents,
+        "chunks": value.chunks,
+    }
+
+
+def error(value: KebabError) -> Json:
+    return {"schema_version": "error.v1", "code": value.code, "message": value.message, "hint": value.hint}
+
+
+def listing(kind: str, items: Iterable[Json], total: int) -> Json:
+    """A list of any of the above: `document_list.v1`, `source_list.v1`."""
+    found = list(items)
+    return {"schema_version": f"{kind}_list.v1", "items": found, "returned": len(found), "total": total}
+
+
+def timestamp(nanoseconds: int) -> str | None:
+    if not nanoseconds:
+        return None
+    return (
+        datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )
+
+
+def _score(value: float) -> float:
+    return round(value, 6)
+
+
+def _maybe_score(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)

@@ -1,0 +1,259 @@
+"""The one door: opens the parts, wires them, offers them to the command line and the screen.
+
+Everything heavy is imported by the method that needs it: a search never pays for
+reading, and nothing pays for a model it does not ask. Holds no state of its own but
+the settings and the reading connections.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError
+from kebab_tui.domain.query import SearchFilters, SearchQuery
+
+if TYPE_CHECKING:  # a name `as` itself is a type that the faces may take from here
+    from kebab_tui.domain.document import Document, DocumentState
+    from kebab_tui.domain.hit import SearchResponse
+    from kebab_tui.domain.identity import SourceId
+    from kebab_tui.domain.source import Source
+    from kebab_tui.indexing.inspection import Inspection as Inspection
+    from kebab_tui.indexing.pipeline import Recipe
+    from kebab_tui.indexing.report import IngestReport as IngestReport
+    from kebab_tui.indexing.report import Progress as Progress
+    from kebab_tui.indexing.report import SourceReport as SourceReport
+    from kebab_tui.indexing.session import Session
+    from kebab_tui.search.engine import SearchEngine
+    from kebab_tui.search.explanation import ExplainedHit as ExplainedHit
+    from kebab_tui.search.explanation import ExplainedResponse as ExplainedResponse
+    from kebab_tui.search.explanation import LexicalExplanation as LexicalExplanation
+    from kebab_tui.search.ports import FieldWeights
+    from kebab_tui.search.why_not import WhyNot as WhyNot
+    from kebab_tui.settings.model import Settings
+    from kebab_tui.store.catalogue import Figures
+    from kebab_tui.store.catalogue import Run as Run
+    from kebab_tui.store.health import Finding as Finding
+    from kebab_tui.store.lock import Holder as Holder
+    from kebab_tui.store.reader import StoreReader
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """How a long verb talks to whoever started it."""
+
+    progress: Callable[[Progress], None] = lambda _: None
+    cancelled: Callable[[], bool] = lambda: False
+    waiting: Callable[[Holder | None], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The index at a glance."""
+
+    figures: Figures
+    expected_lexical_version: str
+    sources: list[Source]
+    runs: list[Run]
+    database: str
+    database_bytes: int
+    holder: Holder | None
+
+
+class Workspace:
+    """One index and the folders it covers."""
+
+    def __init__(self, settings: Settings, data_folder: str) -> None:
+        from kebab_tui.store.folder import DataFolder
+
+        self.settings = settings
+        self.folder = DataFolder(data_folder)
+
+    def close(self) -> None:
+        if "_reader" in self.__dict__:
+            self._reader.close()
+
+    # Searching
+
+    def search(self, query: SearchQuery) -> SearchResponse:
+        return self._engine.search(query)
+
+    def explain(self, query: SearchQuery) -> ExplainedResponse:
+        """The same answer, with the figures behind every hit."""
+        return self._engine.explain(query)
+
+    def why_not(self, query: SearchQuery, path: str) -> WhyNot:
+        """What keeps a note out of the answer, or where in it the note stands."""
+        from kebab_tui.indexing.inspection import find_document, why_not_indexed
+
+        with self._reader.catalogue() as catalogue:
+            document = find_document(catalogue, path)
+            if document is None or document.chunks == 0:
+                return why_not_indexed(catalogue.sources(), path, document)
+        return self._engine.why_not(query, document)
+
+    def instant(self, date: str) -> int | None:
+        """A date as it may be typed in a filter (`2026-01`, `7d`), in nanoseconds; None when it is none."""
+        from datetime import datetime
+
+        from kebab_tui.search.dates import instant
+
+        return instant(date, datetime.now())  # noqa: DTZ005 - the machine's own time zone is meant
+
+    # Looking around
+
+    def sources(self) -> list[Source]:
+        try:
+            with self._reader.catalogue() as catalogue:
+                return catalogue.sources()
+        except NotIndexedError:
+            return []
+
+    def documents(
+        self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
+    ) -> tuple[list[Document], int]:
+        with self._reader.catalogue() as catalogue:
+            return catalogue.documents(filters, states, limit, offset)
+
+    def inspect(self, target: str) -> Inspection:
+        """A note or a chunk by path, citation or id, with the state of its file."""
+        from kebab_tui.indexing.inspection import inspect
+
+        with self._reader.catalogue() as catalogue:
+            return inspect(catalogue, target)
+
+    def status(self) -> Status:
+        from kebab_tui.store import schema
+        from kebab_tui.store.lock import WriterLock
+
+        with self._reader.catalogue() as catalogue:
+            return Status(
+                figures=catalogue.figures(),
+                expected_lexical_version=schema.lexical_version(schema.fts_signature(), self._recipe.made_by),
+                sources=catalogue.sources(),
+                runs=catalogue.runs(5),
+                database=self.folder.database,
+                database_bytes=os.path.getsize(self.folder.database),
+                holder=WriterLock(self.folder.lock).holder(),
+            )
+
+    def doctor(self) -> Iterator[Finding]:
+        from kebab_tui.store.health import examine
+
+        return examine(self.folder, self._recipe.made_by)
+
+    # Writing
+
+    def add_source(self, source: Source, callbacks: Callbacks) -> Source:
+        with self._session("source add", callbacks) as session:
+            return session.add(source)
+
+    def new_source_id(self, root: str) -> SourceId:
+        from kebab_tui.indexing.source_names import source_id_for
+
+        return source_id_for(root, {source.source_id for source in self.sources()})
+
+    def remove_source(self, source: SourceId, callbacks: Callbacks) -> None:
+        with self._session("source remove", callbacks) as session:
+            session.writer.remove_source(source)
+
+    def ingest(self, folders: Sequence[str], callbacks: Callbacks) -> IngestReport:
+        """Bring the named folders, or every source, up to date.
+
+        A database that turns out to be damaged is set aside and all sources are read anew.
+        """
+        from kebab_tui.indexing.session import start_over
+
+        try:
+            return self._ingest(folders, callbacks)
+        except StoreDamagedError:
+            self.close()
+            timeout = self.settings.index.lock_timeout_s
+            aside = start_over(self.folder, timeout, "ingest", callbacks.waiting)
+            return self._ingest((), callbacks, healed=aside)
+
+    def rebuild_full_text(self, callbacks: Callbacks) -> None:
+        with self._session("index --rebuild-fts", callbacks) as session:
+            session.writer.rebuild_full_text()
+
+    def _ingest(self, folders: Sequence[str], callbacks: Callbacks, healed: str = "") -> IngestReport:
+        from kebab_tui.indexing.ingest import Ingest, Watchers
+        from kebab_tui.indexing.run import run_ingest
+
+        with self._session("ingest", callbacks) as session:
+            session.declare(self._declared_sources())
+            ingest = Ingest(
+                session.writer, self._reader, self._recipe, Watchers(callbacks.progress, callbacks.cancelled)
+            )
+            return run_ingest(session, ingest, folders, healed)
+
+    def _session(self, command: str, callbacks: Callbacks) -> AbstractContextManager[Session]:
+        from kebab_tui.indexing.session import open_session
+
+        index = self.settings.index
+        return open_session(
+            self.folder, self._reader, command, index.lock_timeout_s, callbacks.waiting, index.bulk_chunks
+        )
+
+    def _declared_sources(self) -> list[Source]:
+        from kebab_tui.domain.document import Trust
+        from kebab_tui.domain.identity import SourceId
+        from kebab_tui.domain.source import Source
+        from kebab_tui.indexing.source_names import source_id_for
+
+        declared: list[Source] = []
+        for entry in self.settings.sources:
+            taken = {source.source_id for source in declared}
+            declared.append(
+                Source(
+                    source_id=SourceId(entry.id) if entry.id else source_id_for(entry.path, taken),
+                    title=entry.title or os.path.basename(entry.path),
+                    root=entry.path,
+                    description=entry.description,
+                    include=entry.include,
+                    exclude=entry.exclude,
+                    trust=Trust.parse(entry.trust) or Trust.PRIMARY,
+                    rules=entry.rules,
+                )
+            )
+        return declared
+
+    @cached_property
+    def _engine(self) -> SearchEngine:
+        from kebab_tui.search.engine import SearchEngine, SearchOptions
+        from kebab_tui.store.file_state import file_state
+
+        return SearchEngine(
+            self._reader,
+            lambda found: file_state(found.root, found.document.raw_path, found.document.fingerprint),
+            SearchOptions(self._weights, self.settings.search.snippet_chars),
+        )
+
+    @cached_property
+    def _weights(self) -> FieldWeights:
+        from kebab_tui.search.ports import FieldWeights
+
+        weights = self.settings.search.weights
+        return FieldWeights(weights.heading, weights.text, weights.title, weights.grams)
+
+    @cached_property
+    def _reader(self) -> StoreReader:
+        from kebab_tui.store.reader import StoreReader
+
+        return StoreReader(self.folder, self._weights)
+
+    @cached_property
+    def _recipe(self) -> Recipe:
+        from kebab_tui.chunking import ChunkLimits
+        from kebab_tui.indexing.pipeline import Recipe
+        from kebab_tui.reading.limits import MEGABYTE, ReadLimits
+
+        chunking = self.settings.chunking
+        return Recipe(
+            ReadLimits(self.settings.reading.max_file_mb * MEGABYTE),
+            ChunkLimits(target=chunking.target, cap=chunking.cap),
+        )

@@ -1,0 +1,94 @@
+"""How long the lexical index takes to build, against tantivy on one thread, and how large it gets.
+
+python -m tests.benchmarks.bench_lexical_index FOLDER
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from unittest import mock
+
+from kebab_tui.domain.source import Source
+from kebab_tui.store.changes import SaveNote
+from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.writer import Writer
+from tests.benchmarks.measuring import Figure, machine, median, notes_of, report, seconds
+
+_BATCH_CHUNKS = 8_000
+_ROUNDS = 3
+
+
+def load_store(notes: Sequence[SaveNote], root: str) -> str:
+    """Write all notes as an ingest does, in batches; gives the database's path."""
+    folder = DataFolder(root)
+    writer = Writer(folder)
+    writer.save_source(Source(notes[0].document.source, "bench", root))
+    batch: list[SaveNote] = []
+    size = 0
+    for note in notes:
+        batch.append(note)
+        size += len(note.passages)
+        if size >= _BATCH_CHUNKS:
+            writer.apply(batch)
+            batch, size = [], 0
+    writer.apply(batch)
+    writer.close()
+    return folder.database
+
+
+def load_tantivy(notes: Sequence[SaveNote], root: str) -> None:
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    for name in ("chunk_id", "title", "heading", "text"):
+        builder.add_text_field(name, stored=True, tokenizer_name="raw" if name == "chunk_id" else "en_stem")
+    index = tantivy.Index(builder.build(), path=root)
+    writer = index.writer(heap_size=128 << 20, num_threads=1)
+    for note in notes:
+        for ordinal, passage in enumerate(note.passages):
+            writer.add_document(
+                tantivy.Document(
+                    chunk_id=f"{note.document.doc_id}{ordinal}",
+                    title=note.document.title,
+                    heading=passage.heading_path,
+                    text=passage.text,
+                )
+            )
+    writer.commit()
+    writer.wait_merging_threads()
+
+
+def measure(notes: Sequence[SaveNote]) -> list[Figure]:
+    text = sum(len(p.text.encode()) for note in notes for p in note.passages)
+    ours, without_words, theirs, size = [], [], [], 0
+    for _ in range(_ROUNDS):
+        root = tempfile.mkdtemp()
+        try:
+            for name in ("ours", "plain", "tantivy"):
+                os.mkdir(os.path.join(root, name))
+            theirs.append(seconds(lambda: load_tantivy(notes, os.path.join(root, "tantivy"))))
+            ours.append(seconds(lambda: load_store(notes, os.path.join(root, "ours"))))
+            with mock.patch("kebab_tui.store.vocabulary.learn"):
+                without_words.append(seconds(lambda: load_store(notes, os.path.join(root, "plain"))))
+            size = os.path.getsize(os.path.join(root, "ours", "kebab.sqlite"))
+        finally:
+            shutil.rmtree(root)
+    reference = median(theirs)
+    return [
+        Figure("chunks", sum(len(note.passages) for note in notes), ""),
+        Figure("tantivy, one thread", reference, "s"),
+        Figure(
+            "kebab without the unfinished-word index / tantivy", median(without_words) / reference, "x", 1.5
+        ),
+        Figure("kebab with the unfinished-word index / tantivy", median(ours) / reference, "x", 3.0),
+        Figure("database / text", size / text, "x", 2.2),
+    ]
+
+
+if __name__ == "__main__":
+    print(machine())
+    report("bulk lexical index", measure(notes_of(sys.argv[1], 100_000)))

@@ -1,0 +1,124 @@
+"""The table of verbs, and the options that stand before or after a verb."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import pytest
+
+from kebab_tui import __version__
+from kebab_tui.cli.context import Invocation, invocation, pass_invocation, shared_options
+from kebab_tui.cli.edge import run
+from kebab_tui.cli.main import VERBS, cli
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "KEBAB_CONFIG", "KEBAB_DATA_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+def test_help_lists_every_verb_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(cli, ["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for name, (_, _, line) in VERBS.items():
+        assert f"{name} {line}" in shown
+
+
+def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(cli, ["--version"]) == 0
+    assert capsys.readouterr().out == f"kebab {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("serach", "did you mean `kebab search`?"), ("충돌", "`kebab search WORDS` searches")],
+)
+def test_an_unknown_verb_is_answered_with_the_nearest(
+    word: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(cli, [word, "--json"]) == 2
+    told = json.loads(capsys.readouterr().err)
+    assert told["code"] == "invalid_input"
+    assert word in told["message"]
+    assert hint in told["hint"]
+
+
+def test_a_bare_call_shows_the_help_and_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(cli, []) == 2
+    assert "Verbs:" in capsys.readouterr().err
+
+
+def test_each_verb_has_a_module_of_its_own_name() -> None:
+    for name, (module, attribute, _) in VERBS.items():
+        assert (module, attribute) == (f"kebab_tui.cli.{name}", "command")
+
+
+@pytest.mark.parametrize("name", [name for name in VERBS if importlib.util.find_spec(VERBS[name][0])])
+def test_each_verb_says_in_its_help_what_it_takes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(cli, [name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: kebab {name} ")
+
+
+def probe(argv: Sequence[str]) -> list[Invocation]:
+    """Run `outer [inner] show` with shared options everywhere; what the verb was handed, twice."""
+    seen: list[Invocation] = []
+
+    @click.group()
+    @shared_options
+    def outer() -> None: ...
+
+    @outer.group()
+    @shared_options
+    def inner() -> None: ...
+
+    @inner.command()
+    @shared_options
+    @click.pass_context
+    @pass_invocation
+    def show(handed: Invocation, ctx: click.Context) -> None:
+        seen.extend([handed, invocation(ctx), ctx.obj])
+
+    assert run(outer, argv) == 0
+    return seen
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        "--data-dir {d} inner show",
+        "inner --data-dir {d} show",
+        "inner show --data-dir {d}",
+        "--data-dir /elsewhere inner show --data-dir {d}",
+    ],
+)
+def test_the_data_folder_may_be_named_before_or_after_the_verb(tmp_path: Path, argv: str) -> None:
+    handed, *_ = probe(argv.format(d=tmp_path).split())
+    assert handed.data_dir == str(tmp_path)
+
+
+def test_the_configuration_reaches_the_verb_and_is_loaded_once(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text("search.default_k = 3")
+    handed, again, obj = probe(["inner", "show", "--config", str(file)])
+    assert handed.settings.search.default_k == 3
+    assert handed is again is obj
+
+
+def test_a_missing_named_configuration_ends_every_verb_that_needs_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @click.command()
+    @shared_options
+    @pass_invocation
+    def show(handed: Invocation) -> None:
+        raise AssertionError("must not be reached")
+
+    group = click.Group(commands={"show": show})
+    assert run(group, ["show", "--config", str(tmp_path / "none.toml")]) == 2
+    assert f"--config: there is no file {tmp_path}/none.toml" in capsys.readouterr().err

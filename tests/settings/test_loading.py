@@ -1,0 +1,250 @@
+"""Which layer wins, and what a wrong value is answered with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kebab_tui.domain.document import Trust
+from kebab_tui.domain.errors import ConfigError
+from kebab_tui.domain.query import SEARCH_MODES, SearchMode
+from kebab_tui.settings.config_file import line_of
+from kebab_tui.settings.loading import load_settings
+from kebab_tui.settings.model import ModeName, Settings, TrustLabel
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"
+
+
+def load(
+    file: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
+) -> Settings:
+    environ = {"HOME": "/h", **(variables or {})}
+    return load_settings(str(file) if file else None, environ, flags or {})
+
+
+def refusal(file: Path, text: str, **layers: Mapping[str, str]) -> ConfigError:
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load(file, **layers)
+    return caught.value
+
+
+# which layer wins
+
+
+def test_without_a_file_the_defaults_hold() -> None:
+    settings_ = load()
+    assert settings_.search.default_k == 10
+    assert settings_.data_dir == "/h/.local/share/kebab"
+
+
+def test_a_file_wins_over_the_defaults_a_variable_over_the_file_and_a_flag_over_both(file: Path) -> None:
+    file.write_text("[search]\ndefault_k = 1\nsnippet_chars = 100\n[search.weights]\ntitle = 9")
+    variables = {"KEBAB_SEARCH_DEFAULT_K": "2", "KEBAB_SEARCH_WEIGHTS_HEADING": "2.5"}
+    assert load(file).search.default_k == 1
+    assert load(file, variables).search.default_k == 2
+    both = load(file, variables, {"search.default_k": 3})
+    assert both.search.default_k == 3
+    assert both.search.snippet_chars == 100
+    assert (both.search.weights.title, both.search.weights.heading) == (9.0, 2.5)
+
+
+def test_a_flag_that_was_not_given_changes_nothing() -> None:
+    assert load(variables={"KEBAB_DATA_DIR": "/d"}, flags={"data_dir": None}).data_dir == "/d"
+
+
+def test_an_empty_variable_is_an_unset_one() -> None:
+    assert load(variables={"KEBAB_SEARCH_DEFAULT_K": "", "KEBAB_DATA_DIR": "", "KEBAB_CONFIG": ""}) == load()
+
+
+def test_the_default_file_is_read_where_the_platform_keeps_it(tmp_path: Path) -> None:
+    (tmp_path / "kebab").mkdir()
+    (tmp_path / "kebab/config.toml").write_text("search.default_k = 7")
+    assert load(variables={"XDG_CONFIG_HOME": str(tmp_path)}).search.default_k == 7
+
+
+def test_default_top_is_another_name_for_default_k(file: Path) -> None:
+    file.write_text("[search]\ndefault_top = 4")
+    assert load(file).search.default_k == 4
+    assert load(variables={"KEBAB_SEARCH_DEFAULT_TOP": "5"}).search.default_k == 5
+    assert load(file, {"KEBAB_SEARCH_DEFAULT_K": "6"}).search.default_k == 6
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_obstacle(file: Path) -> None:
+    file.write_bytes(b"\xef\xbb\xbf[search]\r\ndefault_k = 4\r\n")
+    assert load(file).search.default_k == 4
+
+
+# paths
+
+
+def test_a_relative_data_folder_starts_where_it_was_written(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    file.write_text('data_dir = "index"')
+    assert load(file).data_dir == str(tmp_path / "index")
+    assert load(file, {"KEBAB_DATA_DIR": "index"}).data_dir == str(elsewhere / "index")
+    assert load(flags={"data_dir": "flag"}).data_dir == str(elsewhere / "flag")
+
+
+def test_folders_of_notes_can_be_declared(file: Path, tmp_path: Path) -> None:
+    file.write_text('[[sources]]\npath = "notes"\ntrust = "secondary"\nexclude = ["drafts/"]\n')
+    [source] = load(file).sources
+    assert source.path == str(tmp_path / "notes")
+    assert (source.trust, source.exclude) == ("secondary", ("drafts/",))
+
+
+def test_a_data_folder_whose_name_is_no_text_survives() -> None:
+    assert load(variables={"KEBAB_DATA_DIR": "/d/\udcff"}).data_dir == "/d/\udcff"
+    odd = load(variables={"KEBAB_DATA_DIR": "/d/\udcff", "KEBAB_SEARCH_DEFAULT_K": "3"})
+    assert odd.data_dir == "/d/\udcff"
+
+
+def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
+    mode: SearchMode = load().search.mode
+    assert mode in get_args(ModeName)
+    assert get_args(ModeName) == SEARCH_MODES
+    assert set(get_args(TrustLabel)) == {trust.label for trust in Trust}
+
+
+# refusals: the place, the reason, the way out
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message", "hint"),
+    [
+        ("\n[search]\ndefualt_k = 5", 3, "unknown key search.defualt_k", "did you mean search.default_k?"),
+        ("default_k = 5", 1, "unknown key default_k", "did you mean search.default_k?"),
+        ("\n\n[serach]\ndefault_k = 5", 3, "unknown key serach", "did you mean search?"),
+        ("[index]\nzzz = 5", 2, "unknown key index.zzz", "known here: lock_timeout_s, bulk_chunks"),
+        ("[search]\n\ndefault_k = '5'", 3, "search.default_k: Expected int, got text", "from 1 to 1000"),
+        ("[search]\ndefault_k = 0", 2, "search.default_k: Expected int >= 1", "from 1 to 1000"),
+        ("[search]\ndefault_top = 0", 2, "search.default_k: Expected int >= 1", "from 1 to 1000"),
+        ("[search]\ndefault_k = true", 2, "got true or false", "from 1 to 1000"),
+        ("[search]\nmode = 'fuzzy'", 2, "'fuzzy'", 'one of "lexical", "vector", "hybrid"'),
+        ("[search.weights]\ntitle = nan", 2, "search.weights.title", "from 0 to 100"),
+        ("search = 3", 1, "search: Expected a table", ""),
+        ("data_dir = 3", 1, "data_dir: Expected text, got int", "a text"),
+        ("[chunking]\ntarget = 5000", 1, "the cap (4000) is below the target (5000)", ""),
+        ("sources = 3", 1, "sources: Expected a list", ""),
+        ("sources = [3]", 1, "sources[1]: Expected a table", ""),
+        ("[[sources]]\npath = 'a'\n[[sources]]\npaht = 'b'", 4, "unknown key sources[2].paht", "path"),
+        ("[[sources]]\npath = 'a'\n[[sources]]\nid = 'b'", 3, "missing required field path", ""),
+        ("[[sources]]\npath = ''", 2, "sources[1].path", "a text"),
+        ("[[sources]]\npath = 'a'\ntrust = 'total'", 3, "'total'", '"secondary"'),
+        ("a = '''\n[search]\ndefault_k = 1\n'''\n[search]\ndefault_k = 'x'", 1, "unknown key a", ""),
+        ("data_dir = '''\n[search]\ndefault_k = 1\n'''\n[search]\ndefault_k = 'x'", 6, "default_k", "1000"),
+        ("search = {\ndefault_k = 1 }", 1, "not TOML", "key = value"),
+        ("[search]\ndefault_k 5", 2, "not TOML", "key = value"),
+        ("[search]\ndefault_k = ", 2, "not TOML", "key = value"),
+        ("x = " + "[" * 5000, 1, "not TOML", "key = value"),
+        ("[search]\ndefault_k = 1\ndefault_top = 2", 3, "both are set", "keep search.default_k"),
+    ],
+)
+def test_a_wrong_file_is_answered_with_its_line_and_the_way_out(
+    file: Path, text: str, line: int, message: str, hint: str
+) -> None:
+    error = refusal(file, text)
+    assert error.message.startswith(f"{file}:{line}: ")
+    assert message in error.message
+    assert hint in error.hint
+
+
+def test_bytes_that_are_no_text_are_refused_with_their_line(file: Path) -> None:
+    file.write_bytes(b"[search]\n# caf\xe9\n")
+    with pytest.raises(ConfigError, match=r"config\.toml:2: not UTF-8"):
+        load(file)
+
+
+def test_a_named_file_that_is_missing_is_an_error_and_says_who_named_it(file: Path) -> None:
+    with pytest.raises(ConfigError, match=f"--config: there is no file {file}"):
+        load(file)
+    with pytest.raises(ConfigError, match=f"KEBAB_CONFIG: there is no file {file}"):
+        load(variables={"KEBAB_CONFIG": str(file)})
+
+
+def test_a_folder_or_an_endless_file_is_no_configuration(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read the configuration"):
+        load(tmp_path)
+    with pytest.raises(ConfigError, match="too large"):
+        load(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize(
+    ("variables", "message", "hint"),
+    [
+        (
+            {"KEBAB_SEARCH_DEFAULT_K": "many"},
+            "KEBAB_SEARCH_DEFAULT_K: search.default_k: Expected int",
+            "1000",
+        ),
+        (
+            {"KEBAB_SEARCH_DEFAULT_TOP": "0"},
+            "KEBAB_SEARCH_DEFAULT_TOP: search.default_k: Expected int >= 1",
+            "1000",
+        ),
+        (
+            {"KEBAB_SEARCH_DEFUALT_K": "1"},
+            "unknown variable KEBAB_SEARCH_DEFUALT_K",
+            "KEBAB_SEARCH_DEFAULT_K",
+        ),
+        ({"KEBAB_DATADIR": "/d"}, "unknown variable KEBAB_DATADIR", "KEBAB_DATA_DIR"),
+        ({"KEBAB_CONFG": "/d"}, "unknown variable KEBAB_CONFG", "KEBAB_CONFIG"),
+        ({"KEBAB_CHUNKING_CAP": "300"}, "KEBAB_CHUNKING_CAP: chunking: the cap", ""),
+    ],
+)
+def test_a_wrong_variable_is_named(variables: dict[str, str], message: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(variables=variables)
+    assert caught.value.message.startswith(message)
+    assert hint in caught.value.hint
+
+
+def test_variables_of_other_programs_are_left_alone() -> None:
+    assert load(variables={"KEBAB_SHOP_TOKEN": "x", "KEBAB_DEBUG": "1"}) == load()
+
+
+def test_a_wrong_flag_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"--default-k: search\.default_k: Expected int >= 1"):
+        load(flags={"search.default_k": 0})
+
+
+def test_a_variable_may_mend_what_the_file_alone_would_not_allow_for(file: Path) -> None:
+    file.write_text("[chunking]\ncap = 9000")
+    assert load(file, {"KEBAB_CHUNKING_TARGET": "5000"}).chunking.target == 5000
+
+
+# robustness
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.binary(max_size=60) | st.text("[]{}=\"'.,#\n abdefkt_1-", max_size=60).map(str.encode))
+def test_any_bytes_give_settings_or_a_refusal_that_names_the_file(file: Path, data: bytes) -> None:
+    file.write_bytes(data)
+    try:
+        load(file)
+    except ConfigError as error:
+        refused = error.message
+    else:
+        return
+    assert refused.startswith(f"{file}:")
+
+
+@given(st.integers(0, 30), st.integers(0, 30))
+def test_the_line_of_a_key_is_where_its_statement_begins(before: int, within: int) -> None:
+    text = "# x\n" * before + "a = [\n" + "1,\n" * within + "]\nb = 2\n"
+    assert line_of(text, ("a",)) == before + 1
+    assert line_of(text, ("b",)) == before + within + 3

@@ -1,0 +1,79 @@
+"""What a command may not import: measured on `sys.modules` of a fresh process.
+
+An import is time before the first hit. `imported_by` answers for any command line.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ENGINES = {"onnxruntime", "faiss", "tokenizers", "watchdog", "sqlite_utils", "numpy"}
+FACES = {"textual", "rich"}
+PARSERS = {"yaml", "pathspec", "markdown_it", "msgspec"}
+HEAVY = ENGINES | FACES | PARSERS
+
+_REPORT = """
+import sys
+from kebab_tui.cli import main
+try:
+    main()
+finally:
+    sys.stdout.flush()
+    print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+"""
+_ROOT = str(Path(__file__).parents[1])
+
+
+def imported_by(*argv: str, home: Path, **variables: str) -> set[str]:
+    """The top-level modules that `kebab ARGV…` has imported when it ends."""
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": _ROOT, **variables}
+    done = subprocess.run(
+        [sys.executable, "-c", _REPORT, *argv], capture_output=True, env=environ, timeout=60, check=False
+    )
+    return set(done.stderr.decode().splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("flag", ["--version", "--help"])
+def test_version_and_help_import_click_and_nothing_heavy(flag: str, tmp_path: Path) -> None:
+    modules = imported_by(flag, home=tmp_path)
+    assert "click" in modules
+    assert not modules & (HEAVY | {"sqlite3", "platformdirs", "tomllib"})
+
+
+def test_a_verb_without_settings_imports_nothing_heavy(tmp_path: Path) -> None:
+    assert not imported_by("completion", "zsh", home=tmp_path) & HEAVY
+
+
+def test_the_screens_refusal_imports_nothing_heavy() -> None:
+    script = "import sys, kebab_tui.tui; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, env={"PYTHONPATH": _ROOT}, check=True
+    )
+    assert not set(done.stdout.decode().split()) & (HEAVY | {"click"})
+
+
+_LOADED = """
+import os, sys
+from kebab_tui.settings.loading import load_settings
+load_settings(None, os.environ, {"data_dir": sys.argv[1]})
+print(*{name.partition(".")[0] for name in sys.modules})
+"""
+
+
+@pytest.mark.parametrize(("file", "parsed"), [("", False), ("search.default_k = 3", True)])
+def test_settings_import_a_parser_only_for_a_file_that_is_there(
+    tmp_path: Path, file: str, parsed: bool
+) -> None:
+    if file:
+        (tmp_path / ".config/kebab").mkdir(parents=True)
+        (tmp_path / ".config/kebab/config.toml").write_text(file)
+    environ = {"HOME": str(tmp_path), "PYTHONPATH": _ROOT}
+    argv = [sys.executable, "-c", _LOADED, str(tmp_path)]
+    modules = set(subprocess.run(argv, capture_output=True, env=environ, check=True).stdout.decode().split())
+    assert ("tomllib" in modules) is parsed
+    assert not modules & ((HEAVY - {"msgspec"}) | {"platformdirs", "click", "difflib"})
