@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from kebab_tui.domain.chunk import Chunk
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.identity import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 FileState = Literal["same", "changed", "gone"]
 
@@ -125,6 +129,53 @@ class Snapshot(Protocol):
 
     def passes(self, rows: Sequence[ChunkRow], filters: SearchFilters) -> bool:
         """Whether any of the chunks passes the filters."""
+        ...
+
+
+Vector: TypeAlias = "npt.NDArray[np.float32]"
+"""One embedding of unit norm, or a matrix of them, row by row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A chunk and the cosine of its vector with the query's."""
+
+    row: ChunkRow
+    cosine: float
+
+
+class VectorIndex(Protocol):
+    """The vectors of one model, as of some revision at or behind the corpus's."""
+
+    def nearest(self, query: Vector, k: int, allowed: Sequence[ChunkRow] | None = None) -> list[Near]:
+        """The k chunks of highest cosine, ties by row; only among `allowed` when given.
+
+        The filter goes into the search: fewer than k come back only when fewer pass.
+        """
+        ...
+
+    def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:
+        """The exact cosine of given chunks; chunks without a vector are absent."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """How many chunks have a vector."""
+        ...
+
+
+class QueryEncoder(Protocol):
+    """The model that made the index's vectors, for queries."""
+
+    @property
+    def version(self) -> str:
+        """`vec-<model>-<dims>-<hash8>`."""
+        ...
+
+    def query(self, text: str) -> Vector: ...
+
+    def answers(self, text: str) -> bool:
+        """Whether the model knows the script of the text: an English one says nothing of Hangul."""
         ...
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from kebab_tui.domain.chunk import Passage
 from kebab_tui.domain.document import Document, Trust
+from kebab_tui.domain.embedded import embedded_hash, is_hangul
 from kebab_tui.domain.identity import ChunkId, DocId, chunk_ids, text_hash
 from kebab_tui.store import rows, schema, vocabulary
 from kebab_tui.store.changes import Applied, Change, MarkNote, MoveNotes, RemoveNote, SaveNote, TouchNote
@@ -30,8 +31,8 @@ _SAVE_DOCUMENT = (
 )
 _INSERT_CHUNK = (
     "INSERT INTO chunks(chunk_id, doc_id, ordinal, kind, line_first, line_last, page, "
-    "heading_path, text, title, grams) "
-    "VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+    "heading_path, text, title, grams, embed_hash, hangul) "
+    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _CHUNKS_OF = (
     "SELECT chunk_id, id, ordinal, kind, line_first, line_last, page, title, heading_path, text "
@@ -41,6 +42,7 @@ _MOVE_CHUNK = "UPDATE chunks SET ordinal = ?, kind = ?, line_first = ?, line_las
 _TOUCH = (
     "UPDATE documents SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, checked_ns = ? WHERE doc_id = ?"
 )
+_FAIL = "UPDATE documents SET state = ?, reason = ? WHERE doc_id = ?"
 
 
 class Batch:
@@ -66,7 +68,7 @@ class Batch:
                 stamp = change.fingerprint
                 self._connection.execute(
                     _TOUCH,
-                    (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode, time.time_ns(), change.doc_id),
+                    (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode, change.checked_ns, change.doc_id),
                 )
             case RemoveNote():
                 self._drop_chunks(self._rows_of(change.doc_id))
@@ -92,7 +94,7 @@ class Batch:
 
     def _save(self, change: SaveNote) -> None:
         document = change.document
-        self._write_document(document, change.own_trust, change.made_by)
+        self._write_document(document, change.own_trust, change.made_by, change.checked_ns)
         known = {row[0]: row for row in self._connection.execute(_CHUNKS_OF, (document.doc_id,))}
         ids = self._ids(document.doc_id, change.chunker, change.passages)
         for ordinal, (chunk_id, passage) in enumerate(zip(ids, change.passages, strict=True)):
@@ -105,13 +107,14 @@ class Batch:
         self.visible = True
 
     def _move(self, change: MoveNotes) -> None:
-        # By way of a place no file can have, or a swap would meet its own other half.
+        # By way of a place no file can have, or a swap would meet its own other half. A title may come
+        # from the path: without a maker the note is read again, also when this run ends before it does.
         self._connection.executemany(
             "UPDATE documents SET raw_path = CAST('/' || doc_id AS BLOB) WHERE doc_id = ?",
             [(move.doc_id,) for move in change.moves],
         )
         self._connection.executemany(
-            "UPDATE documents SET raw_path = ?, path = ? WHERE doc_id = ?",
+            "UPDATE documents SET raw_path = ?, path = ?, made_by = '' WHERE doc_id = ?",
             [(move.raw_path, move.path, move.doc_id) for move in change.moves],
         )
         self.visible = True
@@ -123,18 +126,28 @@ class Batch:
             self._connection.execute(_MOVE_CHUNK, (*place, row[1]))
         if row[7] != title:
             self._connection.execute(
-                "UPDATE chunks SET title = ?, grams = ? WHERE id = ?",
-                (title, rows.indexed_grams(title, row[8], row[9]), row[1]),
+                "UPDATE chunks SET title = ?, grams = ?, embed_hash = ? WHERE id = ?",
+                (
+                    title,
+                    rows.indexed_grams(title, row[8], row[9]),
+                    embedded_hash(title, row[8], row[9]),
+                    row[1],
+                ),
             )
         self._kept += 1
 
     def _mark(self, change: MarkNote) -> None:
-        self._write_document(change.document, None, change.made_by)
+        document = change.document
         if not change.keep_text:
-            self._drop_chunks(self._rows_of(change.document.doc_id))
+            self._drop_chunks(self._rows_of(document.doc_id))
+        values = (document.state, document.reason, document.doc_id)
+        if not change.keep_text or self._connection.execute(_FAIL, values).rowcount == 0:
+            self._write_document(document, None, change.made_by, 0)
         self.visible = True
 
-    def _write_document(self, document: Document, own_trust: Trust | None, made_by: str) -> None:
+    def _write_document(
+        self, document: Document, own_trust: Trust | None, made_by: str, checked_ns: int
+    ) -> None:
         stamp, now = document.fingerprint, time.time_ns()
         self._connection.execute(
             _SAVE_DOCUMENT,
@@ -144,7 +157,7 @@ class Batch:
                 None if own_trust is None else int(own_trust),
                 rows.as_json(document.aliases), rows.as_json(document.flags),
                 stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode,
-                document.content_hash, made_by, document.state, document.reason, now, now,
+                document.content_hash, made_by, document.state, document.reason, now, checked_ns,
             ),
         )  # fmt: skip
         self._connection.execute("DELETE FROM document_tags WHERE doc_id = ?", (document.doc_id,))
@@ -189,4 +202,5 @@ def _chunk_values(chunk_id: ChunkId, document: Document, ordinal: int, passage: 
     return (
         chunk_id, document.doc_id, ordinal, passage.kind, span.first, span.last, span.page,
         heading, text, title, rows.indexed_grams(title, heading, text),
+        embedded_hash(title, heading, text), is_hangul(text),
     )  # fmt: skip

@@ -17,7 +17,8 @@ from kebab_tui.domain.identity import DocId
 class SaveNote:
     """The note reads like this now. Chunks whose text is known keep their rows.
 
-    `own_trust` is what the note says of itself; None leaves it to its source.
+    `own_trust` is what the note says of itself; None leaves it to its source. `checked_ns`
+    is a moment before the file was read; 0, not known, has it read again next time.
     """
 
     document: Document
@@ -25,11 +26,12 @@ class SaveNote:
     own_trust: Trust | None
     chunker: str
     made_by: str
+    checked_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MarkNote:
-    """The note could not be read now; `keep_text` leaves the last indexed text searchable."""
+    """The note could not be read now; `keep_text` leaves what was last indexed of it as it was."""
 
     document: Document
     made_by: str
@@ -58,6 +60,7 @@ class TouchNote:
 
     doc_id: DocId
     fingerprint: Fingerprint
+    checked_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from kebab_tui.domain import errors
+from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.globs import glob_regex
 from kebab_tui.domain.porter import stem
 from kebab_tui.store import schema
@@ -174,6 +175,7 @@ def _register_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("kebab_glob", 2, _glob_matches, deterministic=True)
     connection.create_function("kebab_stem", 1, stem, deterministic=True)
     connection.create_function("kebab_grams", 3, indexed_grams, deterministic=True)
+    connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
     connection.create_function("kebab_contains", 2, _contains, deterministic=True)
 
 

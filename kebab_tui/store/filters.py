@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.store.rows import fold
+from kebab_tui.store.rows import fold, storable
 
 Condition = tuple[str, list[str | int]]
 
@@ -31,7 +31,9 @@ def predicate(filters: SearchFilters) -> Condition:
     if not conditions:
         return "1", []
     sql = " AND ".join(f"({condition})" for condition, _ in conditions)
-    return sql, [value for _, values in conditions for value in values]
+    return sql, [
+        storable(value) if isinstance(value, str) else value for _, values in conditions for value in values
+    ]
 
 
 def _tags(filters: SearchFilters) -> list[Condition]:

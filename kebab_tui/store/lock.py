@@ -6,14 +6,15 @@ says who holds it; that text is for people and never decides anything.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO
 
-from kebab_tui.domain.errors import StoreBusyError, StoreReadOnlyError
+from kebab_tui.domain.errors import DiskFullError, StoreBusyError, StoreReadOnlyError
 
 _POLL_S = 0.05
 
@@ -32,23 +33,66 @@ class Holder:
 
 
 class WriterLock:
-    """Hold with `with lock.held(...)`, or acquire and release."""
+    """Acquire and release; works on the bare descriptor, because a buffer fails again on a full disk."""
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._file: IO[str] | None = None
+        self._descriptor: int | None = None
 
     def acquire(self, command: str, timeout_s: float, waiting: Callable[[Holder | None], None]) -> bool:
         """Take the lock, waiting up to `timeout_s`; `waiting` is told once, with the holder.
 
         True when the last holder went without letting go: it was killed.
         """
-        handle = self._open()
+        descriptor = self._open()
+        try:
+            self._wait(descriptor, timeout_s, waiting)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            unclean = bool(os.read(descriptor, 1))
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+        self._sign(descriptor, command)
+        return unclean
+
+    def release(self) -> None:
+        if self._descriptor is not None:
+            descriptor, self._descriptor = self._descriptor, None
+            try:
+                os.ftruncate(descriptor, 0)
+            finally:
+                os.close(descriptor)
+
+    def holder(self) -> Holder | None:
+        """Who says to hold the lock; None when nobody does."""
+        if self._descriptor is None and not self.is_held():
+            return None
+        try:
+            with open(self._path, "rb") as handle:
+                facts = json.loads(handle.read() or "null")
+            return Holder(int(facts["pid"]), str(facts["command"]), float(facts["since"]))
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def is_held(self) -> bool:
+        """Whether any process holds the lock now."""
+        if self._descriptor is not None:
+            return True
+        try:
+            descriptor = os.open(self._path, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            return not _try_lock(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _wait(self, descriptor: int, timeout_s: float, waiting: Callable[[Holder | None], None]) -> None:
         deadline = time.monotonic() + timeout_s
         told = False
-        while not _try_lock(handle):
+        while not _try_lock(descriptor):
             if time.monotonic() >= deadline:
-                handle.close()
                 who = self.holder() or "another process"
                 raise StoreBusyError(
                     f"the index is being written by {who}",
@@ -58,82 +102,49 @@ class WriterLock:
                 waiting(self.holder())
                 told = True
             time.sleep(_POLL_S)
-        self._file = handle
-        unclean = bool(handle.read(1))
-        self._sign(command)
-        return unclean
 
-    def release(self) -> None:
-        if self._file is not None:
-            self._file.seek(0)
-            self._file.truncate()
-            self._file.close()
-            self._file = None
-
-    def holder(self) -> Holder | None:
-        """Who says to hold the lock; None when nobody does."""
-        if self._file is None and not self.is_held():
-            return None
-        try:
-            with open(self._path, encoding="utf-8") as handle:
-                facts = json.loads(handle.read() or "null")
-            return Holder(int(facts["pid"]), str(facts["command"]), float(facts["since"]))
-        except (OSError, ValueError, TypeError, KeyError):
-            return None
-
-    def is_held(self) -> bool:
-        """Whether any process holds the lock now."""
-        if self._file is not None:
-            return True
-        try:
-            handle = open(self._path, "r+", encoding="utf-8")  # noqa: SIM115 - closed below, once opened
-        except OSError:
-            return False
-        with handle:
-            return not _try_lock(handle)
-
-    def _open(self) -> IO[str]:
+    def _open(self) -> int:
         try:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            return os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise DiskFullError(
+                    f"no room left on the disk of {os.path.dirname(self._path)}",
+                    "free some space and run the command again; nothing that was indexed is lost",
+                ) from error
             raise StoreReadOnlyError(
                 f"cannot write to the data folder {os.path.dirname(self._path)}: {error.strerror}",
                 "make it writable, or choose another with --data-dir; searching still works",
             ) from error
-        return os.fdopen(descriptor, "r+", encoding="utf-8")
 
-    def _sign(self, command: str) -> None:
-        assert self._file is not None
-        facts = {"pid": os.getpid(), "command": command, "since": time.time()}
-        try:
-            self._file.seek(0)
-            self._file.truncate()
-            self._file.write(json.dumps(facts))
-            self._file.flush()
-        except OSError:
-            # A full disk must not stop a writer that may be about to free space.
-            pass
+    def _sign(self, descriptor: int, command: str) -> None:
+        facts = json.dumps({"pid": os.getpid(), "command": command, "since": time.time()}).encode()
+        # A full disk must not stop a writer that may be about to free space.
+        with contextlib.suppress(OSError):
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.write(descriptor, facts)
+            os.ftruncate(descriptor, len(facts))
 
 
-def _try_lock(handle: IO[str]) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         import fcntl
     except ImportError:
-        return _try_lock_windows(handle)
+        return _try_lock_windows(descriptor)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
 
 
-def _try_lock_windows(handle: IO[str]) -> bool:
+def _try_lock_windows(descriptor: int) -> bool:
     import msvcrt
 
     try:
-        handle.seek(1 << 20)  # far behind the text, so that others can still read who holds it
-        msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # far behind the text, so that others can still read who holds it
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
     except OSError:
         return False
     return True

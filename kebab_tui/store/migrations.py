@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
+from kebab_tui.domain.embedded import RECIPE_VERSION
 from kebab_tui.store import schema
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ def _steps() -> Migrations:
         for trigger in (schema.INSERT_TRIGGER, schema.DELETE_TRIGGER, schema.UPDATE_TRIGGER):
             db.execute(trigger)
         db.execute(
-            "INSERT INTO meta(key, value) VALUES ('corpus_revision', 0), ('fts_signature', ?)",
-            [schema.fts_signature()],
+            "INSERT INTO meta(key, value) "
+            "VALUES ('corpus_revision', 0), ('changes_after', 0), ('fts_signature', ?), ('embed_recipe', ?)",
+            [schema.fts_signature(), RECIPE_VERSION],
         )
         db.execute("PRAGMA user_version = 1")
 

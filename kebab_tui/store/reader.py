@@ -15,6 +15,7 @@ from kebab_tui.store.catalogue import Catalogue
 from kebab_tui.store.connection import open_reader, translated
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.snapshot import StoreSnapshot
+from kebab_tui.store.vector_source import VectorSource
 
 
 class StoreReader:
@@ -36,6 +37,11 @@ class StoreReader:
     def catalogue(self) -> Iterator[Catalogue]:
         with self._moment() as connection:
             yield Catalogue(connection)
+
+    @contextlib.contextmanager
+    def vectors(self, model: str) -> Iterator[VectorSource]:
+        with self._moment() as connection:
+            yield VectorSource(connection, model)
 
     def close(self) -> None:
         """Close every thread's connection; the reader opens anew when asked again."""

@@ -99,9 +99,9 @@ def source_values(source: Source) -> tuple[Any, ...]:
     """The columns of `SOURCE_COLUMNS` without the state, in order."""
     return (
         source.source_id,
-        source.title,
+        storable(source.title),
         os.fsencode(source.root),
-        source.description,
+        storable(source.description),
         as_json(source.include),
         as_json(source.exclude),
         int(source.trust),
@@ -126,7 +126,7 @@ def chunker_of(maker: str) -> str:
 
 
 def as_json(values: Sequence[str]) -> str:
-    return json.dumps(list(values), ensure_ascii=False)
+    return json.dumps([storable(value) for value in values], ensure_ascii=False)
 
 
 def shown(path: str) -> str:

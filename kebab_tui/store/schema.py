@@ -4,6 +4,8 @@
 text of its own: it reads `chunks`, and three triggers keep it in step by rowid.
 `chunks.title` and `chunks.grams` repeat what the document and the text already say,
 because an external-content index must find every indexed column in one place.
+`embeddings` are named by the hash of the text that was embedded, so a vector outlives
+the chunk it was made for.
 `words` remembers every whole word ever indexed: the stemmed index cannot tell how an
 unfinished word may go on.
 """
@@ -91,14 +93,24 @@ CREATE TABLE chunks(
   heading_path TEXT NOT NULL,
   text TEXT NOT NULL,
   title TEXT NOT NULL,
-  grams TEXT NOT NULL
+  grams TEXT NOT NULL,
+  embed_hash BLOB NOT NULL,
+  hangul INTEGER NOT NULL
 );
 CREATE INDEX chunks_by_document ON chunks(doc_id, kind);
+CREATE INDEX chunks_by_vector ON chunks(embed_hash, hangul);
+
+CREATE TABLE embeddings(
+  text_hash BLOB NOT NULL,
+  model TEXT NOT NULL,
+  vector BLOB NOT NULL,
+  PRIMARY KEY (text_hash, model)
+) WITHOUT ROWID;
 
 CREATE TABLE changes(
   revision INTEGER NOT NULL,
   chunk INTEGER NOT NULL,
-  op TEXT NOT NULL CHECK (op IN ('add', 'remove')),
+  op TEXT NOT NULL CHECK (op IN ('add', 'remove', 'vector')),
   PRIMARY KEY (revision, chunk, op)
 ) WITHOUT ROWID;
 

@@ -14,6 +14,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 
+from kebab_tui.domain.embedded import RECIPE_VERSION
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source, SourceState
 from kebab_tui.store import rows, schema, sources_file, vocabulary
@@ -37,6 +38,8 @@ class Writer:
             vocabulary.prepare(self._connection)
         if self._meta("fts_signature") != schema.fts_signature():
             self.rebuild_full_text()
+        if self._meta("embed_recipe") != RECIPE_VERSION:
+            self._rename_vectors()
 
     def close(self) -> None:
         self._connection.close()
@@ -96,6 +99,36 @@ class Writer:
             )
             connection.execute("DELETE FROM sources WHERE source_id = ?", (source,))
         self._mirror_sources()
+
+    def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        """Keep (text hash, fp16 vector) pairs made by a model; gives the new revision."""
+        with self._transaction() as connection:
+            self._bump()
+            revision = self._revision()
+            connection.executemany(
+                "INSERT OR IGNORE INTO embeddings(text_hash, model, vector) VALUES (?, ?, ?)",
+                [(text_hash, model, vector) for text_hash, vector in vectors],
+            )
+            connection.executemany(
+                "INSERT OR IGNORE INTO changes(revision, chunk, op) "
+                "SELECT ?, id, 'vector' FROM chunks WHERE embed_hash = ?",
+                [(revision, text_hash) for text_hash, _ in vectors],
+            )
+            self._prune(revision)
+        return revision
+
+    def forget_vectors(self, model: str | None = None) -> int:
+        """Drop vectors that no chunk uses, or all that a model made; gives how many went."""
+        unused = "text_hash NOT IN (SELECT embed_hash FROM chunks)"
+        with self._transaction() as connection:
+            condition, values = (unused, ()) if model is None else ("model = ?", (model,))
+            return connection.execute(f"DELETE FROM embeddings WHERE {condition}", values).rowcount
+
+    def use_model(self, model: str) -> None:
+        """Remember which model answers from now on."""
+        with self._transaction():
+            self._set_meta("model", model)
+            self._bump()
 
     def record_run(self, kind: str, started_ns: int, report: str) -> None:
         """Remember what an ingest did, for `index --status`."""
@@ -157,7 +190,17 @@ class Writer:
     def _prune(self, revision: int) -> None:
         """Forget changes that no follower can still be waiting for."""
         if revision % 500 == 0:
-            self._connection.execute("DELETE FROM changes WHERE revision <= ?", (revision - _KEPT_REVISIONS,))
+            floor = max(revision - _KEPT_REVISIONS, int(self._meta("changes_after") or 0))
+            self._connection.execute("DELETE FROM changes WHERE revision <= ?", (floor,))
+            self._set_meta("changes_after", floor)
+
+    def _rename_vectors(self) -> None:
+        """The text that models read has changed its form: vectors get other names, and are made anew."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE chunks SET embed_hash = kebab_embedded(title, heading_path, text)")
+            self._set_meta("embed_recipe", RECIPE_VERSION)
+            self._set_meta("changes_after", self._revision() + 1)
+            self._bump()
 
     def _mirror_sources(self) -> None:
         statement = f"SELECT {rows.SOURCE_COLUMNS} FROM sources s ORDER BY added_ns"

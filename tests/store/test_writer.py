@@ -111,11 +111,11 @@ def test_two_notes_can_swap_their_places(writer: Writer, database: sqlite3.Conne
 
 def test_a_new_title_is_found_in_every_chunk(writer: Writer, database: sqlite3.Connection) -> None:
     writer.apply([a_note("a.md", "one", "two", title="Old")])
-    ids = rows_of(database, "SELECT id FROM chunks")
+    ids = rows_of(database, "SELECT id FROM chunks ORDER BY id")
     writer.apply([a_note("a.md", "one", "two", title="새로운 이름")])
     assert matches(database, "old") == []
     assert matches(database, 'grams : "이름"') == ["one", "two"]
-    assert rows_of(database, "SELECT id FROM chunks") == ids
+    assert rows_of(database, "SELECT id FROM chunks ORDER BY id") == ids
 
 
 def test_many_chunks_go_around_the_trigger_and_come_out_the_same(

@@ -1,0 +1,36 @@
+"""What a model reads of a passage, and the name under which its vector is kept.
+
+The text is the note's title, the headings that the passage stands under and the passage
+itself. Its hash names the vector: a renamed or restored note costs no embedding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from kebab_tui.domain.chunk import HEADING_SEPARATOR
+
+RECIPE_VERSION = 1
+"""Raised when `embedded_text` changes: every vector is then made anew."""
+
+_HANGUL_SHARE = 0.15
+
+
+def embedded_text(title: str, heading_path: str, text: str) -> str:
+    """What is given to the model."""
+    head = heading_path if heading_path.startswith(title) else f"{title}{HEADING_SEPARATOR}{heading_path}"
+    return f"{head.removesuffix(HEADING_SEPARATOR)}\n{text}"
+
+
+def embedded_hash(title: str, heading_path: str, text: str) -> bytes:
+    """16 bytes that stand for that text."""
+    whole = embedded_text(title, heading_path, text)
+    return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def is_hangul(text: str) -> bool:
+    """Whether a text is Korean by its script: a good share of its letters are Hangul."""
+    if text.isascii():
+        return False
+    hangul = sum("\uac00" <= character <= "\ud7a3" or "\u3131" <= character <= "\u318e" for character in text)
+    return hangul > 0 and hangul >= _HANGUL_SHARE * sum(map(str.isalpha, text))
