@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a name `as` itself is a type that the faces may take from h
     from kebab_tui.indexing.session import Session
     from kebab_tui.search.engine import SearchEngine
     from kebab_tui.search.explanation import ExplainedHit as ExplainedHit
-    from kebab_tui.search.explanation import ExplainedResponse as ExplainedResponse
+    from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.explanation import LexicalExplanation as LexicalExplanation
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.why_not import WhyNot as WhyNot
@@ -76,6 +76,10 @@ class Workspace:
     def close(self) -> None:
         if "_reader" in self.__dict__:
             self._reader.close()
+
+    @property
+    def has_index(self) -> bool:
+        return os.path.exists(self.folder.database)
 
     # Searching
 
@@ -137,9 +141,14 @@ class Workspace:
                 sources=catalogue.sources(),
                 runs=catalogue.runs(5),
                 database=self.folder.database,
-                database_bytes=os.path.getsize(self.folder.database),
+                database_bytes=self._database_bytes(),
                 holder=WriterLock(self.folder.lock).holder(),
             )
+
+    def _database_bytes(self) -> int:
+        """The database with the part of it that is still in the log."""
+        files = (self.folder.database, self.folder.database + "-wal")
+        return sum(os.path.getsize(file) for file in files if os.path.exists(file))
 
     def doctor(self) -> Iterator[Finding]:
         from kebab_tui.store.health import examine

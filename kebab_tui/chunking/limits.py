@@ -34,7 +34,7 @@ class ChunkLimits:
 
     def __post_init__(self) -> None:
         if not 0 < self.small <= self.target <= self.cap:
-            raise ValueError(f"not 0 < small <= target <= cap: {self}")
+            raise ValueError(f"not 0 < small <= target <= cap: {self.small}, {self.target}, {self.cap}")
         object.__setattr__(self, "whole", min(self.target + self.target // 4, self.cap))
         object.__setattr__(self, "enough", self.target * 2 // 3)
 

@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from kebab_tui.chunking.limits import ChunkLimits, is_cut
+from kebab_tui.chunking.measure import NoteText
 from kebab_tui.chunking.pieces import cut_section
 from kebab_tui.chunking.sections import Section, sections, shared_path
 from kebab_tui.domain.chunk import ChunkKind, Passage
@@ -32,82 +33,78 @@ _DEFAULT = ChunkLimits()
 
 def chunk(note: ParsedNote, limits: ChunkLimits = _DEFAULT) -> tuple[Passage, ...]:
     """Cut a note into passages, in the order of its lines."""
-    lines = note.lines
+    text = NoteText(note.lines)
     found, headings = sections(note.blocks)
     passages: list[Passage] = []
     group: list[Section] = []
     for section in found:
-        text = "\n".join(lines[section.first - 1 : section.last])
-        if section.level and len(text) < limits.small:
-            if group and not _joins(lines, group, section, len(text), limits):
-                passages.append(_together(lines, group))
+        size = text.size(section.first, section.last)
+        if section.level and size < limits.small:
+            if group and not _joins(text, group, section, size, limits):
+                passages.append(_together(text, group))
                 group = []
             group.append(section)
             continue
         if group:
-            passages.append(_together(lines, group))
+            passages.append(_together(text, group))
             group = []
-        if len(text) <= limits.whole and section.longest_code <= limits.long_code:
-            passages.append(_passage(lines, section.code, section.path, text, section.first, section.last))
+        if size <= limits.whole and section.longest_code <= limits.long_code:
+            passages.append(_passage(text, section.code, section.path, section.first, section.last))
         else:
-            passages.extend(_cut(lines, section, limits))
+            passages.extend(_cut(text, section, limits))
     if group:
-        passages.append(_together(lines, group))
+        passages.append(_together(text, group))
     if headings:
-        _append_headings(passages, note, headings, limits)
+        _append_headings(passages, text, headings, note.blocks, limits)
     return tuple(passages)
 
 
 def _joins(
-    lines: Sequence[str], group: Sequence[Section], section: Section, size: int, limits: ChunkLimits
+    text: NoteText, group: Sequence[Section], section: Section, size: int, limits: ChunkLimits
 ) -> bool:
     """Whether a small section goes with the small ones before it."""
     if section.level < group[0].level:
         return False
-    together = len("\n".join(lines[group[0].first - 1 : section.last]))
+    together = text.size(group[0].first, section.last)
     if together > limits.target:
         return False
-    return together - size < limits.enough or not is_cut(lines[section.first - 1])
+    return together - size < limits.enough or not is_cut(text.lines[section.first - 1])
 
 
-def _together(lines: Sequence[str], group: Sequence[Section]) -> Passage:
-    first, last = group[0].first, group[-1].last
+def _together(text: NoteText, group: Sequence[Section]) -> Passage:
+    if len(group) == 1:
+        alone = group[0]
+        return _passage(text, alone.code, alone.path, alone.first, alone.last)
     code = [block for section in group for block in section.code]
-    path = shared_path(group) if len(group) > 1 else group[0].path
-    return _passage(lines, code, path, "\n".join(lines[first - 1 : last]), first, last)
+    return _passage(text, code, shared_path(group), group[0].first, group[-1].last)
 
 
-def _passage(
-    lines: Sequence[str], code: Sequence[Block], path: str, text: str, first: int, last: int
-) -> Passage:
-    kind = _kind(lines, code, first, last) if code else "info"
-    return Passage(kind, path, text, SourceSpan(first, last))
+def _passage(text: NoteText, code: Sequence[Block], path: str, first: int, last: int) -> Passage:
+    kind = _kind(text, code, first, last) if code else "info"
+    return Passage(kind, path, text.cut(first, last), SourceSpan(first, last))
 
 
-def _kind(lines: Sequence[str], code: Sequence[Block], first: int, last: int) -> ChunkKind:
+def _kind(text: NoteText, code: Sequence[Block], first: int, last: int) -> ChunkKind:
     written = 0
     for block in code:
         if block.first > last:
             break
         if block.last >= first:
-            written += _written(lines, max(first, block.first), min(last, block.last))
-    return "code" if written and written * 2 > _written(lines, first, last) else "info"
+            written += text.written(max(first, block.first), min(last, block.last))
+    return "code" if written and written * 2 > text.written(first, last) else "info"
 
 
-def _written(lines: Sequence[str], first: int, last: int) -> int:
-    """How many of the lines are not blank."""
-    return len(list(filter(str.strip, lines[first - 1 : last])))
-
-
-def _cut(lines: Sequence[str], section: Section, limits: ChunkLimits) -> Iterator[Passage]:
+def _cut(text: NoteText, section: Section, limits: ChunkLimits) -> Iterator[Passage]:
     path, code = section.path, deque(section.code)
-    for first, last in cut_section(lines, section, limits):
-        text = "\n".join(lines[first - 1 : last])
-        parts = [text] if len(text) <= limits.cap else _parts(text, limits.cap)
+    for first, last in cut_section(text, section, limits):
         while code and code[0].last < first:
             code.popleft()
-        for part in parts:
-            yield _passage(lines, code, path, part, first, last)
+        if text.size(first, last) <= limits.cap:
+            yield _passage(text, code, path, first, last)
+        else:
+            kind, span = _kind(text, code, first, last), SourceSpan(first, last)
+            for part in _parts(text.cut(first, last), limits.cap):
+                yield Passage(kind, path, part, span)
 
 
 def _parts(line: str, cap: int) -> Iterator[str]:
@@ -125,22 +122,23 @@ def _parts(line: str, cap: int) -> Iterator[str]:
 
 
 def _append_headings(
-    passages: list[Passage], note: ParsedNote, headings: Section, limits: ChunkLimits
+    passages: list[Passage],
+    text: NoteText,
+    headings: Section,
+    blocks: Sequence[Block],
+    limits: ChunkLimits,
 ) -> None:
     """Headings that no text follows go with the last passage, or stand alone where that has no room."""
-    lines, last = note.lines, headings.last
+    last = headings.last
     if passages:
-        before = passages[-1]
-        first = before.span.first
-        text = "\n".join(lines[first - 1 : last])
-        if len(text) <= limits.cap:
-            code = [block for block in note.blocks if block.kind == "code" and block.last >= first]
-            passages[-1] = _passage(lines, code, before.heading_path, text, first, last)
+        path, first = passages[-1].heading_path, passages[-1].span.first
+        if text.size(first, last) <= limits.cap:
+            code = [block for block in blocks if block.kind == "code" and block.last >= first]
+            passages[-1] = _passage(text, code, path, first, last)
             return
     headings.trail = headings.top
-    headings.blocks = [Block("prose", headings.first, last)]
-    text = "\n".join(lines[headings.first - 1 : last])
-    if len(text) <= limits.cap:
-        passages.append(_passage(lines, (), headings.path, text, headings.first, last))
+    if text.size(headings.first, last) <= limits.cap:
+        passages.append(_passage(text, (), headings.path, headings.first, last))
     else:
-        passages.extend(_cut(lines, headings, limits))
+        headings.blocks = [Block("prose", headings.first, last)]
+        passages.extend(_cut(text, headings, limits))

@@ -19,8 +19,11 @@ _LONGEST_NAMES = 160
 
 
 class Section:
-    """`blocks` are the body's, without headings, `code` those of them that are code; `first` is the line of the first heading
-    that goes with it, `top` that heading's trail and `level` the highest of those headings' levels."""
+    """`blocks` are the body's, without headings, and `code` those of them that are code.
+
+    `first` is the line of the first heading that goes with the section, `top` that heading's
+    trail, `level` the highest of those headings' levels; `trail` is the nearest heading's.
+    """
 
     __slots__ = ("blocks", "code", "first", "last", "level", "longest_code", "top", "trail")
 
@@ -75,10 +78,9 @@ def shared_path(group: Sequence[Section]) -> str:
     `Trip > Food · Hotels` for the sections `Trip > Food` and `Trip > Hotels`.
     """
     trails = [section.trail for section in group]
+    low, high = min(trails), max(trails)  # what these two share, all between them share
     shared = 0
-    for names in zip(*trails, strict=False):
-        if len(set(names)) > 1:
-            break
+    while shared < len(low) and low[shared] == high[shared]:
         shared += 1
     below = dict.fromkeys(trail[shared] for trail in trails if len(trail) > shared)
     return HEADING_SEPARATOR.join((*trails[0][:shared], *_listed(list(below))))

@@ -7,6 +7,7 @@ itself. Its hash names the vector: a renamed or restored note costs no embedding
 from __future__ import annotations
 
 import hashlib
+import re
 
 from kebab_tui.domain.chunk import HEADING_SEPARATOR
 
@@ -14,6 +15,7 @@ RECIPE_VERSION = 1
 """Raised when `embedded_text` changes: every vector is then made anew."""
 
 _HANGUL_SHARE = 0.15
+_HANGUL = re.compile("[\u3131-\u318e\uac00-\ud7a3]")
 
 
 def embedded_text(title: str, heading_path: str, text: str) -> str:
@@ -32,5 +34,5 @@ def is_hangul(text: str) -> bool:
     """Whether a text is Korean by its script: a good share of its letters are Hangul."""
     if text.isascii():
         return False
-    hangul = sum("\uac00" <= character <= "\ud7a3" or "\u3131" <= character <= "\u318e" for character in text)
+    hangul = len(_HANGUL.findall(text))
     return hangul > 0 and hangul >= _HANGUL_SHARE * sum(map(str.isalpha, text))

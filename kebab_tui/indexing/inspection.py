@@ -64,21 +64,24 @@ def inspect(catalogue: Catalogue, target: str) -> Inspection:
 
 
 def find_document(catalogue: Catalogue, path: str) -> Document | None:
-    """The note a path means: within its source, on the disk, or by its last parts when only one fits."""
-    exact = catalogue.documents_at(path.removeprefix("./"))
-    if exact:
-        return exact[0]
-    place = _source_of(catalogue.sources(), path)
+    """The note a path means: on the disk, within its source, or by its last parts; only one may fit."""
+    place = _source_around(catalogue.sources(), path)
     if place is not None:
         source, inner = place
-        found = [d for d in catalogue.documents_at(inner) if d.source == source.source_id]
-        if found:
-            return found[0]
-    ending = catalogue.documents_ending(rows.shown(path), _MANY)
-    if len(ending) > 1:
-        names = ", ".join(document.path for document in ending)
-        raise NotFoundError(f"several notes are named {path}: {names}", "give more of the path")
-    return ending[0] if ending else None
+        here = [note for note in catalogue.documents_at(inner) if note.source == source.source_id]
+        if here:
+            return _spelled(here, inner)[0]
+    found = catalogue.documents_at(path.removeprefix("./"))
+    found = _spelled(found, path) or catalogue.documents_ending(rows.shown(path), _MANY)
+    if len(found) > 1:
+        names = ", ".join(f"{note.source}: {note.path}" for note in found)
+        raise NotFoundError(f"several notes are named {path}: {names}", "give the whole path")
+    return found[0] if found else None
+
+
+def _spelled(notes: list[Document], path: str) -> list[Document]:
+    """Of names that look the same, those spelled with the same bytes, if there are any."""
+    return [note for note in notes if note.raw_path == os.fsencode(path)] or notes
 
 
 def why_not_indexed(sources: Sequence[Source], path: str, document: Document | None) -> WhyNot:
@@ -106,13 +109,25 @@ def _inspection(catalogue: Catalogue, document: Document, chunks: tuple[Chunk, .
 
 
 def _source_of(sources: Sequence[Source], path: str) -> tuple[Source, str] | None:
-    """The source a path lies in, by the disk (from here, or from a source's root), and the path within it."""
-    full = os.path.abspath(os.path.expanduser(path))
-    for source in sources:
-        root = source.root.rstrip("/") + "/"
-        if full.startswith(root):
-            return source, full[len(root) :]
+    """The source a path lies in, from here or else from a source's root, and the path within it."""
+    if around := _source_around(sources, path):
+        return around
     for source in sources:
         if not os.path.isabs(path) and os.path.lexists(os.path.join(source.root, path)):
             return source, os.path.normpath(path)
+    return None
+
+
+def _source_around(sources: Sequence[Source], path: str) -> tuple[Source, str] | None:
+    """As the shell sees the path, or with the links on the way to its folder followed."""
+    if "\0" in path:
+        return None
+    full = os.path.abspath(os.path.expanduser(path))
+    folder, name = os.path.split(full)
+    real = os.path.join(os.path.realpath(folder), name)
+    for source in sources:
+        for place, root in ((full, source.root), (real, os.path.realpath(source.root))):
+            root = root.rstrip("/") + "/"
+            if place.startswith(root):
+                return source, place[len(root) :]
     return None

@@ -7,10 +7,12 @@ exception. Writes nothing itself.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from kebab_tui.chunking import CHUNKER_VERSION, ChunkLimits, chunk
+from kebab_tui.domain.chunk import Passage
 from kebab_tui.domain.document import Document, ParsedNote, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
 from kebab_tui.domain.identity import DocId, SourceId, document_id
@@ -56,13 +58,15 @@ def change_of(found: FoundFile, place: Place, recipe: Recipe, taken: Collection[
 
     `taken`: ids that a new note may not get.
     """
+    checked_ns = time.time_ns()
     try:
         content = read_file(place.root, place.path, recipe.limits)
         known = place.known
         if known and not place.moved and _reads_the_same(known, content, recipe):
-            return TouchNote(known.doc_id, content.fingerprint)
-        note = found.file_type.parse(content.data, place.path, recipe.limits)
-        return _saved(note, content, place, recipe, taken)
+            return TouchNote(known.doc_id, content.fingerprint, checked_ns)
+        note, passages = _understood(found, content, place, recipe)
+        document = _document(note, content, place, taken)
+        return SaveNote(document, passages, note.trust, recipe.chunker, recipe.made_by, checked_ns)
     except VanishedFileError:
         return None  # the next look at the folder sees it missing
     except UnreadableFileError as error:
@@ -73,10 +77,24 @@ def _reads_the_same(known: KnownFile, content: FileContent, recipe: Recipe) -> b
     return (known.content_hash, known.made_by, known.state) == (content.content_hash, recipe.made_by, "ok")
 
 
-def _saved(
-    note: ParsedNote, content: FileContent, place: Place, recipe: Recipe, taken: Collection[DocId]
-) -> SaveNote:
-    document = Document(
+def _understood(
+    found: FoundFile, content: FileContent, place: Place, recipe: Recipe
+) -> tuple[ParsedNote, tuple[Passage, ...]]:
+    try:
+        note = found.file_type.parse(content.data, place.path, recipe.limits)
+        return note, chunk(note, recipe.chunk_limits)
+    except UnreadableFileError:
+        raise
+    except Exception as error:
+        # A note that trips the reader up must not keep all the others from being found.
+        raise UnreadableFileError(
+            f"could not be understood ({type(error).__name__}: {error})",
+            "This is a defect; please report it.",
+        ) from error
+
+
+def _document(note: ParsedNote, content: FileContent, place: Place, taken: Collection[DocId]) -> Document:
+    return Document(
         doc_id=_doc_id(place, content.content_hash, taken),
         source=place.source,
         path=rows.shown(place.path),
@@ -91,7 +109,6 @@ def _saved(
         aliases=note.aliases,
         flags=note.flags,
     )
-    return SaveNote(document, chunk(note, recipe.chunk_limits), note.trust, recipe.chunker, recipe.made_by)
 
 
 def _marked(
@@ -99,7 +116,9 @@ def _marked(
 ) -> MarkNote | None:
     skipped = isinstance(error, UnsuitableFileError)
     state, known = ("skipped" if skipped else "failed"), place.known
-    if known and (known.state, known.reason, known.fingerprint) == (state, error.message, found.fingerprint):
+    # What failed keeps the stamp of its last good reading; only what was skipped has one to compare.
+    same_stamp = known and (not skipped or known.fingerprint == found.fingerprint)
+    if known and same_stamp and (known.state, known.reason) == (state, error.message):
         return None
     document = Document(
         doc_id=_doc_id(place, "", taken),

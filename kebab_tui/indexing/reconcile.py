@@ -76,7 +76,8 @@ def recognise_moves(plan: Plan, known: Mapping[bytes, KnownFile], root: str, lim
     """Find known notes under new paths, so that they keep their identity.
 
     A note is recognised by its content: at a new path while its old path is gone, or
-    with its own inode while another file has taken its old path.
+    with its own inode while another file has taken its old path. A note whose place a
+    moved one has taken, and that has not moved itself, is missing.
     """
     lost = {path: file for path, file in plan.missing.items() if file.content_hash}
     displaced = {
@@ -96,8 +97,10 @@ def recognise_moves(plan: Plan, known: Mapping[bytes, KnownFile], root: str, lim
         path = os.fsencode(item.path)
         if item.fingerprint.size in sizes and (path not in known or path in displaced):
             _claim(plan, item, owners.get(_hash_of(root, item.path, limits), []), known, lost)
-    for path, _ in plan.moved.values():
-        plan.missing.pop(path, None)
+    left = {path for path, _ in plan.moved.values()}
+    overwritten = {path for path in map(os.fsencode, plan.moved) if path in known and path not in left}
+    plan.missing = {path: file for path, file in plan.missing.items() if path not in left}
+    plan.missing |= {path: known[path] for path in overwritten}
 
 
 def _claim(

@@ -17,7 +17,7 @@ def run_ingest(session: Session, ingest: Ingest, folders: Sequence[str], healed:
     """Bring the sources that hold `folders` up to date; all of them when none is named or all was lost."""
     started_ns, started = time.time_ns(), time.monotonic()
     healed = healed or session.healed
-    sources = _chosen(session, folders, everything=bool(healed) or not folders)
+    sources = _chosen(session, folders, everything=bool(healed) or session.begun_anew or not folders)
     reports = [ingest.source(source) for source in sources if not ingest.cancelled]
     totals = ingest.totals
     report = IngestReport(

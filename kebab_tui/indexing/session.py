@@ -15,8 +15,7 @@ from kebab_tui.domain.errors import SourceError, StoreDamagedError, UsageError
 from kebab_tui.domain.source import Source
 from kebab_tui.indexing.source_names import relation, source_id_for
 from kebab_tui.reading.walk import check_root
-from kebab_tui.store import sources_file
-from kebab_tui.store.damage import check_after_kill, set_aside
+from kebab_tui.store import damage, sources_file
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.lock import Holder, WriterLock
 from kebab_tui.store.reader import StoreReader
@@ -28,9 +27,11 @@ Waiting = Callable[[Holder | None], None]
 class Session:
     """Made by `open_session`; valid while that context lasts."""
 
-    def __init__(self, writer: Writer, reader: StoreReader, healed: str) -> None:
+    def __init__(self, writer: Writer, reader: StoreReader, healed: str, begun_anew: bool) -> None:
         self.writer = writer
         self.healed = healed
+        self.begun_anew = begun_anew
+        """The index was lost and knows nothing but its folders: all of them are to be read."""
         self._reader = reader
 
     def sources(self) -> list[Source]:
@@ -43,17 +44,20 @@ class Session:
 
     def declare(self, declared: Sequence[Source]) -> None:
         """Take over what the configuration file says of its folders."""
-        known = {source.source_id: source for source in self.sources()}
         for source in declared:
-            was = known.get(source.source_id)
+            known = {source.source_id: source for source in self.sources()}
+            was = known.pop(source.source_id, None)
             if was is None or replace(source, state=was.state) != replace(was, documents=0, chunks=0):
+                self._refuse_nesting(source, list(known.values()))
                 self.writer.save_source(source)
 
     def source_for(self, folder: str) -> Source:
         """The source that holds a folder; a folder unknown so far becomes one."""
         root = os.path.abspath(os.path.expanduser(folder))
-        check_root(root)
         related = relation(root, self.sources())
+        if related is not None and related[0] == "same":
+            return related[1]
+        check_root(root)
         if related is None:
             return self.add(Source(source_id_for(root, self._taken()), os.path.basename(root) or root, root))
         kind, source = related
@@ -69,14 +73,21 @@ class Session:
         check_root(source.root)
         if source.source_id in self._taken():
             raise UsageError(f"there is a source named {source.source_id} already", "choose another --id")
-        related = relation(source.root, self.sources())
-        if related is not None:
-            raise SourceError(
-                f"{source.root} belongs to the source {related[1].source_id} ({related[1].root})",
-                "folders do not nest: a note would be found twice",
-            )
+        self._refuse_nesting(source, self.sources())
         self.writer.save_source(source)
         return source
+
+    def _refuse_nesting(self, source: Source, others: Sequence[Source]) -> None:
+        related = relation(source.root, others)
+        if related is None:
+            return
+        kind, other = related
+        how = "contains" if kind == "around" else "belongs to"
+        raise SourceError(
+            f"{source.root} {how} the source {other.source_id} ({other.root})",
+            "folders do not nest, a note would be found twice; "
+            f"to replace that source: kebab source remove {other.source_id}",
+        )
 
     def _taken(self) -> set[str]:
         return {source.source_id for source in self.sources()}
@@ -95,9 +106,10 @@ def open_session(
     lock = WriterLock(folder.lock)
     killed = lock.acquire(command, timeout_s, waiting)
     try:
-        writer, healed = _sound_writer(folder, bulk_chunks, look_closely=killed)
+        writer, healed = _sound_writer(folder, bulk_chunks, killed or damage.is_suspect(folder))
         try:
-            yield Session(writer, reader, healed)
+            begun_anew = _restore_sources(writer, folder)
+            yield Session(writer, reader, healed, begun_anew)
         finally:
             writer.close()
     finally:
@@ -109,21 +121,39 @@ def start_over(folder: DataFolder, timeout_s: float, command: str, waiting: Wait
     lock = WriterLock(folder.lock)
     lock.acquire(command, timeout_s, waiting)
     try:
-        return set_aside(folder)
+        return damage.set_aside(folder)
     finally:
         lock.release()
 
 
 def _sound_writer(folder: DataFolder, bulk_chunks: int, look_closely: bool) -> tuple[Writer, str]:
+    """The writer, and where a damaged database was set aside."""
     healed = ""
     try:
-        if look_closely:
-            check_after_kill(folder)
-        writer = Writer(folder, bulk_chunks)
+        writer = _checked_writer(folder, bulk_chunks) if look_closely else Writer(folder, bulk_chunks)
     except StoreDamagedError:
-        healed = set_aside(folder)
+        healed = damage.set_aside(folder)
         writer = Writer(folder, bulk_chunks)
-    if writer.is_new():
-        for source in sources_file.read(folder.sources):
-            writer.save_source(source)
+    damage.clear(folder)
     return writer, healed
+
+
+def _checked_writer(folder: DataFolder, bulk_chunks: int) -> Writer:
+    damage.look_closely(folder)
+    writer = Writer(folder, bulk_chunks)
+    try:
+        writer.mend_full_text()
+    except BaseException:
+        writer.close()
+        raise
+    return writer
+
+
+def _restore_sources(writer: Writer, folder: DataFolder) -> bool:
+    """Take the list of folders back into a database that was lost; whether that was needed."""
+    lost = sources_file.read(folder.sources) if writer.is_new() else []
+    if lost:
+        writer.save_sources(lost)
+    else:
+        writer.mirror_sources()
+    return bool(lost)

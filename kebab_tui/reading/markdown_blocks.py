@@ -18,9 +18,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import cast
 
-from kebab_tui.domain.document import Block, BlockKind
+from kebab_tui.domain.document import Block
 from kebab_tui.reading.markdown_extents import (
     begins_table,
     fence_end,
@@ -31,7 +30,8 @@ from kebab_tui.reading.markdown_extents import (
 )
 from kebab_tui.reading.markdown_html import html_end, html_kind
 from kebab_tui.reading.markdown_inline import plain_text
-from kebab_tui.reading.markdown_lists import OpenLists, is_rule
+from kebab_tui.reading.markdown_lists import is_rule
+from kebab_tui.reading.markdown_scan import Scan
 
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+|\Z)")
 _CLOSING_MARKS = re.compile(r"(?:\A|(?<=[ \t]))#++[ \t]*+\Z")
@@ -39,112 +39,27 @@ _FENCE = re.compile(r"`{3,}+(?=[^`]*\Z)|~{3,}+")
 _ITEM = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?:[ \t]++(\S?)|\Z)")
 _REFERENCE = re.compile(r" {0,3}\[[^\[\]^][^\[\]]*+\]:[ \t]*+\S")
 
+_LONGEST_HEADING_LINE = 2000
+"""What is behind is not read: a heading's plain text is shorter, and the cache holds these lines."""
+
 
 def scan_markdown(lines: Sequence[str], start: int = 0) -> tuple[Block, ...]:
     """Cut `lines[start:]` into blocks; `lines` hold no line ends, `start` is the first line of the body."""
-    scan = _Scan(lines, start)
+    scan = Scan(lines, start)
     for at in [at for at, line in enumerate(lines) if line and line[0] in _OPENERS]:
         if at >= scan.resume:
             _OPENERS[lines[at][0]](scan, at)
     return scan.finish()
 
 
-class _Draft:
-    """A block that is being made. It becomes a `Block` by a change of class, which takes a third
-    of the time of a frozen dataclass's own `__init__`: blocks are half of what a scan costs."""
-
-    __slots__ = ("first", "kind", "last", "level", "text")
-
-    def __init__(self, kind: BlockKind, first: int, last: int, level: int, text: str) -> None:
-        self.kind = kind
-        self.first = first
-        self.last = last
-        self.level = level
-        self.text = text
+def _heading(scan: Scan, at: int) -> None:
+    _heading_text(scan, at, scan.lines[at])
 
 
-class _Scan:
-    """How far a scan has come.
-
-    `written` is the first line that no block has yet; `resume` the first line that is still
-    to be looked at; `fresh` the first line behind the last thing that cannot be part of a
-    paragraph; `list_from` the line where a list began that may still be open, or -1;
-    `barred` the last line that is known to belong to no setext heading.
-    """
-
-    __slots__ = ("barred", "blocks", "fresh", "lines", "list_from", "lists", "resume", "written")
-
-    def __init__(self, lines: Sequence[str], start: int) -> None:
-        self.lines = lines
-        self.blocks: list[_Draft] = []
-        self.written = self.resume = self.fresh = start
-        self.barred = start - 1
-        self.list_from = -1
-        self.lists: OpenLists | None = None
-
-    def emit(self, kind: BlockKind, first: int, last: int, level: int = 0, text: str = "") -> None:
-        if self.written < first:
-            self.emit_prose(first - 1)
-        self.blocks.append(_Draft(kind, first + 1, last + 1, level, text))
-        self.written = self.resume = self.fresh = last + 1
-
-    def emit_prose(self, last: int) -> None:
-        """Make the lines that are left a block, without the blank ones around them."""
-        lines, first = self.lines, self.written
-        while first <= last and (not (line := lines[first]) or line.isspace()):
-            first += 1
-        if first <= last:
-            while not (line := lines[last]) or line.isspace():
-                last -= 1
-            self.blocks.append(_Draft("prose", first + 1, last + 1, 0, ""))
-
-    def finish(self) -> tuple[Block, ...]:
-        self.emit_prose(len(self.lines) - 1)
-        for draft in self.blocks:
-            draft.__class__ = Block  # type: ignore[assignment]
-        return tuple(cast("list[Block]", self.blocks))
-
-    def pass_over(self, last: int) -> None:
-        """Leave lines up to `last` to the prose, but none of them to a paragraph."""
-        self.resume = self.fresh = last + 1
-
-    def in_paragraph(self, at: int) -> bool:
-        return at > self.fresh and not (not self.lines[at - 1] or self.lines[at - 1].isspace())
-
-    def open_lists(self) -> OpenLists:
-        if self.lists is None:
-            self.lists = OpenLists(self.lines, self.list_from)
-        return self.lists
-
-    def in_list(self, at: int) -> bool:
-        return self.list_from >= 0 and bool(self.open_lists().at(at))
-
-    def column(self, at: int) -> int:
-        """Where the text of the list item begins that holds a block starting at `at`; 0 outside of lists."""
-        return self.open_lists().holding(at) if self.list_from >= 0 else 0
-
-    def leave_lists(self, column: int = 0) -> None:
-        """Go on behind a block that was held by a list item at `column`, or by none."""
-        if column:
-            self.open_lists().skip(column, self.resume)
-        else:
-            self.list_from = -1
-
-    def begin_list(self, at: int) -> None:
-        self.list_from = at
-        self.lists = None
-
-
-def _heading(scan: _Scan, at: int) -> None:
-    if heading := _atx(scan.lines[at]):
+def _heading_text(scan: Scan, at: int, body: str) -> None:
+    if heading := _atx(body[:_LONGEST_HEADING_LINE]):
         scan.emit("heading", at, at, heading[0], heading[1])
-        scan.list_from = -1
-
-
-def _heading_text(scan: _Scan, at: int, body: str) -> None:
-    if heading := _atx(body):
-        scan.emit("heading", at, at, heading[0], heading[1])
-        scan.list_from = -1
+        scan.leave_lists()
 
 
 @lru_cache(maxsize=4096)
@@ -159,23 +74,17 @@ def _atx(body: str) -> tuple[int, str] | None:
     return mark.end(1), plain_text(text)
 
 
-def _fence(scan: _Scan, at: int) -> None:
-    if mark := _fence_mark(scan.lines[at]):
-        scan.emit("code", at, fence_end(scan.lines, at, mark, 0))
-        scan.list_from = -1
+def _fence(scan: Scan, at: int) -> None:
+    if fence := _FENCE.match(scan.lines[at]):
+        scan.emit("code", at, fence_end(scan.lines, at, fence[0], 0))
+        scan.leave_lists()
 
 
-@lru_cache(maxsize=256)
-def _fence_mark(body: str) -> str:
-    fence = _FENCE.match(body)
-    return fence[0] if fence else ""
-
-
-def _html(scan: _Scan, at: int) -> None:
+def _html(scan: Scan, at: int) -> None:
     _html_block(scan, at, scan.lines[at], 0)
 
 
-def _html_block(scan: _Scan, at: int, body: str, column: int) -> None:
+def _html_block(scan: Scan, at: int, body: str, column: int) -> None:
     kind = html_kind(body, scan.in_paragraph(at))
     if kind is None:
         return
@@ -189,30 +98,36 @@ def _html_block(scan: _Scan, at: int, body: str, column: int) -> None:
     scan.leave_lists(column)
 
 
-def _dash(scan: _Scan, at: int) -> None:
+def _dash(scan: Scan, at: int) -> None:
     line = scan.lines[at]
-    if line[-1] not in "- \t|:" and line[1:2] == " ":  # an item with text: by far the most
-        scan.list_from, scan.lists = at, None
+    if line[-1] in "- \t|:":
+        if not (_table(scan, at) or _underline(scan, at)):
+            _marker(scan, at)
+    elif line[1] in " \t":  # an item with text, which nothing stops from beginning a list
+        scan.begin_list(at)
         if "```" in line or "~~~" in line:
             _item_fence(scan, at)
-    elif line[-1] not in "- \t|:" or not (_table(scan, at) or _underline(scan, at)):
-        _marker(scan, at)
 
 
-def _marker(scan: _Scan, at: int) -> None:
+def _marker(scan: Scan, at: int) -> None:
     """A line that begins like a list item or a rule at the left margin."""
     line = scan.lines[at]
     if line[-1] in "-*_ \t" and is_rule(line):
         scan.pass_over(at)
         scan.leave_lists()
     elif item := _ITEM.match(line):
-        if not scan.in_paragraph(at) or (item[2] and item[1] in (None, "1")):
+        if _may_begin(scan, at, item):
             scan.begin_list(at)
         if "```" in line or "~~~" in line:
             _item_fence(scan, at)
 
 
-def _item_fence(scan: _Scan, at: int) -> None:
+def _may_begin(scan: Scan, at: int, item: re.Match[str]) -> bool:
+    """Inside a paragraph only an item with text that counts from one begins a list."""
+    return not scan.in_paragraph(at) or (bool(item[2]) and item[1] in (None, "1"))
+
+
+def _item_fence(scan: Scan, at: int) -> None:
     if scan.list_from < 0:
         return
     column, body = scan.open_lists().after_markers(at)
@@ -221,7 +136,7 @@ def _item_fence(scan: _Scan, at: int) -> None:
         scan.leave_lists(column)
 
 
-def _underline(scan: _Scan, at: int) -> bool:
+def _underline(scan: Scan, at: int) -> bool:
     """Make the paragraph above a setext heading, if line `at` underlines one."""
     body = scan.lines[at].strip()
     if body[0] not in "=-" or body.strip(body[0]) or not scan.in_paragraph(at) or scan.in_list(at):
@@ -236,7 +151,7 @@ def _underline(scan: _Scan, at: int) -> bool:
     return True
 
 
-def _paragraph_start(scan: _Scan, end: int) -> int:
+def _paragraph_start(scan: Scan, end: int) -> int:
     """The first line of the paragraph that line `end` would close; `end` itself if there is none."""
     lines = scan.lines
     first, top = end, max(scan.fresh, scan.list_from + 1)
@@ -249,7 +164,7 @@ def _paragraph_start(scan: _Scan, end: int) -> int:
     return first
 
 
-def _table(scan: _Scan, at: int) -> bool:
+def _table(scan: Scan, at: int) -> bool:
     """Take the table whose delimiter row is line `at`, with the header above it."""
     lines = scan.lines
     if at <= scan.fresh or not begins_table(lines[at - 1], lines[at]) or scan.in_list(at):
@@ -259,15 +174,15 @@ def _table(scan: _Scan, at: int) -> bool:
     return True
 
 
-def _delimiter(scan: _Scan, at: int) -> None:
+def _delimiter(scan: Scan, at: int) -> None:
     _table(scan, at)
 
 
-def _underlined(scan: _Scan, at: int) -> None:
+def _underlined(scan: Scan, at: int) -> None:
     _underline(scan, at)
 
 
-def _indented(scan: _Scan, at: int) -> None:
+def _indented(scan: Scan, at: int) -> None:
     line = scan.lines[at]
     body = line.lstrip(" \t")
     mark = body[:1]
@@ -286,10 +201,14 @@ def _indented(scan: _Scan, at: int) -> None:
 
 def _is_plain_item(body: str) -> bool:
     """A list item that can be nothing else and opens nothing inside."""
-    return body[:2] in ("- ", "* ", "+ ") and body[-1] not in "-=*_ \t|:" and not ("```" in body or "~~~" in body)
+    return (
+        body[:2] in ("- ", "* ", "+ ")
+        and body[-1] not in "-=*_ \t|:"
+        and not ("```" in body or "~~~" in body)
+    )
 
 
-def _indented_opener(scan: _Scan, at: int, body: str) -> None:
+def _indented_opener(scan: Scan, at: int, body: str) -> None:
     """What an indented line can begin, in a list item or at most three columns off the margin."""
     indent = indent_of(scan.lines[at])
     if fence := _FENCE.match(body):
@@ -308,20 +227,20 @@ def _indented_opener(scan: _Scan, at: int, body: str) -> None:
         _indented_item(scan, at, body, indent)
 
 
-def _indented_item(scan: _Scan, at: int, body: str, indent: int) -> None:
+def _indented_item(scan: Scan, at: int, body: str, indent: int) -> None:
     if indent <= 3 and is_rule(body):
         if scan.column(at) == 0:
             scan.pass_over(at)
             scan.leave_lists()
         return
-    if scan.list_from < 0 and indent <= 3 and (item := _ITEM.match(body)):
-        if not scan.in_paragraph(at) or (item[2] and item[1] in (None, "1")):
-            scan.begin_list(at)
+    item = _ITEM.match(body) if scan.list_from < 0 and indent <= 3 else None
+    if item and _may_begin(scan, at, item):
+        scan.begin_list(at)
     if "```" in body or "~~~" in body:
         _item_fence(scan, at)
 
 
-_OPENERS: dict[str, Callable[[_Scan, int], None]] = {
+_OPENERS: dict[str, Callable[[Scan, int], None]] = {
     "#": _heading,
     "`": _fence,
     "~": _fence,

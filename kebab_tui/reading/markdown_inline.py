@@ -14,8 +14,7 @@ LONGEST = 400
 
 _MARKUP = re.compile(r"[\\`*_~\[\]<&{]")
 _ANCHOR = re.compile(r"[ \t]*\{#[^{}]*\}[ \t]*\Z")
-_CODE = re.compile(r"(?<!`)(`++)([^`]++)\1(?!`)")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_LITERAL = re.compile(r"\\([!-/:-@\[-`{-~])|(?<!`)(`++)([^`]++)\2(?!`)")
 _WIKI = re.compile(r"!?\[\[([^\[\]|]*+)(?:\|([^\[\]]*+))?\]\]")
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]++\]")
 _LINK = re.compile(r"!?\[([^\[\]]*+)\](?:\((?:[^()]|\([^()]*+\))*+\)|\[[^\[\]]*+\])")
@@ -26,7 +25,7 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _STARS = re.compile(r"(?<!\*)(\*{1,3}+)(?![\s*])([^*]*+)(?<!\s)\1(?!\*)")
-_UNDERSCORES = re.compile(r"(?<![\w])(_{1,3}+)(?![\s_])((?:[^_]|(?<=\w)_(?=\w))*+)(?<!\s)\1(?!\w)")
+_UNDERSCORES = re.compile(r"(?<![\w])(_{1,3}+)(?![\s_])((?:[^_]|(?<=[^\W_])_(?=[^\W_]))*+)(?<!\s)\1(?!\w)")
 _STRUCK = re.compile(r"~~(?![\s~])([^~]++)~~")
 
 _SPECIAL = "\\`*_~[]<>&{}!|#"
@@ -41,8 +40,7 @@ def plain_text(raw: str) -> str:
     if not _MARKUP.search(text):
         return text
     text = _ANCHOR.sub("", text)
-    text = _CODE.sub(_hidden_code, text)
-    text = _ESCAPE.sub(_hidden_escape, text)
+    text = _LITERAL.sub(_hidden, text)
     text = _WIKI.sub(_wiki_name, text)
     text = _FOOTNOTE.sub("", text)
     text = _LINK.sub(r"\1", _LINK.sub(r"\1", text))  # twice: an image may stand inside a link
@@ -56,12 +54,8 @@ def plain_text(raw: str) -> str:
     return " ".join(text.translate(_SHOW).split())
 
 
-def _hidden_code(match: re.Match[str]) -> str:
-    return match[2].strip().translate(_HIDE)
-
-
-def _hidden_escape(match: re.Match[str]) -> str:
-    return match[1].translate(_HIDE)
+def _hidden(match: re.Match[str]) -> str:
+    return (match[1] or match[3].strip()).translate(_HIDE)
 
 
 def _wiki_name(match: re.Match[str]) -> str:

@@ -102,4 +102,8 @@ class OpenLists:
 
 
 def _interrupts(body: str) -> bool:
-    return bool(_INTERRUPTS.match(body)) or is_rule(body) or (body[0] == "<" and html_kind(body, True) is not None)
+    return (
+        bool(_INTERRUPTS.match(body))
+        or is_rule(body)
+        or (body[0] == "<" and html_kind(body, True) is not None)
+    )

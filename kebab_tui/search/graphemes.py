@@ -32,7 +32,7 @@ def is_border(text: str, at: int) -> bool:
 
 def border_before(text: str, at: int, least: int = 0) -> int:
     """The last border from `least` to `at`; `at` itself where there is none."""
-    return next((i for i in range(at, least, -1) if is_border(text, i)), at)
+    return next((i for i in range(at, least - 1, -1) if is_border(text, i)), at)
 
 
 def border_after(text: str, at: int, most: int) -> int:

@@ -121,7 +121,7 @@ def _gram_marks(text: str, phrases: Sequence[Phrase]) -> Iterator[Mark]:
     for i, phrase in wanted:
         for match in _pattern(phrase.kind, phrase.parts).finditer(composed):
             start, end = match.span()
-            yield Mark(places[start], places[end], i) if places else Mark(start, end, i)
+            yield Mark(places[start][0], places[end - 1][1], i) if places else Mark(start, end, i)
 
 
 @lru_cache(maxsize=256)
@@ -134,15 +134,18 @@ def _pattern(kind: str, parts: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(f"(?i){border}{body}")
 
 
-def _composed(text: str) -> tuple[str, list[int]]:
-    """Compose `text`; also say where each of the new characters began, and where all end."""
+def _composed(text: str) -> tuple[str, list[Highlight]]:
+    """Compose `text`; also say where in it each of the new characters stood."""
     composed: list[str] = []
-    places: list[int] = []
+    places: list[Highlight] = []
     for start, end in _clusters(text):
         cluster = unicodedata.normalize("NFC", text[start:end])
         composed.append(cluster)
-        places += [start] * len(cluster)
-    return "".join(composed), [*places, len(text)]
+        if len(cluster) == end - start:
+            places += [(at, at + 1) for at in range(start, end)]
+        else:
+            places += [(start, end)] * len(cluster)
+    return "".join(composed), places
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:

@@ -4,7 +4,7 @@ Words are all wanted; `"a phrase"`, `word*`, `-word`, `AND OR NOT` and parenthes
 what they look like where they form a valid expression and are ordinary words (or
 spaces) where they do not; `key:value` filters; a whole query in single quotes is FTS5's
 own syntax. Parsing never raises, takes time in proportion to what it reads, and reads
-no more than the first 8,000 characters and 32 words.
+no more than the first 4,000 characters and 32 words.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kebab_tui.search.tokens import Piece, QueryToken, Role, pieces
 T = TypeVar("T", bound=str)
 
 MAX_WORDS = 32
-_MAX_CHARACTERS = 8_000
+_MAX_CHARACTERS = 4_000
 _UNSPEAKABLE = re.compile("[\x00\ud800-\udfff]")
 _KEYED = re.compile(r"-?([A-Za-z]{2,12}):(?![:/\\])[^\s]")
 
@@ -121,7 +121,7 @@ def _says_something(piece: Piece) -> bool:
 def _within_budget(wanted: Sequence[Piece]) -> tuple[list[Piece], bool]:
     """The pieces that are searched, and whether nothing had to be left out."""
     budget = MAX_WORDS
-    kept = []
+    kept: list[Piece] = []
     for piece in wanted:
         if piece.kind not in {"opening", "closing"}:
             if budget <= 0:
@@ -162,7 +162,7 @@ def _unknown_key(text: str, piece: Piece) -> str | None:
     """The key of a word that looks like a mistyped filter."""
     if piece.kind not in {"word", "prefix"}:
         return None
-    keyed = _KEYED.match(text, piece.start)
+    keyed = _KEYED.match(text, piece.start, piece.end)
     return keyed[1] if keyed and nearest(keyed[1]) else None
 
 

@@ -57,7 +57,7 @@ def _cut(line: str, found: Sequence[Highlight], start: int, end: int, limit: int
     inside = tuple(
         (max(first, start) + shift, min(last, end) + shift)
         for first, last in found
-        if first < end and last > start
+        if max(first, start) < min(last, end)
     )
     return Snippet(shown, inside)
 
@@ -69,10 +69,11 @@ def _window(line: str, found: Sequence[Mark], limit: int) -> Highlight:
     last = min(last, first + room)
     start = max(first - (room - (last - first)) // 2, 0)
     if start == 0:
-        return 0, _end(line, limit - 1, last)
+        return 0, _end(line, limit - 1, last, 0)
     if start + room >= len(line):
         return _start(line, len(line) - limit + 1, first), len(line)
-    return _start(line, start, first), _end(line, start + room, last)
+    begin = _start(line, start, first)
+    return begin, _end(line, start + room, last, begin)
 
 
 def _start(line: str, at: int, most: int) -> int:
@@ -81,10 +82,10 @@ def _start(line: str, at: int, most: int) -> int:
     return space + 1 if space >= 0 else border_after(line, at, most)
 
 
-def _end(line: str, at: int, least: int) -> int:
-    """Move a cut back to the end of a word, but not into the matches."""
-    space = line.rfind(" ", max(at - _REACH, least), at + 1)
-    return space if space > 0 else border_before(line, at)
+def _end(line: str, at: int, matched: int, begin: int) -> int:
+    """Move a cut back to the end of a word, but not into what matched."""
+    space = line.rfind(" ", max(at - _REACH, matched), at + 1)
+    return space if space > begin else border_before(line, at, begin)
 
 
 def _densest(found: Sequence[Mark], room: int) -> Highlight:

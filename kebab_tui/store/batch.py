@@ -66,10 +66,8 @@ class Batch:
                 self._move(change)
             case TouchNote():
                 stamp = change.fingerprint
-                self._connection.execute(
-                    _TOUCH,
-                    (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode, change.checked_ns, change.doc_id),
-                )
+                values = (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode)
+                self._connection.execute(_TOUCH, (*values, change.checked_ns, change.doc_id))
             case RemoveNote():
                 self._drop_chunks(self._rows_of(change.doc_id))
                 self._connection.execute("DELETE FROM documents WHERE doc_id = ?", (change.doc_id,))
@@ -183,7 +181,8 @@ class Batch:
         self._connection.executemany(_INSERT_CHUNK, self._new)
         self._connection.execute(schema.INDEX_CHUNKS_AFTER, (last,))
         self._connection.execute(schema.INSERT_TRIGGER)
-        self._log_added(last)
+        # Whoever follows the log reads everything anew after a load: faster, and nothing to keep.
+        self._connection.execute("UPDATE meta SET value = ? WHERE key = 'changes_after'", (self.revision,))
 
     def _last_row(self) -> int:
         return int(self._connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0])

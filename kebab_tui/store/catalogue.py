@@ -10,7 +10,7 @@ from typing import Any
 
 from kebab_tui.domain.chunk import Chunk
 from kebab_tui.domain.document import Document, DocumentState, Fingerprint
-from kebab_tui.domain.identity import ChunkId, DocId, SourceId
+from kebab_tui.domain.identity import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.source import Source
 from kebab_tui.store import filters as sql
@@ -125,14 +125,12 @@ class Catalogue:
     def chunks_named(self, prefix: str) -> list[Chunk]:
         """Chunks whose id begins with `prefix`; two at most, enough to see that it is not one."""
         statement = (
-            f"SELECT {rows.CHUNK_COLUMNS} FROM chunks c WHERE c.chunk_id >= ? AND c.chunk_id < ? "
-            "ORDER BY c.chunk_id LIMIT 2"
+            f"SELECT {rows.CHUNK_COLUMNS} FROM chunks c "
+            "WHERE substr(c.chunk_id, 1, 8) >= ?1 AND substr(c.chunk_id, 1, 8) < ?2 "
+            "AND substr(c.chunk_id, 1, length(?3)) = ?3 ORDER BY c.chunk_id LIMIT 2"
         )
-        return [rows.to_chunk(row) for row in self._connection.execute(statement, (prefix, prefix + "g"))]
-
-    def chunk(self, chunk_id: ChunkId) -> Chunk | None:
-        found = self.chunks_named(chunk_id)
-        return found[0] if found else None
+        values = (prefix[:8], prefix[:8] + "g", prefix)
+        return [rows.to_chunk(row) for row in self._connection.execute(statement, values)]
 
     def tags(self) -> list[tuple[str, int]]:
         """Every tag as first written, with how many notes carry it; commonest first."""

@@ -19,11 +19,16 @@ from urllib.parse import quote
 from kebab_tui.domain import errors
 from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.globs import glob_regex
-from kebab_tui.domain.porter import stem
 from kebab_tui.store import schema
-from kebab_tui.store.rows import indexed_grams
+from kebab_tui.store.rows import fold, indexed_grams
 
-_DAMAGE = ("malformed", "not a database", "file is encrypted", "invalid page", "database corruption")
+_PAGE_BYTES = 16_384
+"""A chunk and its columns fill half a page of the default size: larger pages waste less."""
+_CHECKPOINT_PAGES = 8_192
+"""How far the log grows before it is copied into the database; a load would copy pages over and over."""
+
+_LOST = ("no such table", "vtable constructor failed")
+"""In a database of the right version these mean that its list of tables is damaged."""
 
 
 def open_writer(path: str) -> sqlite3.Connection:
@@ -32,9 +37,11 @@ def open_writer(path: str) -> sqlite3.Connection:
         connection = sqlite3.connect(path, isolation_level=None)
         try:
             _refuse_strangers(connection, path)
+            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
             _common_pragmas(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA recursive_triggers = ON")
             connection.execute("PRAGMA journal_size_limit = 67108864")
@@ -83,25 +90,30 @@ def translated(path: str) -> Iterator[None]:
 
 
 def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
-    text = str(error)
-    if any(sign in text for sign in _DAMAGE):
+    text, code = str(error), getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    kind = code & 0xFF  # the rest of an extended code says where it happened
+    if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or text.startswith(_LOST):
         return errors.StoreDamagedError(
             f"the index is damaged ({text}): {path}",
             "run `kebab ingest`: it sets the file aside and rebuilds from your notes",
         )
-    if "disk is full" in text:
-        return errors.DiskFullError(
-            f"no room left on the disk of {os.path.dirname(path)}",
-            "free some space and run the command again; nothing that was indexed is lost",
-        )
-    if "readonly" in text or "unable to open" in text:
+    if kind == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE:
+        return disk_full(path)
+    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
         return errors.StoreReadOnlyError(
             f"cannot write to the index: {path} ({text})",
             "make the data folder writable, or choose another with --data-dir",
         )
-    if "locked" in text:
+    if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return errors.StoreBusyError(f"the index is busy: {path}", "try again in a moment")
     return errors.StoreError(f"the index could not be used: {text}", "run `kebab doctor`")
+
+
+def disk_full(path: str) -> errors.DiskFullError:
+    return errors.DiskFullError(
+        f"no room left on the disk of {os.path.dirname(path)}",
+        "free some space and run the command again; nothing that was indexed is lost",
+    )
 
 
 def _connect_for_reading(path: str) -> sqlite3.Connection:
@@ -173,7 +185,6 @@ def _common_pragmas(connection: sqlite3.Connection) -> None:
 
 def _register_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("kebab_glob", 2, _glob_matches, deterministic=True)
-    connection.create_function("kebab_stem", 1, stem, deterministic=True)
     connection.create_function("kebab_grams", 3, indexed_grams, deterministic=True)
     connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
     connection.create_function("kebab_contains", 2, _contains, deterministic=True)
@@ -189,4 +200,4 @@ def _glob_matches(pattern: str, path: str) -> bool:
 
 
 def _contains(part: str, whole: str) -> bool:
-    return part.casefold() in whole.casefold()
+    return fold(part) in fold(whole)

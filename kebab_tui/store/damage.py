@@ -1,4 +1,8 @@
-"""What is done with a database that is none any more: set aside, never deleted."""
+"""What is done about a database that may be none any more.
+
+Whoever meets damage leaves a sign; the next writer then looks at every page, row and
+word once, sets a damaged database aside (never deletes it) and begins anew.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +16,62 @@ from kebab_tui.store.connection import translate
 from kebab_tui.store.folder import DataFolder
 
 _COMPANIONS = ("", "-wal", "-shm")
+"""The database first: without its log it is only old, but a log without its database is nothing."""
+
+
+def suspect(folder: DataFolder) -> None:
+    """Leave the sign; on a read-only disk there is no next writer to read it."""
+    with contextlib.suppress(OSError), open(folder.suspicion, "wb"):
+        pass
+
+
+def is_suspect(folder: DataFolder) -> bool:
+    return os.path.exists(folder.suspicion)
+
+
+def clear(folder: DataFolder) -> None:
+    """Take the sign away, once the database is known to be sound."""
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(folder.suspicion)
 
 
 def set_aside(folder: DataFolder) -> str:
     """Move the database and its log out of the way; the caller holds the writer's lock."""
-    aside = f"{folder.database}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+    stem = f"{folder.database}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+    aside, number = stem, 2
+    while os.path.exists(aside):
+        aside, number = f"{stem}-{number}", number + 1
     for companion in _COMPANIONS:
         with contextlib.suppress(FileNotFoundError):
             os.replace(folder.database + companion, aside + companion)
     return aside
 
 
-def check_after_kill(folder: DataFolder) -> None:
-    """Look at every page once after a writer died; raises StoreDamagedError when one is not sound."""
+def look_closely(folder: DataFolder) -> None:
+    """Look at every page and every reference; raises StoreDamagedError when one is not sound."""
     if not os.path.exists(folder.database):
         return
     connection = sqlite3.connect(folder.database, isolation_level=None)
     try:
         answer = connection.execute("PRAGMA quick_check(1)").fetchone()
+        orphan = connection.execute("PRAGMA foreign_key_check").fetchone()
     except sqlite3.DatabaseError as error:
         raise translate(error, folder.database) from error
     finally:
         connection.close()
     if answer != ("ok",):
         raise StoreDamagedError(f"the index is damaged: {answer[0] if answer else 'no answer'}")
+    if orphan is not None:
+        raise StoreDamagedError(f"the index is damaged: a row of {orphan[0]} has lost its owner")
+
+
+def full_text_complaint(connection: sqlite3.Connection) -> str:
+    """What FTS5 says of its index compared with the text; empty when they agree.
+
+    Needs a writing connection: FTS5 takes its commands as inserts.
+    """
+    try:
+        connection.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return ""

@@ -24,3 +24,8 @@ class DataFolder:
     def sources(self) -> str:
         """A copy of the table of sources: what a rebuild of a lost database starts from."""
         return os.path.join(self.root, "sources.json")
+
+    @property
+    def suspicion(self) -> str:
+        """A file that is there when somebody has met damage: the next writer looks closely."""
+        return os.path.join(self.root, "suspect")

@@ -1,5 +1,6 @@
 """Looks an index over: is it whole, in step, and has it room? Finds, never repairs.
 
+Damage that `kebab ingest` is to repair is left a sign of, so that it looks as closely.
 The full-text check needs a writing connection (FTS5 takes its commands as inserts), so
 it is left out, and said so, while another process writes.
 """
@@ -13,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kebab_tui.domain.errors import KebabError, StoreError
+from kebab_tui.domain.errors import KebabError, StoreBusyError, StoreError
 from kebab_tui.domain.source import Source
-from kebab_tui.store import schema
+from kebab_tui.store import damage, schema
 from kebab_tui.store.catalogue import Catalogue
 from kebab_tui.store.connection import open_reader, open_writer
 from kebab_tui.store.folder import DataFolder
@@ -55,12 +56,13 @@ def examine(folder: DataFolder, made_by: str) -> Iterator[Finding]:
         return
     try:
         yield Finding("database", "ok", f"schema {schema.SCHEMA_VERSION}, {_size(folder.database)}")
-        yield _pages(connection)
+        yield _pages(connection, folder)
         yield _parity(connection)
-        yield _orphans(connection)
+        yield _orphans(connection, folder)
         yield from _versions(connection, made_by)
         yield from _notes(connection)
     except sqlite3.DatabaseError as error:
+        damage.suspect(folder)
         yield Finding("database", "problem", str(error), _START_OVER)
     finally:
         connection.close()
@@ -83,10 +85,11 @@ def _disk(folder: DataFolder) -> Finding:
     return Finding("disk", "ok", detail)
 
 
-def _pages(connection: sqlite3.Connection) -> Finding:
+def _pages(connection: sqlite3.Connection, folder: DataFolder) -> Finding:
     answer = connection.execute("PRAGMA quick_check(3)").fetchall()
     if answer == [("ok",)]:
         return Finding("pages", "ok", "every page of the database is sound")
+    damage.suspect(folder)
     return Finding("pages", "problem", "; ".join(str(row[0]) for row in answer), _START_OVER)
 
 
@@ -98,9 +101,10 @@ def _parity(connection: sqlite3.Connection) -> Finding:
     return Finding("row parity", "ok", f"{chunks} chunks, all in the full text")
 
 
-def _orphans(connection: sqlite3.Connection) -> Finding:
+def _orphans(connection: sqlite3.Connection, folder: DataFolder) -> Finding:
     orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
     if orphans:
+        damage.suspect(folder)
         tables = ", ".join(sorted({str(row[0]) for row in orphans}))
         return Finding("orphans", "problem", f"{len(orphans)} rows without an owner in {tables}", _START_OVER)
     return Finding("orphans", "ok", "every chunk has its note, every note its source")
@@ -145,9 +149,13 @@ def _lock_and_full_text(folder: DataFolder) -> Iterator[Finding]:
     lock = WriterLock(folder.lock)
     try:
         lock.acquire("kebab doctor", 0, lambda _: None)
-    except StoreError as error:
+    except StoreBusyError as error:
         yield Finding("lock", "ok", error.message)
         yield Finding("full text", "warning", "not checked: the index is in use", "run it again later")
+        return
+    except StoreError as error:
+        yield Finding("lock", "warning", error.message, error.hint)
+        yield Finding("full text", "warning", "not checked: the index cannot be written", error.hint)
         return
     try:
         yield Finding("lock", "ok", "nobody is writing")
@@ -157,13 +165,16 @@ def _lock_and_full_text(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _full_text(folder: DataFolder) -> Finding:
-    connection = open_writer(folder.database)
     try:
-        connection.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('integrity-check', 1)")
-    except sqlite3.DatabaseError as error:
-        return Finding("full text", "problem", f"differs from the notes' text ({error})", _REBUILD)
+        connection = open_writer(folder.database)
+    except StoreError as error:
+        return Finding("full text", "warning", f"not checked: {error.message}", error.hint)
+    try:
+        complaint = damage.full_text_complaint(connection)
     finally:
         connection.close()
+    if complaint:
+        return Finding("full text", "problem", f"differs from the notes' text ({complaint})", _REBUILD)
     return Finding("full text", "ok", "the index agrees with the text")
 
 

@@ -143,7 +143,8 @@ def _try_lock_windows(descriptor: int) -> bool:
     import msvcrt
 
     try:
-        os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # far behind the text, so that others can still read who holds it
+        # Far behind the text, so that others can still read who holds it.
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
     except OSError:
         return False

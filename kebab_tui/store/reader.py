@@ -1,16 +1,20 @@
 """The reading side of the store: one connection per thread, moments of the corpus.
 
-Never writes, never waits for the writer. Implements `search.ports.Corpus`.
+Never writes, never waits for the writer. Implements `search.ports.Corpus`. A database
+that another has taken the place of (a damaged one was set aside) is let go.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
 
+from kebab_tui.domain.errors import StoreDamagedError
 from kebab_tui.search.ports import FieldWeights
+from kebab_tui.store import damage
 from kebab_tui.store.catalogue import Catalogue
 from kebab_tui.store.connection import open_reader, translated
 from kebab_tui.store.folder import DataFolder
@@ -52,8 +56,8 @@ class StoreReader:
 
     @contextlib.contextmanager
     def _moment(self) -> Iterator[sqlite3.Connection]:
-        connection = self._connection()
-        with translated(self._folder.database):
+        with self._noticing_damage(), translated(self._folder.database):
+            connection = self._connection()
             if connection.in_transaction:  # a question within a question sees the same moment
                 yield connection
                 return
@@ -61,12 +65,37 @@ class StoreReader:
                 yield connection
 
     def _connection(self) -> sqlite3.Connection:
-        if not hasattr(self._local, "connection"):
-            self._local.connection = open_reader(self._folder.database)
-            with self._opened_lock:
-                self._opened.append(self._local.connection)
-        connection: sqlite3.Connection = self._local.connection
+        held: tuple[sqlite3.Connection, int] | None = getattr(self._local, "held", None)
+        if held is not None and (held[0].in_transaction or held[1] == self._inode()):
+            return held[0]
+        if held is not None:
+            self._let_go(held[0])
+        inode, connection = self._inode(), open_reader(self._folder.database)
+        self._local.held = connection, inode
+        with self._opened_lock:
+            self._opened.append(connection)
         return connection
+
+    def _inode(self) -> int:
+        """Which file has the database's name now; 0 when none has."""
+        try:
+            return os.stat(self._folder.database).st_ino
+        except OSError:
+            return 0
+
+    def _let_go(self, connection: sqlite3.Connection) -> None:
+        with self._opened_lock:
+            self._opened.remove(connection)
+        del self._local.held
+        connection.close()
+
+    @contextlib.contextmanager
+    def _noticing_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreDamagedError:
+            damage.suspect(self._folder)
+            raise
 
 
 @contextlib.contextmanager

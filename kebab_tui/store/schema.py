@@ -71,7 +71,6 @@ CREATE TABLE documents(
   UNIQUE (source_id, raw_path)
 );
 CREATE INDEX documents_by_path ON documents(path);
-CREATE INDEX documents_by_content ON documents(content_hash);
 
 CREATE TABLE document_tags(
   doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE,
@@ -83,7 +82,7 @@ CREATE INDEX document_tags_by_tag ON document_tags(folded, doc_id);
 
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  chunk_id TEXT NOT NULL UNIQUE,
+  chunk_id TEXT NOT NULL,
   doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE,
   ordinal INTEGER NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('info', 'code')),
@@ -97,8 +96,9 @@ CREATE TABLE chunks(
   embed_hash BLOB NOT NULL,
   hangul INTEGER NOT NULL
 );
-CREATE INDEX chunks_by_document ON chunks(doc_id, kind);
-CREATE INDEX chunks_by_vector ON chunks(embed_hash, hangul);
+CREATE INDEX chunks_by_document ON chunks(doc_id);
+CREATE INDEX chunks_by_name ON chunks(substr(chunk_id, 1, 8));
+CREATE INDEX chunks_by_vector ON chunks(embed_hash);
 
 CREATE TABLE embeddings(
   text_hash BLOB NOT NULL,

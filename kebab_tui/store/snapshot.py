@@ -6,11 +6,13 @@ transaction. One statement per question.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.identity import ChunkRow, DocId
 from kebab_tui.domain.porter import stem
 from kebab_tui.domain.query import SearchFilters
@@ -60,14 +62,16 @@ class StoreSnapshot:
         if newest is not None:
             found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
         statement = f"{found} ORDER BY score, row LIMIT ?"
-        return [
-            Scored(ChunkRow(row), score)
-            for row, score in self._connection.execute(statement, (*values, limit))
-        ]
+        with _refusals():
+            return [
+                Scored(ChunkRow(row), score)
+                for row, score in self._connection.execute(statement, (*values, limit))
+            ]
 
     def count(self, match: str, filters: SearchFilters, *, without: Sequence[str] = ()) -> int:
         where, values = self._where(match, filters, without)
-        return self._number(f"SELECT count(*) FROM chunks_fts WHERE {where}", values)
+        with _refusals():
+            return self._number(f"SELECT count(*) FROM chunks_fts WHERE {where}", values)
 
     def better(self, match: str, filters: SearchFilters, than: Scored, *, without: Sequence[str] = ()) -> int:
         where, values = self._where(match, filters, without)
@@ -157,3 +161,16 @@ class StoreSnapshot:
     def _meta(self, key: str) -> Any:
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """FTS5 refuses a query of its own syntax with SQLite's most general error; ours are never refused."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR or str(error).startswith("no such table"):
+            raise
+        raise RawQueryError(
+            f"not a query that FTS5 takes: {error}", "leave the single quotes away to search for the words"
+        ) from error

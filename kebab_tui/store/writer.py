@@ -13,14 +13,17 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kebab_tui.domain.embedded import RECIPE_VERSION
+from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source, SourceState
 from kebab_tui.store import rows, schema, sources_file, vocabulary
 from kebab_tui.store.batch import Batch
 from kebab_tui.store.changes import Applied, Change
 from kebab_tui.store.connection import open_writer, translated
+from kebab_tui.store.damage import full_text_complaint
 from kebab_tui.store.folder import DataFolder
 
 _KEPT_REVISIONS = 5_000
@@ -34,8 +37,16 @@ class Writer:
         self._folder = folder
         self._bulk_chunks = bulk_chunks
         self._connection = open_writer(folder.database)
-        with translated(folder.database):
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
+        with translated(self._folder.database):
             vocabulary.prepare(self._connection)
+            self._revision()
         if self._meta("fts_signature") != schema.fts_signature():
             self.rebuild_full_text()
         if self._meta("embed_recipe") != RECIPE_VERSION:
@@ -46,7 +57,8 @@ class Writer:
 
     def is_new(self) -> bool:
         """Whether nothing was ever written to this database."""
-        return self._revision() == 0
+        with translated(self._folder.database):
+            return self._revision() == 0
 
     def apply(self, changes: Sequence[Change]) -> Applied:
         """Commit all of `changes` as one revision."""
@@ -62,18 +74,23 @@ class Writer:
 
     def save_source(self, source: Source) -> None:
         """Add a source or change what is known of it; its notes stay."""
+        self.save_sources((source,))
+
+    def save_sources(self, sources: Sequence[Source]) -> None:
+        """All or none: a list that is half restored would be mirrored, and the other half lost."""
+        now = time.time_ns()
         with self._transaction() as connection:
-            connection.execute(
+            connection.executemany(
                 "INSERT INTO sources(source_id, title, root, description, include, exclude, trust, rules, "
                 "version_label, weight, state, added_ns) VALUES (?,?,?,?,?,?,?,?,?,?,'new',?) "
                 "ON CONFLICT(source_id) DO UPDATE SET title = excluded.title, root = excluded.root, "
                 "description = excluded.description, include = excluded.include, exclude = excluded.exclude, "
                 "trust = excluded.trust, rules = excluded.rules, version_label = excluded.version_label, "
                 "weight = excluded.weight",
-                (*rows.source_values(source), time.time_ns()),
+                [(*rows.source_values(source), now + place) for place, source in enumerate(sources)],
             )
             self._bump()
-        self._mirror_sources()
+        self.mirror_sources()
 
     def set_made_by(self, made_by: str) -> None:
         """Remember that every note now stands as this parser and chunker make it."""
@@ -91,6 +108,8 @@ class Writer:
     def remove_source(self, source: SourceId) -> None:
         """Forget a source and its notes; the files are not touched."""
         with self._transaction() as connection:
+            if connection.execute("SELECT 1 FROM sources WHERE source_id = ?", (source,)).fetchone() is None:
+                raise NotFoundError(f"there is no source named {source}", "see `kebab source list`")
             self._bump()
             connection.execute(
                 "INSERT INTO changes(revision, chunk, op) SELECT ?, c.id, 'remove' FROM chunks c "
@@ -98,7 +117,7 @@ class Writer:
                 (self._revision(), source),
             )
             connection.execute("DELETE FROM sources WHERE source_id = ?", (source,))
-        self._mirror_sources()
+        self.mirror_sources()
 
     def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
         """Keep (text hash, fp16 vector) pairs made by a model; gives the new revision."""
@@ -144,11 +163,13 @@ class Writer:
     def rebuild_full_text(self) -> None:
         """Make grams, full-text index and words anew from the chunks; the same however often."""
         with self._transaction() as connection:
-            connection.execute("DROP TRIGGER chunks_au")
+            for trigger in ("chunks_ai", "chunks_ad", "chunks_au"):
+                connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
             connection.execute("DROP TABLE IF EXISTS chunks_fts")
             connection.execute("UPDATE chunks SET grams = kebab_grams(title, heading_path, text)")
             connection.execute(schema.FTS_TABLE)
-            connection.execute(schema.UPDATE_TRIGGER)
+            for statement in (schema.INSERT_TRIGGER, schema.DELETE_TRIGGER, schema.UPDATE_TRIGGER):
+                connection.execute(statement)
             connection.execute(
                 "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)", (schema.FTS_HASH_BYTES,)
             )
@@ -156,6 +177,18 @@ class Writer:
             vocabulary.relearn(connection)
             self._set_meta("fts_signature", schema.fts_signature())
             self._bump()
+
+    def mend_full_text(self) -> None:
+        """Make the full text anew if it does not agree with the chunks."""
+        if full_text_complaint(self._connection):
+            self.rebuild_full_text()
+
+    def mirror_sources(self) -> None:
+        """Bring the copy of the list of sources in step; a kill can part them."""
+        with translated(self._folder.database):
+            sources = self._sources()
+        if sources_file.read(self._folder.sources) != sources:
+            sources_file.write(self._folder.sources, sources)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -202,6 +235,7 @@ class Writer:
             self._set_meta("changes_after", self._revision() + 1)
             self._bump()
 
-    def _mirror_sources(self) -> None:
+    def _sources(self) -> list[Source]:
+        """In the order they were added, without what the notes tell of them."""
         statement = f"SELECT {rows.SOURCE_COLUMNS} FROM sources s ORDER BY added_ns"
-        sources_file.write(self._folder.sources, map(rows.to_source, self._connection.execute(statement)))
+        return [replace(rows.to_source(row), state="new") for row in self._connection.execute(statement)]

@@ -7,13 +7,13 @@ from dataclasses import asdict
 
 from kebab_tui.indexing.inspection import Inspection
 from kebab_tui.indexing.report import OUTCOMES, IngestReport, SourceReport
-from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, LexicalExplanation
+from kebab_tui.search.explanation import ExplainedHit, LexicalExplanation
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.store.catalogue import Run
 from kebab_tui.store.health import Finding
 from kebab_tui.store.lock import Holder
+from kebab_tui.wire.encode import Json, chunk, document, source, timestamp
 from kebab_tui.workspace import Status
-from kebab_tui.wire.encode import Json, chunk, document, search_hit, search_response, source, timestamp
 
 
 def ingest_report(report: IngestReport) -> Json:
@@ -53,16 +53,9 @@ def doctor(findings: Iterable[Finding]) -> Json:
     }
 
 
-def explained_hit(explained: ExplainedHit, full: bool = False) -> Json:
-    encoded = search_hit(explained.hit, full)
+def explanation(explained: ExplainedHit) -> Json:
     lexical = explained.lexical
-    encoded["explanation"] = {"lexical": None if lexical is None else lexical_explanation(lexical)}
-    return encoded
-
-
-def explained_response(explained: ExplainedResponse, full: bool = False) -> Json:
-    hits = [explained_hit(hit, full) for hit in explained.hits]
-    return search_response(explained.response, full) | {"hits": hits}
+    return {"lexical": None if lexical is None else lexical_explanation(lexical)}
 
 
 def lexical_explanation(explanation: LexicalExplanation) -> Json:

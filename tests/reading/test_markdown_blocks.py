@@ -11,7 +11,20 @@ from kebab_tui.reading.markdown_blocks import scan_markdown
 from kebab_tui.reading.markdown_inline import plain_text
 
 LINE_STARTS = (
-    *("# a", "## b ##", "#c", "text", "text | more", "- item", "* star", "1. one", "2) two", "- ```", "-", "*"),
+    *(
+        "# a",
+        "## b ##",
+        "#c",
+        "text",
+        "text | more",
+        "- item",
+        "* star",
+        "1. one",
+        "2) two",
+        "- ```",
+        "-",
+        "*",
+    ),
     *("```", "````", "~~~", "```js", "  ```", "    ```", "> quote", "> ```", "---", "===", "***", "- - -"),
     *("<!-- c", "-->", "<div>", "</div>", "<pre>", "</pre>", "<a href='x'>", "<?php", "<![CDATA[", "|a|b|"),
     *("|---|---|", "a|b", "-|-", "    code", "\tcode", "  - nested", "   # h", "[x]: /url", "제목", "🥙", ""),
@@ -55,7 +68,9 @@ def test_an_atx_heading_has_a_level_and_plain_text(line: str, level: int, text: 
     assert headings(line) == [(1, level, text)]
 
 
-@pytest.mark.parametrize("line", ["#tag", "####### seven", r"\# escaped", "    # code", "> # quoted", "- # listed"])
+@pytest.mark.parametrize(
+    "line", ["#tag", "####### seven", r"\# escaped", "    # code", "> # quoted", "- # listed"]
+)
 def test_what_only_looks_like_a_heading_is_none(line: str) -> None:
     assert headings(line) == []
 
@@ -70,7 +85,15 @@ def test_a_setext_heading_holds_its_underline() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["\n---", "- item\n---", "> quote\n---", "> quote\nlazy\n===", "    code\n---", "text\n= =", "[x]: /url\n==="],
+    [
+        "\n---",
+        "- item\n---",
+        "> quote\n---",
+        "> quote\nlazy\n===",
+        "    code\n---",
+        "text\n= =",
+        "[x]: /url\n===",
+    ],
 )
 def test_a_line_of_dashes_below_no_paragraph_makes_no_heading(text: str) -> None:
     assert headings(text) == []
@@ -88,7 +111,7 @@ def test_a_heading_after_a_list_has_ended_is_one() -> None:
     ("raw", "plain"),
     [
         ("**Bold** and *slanted*", "Bold and slanted"),
-        ("***both* nested**", "both nested"),
+        ("***both*** **a *b* c**", "both a b c"),
         ("snake_case and 2 * 3", "snake_case and 2 * 3"),
         ("_slanted_ __bold__ ~~gone~~", "slanted bold gone"),
         ("the `*args` of `f_x_`", "the *args of f_x_"),
@@ -157,7 +180,11 @@ def test_indented_lines_are_code_only_outside_of_paragraphs_and_lists() -> None:
 
 
 def test_a_comment_hides_headings_and_is_a_block() -> None:
-    assert shape("text\n<!-- one\n\n# two\n-->\n# Title") == [("prose", 1, 1), ("comment", 2, 5), ("heading", 6, 6)]
+    assert shape("text\n<!-- one\n\n# two\n-->\n# Title") == [
+        ("prose", 1, 1),
+        ("comment", 2, 5),
+        ("heading", 6, 6),
+    ]
 
 
 def test_html_hides_headings_until_a_blank_line() -> None:
@@ -228,9 +255,54 @@ def test_any_heading_has_plain_text(raw: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        *("#", "# ", "`", "```\n", "~~~ \n", "[", "](", "[[", "<", ">", "> ", "-", "- ", "-\n", "- - x\n", "---\n"),
-        *("=\n", "a\n===\n", "> a\n===\n", "|", "|-", "a|b\n", "|-|-\n", "*", "*a ", "_a ", "**a*", "&", "<a ", "<a b='"),
-        *("<!--\n", "<div>\n", "<a>\n", " ", "    x\n", "\t", "  - a\n", "- a\n  ```\n", "1. ", "\\", "~~a", "[x]: y\n"),
+        *(
+            "#",
+            "# ",
+            "`",
+            "```\n",
+            "~~~ \n",
+            "[",
+            "](",
+            "[[",
+            "<",
+            ">",
+            "> ",
+            "-",
+            "- ",
+            "-\n",
+            "- - x\n",
+            "---\n",
+        ),
+        *(
+            "=\n",
+            "a\n===\n",
+            "> a\n===\n",
+            "|",
+            "|-",
+            "a|b\n",
+            "|-|-\n",
+            "*",
+            "*a ",
+            "_a ",
+            "**a*",
+            "&",
+            "<a ",
+            "<a b='",
+        ),
+        *(
+            "<!--\n",
+            "<div>\n",
+            "<a>\n",
+            " ",
+            "    x\n",
+            "\t",
+            "  - a\n",
+            "- a\n  ```\n",
+            "1. ",
+            "\\",
+            "~~a",
+            "[x]: y\n",
+        ),
         *("# *a_b`[x](\n", "# ``````\n", "# <!-- \n", "- a\n\n      b\n", "{#", "\x00", "가", "\n"),
     ],
 )

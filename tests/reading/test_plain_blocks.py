@@ -22,7 +22,12 @@ def test_markdown_means_nothing_in_plain_text() -> None:
 
 @pytest.mark.parametrize(
     ("text", "rule", "level"),
-    [("Packing list", "============", 1), ("Packing list", "-----------", 2), ("준비물", "======", 1), ("준비물", "---", 2)],
+    [
+        ("Packing list", "============", 1),
+        ("Packing list", "-----------", 2),
+        ("준비물", "======", 1),
+        ("준비물", "---", 2),
+    ],
 )
 def test_a_line_underlined_along_its_width_is_a_heading(text: str, rule: str, level: int) -> None:
     blocks = scan_plain(["", text, rule, "passport"])
@@ -31,7 +36,13 @@ def test_a_line_underlined_along_its_width_is_a_heading(text: str, rule: str, le
 
 @pytest.mark.parametrize(
     ("text", "rule"),
-    [("Name", "----------------"), ("A much longer line", "---"), ("----", "----"), ("Name Age", "---- ---"), ("ab", "==")],
+    [
+        ("Name", "----------------"),
+        ("A much longer line", "---"),
+        ("----", "----"),
+        ("Name Age", "---- ---"),
+        ("ab", "=="),
+    ],
 )
 def test_a_rule_of_another_width_is_a_rule(text: str, rule: str) -> None:
     assert shape(f"{text}\n{rule}\nmore") == [("prose", 1, 3)]
@@ -45,7 +56,11 @@ def test_lines_before_the_start_are_not_looked_at() -> None:
     assert scan_plain(["---", "x: y", "---", "text"], 3) == (Block("prose", 4, 4),)
 
 
-@given(st.lists(st.sampled_from(["", " ", "text", "====", "---", "제목", "\u3000", "\x0c", "a b c"]), max_size=20))
+@given(
+    st.lists(
+        st.sampled_from(["", " ", "text", "====", "---", "제목", "\u3000", "\x0c", "a b c"]), max_size=20
+    )
+)
 def test_every_non_blank_line_belongs_to_exactly_one_block(lines: list[str]) -> None:
     covered = [at for block in scan_plain(lines) for at in range(block.first, block.last + 1)]
     assert covered == [at for at, line in enumerate(lines, 1) if line.strip()]

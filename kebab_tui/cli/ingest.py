@@ -1,0 +1,98 @@
+"""`kebab ingest`: brings the index up to date and reports what that meant.
+
+A file that cannot be read is part of the report, not a failure of the verb; a folder
+that was named and is none is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+
+from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
+from kebab_tui.cli.edge import EXIT_INTERRUPTED
+from kebab_tui.cli.interrupt import Interrupt
+from kebab_tui.cli.output import field, plural, say, write, write_json
+from kebab_tui.cli.progress import progress_bar, tell_waiting
+from kebab_tui.domain.errors import UsageError
+from kebab_tui.workspace import Callbacks, Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kebab_tui.workspace import IngestReport, Progress, SourceReport
+
+_MOST_NAMED = 20
+
+
+@click.command()
+@click.argument("folders", nargs=-1, type=click.Path(), metavar="[FOLDER…]")
+@click.option("--json", "as_json", is_flag=True, help="The report as an ingest_report.v1 object.")
+@click.option("--quiet", is_flag=True, help="No progress, and only what went wrong.")
+@shared_options
+@pass_invocation
+def command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool) -> int:
+    """Bring the index up to date with the notes of every FOLDER.
+
+    A new folder becomes a source. Without one, all known sources are looked at. Only
+    what changed is read; ctrl+c stops between two files and loses nothing.
+    """
+    if "" in folders:
+        raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
+    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+        report = _ingest(workspace, folders, quiet=quiet)
+    if report.healed:
+        say(f"the index was damaged; it was set aside ({field(report.healed)}) and rebuilt from your notes")
+    if as_json:
+        from kebab_tui.wire.encode_reports import ingest_report
+
+        write_json(ingest_report(report))
+    else:
+        for line in report_lines(report, quiet=quiet):
+            write(line)
+    if report.cancelled:
+        say("cancelled; what was done is kept, the next ingest goes on from there")
+    return EXIT_INTERRUPTED if report.cancelled else 0
+
+
+def _ingest(workspace: Workspace, folders: Sequence[str], *, quiet: bool) -> IngestReport:
+    with progress_bar(quiet=quiet) as show, Interrupt() as interrupt:
+
+        def watch(progress: Progress) -> None:
+            interrupt.work_began()
+            show(progress)
+
+        return workspace.ingest(folders, Callbacks(watch, interrupt.requested, tell_waiting))
+
+
+def report_lines(report: IngestReport, *, quiet: bool) -> Iterator[str]:
+    """One line for each source, below it what went wrong there, and the sums."""
+    for source in report.sources:
+        troubles = list(_troubles(source))
+        if troubles or not quiet:
+            yield f"{field(source.source)}: {'paused' if source.paused else _counts(source)}"
+        yield from troubles
+    if not quiet:
+        changed = f"{report.chunks_added:,} added, {report.chunks_removed:,} removed"
+        yield f"passages: {changed}, {report.chunks_kept:,} kept · {report.seconds:.1f} s"
+
+
+def _counts(source: SourceReport) -> str:
+    found = [f"{count:,} {outcome}" for outcome, count in sorted(source.counts.items()) if count]
+    return ", ".join(found) or "no notes"
+
+
+def _troubles(source: SourceReport) -> Iterator[str]:
+    if source.paused:
+        yield f"  {field(source.paused)}; what was indexed before stays"
+    for problem in source.problems:
+        yield f"  not looked at: {field(problem)}"
+    failed = [file for file in source.files if file.outcome == "failed"]
+    for file in failed[:_MOST_NAMED]:
+        yield f"  failed: {field(file.path)}: {field(file.detail)}"
+    if len(failed) > _MOST_NAMED:
+        more = plural(len(failed) - _MOST_NAMED, "more file")
+        yield f"  failed: {more}, see `kebab list --state failed`"

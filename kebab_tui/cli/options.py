@@ -1,0 +1,149 @@
+"""Options that several verbs share: the filters, the format, the page.
+
+Each is declared here once, with its help and its check. Turns what was given into the
+domain's values; knows nothing of how they are applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kebab_tui.domain.chunk import CHUNK_KINDS
+from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, Trust
+from kebab_tui.domain.errors import UsageError
+from kebab_tui.domain.globs import glob_problem
+from kebab_tui.domain.identity import DocId, SourceId
+from kebab_tui.domain.query import SearchFilters
+
+if TYPE_CHECKING:
+    from kebab_tui.workspace import Workspace
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+Given = Mapping[str, Any]
+"""What click hands a verb: option name -> value."""
+
+TRUST_LABELS = tuple(level.label for level in sorted(Trust, reverse=True))
+_MOST = 1_000_000_000
+_DATES = "dates read 2026, 2026-01, 2026-01-31, 7d, 2w, today, yesterday"
+
+
+class _TypeChoice(click.Choice[str]):
+    """Types, with a word for those who mean the kind of a passage."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in CHUNK_KINDS and value not in self.choices:
+            self.fail(f"{value!r} is a kind of passage, not a type of note: use --kind {value}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _glob(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> Sequence[str]:  # noqa: ARG001
+    for pattern in value:
+        if problem := glob_problem(pattern):
+            raise click.BadParameter(f"{pattern!r} is no pattern: {problem}")
+    return value
+
+
+_FILTERS = (
+    click.option("--tag", multiple=True, metavar="TAG", help="With this tag; repeated: with any of them."),
+    click.option("--tags", multiple=True, metavar="A,B", help="With all of these tags."),
+    click.option("--no-tag", multiple=True, metavar="TAG", help="Without this tag."),
+    click.option("--type", "types", multiple=True, type=_TypeChoice(DOCUMENT_TYPES), help="Of this type."),
+    click.option("--kind", "kinds", multiple=True, type=click.Choice(CHUNK_KINDS), help="Prose or code."),
+    click.option("--lang", "langs", multiple=True, type=click.Choice(LANGUAGES), help="In this language."),
+    click.option(
+        "--path-glob", "paths", multiple=True, metavar="GLOB", callback=_glob,
+        help="Below this path; * stays within a folder, ** does not.",
+    ),
+    click.option("--in", "sources", multiple=True, metavar="SOURCE", help="In this source."),
+    click.option("--trust-min", type=click.Choice(TRUST_LABELS), help="Trusted at least this much."),
+    click.option("--after", metavar="DATE", help=f"Changed since then; {_DATES}."),
+    click.option("--before", metavar="DATE", help="Changed before then."),
+    click.option("--doc-id", "doc_ids", multiple=True, metavar="ID", help="This very note."),
+)  # fmt: skip
+
+
+def filter_options(command: Decorated) -> Decorated:
+    """Add every filter; `filters_from` reads them back."""
+    for option in reversed(_FILTERS):
+        command = option(command)
+    return command
+
+
+def page_options(*spellings: str, most: int = _MOST, otherwise: str) -> Callable[[Decorated], Decorated]:
+    """Add how many and from where. All spellings of the number are one option."""
+
+    def add(command: Decorated) -> Decorated:
+        number, start = click.IntRange(1, most), click.IntRange(0, _MOST)
+        offset = click.option("--offset", type=start, default=0, metavar="N", help="Leave out the first N.")
+        limit = click.option(*spellings, "limit", type=number, metavar="N", help=f"How many; {otherwise}.")
+        return limit(offset(command))
+
+    return add
+
+
+def format_options(*formats: str) -> Callable[[Decorated], Decorated]:
+    """Add `--format`, and `--json` as its short form; the first is for people."""
+
+    def add(command: Decorated) -> Decorated:
+        form = click.option("--format", "form", type=click.Choice(formats), help="How it is written.")
+        as_json = click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+        return as_json(form(command))
+
+    return add
+
+
+def chosen_format(given: Given) -> str:
+    form, as_json = given["form"], given["as_json"]
+    if as_json and form not in (None, "json"):
+        raise UsageError(f"--json and --format {form} exclude each other", "leave one of them out")
+    return "json" if as_json else form or "human"
+
+
+def share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:  # noqa: ARG001
+    """Check a score that was given."""
+    if value is not None and not 0 <= value <= 1:  # NaN fails here too
+        raise click.BadParameter("a score lies between 0 and 1")
+    return value
+
+
+def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
+    trust = given["trust_min"]
+    return SearchFilters(
+        tags_any=_names(given["tag"]),
+        tags_all=_names(tag for tags in given["tags"] for tag in tags.split(",")),
+        tags_none=_names(given["no_tag"]),
+        types=given["types"],
+        kinds=given["kinds"],
+        langs=given["langs"],
+        sources=_sources(given["sources"], workspace),
+        paths=given["paths"],
+        trust_min=None if trust is None else Trust.parse(trust),
+        after_ns=_instant("--after", given["after"], workspace),
+        before_ns=_instant("--before", given["before"], workspace),
+        doc_ids=tuple(DocId(doc_id) for doc_id in given["doc_ids"]),
+    )
+
+
+def _names(tags: Sequence[str] | Any) -> tuple[str, ...]:
+    return tuple(name for tag in tags if (name := tag.strip().lstrip("#")))
+
+
+def _instant(option: str, date: str | None, workspace: Workspace) -> int | None:
+    if date is None:
+        return None
+    moment = workspace.instant(date)
+    if moment is None:
+        raise UsageError(f"{option}: {date!r} is no date", _DATES)
+    return moment
+
+
+def _sources(names: Sequence[str], workspace: Workspace) -> tuple[SourceId, ...]:
+    """Check the names: a mistyped one would find nothing and not say why."""
+    if names and (known := [source.source_id for source in workspace.sources()]):
+        for name in names:
+            if name not in known:
+                raise UsageError(f"there is no source named {name!r}", f"the sources are: {', '.join(known)}")
+    return tuple(SourceId(name) for name in names)

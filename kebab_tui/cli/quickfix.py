@@ -1,0 +1,78 @@
+"""`path:line:col:text`, as editors read lists of places: `vim -q <(kebab search x --format vimgrep)`.
+
+The line is the first that matches, the column its first byte, both 1-based. A path that
+an editor could not read back out of such a line is left out, and said so on stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from kebab_tui.cli.output import field, say, write
+from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.visible import visible
+
+_AMBIGUOUS = re.compile(r'[\n"]|:\d+:')
+_MISREAD = re.compile(r'[^"]"[^"]+"\D*\d+: ')
+"""What the first entry of vim's 'errorformat' would take for another file's name."""
+_WORD = re.compile(r"\S+")
+
+
+def write_quickfix(hits: Sequence[SearchHit], here: str) -> None:
+    """Write one line for each hit whose path can be written so."""
+    left_out = 0
+    for hit in hits:
+        path = shown_path(hit, here)
+        if path is None:
+            left_out += 1
+            continue
+        line, column, text = place_of(hit)
+        write(f"{path}:{line}:{column}:{_harmless(text)}")
+    if left_out:
+        say(f"left out {left_out} whose path holds characters that this format cannot carry")
+
+
+def shown_path(hit: SearchHit, here: str) -> str | None:
+    """The path that opens the file from `here`; None when a line cannot carry it."""
+    path = os.path.join(hit.root, os.fsdecode(hit.raw_path)).removeprefix(here.rstrip("/") + "/")
+    text = path.encode("utf-8", "replace").decode()  # bytes that are no text are left to the editor
+    return None if _AMBIGUOUS.search(path) or visible(text) != text else path
+
+
+def place_of(hit: SearchHit) -> tuple[int, int, str]:
+    """Line and column of the first match, and the line's text; the passage's beginning without one."""
+    at = match_offset(hit)
+    start = hit.text.rfind("\n", 0, at) + 1
+    line = hit.text[start:].partition("\n")[0]
+    column = len(hit.text[start:at].encode("utf-8", "surrogatepass")) + 1
+    return hit.citation.span.first + hit.text.count("\n", 0, at), column, line
+
+
+def match_offset(hit: SearchHit) -> int:
+    """Where the snippet's first highlight stands in the passage: white space differs between the two."""
+    if not hit.highlights:
+        return 0
+    start = hit.highlights[0][0]
+    core = hit.snippet.strip("…")
+    begin = hit.snippet.index(core)
+    words = r"\s+".join(re.escape(word) for word in _WORD.findall(core))
+    found = re.search(words, hit.text)
+    if found is None:
+        return 0
+    skip = sum(not character.isspace() for character in hit.snippet[begin:start])
+    return _after(hit.text, found.start(), skip)
+
+
+def _after(text: str, at: int, letters: int) -> int:
+    """The place of the letter that follows `letters` others, white space not counted."""
+    while at < len(text) and (letters or text[at].isspace()):
+        letters -= not text[at].isspace()
+        at += 1
+    return min(at, len(text))
+
+
+def _harmless(text: str) -> str:
+    shown = field(text).strip()
+    return shown.replace('"', "'") if _MISREAD.search(":" + shown) else shown

@@ -1,0 +1,1 @@
+"""Judging a search: questions with known answers, metrics, and what a difference is worth. Imports nothing here."""

@@ -1,0 +1,381 @@
+"""What one run of indexing does with each kind of file, and with being stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kebab_tui.domain.document import Trust
+from kebab_tui.domain.errors import StoreBusyError, UnreadableFileError
+from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.indexing.report import Progress
+from kebab_tui.settings.model import ChunkingSettings, IndexSettings, ReadingSettings, Settings
+from kebab_tui.store.lock import Holder, WriterLock
+from kebab_tui.workspace import Callbacks
+from tests.vault import Vault, files
+
+
+def test_an_edit_indexes_only_the_chunks_whose_text_changed(vault: Vault) -> None:
+    sections = [f"# Part {n}\n\n" + f"word{n} " * 80 for n in range(6)]
+    vault.write("a.md", "\n\n".join(sections))
+    vault.ingest()
+    before = dict(vault.rows("SELECT text, id FROM chunks"))  # type: ignore[arg-type]
+    assert len(before) == 6
+    sections[2] = "# Part 2\n\nan inserted line\n\n" + "other " * 80
+    vault.write("a.md", "\n\n".join(sections))
+    report = vault.ingest()
+    assert (report.chunks_added, report.chunks_removed, report.chunks_kept) == (1, 1, 5)
+    after = dict(vault.rows("SELECT text, id FROM chunks"))  # type: ignore[arg-type]
+    assert {text: row for text, row in after.items() if text in before} == {
+        text: row for text, row in before.items() if text in after
+    }
+    (hit,) = vault.workspace.search(SearchQuery("word5")).hits
+    lines = (vault.root / "a.md").read_text().split("\n")
+    assert "\n".join(lines[hit.citation.span.first - 1 : hit.citation.span.last]) == hit.text
+
+
+def test_a_note_that_becomes_binary_loses_its_text_and_gets_it_back(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    (before,) = vault.ids().values()
+    vault.write("a.md", b"\x00\x01\x02alpha" * 100)
+    (outcome,) = files(vault.ingest())
+    assert (outcome.outcome, outcome.detail) == ("skipped", outcome.detail)
+    assert outcome.detail
+    assert vault.rows("SELECT count(*) FROM chunks") == [(0,)]
+    assert not vault.orphans()
+    vault.write("a.md", "alpha again")
+    assert vault.outcomes() == {"a.md": "changed"}
+    assert vault.find("again") == ["a.md"]
+    assert vault.ids() == {"a.md": before}
+
+
+def test_a_file_of_100_megabytes_is_skipped_with_its_reason_and_not_read(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = vault.write("big.md", "alpha")
+    os.truncate(path, 100 << 20)
+    monkeypatch.setattr("kebab_tui.reading.files._read_at_most", _never)
+    (outcome,) = files(vault.ingest())
+    assert (outcome.outcome, outcome.detail) == ("skipped", "larger than 8 MB")
+    (note,), total = vault.workspace.documents(SearchFilters(), states=("skipped",))
+    assert (note.path, total) == ("big.md", 1)
+
+
+@pytest.mark.usefixtures("settled")
+def test_what_was_skipped_is_named_again_but_touches_nothing(vault: Vault) -> None:
+    os.truncate(vault.write("big.md", "alpha"), 9 << 20)
+    vault.write("bin.md", b"a\x00b")
+    vault.ingest()
+    before = vault.everything()
+    assert vault.outcomes() == {"big.md": "skipped", "bin.md": "skipped"}
+    assert vault.everything() == before
+
+
+def test_a_higher_limit_takes_in_what_was_too_large(vault: Vault) -> None:
+    vault.write("big.txt", ("alpha beta\n" * 100) + "x " * (5 << 19))
+    low = vault.opened(Settings(reading=ReadingSettings(max_file_mb=1)))
+    assert low.ingest([str(vault.root)], Callbacks()).count("skipped") == 1
+    low.close()
+    assert vault.outcomes() == {"big.txt": "changed"}
+
+
+def test_one_line_of_10_megabytes_becomes_chunks_of_bounded_size(vault: Vault) -> None:
+    vault.write("line.txt", "wordy " * (7 << 20 >> 2) + "needle")
+    workspace = vault.opened(Settings(reading=ReadingSettings(max_file_mb=16)))
+    assert workspace.ingest([str(vault.root)], Callbacks()).count("added") == 1
+    assert vault.rows("SELECT max(length(text)) <= 4000, max(line_last) FROM chunks") == [(1, 1)]
+    (hit,) = workspace.search(SearchQuery("needle")).hits
+    assert str(hit.citation) == "line.txt:L1"
+    workspace.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b"---\ntitle: x\n---\n"])
+def test_a_file_without_text_is_a_note_without_chunks(vault: Vault, content: bytes) -> None:
+    vault.write("empty.md", content)
+    assert vault.ingest().count("added") == 1
+    assert vault.rows("SELECT state FROM documents") == [("ok",)]
+    assert vault.rows("SELECT count(*) FROM chunks") == [(0,)]
+    assert vault.ingest().count("unchanged") == 1
+
+
+def test_a_file_that_cannot_be_read_keeps_what_was_indexed_and_recovers(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write("a.md", "---\ntags: [red]\n---\n# Apples\n\nalpha")
+    vault.write("b.md", "beta")
+    vault.ingest()
+    vault.write("a.md", "---\ntags: [red]\n---\n# Apples\n\ngamma")
+    with monkeypatch.context() as patch:
+        _make_unreadable(patch, "a.md")
+        report = vault.ingest()
+        assert [(f.path, f.outcome, f.detail) for f in files(report)] == [("a.md", "failed", "permission denied")]
+        (hit,) = vault.workspace.search(SearchQuery("alpha tag:red title:apples")).hits
+        assert hit.stale, "the text shown is not the file's any more"
+        assert vault.ingest().corpus_revision == report.corpus_revision, "failing again is no news"
+    assert vault.outcomes() == {"a.md": "changed"}
+    assert (vault.find("alpha"), vault.find("gamma")) == ([], ["a.md"])
+
+
+def test_a_new_file_that_cannot_be_read_is_listed_with_its_reason(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write("a.md", "alpha")
+    _make_unreadable(monkeypatch, "a.md")
+    vault.ingest()
+    (note,), _ = vault.workspace.documents(SearchFilters(), states=("failed",))
+    assert (note.path, note.reason) == ("a.md", "permission denied")
+
+
+def test_a_file_that_vanishes_while_it_is_read_is_left_to_the_next_run(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write("a.md", "alpha")
+    vault.write("b.md", "beta")
+    vault.ingest()
+    for name in ("a.md", "b.md"):
+        vault.write(name, "changed")
+    from kebab_tui.reading.files import read_file
+
+    def read_and_remove(root: str, path: str, limits: Any) -> Any:
+        if path == "a.md" and os.path.exists(vault.root / path):
+            os.remove(vault.root / path)
+        return read_file(root, path, limits)
+
+    monkeypatch.setattr("kebab_tui.indexing.pipeline.read_file", read_and_remove)
+    report = vault.ingest()
+    assert (report.count("changed"), report.count("failed")) == (1, 0)
+    assert vault.find("alpha") == ["a.md"]
+    assert vault.outcomes() == {"a.md": "removed"}
+
+
+def test_a_note_that_trips_the_reader_up_does_not_stop_the_others(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write("a.md", "alpha")
+    vault.write("b.md", "beta")
+
+    def tripping(note: Any, limits: Any) -> Any:
+        if "alpha" in note.lines:
+            raise RecursionError("too deep")
+        return chunk(note, limits)
+
+    from kebab_tui.chunking import chunk
+
+    monkeypatch.setattr("kebab_tui.indexing.pipeline.chunk", tripping)
+    failed, added = files(vault.ingest())
+    assert (failed.path, failed.outcome) == ("a.md", "failed")
+    assert "too deep" in failed.detail
+    assert added.path == "b.md"
+
+
+@pytest.mark.parametrize(
+    "front",
+    [b"tags: [a, b", b"title: 'x\ny: : :", b"\ttabs: 1", b"a: &x [*x]", b'aliases: ["\\ud800"]', b"title: \"\\ud800\"",
+     b"tags: ['\xff']", b"? [a]\n: b", b"2024-01-01"],
+)  # fmt: skip
+def test_front_matter_can_be_anything_and_the_body_is_found(vault: Vault, front: bytes) -> None:
+    vault.write("a.md", b"---\n" + front + b"\n---\nneedle in the body")
+    report = vault.ingest()
+    assert report.count("added") == 1, files(report)
+    assert vault.find("needle") == ["a.md"]
+
+
+def test_other_chunk_settings_index_the_notes_anew(vault: Vault) -> None:
+    vault.write("a.md", "\n\n".join(f"paragraph {n} " + "word " * 60 for n in range(10)))
+    vault.ingest()
+    (before,) = vault.rows("SELECT count(*) FROM chunks")
+    version = vault.workspace.search(SearchQuery("word")).index_version
+    finer = vault.opened(Settings(chunking=ChunkingSettings(target=300, cap=1000)))
+    report = finer.ingest([str(vault.root)], Callbacks())
+    assert report.count("changed") == 1
+    assert vault.rows("SELECT count(*) FROM chunks")[0] > before
+    assert finer.search(SearchQuery("word")).index_version != version
+    finer.close()
+
+
+def test_another_parser_version_reads_every_note_again(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    ids = vault.rows("SELECT id, chunk_id FROM chunks")
+    monkeypatch.setattr("kebab_tui.indexing.pipeline.PARSER_VERSION", "parser-of-tomorrow")
+    assert vault.outcomes() == {"a.md": "changed"}
+    assert vault.rows("SELECT id, chunk_id FROM chunks") == ids, "the same passages keep their rows"
+    assert vault.outcomes() == {}
+
+
+def test_a_note_has_the_trust_of_its_source_unless_it_says_so_itself(vault: Vault) -> None:
+    from dataclasses import replace
+
+    vault.write("plain.md", "alpha")
+    vault.write("own.md", "---\ntrust: primary\n---\nalpha")
+    vault.ingest()
+    (source,) = vault.workspace.sources()
+    only_primary = SearchFilters(trust_min=Trust.PRIMARY)
+    assert vault.find("alpha", only_primary) == ["own.md", "plain.md"]
+    with vault.workspace._session("test", Callbacks()) as session:
+        session.writer.save_source(replace(source, trust=Trust.GENERATED))
+    assert vault.find("alpha", only_primary) == ["own.md"]
+    assert {note.path: note.trust for note in vault.workspace.documents(SearchFilters())[0]} == {
+        "plain.md": Trust.GENERATED,
+        "own.md": Trust.PRIMARY,
+    }
+
+
+@pytest.mark.parametrize("after", [0, 1, 3, 7])
+def test_a_cancelled_run_loses_nothing_and_the_next_one_completes_it(vault: Vault, after: int) -> None:
+    for n in range(8):
+        vault.write(f"{n}.md", f"word{n}")
+    done: list[Progress] = []
+    report = vault.ingest(Callbacks(progress=done.append, cancelled=lambda: len(done) > after))
+    assert report.cancelled
+    assert report.count("added") == after
+    assert vault.rows("SELECT count(*) FROM documents") == [(after,)]
+    report = vault.ingest()
+    assert not report.cancelled
+    assert report.count("added") == 8 - after
+    assert len(vault.ids()) == 8
+
+
+def test_a_cancel_after_renames_leaves_names_right_and_the_next_run_completes_the_titles(vault: Vault) -> None:
+    for n in range(4):
+        vault.write(f"old{n}.md", f"```\ncode {n}\n```")
+    vault.ingest()
+    before = vault.ids()
+    for n in range(4):
+        vault.move(f"old{n}.md", f"new{n}.md")
+    answers = iter([False])  # not before the folder is looked at, but before the first file
+    assert vault.ingest(Callbacks(cancelled=lambda: next(answers, True))).cancelled
+    assert vault.ids() == {path.replace("old", "new"): doc for path, doc in before.items()}
+    vault.ingest()
+    assert vault.find("title:old") == []
+    assert len(vault.find("title:new")) == 4
+
+
+def test_commits_on_the_way_are_found_before_the_end(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kebab_tui.indexing.ingest._COMMIT_CHUNKS", 2)
+    for n in range(6):
+        vault.write(f"{n}.md", f"alpha {n}")
+    seen: list[int] = []
+
+    def look(progress: Progress) -> None:
+        if progress.done:
+            seen.append(int(str(vault.rows("SELECT count(*) FROM chunks")[0][0])))
+
+    vault.ingest(Callbacks(progress=look))
+    assert seen == [0, 2, 2, 4, 4, 6]
+
+
+def test_the_second_of_two_writers_waits_and_says_for_whom(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    lock = WriterLock(vault.workspace.folder.lock)
+    lock.acquire("kebab watch", 0, lambda _: None)
+    told: list[Holder | None] = []
+
+    def waiting(holder: Holder | None) -> None:
+        told.append(holder)
+        lock.release()
+
+    vault.write("b.md", "beta")
+    assert vault.ingest(Callbacks(waiting=waiting)).count("added") == 1
+    (holder,) = told
+    assert holder is not None
+    assert (holder.pid, holder.command) == (os.getpid(), "kebab watch")
+
+
+def test_a_writer_that_waits_too_long_names_the_one_who_writes(vault: Vault) -> None:
+    lock = WriterLock(vault.workspace.folder.lock)
+    lock.acquire("kebab watch", 0, lambda _: None)
+    hasty = vault.opened(Settings(index=IndexSettings(lock_timeout_s=0.0)))
+    with pytest.raises(StoreBusyError, match=f"pid {os.getpid()}.*kebab watch"):
+        hasty.ingest([str(vault.root)], Callbacks())
+    lock.release()
+
+
+def test_searches_go_on_while_notes_are_written(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kebab_tui.indexing.ingest._COMMIT_CHUNKS", 5)
+    workspace = vault.opened(Settings(index=IndexSettings(bulk_chunks=3)))
+    vault.write("first.md", "alpha first")
+    workspace.ingest([str(vault.root)], Callbacks())
+    over, errors, answers = threading.Event(), [], []
+
+    def reader() -> None:
+        try:
+            while not over.is_set():
+                response = vault.workspace.search(SearchQuery("alpha", k=200))
+                texts = {hit.text for hit in response.hits}
+                assert "alpha first" in texts
+                assert len(texts) == response.total_matches, "one moment of the corpus"
+                answers.append(response.corpus_revision)
+        except Exception as error:  # noqa: BLE001 - whatever a thread meets is this test's finding
+            errors.append(error)
+
+    threads = [threading.Thread(target=reader) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for turn in range(4):
+        for n in range(25):
+            vault.write(f"{n}.md", f"alpha {n} in turn {turn}")
+        workspace.ingest([str(vault.root)], Callbacks())
+    over.set()
+    for thread in threads:
+        thread.join()
+    workspace.close()
+    assert errors == []
+    assert len(set(answers)) > 2, "readers saw the corpus grow"
+
+
+def test_the_report_of_a_run_is_remembered(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    (run,) = vault.workspace.status().runs
+    assert (run.kind, run.report["added"], run.report["cancelled"]) == ("ingest", 1, False)
+    assert json.dumps(run.report)
+
+
+def test_nothing_is_ever_written_among_the_notes(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    os.chmod(vault.root, stat.S_IRUSR | stat.S_IXUSR)
+    before = _listing(vault.root)
+    vault.ingest()
+    vault.ingest()
+    assert _listing(vault.root) == before
+    os.chmod(vault.root, stat.S_IRWXU)
+
+
+def test_the_index_is_an_ordinary_database_when_nobody_writes(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    vault.workspace.close()
+    connection = sqlite3.connect(vault.data / "kebab.sqlite")
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+    assert not os.path.exists(vault.data / "kebab.sqlite-wal")
+
+
+def _make_unreadable(patch: pytest.MonkeyPatch, name: str) -> None:
+    """Tests may run as root, whom no permission stops."""
+    from kebab_tui.reading.files import read_file
+
+    def refused(root: str, path: str, limits: Any) -> Any:
+        if path == name:
+            raise UnreadableFileError("permission denied")
+        return read_file(root, path, limits)
+
+    patch.setattr("kebab_tui.indexing.pipeline.read_file", refused)
+
+
+def _listing(folder: Path) -> list[tuple[str, int, int]]:
+    return [(e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in sorted(os.scandir(folder), key=lambda e: e.name)]
+
+
+def _never(*_: object) -> Any:
+    raise AssertionError("a file above the limit was read")

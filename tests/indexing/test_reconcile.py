@@ -1,0 +1,344 @@
+"""What the index makes of a folder that has changed behind its back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import unicodedata
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kebab_tui.domain.document import Fingerprint
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.workspace import Callbacks
+from tests.vault import Vault
+
+Scandir = Callable[[str], Any]
+
+
+@pytest.mark.usefixtures("settled")
+def test_an_unchanged_folder_is_not_touched(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault.write("a.md", "# A\n\nalpha #tag")
+    vault.write("sub/b.txt", "beta 충돌은")
+    vault.ingest()
+    before = vault.everything()
+    monkeypatch.setattr("kebab_tui.indexing.pipeline.read_file", _never)
+    report = vault.ingest()
+    assert report.count("unchanged") == 2
+    assert vault.everything() == before
+
+
+def test_a_file_written_a_moment_ago_is_read_again_and_still_nothing_changes_for_a_search(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    first = vault.ingest()
+    chunks = vault.rows("SELECT * FROM chunks")
+    assert vault.ingest().corpus_revision == first.corpus_revision
+    assert vault.rows("SELECT * FROM chunks") == chunks
+
+
+@pytest.mark.usefixtures("settled")
+def test_an_edit_that_keeps_size_and_time_is_seen(vault: Vault) -> None:
+    path = vault.write("a.md", "alpha")
+    vault.ingest()
+    stamp = os.stat(path)
+    vault.write("a.md", "gamma")
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert vault.outcomes() == {"a.md": "changed"}
+    assert vault.find("gamma") == ["a.md"]
+
+
+def test_a_write_within_the_same_stamp_is_seen_however_late_the_commit(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coarse file system stamps two writes alike; only when the file was read tells that one was missed."""
+    now = time.time_ns()
+    for module in ("reading.files", "reading.walk"):
+        monkeypatch.setattr(f"kebab_tui.{module}.fingerprint_of", lambda s: Fingerprint(s.st_size, now, now, 1))
+    monkeypatch.setattr("kebab_tui.store.batch.time.time_ns", lambda: now + 10**10)
+    monkeypatch.setattr("kebab_tui.indexing.pipeline.time", SimpleNamespace(time_ns=lambda: now))
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    vault.write("a.md", "gamma")
+    assert vault.outcomes() == {"a.md": "changed"}
+
+
+def test_a_renamed_note_keeps_its_id_and_its_chunks(vault: Vault) -> None:
+    vault.write("a.md", "# A\n\nalpha")
+    vault.ingest()
+    (doc,) = vault.ids().values()
+    chunks = vault.rows("SELECT id, chunk_id FROM chunks")
+    vault.move("a.md", "deep/er/z.md")
+    report = vault.ingest()
+    assert [(f.path, f.outcome, f.detail) for f in report.sources[0].files] == [
+        ("deep/er/z.md", "moved", "from a.md")
+    ]
+    assert vault.ids() == {"deep/er/z.md": doc}
+    assert vault.rows("SELECT id, chunk_id FROM chunks") == chunks
+
+
+def test_a_title_that_comes_from_the_file_name_follows_a_rename(vault: Vault) -> None:
+    vault.write("old.md", "")
+    vault.write("first name.txt", "\n")
+    vault.write("plain.md", "```\ncode only\n```")
+    vault.ingest()
+    (title,) = vault.rows("SELECT title FROM documents WHERE path = 'plain.md'")
+    vault.move("plain.md", "fancy.md")
+    vault.ingest()
+    assert vault.rows("SELECT title FROM documents WHERE path = 'fancy.md'") != [title]
+    assert vault.find("title:fancy") == ["fancy.md"]
+
+
+def test_a_renamed_folder_keeps_all_ids(vault: Vault) -> None:
+    for n in range(5):
+        vault.write(f"old/{n}.md", f"# Note {n}\n\nword{n}")
+    vault.ingest()
+    before = vault.ids()
+    vault.move("old", "new")
+    assert set(vault.outcomes().values()) == {"moved"}
+    assert vault.ids() == {path.replace("old/", "new/"): doc for path, doc in before.items()}
+
+
+def test_two_notes_that_swapped_names_keep_their_ids(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.write("b.md", "beta!")
+    vault.ingest()
+    before = vault.ids()
+    for old, new in (("a.md", "tmp"), ("b.md", "a.md"), ("tmp", "b.md")):
+        vault.move(old, new)
+    assert vault.outcomes() == {"a.md": "moved", "b.md": "moved"}
+    assert vault.ids() == {"a.md": before["b.md"], "b.md": before["a.md"]}
+    assert vault.find("alpha") == ["b.md"]
+
+
+def test_notes_that_changed_places_in_a_ring_keep_their_ids(vault: Vault) -> None:
+    names = [f"{n}.md" for n in range(4)]
+    for name in names:
+        vault.write(name, f"text {name}")
+    vault.ingest()
+    before = vault.ids()
+    for name in names:
+        vault.move(name, name + ".tmp")
+    for name, after in zip(names, [*names[1:], names[0]], strict=True):
+        vault.move(name + ".tmp", after)
+    vault.ingest()
+    assert vault.ids() == {after: before[name] for name, after in zip(names, [*names[1:], names[0]], strict=True)}
+
+
+def test_a_note_moved_over_another_one_replaces_it(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.write("b.md", "beta")
+    vault.ingest()
+    before = vault.ids()
+    vault.move("a.md", "b.md")
+    vault.ingest()
+    assert vault.ids() == {"b.md": before["a.md"]}
+    assert (vault.find("alpha"), vault.find("beta")) == (["b.md"], [])
+    assert not vault.orphans()
+
+
+def test_a_chain_of_moves_over_other_notes_ends_with_one_loss(vault: Vault) -> None:
+    for name in "abc":
+        vault.write(f"{name}.md", f"text of {name}")
+    vault.ingest()
+    before = vault.ids()
+    vault.move("b.md", "c.md")
+    vault.move("a.md", "b.md")
+    vault.ingest()
+    assert vault.ids() == {"b.md": before["a.md"], "c.md": before["b.md"]}
+
+
+def test_a_new_note_at_the_old_path_of_a_renamed_one_gets_a_new_id(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    (old,) = vault.ids().values()
+    vault.move("a.md", "b.md")
+    vault.write("a.md", "something else")
+    assert vault.outcomes() == {"b.md": "moved", "a.md": "added"}
+    ids = vault.ids()
+    assert ids["b.md"] == old
+    assert ids["a.md"] not in ("", old)
+
+
+def test_a_note_that_comes_back_after_its_removal_was_seen_is_a_new_sight_of_it(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    os.remove(vault.root / "a.md")
+    assert vault.outcomes() == {"a.md": "removed"}
+    assert not vault.orphans()
+    vault.write("a.md", "alpha")
+    assert vault.outcomes() == {"a.md": "added"}
+    assert vault.find("alpha") == ["a.md"]
+
+
+def test_a_copy_is_a_note_of_its_own(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    (old,) = vault.ids().values()
+    shutil.copy(vault.root / "a.md", vault.root / "b.md")
+    assert vault.outcomes() == {"b.md": "added"}
+    assert vault.ids()["a.md"] == old != vault.ids()["b.md"]
+
+
+def test_copies_found_together_have_different_ids(vault: Vault) -> None:
+    for name in ("a.md", "b.md", "c/a.md"):
+        vault.write(name, "the same")
+    vault.ingest()
+    assert len(set(vault.ids().values())) == 3
+
+
+def test_a_note_saved_by_writing_anew_and_renaming_over_it_is_the_same_note(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.write("copy.md", "alpha")
+    vault.ingest()
+    before = vault.ids()
+    vault.write("a.md.tmp", "alpha and more")
+    vault.move("a.md.tmp", "a.md")
+    assert vault.outcomes() == {"a.md": "changed"}
+    assert vault.ids() == before
+
+
+def test_one_of_two_copies_renamed_keeps_its_own_id(vault: Vault) -> None:
+    vault.write("a.md", "the same")
+    vault.write("b.md", "the same")
+    vault.ingest()
+    before = vault.ids()
+    vault.move("a.md", "y.md")
+    vault.move("b.md", "x.md")
+    vault.ingest()
+    assert vault.ids() == {"y.md": before["a.md"], "x.md": before["b.md"]}
+
+
+def test_a_deleted_note_leaves_no_orphan(vault: Vault) -> None:
+    vault.write("a.md", "---\ntags: [x, y]\n---\n# A\n\nalpha")
+    vault.write("b.md", "beta")
+    vault.ingest()
+    os.remove(vault.root / "a.md")
+    assert vault.outcomes() == {"a.md": "removed"}
+    assert not vault.orphans()
+    assert vault.rows("SELECT * FROM document_tags") == []
+    assert vault.find("alpha") == []
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_missing_folder_is_paused_and_comes_back_unchanged(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    before = vault.everything()
+    os.rename(vault.root, str(vault.root) + ".away")
+    report = vault.ingest()
+    assert "not there" in report.sources[0].paused
+    assert vault.workspace.sources()[0].state == "paused"
+    assert vault.find("alpha") == ["a.md"]
+    os.rename(str(vault.root) + ".away", vault.root)
+    assert vault.ingest().count("unchanged") == 1
+    assert vault.workspace.sources()[0].state == "indexed"
+    assert vault.everything() == before
+
+
+def test_a_folder_that_vanishes_while_it_is_walked_loses_nothing(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write("a.md", "alpha")
+    vault.write("sub/b.md", "beta")
+    vault.ingest()
+    monkeypatch.setattr(os, "scandir", _failing_after(1, vault, FileNotFoundError(2, "No such file")))
+    vault.ingest()
+    assert (vault.find("alpha"), vault.find("beta")) == (["a.md"], ["sub/b.md"])
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error")])
+def test_the_notes_below_an_unreadable_folder_stay(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    vault.write("a.md", "alpha")
+    vault.write("sub/b.md", "beta")
+    vault.write("sub/deep/c.md", "gamma")
+    vault.write("subway.md", "delta")
+    vault.ingest()
+    os.remove(vault.root / "subway.md")
+    real = os.scandir
+
+    def scandir(path: str) -> Iterator[os.DirEntry[str]]:
+        if str(path).rstrip("/").endswith("/sub"):
+            raise error
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    report = vault.ingest()
+    assert report.sources[0].problems[0].startswith("sub: ")
+    assert [(f.path, f.outcome) for f in report.sources[0].files] == [("subway.md", "removed")]
+    assert (vault.find("beta"), vault.find("gamma")) == (["sub/b.md"], ["sub/deep/c.md"])
+
+
+def test_a_loop_of_links_ends_and_a_link_is_no_note(vault: Vault) -> None:
+    vault.write("sub/a.md", "alpha")
+    os.symlink(vault.root, vault.root / "sub" / "loop")
+    os.symlink("a.md", vault.root / "sub" / "twin.md")
+    os.symlink("/etc", vault.root / "etc")
+    assert vault.outcomes() == {"sub/a.md": "added"}
+
+
+ODD_NAMES = [b"new\nline.md", b'quo"te\'s.md', b"-dash.md", b"caf\xe9.md", b"\xff\xfe.md", b"sp  ace.md", b"%41?*[x].md"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_file_may_have_any_name(vault: Vault, name: bytes) -> None:
+    path = vault.write(os.fsdecode(name), "alpha")
+    assert vault.ingest().count("added") == 1
+    assert vault.rows("SELECT raw_path FROM documents") == [(name,)]
+    (hit,) = vault.workspace.search(_query("alpha")).hits
+    assert os.fsencode(hit.root) + b"/" + hit.raw_path == os.fsencode(path)
+    assert not hit.stale
+    hit.path.encode()
+    os.remove(path)
+    assert vault.ingest().count("removed") == 1
+
+
+def test_names_that_look_alike_are_two_notes(vault: Vault) -> None:
+    composed = unicodedata.normalize("NFC", "한글 café.md")
+    decomposed = unicodedata.normalize("NFD", composed)
+    vault.write(composed, "alpha one")
+    vault.write(decomposed, "alpha two")
+    assert vault.ingest().count("added") == 2
+    assert vault.rows("SELECT DISTINCT path FROM documents") == [(composed,)]
+    texts = {hit.raw_path.decode(): hit.text for hit in vault.workspace.search(_query("alpha")).hits}
+    assert texts == {composed: "alpha one", decomposed: "alpha two"}
+    vault.write(decomposed, "alpha three")
+    assert vault.ingest().count("changed") == 1
+
+
+def test_a_folder_whose_name_is_no_text_can_be_a_source(vault: Vault) -> None:
+    root = os.fsdecode(os.fsencode(vault.root) + b"/caf\xe9")
+    os.mkdir(root)
+    with open(os.path.join(root, "a.md"), "w") as handle:
+        handle.write("alpha")
+    for _ in range(2):
+        vault.workspace.ingest([root], Callbacks())
+    assert vault.find("alpha") == ["a.md"]
+    assert vault.workspace.sources()[0].root == root
+
+
+def _query(text: str) -> SearchQuery:
+    return SearchQuery(text)
+
+
+def _never(*_: object) -> Any:
+    raise AssertionError("an unchanged file was read")
+
+
+def _failing_after(calls: int, vault: Vault, error: OSError) -> Scandir:
+    real, count = os.scandir, 0
+
+    def scandir(path: str) -> Any:
+        nonlocal count
+        if str(path).startswith(str(vault.root)):
+            count += 1
+            if count > calls:
+                raise error
+        return real(path)
+
+    return scandir

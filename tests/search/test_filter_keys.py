@@ -1,0 +1,47 @@
+"""The keys of filters, and what mistyped ones were meant to be."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from kebab_tui.search.dates import instant
+from kebab_tui.search.filter_keys import FILTER_KEYS, nearest
+
+
+@pytest.mark.parametrize("key", FILTER_KEYS)
+def test_a_key_with_two_letters_swapped_is_recognised(key: str) -> None:
+    assert nearest(key[1] + key[0] + key[2:]) == key
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("tags", "tag"), ("folder", "path"), ("source", "in"), ("since", "after"), ("Titel", "title")],
+)
+def test_a_slip_or_another_tools_name_is_recognised(typed: str, meant: str) -> None:
+    assert nearest(typed) == meant
+
+
+@pytest.mark.parametrize("typed", ["http", "std", "foo", "note", "localhost", "error", "x"])
+def test_other_words_before_a_colon_are_not_keys(typed: str) -> None:
+    assert nearest(typed) is None
+
+
+def test_a_date_begins_in_the_clocks_own_zone() -> None:
+    seoul = timezone(timedelta(hours=9))
+    now = datetime(2026, 5, 1, 3, tzinfo=seoul)
+    assert instant("2026-05-01", now) == int(datetime(2026, 4, 30, 15, tzinfo=UTC).timestamp()) * 10**9
+    assert instant("today", now) == instant("2026-05-01", now)
+
+
+def test_a_clock_without_a_zone_means_the_machines() -> None:
+    now = datetime(2026, 5, 1, 3)  # noqa: DTZ001 -- the case under test
+    assert instant("2026-05-01", now) == int(now.replace(hour=0).timestamp()) * 10**9
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "2026-02-30", "20260101", "2026-1-1-1", "d", "-3d", "0000", "９９d"]
+)
+def test_what_is_no_date_is_none(text: str) -> None:
+    assert instant(text, datetime(2026, 1, 1, tzinfo=UTC)) is None

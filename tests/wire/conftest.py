@@ -1,0 +1,13 @@
+"""The sample vault's index, for looking at the objects that come out of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.command_line import Kebab, indexed_sample
+
+
+@pytest.fixture(scope="session")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Kebab:
+    """An index of the whole sample vault. Only for tests that change nothing."""
+    return indexed_sample(tmp_path_factory.mktemp("indexed"))
