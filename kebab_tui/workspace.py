@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # a name `as` itself is a type that the faces may take from h
     from kebab_tui.domain.hit import SearchResponse
     from kebab_tui.domain.identity import SourceId
     from kebab_tui.domain.source import Source
+    from kebab_tui.indexing.embedding_job import EmbeddingProgress as EmbeddingProgress
+    from kebab_tui.indexing.embedding_job import EmbeddingReport as EmbeddingReport
     from kebab_tui.indexing.inspection import Inspection as Inspection
     from kebab_tui.indexing.pipeline import Recipe
     from kebab_tui.indexing.report import IngestReport as IngestReport
@@ -34,6 +36,7 @@ if TYPE_CHECKING:  # a name `as` itself is a type that the faces may take from h
     from kebab_tui.search.explanation import LexicalExplanation as LexicalExplanation
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.why_not import WhyNot as WhyNot
+    from kebab_tui.semantics import SemanticHalf
     from kebab_tui.settings.model import Settings
     from kebab_tui.store.catalogue import Figures
     from kebab_tui.store.catalogue import Run as Run
@@ -49,6 +52,7 @@ class Callbacks:
     progress: Callable[[Progress], None] = lambda _: None
     cancelled: Callable[[], bool] = lambda: False
     waiting: Callable[[Holder | None], None] = lambda _: None
+    embedding: Callable[[EmbeddingProgress], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class Workspace:
         self.folder = DataFolder(data_folder)
 
     def close(self) -> None:
+        if "_semantics" in self.__dict__:
+            self._semantics.close()
         if "_reader" in self.__dict__:
             self._reader.close()
 
@@ -185,6 +191,23 @@ class Workspace:
             aside = start_over(self.folder, timeout, "ingest", callbacks.waiting)
             return self._ingest((), callbacks, healed=aside)
 
+    def embed(self, callbacks: Callbacks) -> EmbeddingReport:
+        """Give every passage that has none its vector, and write the vectors' file."""
+        from kebab_tui.indexing.embedding_job import EmbeddingJob
+
+        with self._session("index --embed", callbacks) as session:
+            job = EmbeddingJob(
+                session.writer,
+                self._reader,
+                self._semantics.encoder(),
+                self._semantics.card().fingerprint,
+                callbacks.embedding,
+                callbacks.cancelled,
+            )
+            report = job.run()
+            self._semantics.save()
+        return report
+
     def rebuild_full_text(self, callbacks: Callbacks) -> None:
         with self._session("index --rebuild-fts", callbacks) as session:
             session.writer.rebuild_full_text()
@@ -234,13 +257,25 @@ class Workspace:
     @cached_property
     def _engine(self) -> SearchEngine:
         from kebab_tui.search.engine import SearchEngine, SearchOptions
+        from kebab_tui.search.hybrid import HybridOptions
         from kebab_tui.store.file_state import file_state
 
+        search = self.settings.search
+        fusion = HybridOptions(
+            search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.second_look
+        )
         return SearchEngine(
             self._reader,
             lambda found: file_state(found.root, found.document.raw_path, found.document.fingerprint),
-            SearchOptions(self._weights, self.settings.search.snippet_chars),
+            SearchOptions(self._weights, search.snippet_chars, fusion),
+            self._semantics,
         )
+
+    @cached_property
+    def _semantics(self) -> SemanticHalf:
+        from kebab_tui.semantics import SemanticHalf
+
+        return SemanticHalf(self.folder, self._reader, self.settings.index.embed_threads)
 
     @cached_property
     def _weights(self) -> FieldWeights:

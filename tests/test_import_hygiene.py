@@ -49,6 +49,19 @@ def test_a_verb_without_settings_imports_nothing_heavy(tmp_path: Path) -> None:
     assert not imported_by("completion", "zsh", home=tmp_path) & HEAVY
 
 
+def test_a_search_imports_no_parser_no_bar_and_nothing_that_reads_notes(tmp_path: Path) -> None:
+    folder, data = tmp_path / "notes", str(tmp_path / "data")
+    folder.mkdir()
+    (folder / "note.md").write_text("# Title\n\nword\n")
+    assert {"sqlite_utils", "pathspec"} & imported_by(
+        "ingest", str(folder), "--data-dir", data, home=tmp_path
+    )
+    for argv in (("word",), ("word", "--json"), ("word", "--explain"), ("word", "--format", "vimgrep")):
+        modules = imported_by("search", *argv, "--data-dir", data, home=tmp_path)
+        assert "sqlite3" in modules
+        assert not modules & ((HEAVY - {"msgspec"}) | {"platformdirs", "tomllib", "jsonschema", "asyncio"})
+
+
 def test_the_screens_refusal_imports_nothing_heavy() -> None:
     script = "import sys, kebab_tui.tui; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run(

@@ -14,16 +14,13 @@ import click
 
 from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.edge import EXIT_INTERRUPTED
-from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import field, plural, say, write, write_json
-from kebab_tui.cli.progress import progress_bar, tell_waiting
+from kebab_tui.cli.progress import ingest_watched
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.workspace import Callbacks, Workspace
+from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kebab_tui.workspace import IngestReport, Progress, SourceReport
+    from kebab_tui.workspace import IngestReport, SourceReport
 
 _MOST_NAMED = 20
 
@@ -43,7 +40,7 @@ def command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, qui
     if "" in folders:
         raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
-        report = _ingest(workspace, folders, quiet=quiet)
+        report = ingest_watched(workspace, folders, quiet=quiet)
     if report.healed:
         say(f"the index was damaged; it was set aside ({field(report.healed)}) and rebuilt from your notes")
     if as_json:
@@ -56,16 +53,6 @@ def command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, qui
     if report.cancelled:
         say("cancelled; what was done is kept, the next ingest goes on from there")
     return EXIT_INTERRUPTED if report.cancelled else 0
-
-
-def _ingest(workspace: Workspace, folders: Sequence[str], *, quiet: bool) -> IngestReport:
-    with progress_bar(quiet=quiet) as show, Interrupt() as interrupt:
-
-        def watch(progress: Progress) -> None:
-            interrupt.work_began()
-            show(progress)
-
-        return workspace.ingest(folders, Callbacks(watch, interrupt.requested, tell_waiting))
 
 
 def report_lines(report: IngestReport, *, quiet: bool) -> Iterator[str]:

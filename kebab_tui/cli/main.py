@@ -28,6 +28,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "inspect": ("kebab_tui.cli.inspect", "command", "Show all that is known of one note or passage."),
     "index": ("kebab_tui.cli.index", "command", "Show or rebuild the index."),
     "doctor": ("kebab_tui.cli.doctor", "command", "Check that everything is sound, and say how to mend it."),
+    "eval": ("kebab_tui.cli.eval", "command", "Judge the search by questions with known answers."),
     "completion": (
         "kebab_tui.cli.completion",
         "command",

@@ -1,4 +1,4 @@
-"""What is seen of a long verb while it runs: a bar on a terminal, nothing elsewhere.
+"""A long verb while it runs: a bar on a terminal, nothing elsewhere, and ctrl+c to stop it.
 
 rich is imported only when a bar is drawn. Everything goes to stderr.
 """
@@ -8,20 +8,33 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import field, say
 from kebab_tui.cli.terminal import detect
+from kebab_tui.workspace import Callbacks
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import Holder, Progress
+    from kebab_tui.workspace import Holder, IngestReport, Progress, Workspace
 
 
 def tell_waiting(holder: Holder | None) -> None:
     """Say whose writing has to end first."""
     who = field(str(holder)) if holder else "another process"
     say(f"waiting for {who}, which is writing the index; ctrl+c gives up")
+
+
+def ingest_watched(workspace: Workspace, folders: Sequence[str], *, quiet: bool) -> IngestReport:
+    """Ingest under the eyes of the user, who may stop it."""
+    with progress_bar(quiet=quiet) as show, Interrupt() as interrupt:
+
+        def watch(progress: Progress) -> None:
+            interrupt.work_began()
+            show(progress)
+
+        return workspace.ingest(folders, Callbacks(watch, interrupt.requested, tell_waiting))
 
 
 @contextlib.contextmanager

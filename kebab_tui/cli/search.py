@@ -21,7 +21,7 @@ from kebab_tui.cli.search_request import query_from
 from kebab_tui.domain.errors import StoreDamagedError, UsageError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SEARCH_MODES, SearchQuery
-from kebab_tui.workspace import Callbacks, Workspace
+from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
     from kebab_tui.cli.options import Given
@@ -47,7 +47,7 @@ class _SearchCommand(click.Command):
 
 
 @click.command(cls=_SearchCommand)
-@click.argument("query", nargs=-1, metavar="QUERY…")
+@click.argument("query", nargs=-1, metavar="[QUERY…]")
 @click.option("--mode", type=click.Choice(SEARCH_MODES), help="By words, by meaning, or by both.")
 @click.option("--fts-only", is_flag=True, help="Same as --mode lexical.")
 @click.option("--vec-only", is_flag=True, help="Same as --mode vector.")
@@ -102,11 +102,13 @@ def _mended(workspace: Workspace, ask: Callable[[], T]) -> T:
     try:
         return ask()
     except StoreDamagedError as error:
-        from kebab_tui.cli.progress import tell_waiting
+        from kebab_tui.cli.progress import ingest_watched
 
         say(f"{field(error.message)}; rebuilding it from your notes")
         workspace.close()
-        report = workspace.ingest((), Callbacks(waiting=tell_waiting))
+        report = ingest_watched(workspace, (), quiet=False)
+        if report.cancelled:
+            raise KeyboardInterrupt from None
         say(f"rebuilt: {plural(report.count('added') + report.count('unchanged'), 'note')}")
         return ask()
 

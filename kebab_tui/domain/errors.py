@@ -108,3 +108,15 @@ class UnsuitableFileError(UnreadableFileError):
     """The file could be read, but is no note: too large, or not text."""
 
     code = "file_skipped"
+
+
+class VectorError(KebabError):
+    """A vector is not what the index holds: another length, not finite, not of unit norm."""
+
+    code = "vector_invalid"
+
+
+class ModelError(KebabError):
+    """A model's files or card cannot be used; searching by words goes on."""
+
+    code = "model_invalid"

@@ -55,3 +55,9 @@ class SearchQuery:
     """The last word may be unfinished: it also matches as a prefix."""
     strict: bool = False
     """Only chunks with all the words; the list is not filled up with relaxed ones."""
+    min_score: float | None = None
+    """Only hits whose shown score is at least this."""
+    threshold: float | None = None
+    """Only hits whose raw RRF, the sum of w / (rrf_k + rank), is at least this."""
+    second_look: bool | None = None
+    """Whether the second look orders a hybrid list; None leaves it to the settings."""

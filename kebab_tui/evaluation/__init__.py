@@ -1,1 +1,1 @@
-"""Judging a search: questions with known answers, metrics, and what a difference is worth. Imports nothing here."""
+"""Judging a search by questions with known answers. Is handed the search; never opens an index."""

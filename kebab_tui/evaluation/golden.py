@@ -8,6 +8,7 @@ another kind is refused with file, line and key. Whether the notes exist is not 
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,12 @@ class GoldenQuery:
 def read_golden(path: str) -> tuple[GoldenQuery, ...]:
     """The queries in the order of the file; UsageError for anything that is not as it should be."""
     return _Reader(path).queries(_root(path, read_text(path)))
+
+
+def golden_digest(queries: Sequence[GoldenQuery]) -> str:
+    """Stands for what is asked and expected; comments and layout of the file do not matter."""
+    asked = repr([(query.id, query.text, query.lang, [(str(e), e.relevance) for e in query.expect]) for query in queries])
+    return hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _root(path: str, text: str) -> Node:
@@ -132,26 +139,24 @@ class _Reader:
 
     def _number(self, node: Node, key: str) -> int:
         text = self._text(node, key)
-        if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) and len(text) <= 9):
+        if not (text.isascii() and text.isdecimal() and len(text) <= 9 and int(text) > 0):
             raise self._refusal(node, f"{key}: {text!r} is not a whole number above 0")
         return int(text)
 
     def _text(self, node: Node, key: str) -> str:
-        if node.id != "scalar" or not node.value.strip() or node.tag.endswith(":null"):
+        if _kind(node) != "scalar" or not node.value.strip() or node.tag.endswith(":null"):
             raise self._refusal(node, f"{key}: a text is wanted here")
         value: str = node.value
         return value
 
     def _items(self, node: Node, what: str, hint: str = "") -> Sequence[Node]:
-        if node.id != "sequence" or not node.value:
+        if _kind(node) != "sequence" or not node.value:
             raise self._refusal(node, f"{what}: a list with something in it is wanted here", hint)
         items: Sequence[Node] = node.value
         return items
 
-    def _entries(
-        self, node: Node, what: str, known: Sequence[str], wanted: Sequence[str]
-    ) -> dict[str, Node]:
-        if node.id != "mapping":
+    def _entries(self, node: Node, what: str, known: Sequence[str], wanted: Sequence[str]) -> dict[str, Node]:
+        if _kind(node) != "mapping":
             raise self._refusal(node, f"{what} is written as `key: value`", f"its keys: {', '.join(known)}")
         entries: dict[str, Node] = {}
         for key, value in node.value:
@@ -173,6 +178,10 @@ class _Reader:
 
 def _either(node: Node | None, read: Callable[[Node], T], default: T) -> T:
     return default if node is None else read(node)
+
+
+def _kind(node: Node) -> str:
+    return str(getattr(node, "id", ""))  # the stubs of PyYAML know it of subclasses only
 
 
 def _line(node: Node) -> int:

@@ -1,8 +1,8 @@
 """How good one ranked list is, by the usual measures. Every value lies in 0..1, best high.
 
 Definitions are those of trec_eval: nDCG with linear gain and a discount of log2(rank + 1)
-against the best possible order of all relevant items; an item is relevant from grade 1.
-Refuses lists that name a relevant item twice: its gain would count twice.
+against the best possible order of all relevant items; whatever is graded is relevant.
+A ranking names no relevant item twice, and something is always relevant.
 """
 
 from __future__ import annotations
@@ -11,40 +11,42 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log2
 
 Relevant = Mapping[str, int]
-_Measure = Callable[[Sequence[str], Relevant], float]
+"""Item -> grade, above 0."""
+_Measure = Callable[[Sequence[str], Relevant, int], float]
 
 
-def hit(ranked: Sequence[str], relevant: Relevant) -> float:
+def hit(ranked: Sequence[str], relevant: Relevant, cutoff: int) -> float:
     """Whether anything relevant is in the list."""
-    return float(any(item in relevant for item in ranked))
+    return float(any(item in relevant for item in ranked[:cutoff]))
 
 
-def reciprocal_rank(ranked: Sequence[str], relevant: Relevant) -> float:
-    return next((1 / rank for rank, item in enumerate(ranked, 1) if item in relevant), 0.0)
+def reciprocal_rank(ranked: Sequence[str], relevant: Relevant, cutoff: int) -> float:
+    return next((1 / rank for rank, item in enumerate(ranked[:cutoff], 1) if item in relevant), 0.0)
 
 
-def recall(ranked: Sequence[str], relevant: Relevant) -> float:
+def recall(ranked: Sequence[str], relevant: Relevant, cutoff: int) -> float:
     """The share of what is relevant that is in the list."""
-    return sum(item in relevant for item in ranked) / len(relevant)
+    return sum(item in relevant for item in ranked[:cutoff]) / len(relevant)
 
 
 def ndcg(ranked: Sequence[str], relevant: Relevant, cutoff: int) -> float:
-    gained = _discounted([relevant.get(item, 0) for item in ranked])
-    return gained / _discounted(sorted(relevant.values(), reverse=True)[:cutoff])
+    best = sorted(relevant.values(), reverse=True)
+    return _gained([relevant.get(item, 0) for item in ranked[:cutoff]]) / _gained(best[:cutoff])
 
 
-def _discounted(gains: Sequence[int]) -> float:
-    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, 1))
+def _gained(grades: Sequence[int]) -> float:
+    return sum(grade / log2(rank + 1) for rank, grade in enumerate(grades, 1))
 
 
-_KINDS: dict[str, tuple[_Measure, tuple[int, ...]]] = {
-    "ndcg": (lambda ranked, relevant: ndcg(ranked, relevant, 10), (10,)),
-    "recall": (recall, (10, 100)),
-    "mrr": (reciprocal_rank, (10,)),
-    "hit": (hit, (1, 3, 5, 10)),
-}
 METRICS: dict[str, tuple[_Measure, int]] = {
-    f"{kind}@{cutoff}": (measure, cutoff) for kind, (measure, cutoffs) in _KINDS.items() for cutoff in cutoffs
+    "ndcg@10": (ndcg, 10),
+    "recall@10": (recall, 10),
+    "recall@100": (recall, 100),
+    "mrr@10": (reciprocal_rank, 10),
+    "hit@1": (hit, 1),
+    "hit@3": (hit, 3),
+    "hit@5": (hit, 5),
+    "hit@10": (hit, 10),
 }
 """Name -> the measure and how many places of the list it looks at; in the order of reports."""
 
@@ -56,10 +58,8 @@ FOUND = "hit@10"
 
 def measured(ranked: Sequence[str], relevant: Relevant, depth: int) -> dict[str, float]:
     """Every metric that a list of `depth` places can answer."""
-    assert all(grade > 0 for grade in relevant.values())
-    assert relevant
     return {
-        name: measure(ranked[:cutoff], relevant)
+        name: measure(ranked, relevant, cutoff)
         for name, (measure, cutoff) in METRICS.items()
         if cutoff <= depth
     }

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from kebab_tui.domain.chunk import HEADING_SEPARATOR, Chunk
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.evaluation.golden import Expectation, GoldenQuery
-from kebab_tui.evaluation.input_files import refusal
+from kebab_tui.evaluation.input_files import nearest, refusal
 from kebab_tui.evaluation.questions import Question
 
 _MERGED = " · "
@@ -79,8 +78,7 @@ def placed(
 
 def _place(file: str, expected: Expectation, notes: Collection[str], chunks_of: ChunksOf) -> Place:
     if expected.note not in notes:
-        near = get_close_matches(expected.note, notes, 1)
-        hint = f"did you mean {near[0]}?" if near else "paths are relative to the folder that was indexed"
+        hint = nearest(expected.note, notes) or "paths are relative to the folder that was indexed"
         raise refusal(file, expected.line, f"note: {expected.note} is not in the index", hint)
     spans = None
     if expected.heading:
@@ -94,11 +92,8 @@ def _section(file: str, expected: Expectation, chunks: Sequence[Chunk]) -> tuple
     spans = tuple((c.span.first, c.span.last) for c in chunks if _is_below(c, expected.heading))
     if not spans:
         known = dict.fromkeys(trail for chunk in chunks for trail in _trails(chunk))
-        near = get_close_matches(expected.heading, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"its headings: {', '.join(known) or 'none'}"
-        raise refusal(
-            file, expected.line, f"heading: {expected.note} has no {expected.heading!r}", hint
-        )
+        hint = nearest(expected.heading, known) or f"its headings: {', '.join(known) or 'none'}"
+        raise refusal(file, expected.line, f"heading: {expected.note} has no {expected.heading!r}", hint)
     return spans
 
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.identity import ChunkRow
 from kebab_tui.search import bm25
+from kebab_tui.search.answer import Answer
 from kebab_tui.search.bm25 import TermWeight
+from kebab_tui.search.fusion import Fused, FusionSettings
 from kebab_tui.search.phrases import Phrase
 from kebab_tui.search.ports import FieldCounts, FieldWeights, Snapshot
 
@@ -62,12 +64,61 @@ def _explanation(
 
 
 @dataclass(frozen=True, slots=True)
+class SemanticExplanation:
+    """The cosine of the whole passage, and its sentence that is nearest to the query."""
+
+    cosine: float
+    sentence: str
+    sentence_start: int
+    sentence_end: int
+    sentence_cosine: float
+
+
+@dataclass(frozen=True, slots=True)
 class ExplainedHit:
+    """Absent parts are None: a hit by meaning alone may have no word of the query in it."""
+
     hit: SearchHit
     lexical: LexicalExplanation | None
+    semantic: SemanticExplanation | None
+    fused: Fused | None
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedResponse:
+    """`candidates` are all that were fused, in order: what `fusion.refuse` re-orders."""
+
     response: SearchResponse
     hits: tuple[ExplainedHit, ...]
+    candidates: tuple[Fused, ...]
+    fusion: FusionSettings | None
+
+
+def explain(
+    snapshot: Snapshot, response: SearchResponse, answer: Answer, weights: FieldWeights
+) -> ExplainedResponse:
+    """Explain every hit of a page."""
+    tables: dict[ChunkRow, LexicalExplanation] = {}
+    for relaxed in (False, True):
+        phrases = answer.relaxed_phrases if relaxed else answer.phrases
+        rows = [hit.row for hit in response.hits if hit.relaxed == relaxed]
+        if phrases and rows:
+            tables |= explain_lexical(snapshot, phrases, rows, weights)
+    fused = {ranked.row: ranked.fused for ranked in answer.page}
+    hits = tuple(
+        ExplainedHit(hit, tables.get(hit.row), _semantic(hit, answer), fused[hit.row])
+        for hit in response.hits
+    )
+    return ExplainedResponse(response, hits, answer.fused, answer.fusion)
+
+
+def _semantic(hit: SearchHit, answer: Answer) -> SemanticExplanation | None:
+    cosine = hit.retrieval.vector_score
+    if answer.asked is None or cosine is None:
+        return None
+    nearest = answer.asked.semantics.encoder.nearest_sentence(hit.text, answer.asked.vector)
+    if nearest is None:
+        return SemanticExplanation(cosine, "", 0, 0, 0.0)
+    return SemanticExplanation(
+        cosine, hit.text[nearest.start : nearest.end], nearest.start, nearest.end, nearest.cosine
+    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from kebab_tui.domain.chunk import Chunk
 from kebab_tui.domain.document import Document
+from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.identity import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 
@@ -127,6 +128,18 @@ class Snapshot(Protocol):
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]: ...
 
+    def rows_by_script(self, filters: SearchFilters) -> tuple[Sequence[ChunkRow], Sequence[ChunkRow]]:
+        """The chunks that pass, by row: those in Hangul, then all others."""
+        ...
+
+    def known(self, rows: Sequence[ChunkRow]) -> set[ChunkRow]:
+        """Which of the given rows are chunks now."""
+        ...
+
+    def matching(self, match: str, rows: Sequence[ChunkRow], *, without: Sequence[str] = ()) -> set[ChunkRow]:
+        """Which of the given chunks match."""
+        ...
+
     def passes(self, rows: Sequence[ChunkRow], filters: SearchFilters) -> bool:
         """Whether any of the chunks passes the filters."""
         ...
@@ -164,18 +177,45 @@ class VectorIndex(Protocol):
         ...
 
 
+class NearestSentence(Protocol):
+    """Characters `start..end` (exclusive) of a passage, and their cosine with the query."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+    @property
+    def cosine(self) -> float: ...
+
+
 class QueryEncoder(Protocol):
     """The model that made the index's vectors, for queries."""
 
-    @property
-    def version(self) -> str:
-        """`vec-<model>-<dims>-<hash8>`."""
-        ...
-
     def query(self, text: str) -> Vector: ...
 
-    def answers(self, text: str) -> bool:
-        """Whether the model knows the script of the text: an English one says nothing of Hangul."""
+    def understands(self, text: str) -> bool:
+        """Whether the model knows any part of the text; emoji alone mean nothing to most."""
+        ...
+
+    def nearest_sentence(self, text: str, query_vector: Vector) -> NearestSentence | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Semantics:
+    """Search by meaning, ready to be asked. `version`: `vec-<model>-<dims>-<hash8>`."""
+
+    encoder: QueryEncoder
+    index: VectorIndex
+    version: str
+    knows_hangul: bool
+    """An English-only model is never asked about Hangul: it would answer at random."""
+
+
+class SemanticsSource(Protocol):
+    def __call__(self) -> Semantics | Notice:
+        """The semantics in step with the corpus, or why there are none now."""
         ...
 
 

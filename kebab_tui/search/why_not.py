@@ -10,6 +10,7 @@ from kebab_tui.domain.document import Document, Trust
 from kebab_tui.domain.identity import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import lexical
+from kebab_tui.search.answer import Answer
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.expression import Expression
 from kebab_tui.search.ports import Scored, Snapshot
@@ -99,6 +100,10 @@ def _placed(
     if not best:
         return None
     rank = above + snapshot.better(wanted.match, filters, best[0], without=wanted.excluded) + 1
+    return _at(document, query, rank, normalised(best[0].bm25))
+
+
+def _at(document: Document, query: SearchQuery, rank: int, score: float) -> WhyNot:
     listed = query.offset < rank <= query.offset + query.k
     return WhyNot(
         document.path,
@@ -107,7 +112,7 @@ def _placed(
         + ("" if listed else f", the list shows {query.offset + 1}-{query.offset + query.k}"),
         "" if listed else f"ask for more: -n {rank}",
         rank,
-        normalised(best[0].bm25),
+        score,
     )
 
 
@@ -119,3 +124,17 @@ def _missing(snapshot: Snapshot, strict: Expression, document: Document) -> str:
 
 def _unmatched(document: Document, missing: str = "") -> WhyNot:
     return WhyNot(document.path, "no match", f"no passage matches{missing}", "use fewer or other words")
+
+
+def in_list(
+    snapshot: Snapshot, answer: Answer, query: SearchQuery, document: Document, by_words: WhyNot
+) -> WhyNot:
+    """Where a note stands in a list that is not ranked by words alone."""
+    own = set(snapshot.chunk_rows(document.doc_id))
+    best = next((ranked for ranked in answer.page if ranked.row in own), None)
+    if best is None:
+        detail = (
+            f"not among the {len(answer.page)} candidates of words and meaning; by words: {by_words.detail}"
+        )
+        return WhyNot(document.path, "no match", detail, by_words.advice)
+    return _at(document, query, best.rank, best.score)

@@ -45,10 +45,18 @@ class SearchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     default_k: Annotated[int, Meta(ge=1, le=1000)] = 10
     """How many hits are shown."""
-    mode: ModeName = "lexical"
+    mode: ModeName = "hybrid"
     """How hits are found when a command does not say: by words, by meaning, or by both."""
     snippet_chars: Annotated[int, Meta(ge=20, le=4000)] = 220
     """The longest excerpt shown with a hit, in characters."""
+    rrf_k: Annotated[int, Meta(ge=1, le=1000)] = 60
+    """How slowly a rank loses weight when the lists of words and meaning are fused."""
+    vector_weight: Annotated[float, Meta(ge=0, le=10)] = 1.0
+    """What a rank by meaning counts beside one by words."""
+    vector_weight_hangul: Annotated[float, Meta(ge=0, le=10)] = 0.35
+    """The same for a query in Hangul."""
+    second_look: bool = True
+    """Whether the best fused hits are ordered once more by their own scores; off: the pure fusion."""
     weights: WeightSettings = field(default_factory=WeightSettings)
 
 
@@ -79,6 +87,8 @@ class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How long to wait for another process that is writing the index, in seconds."""
     bulk_chunks: Annotated[int, Meta(ge=1, le=1_000_000)] = 2000
     """From this many new passages on, the index is loaded in one piece instead of note by note."""
+    embed_threads: Annotated[int, Meta(ge=1, le=64)] = 1
+    """How many passages are read by the model side by side, at low priority."""
 
 
 class SourceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

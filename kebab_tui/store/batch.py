@@ -54,6 +54,7 @@ class Batch:
         self.visible = False
         self._new: list[tuple[Any, ...]] = []
         self._removed: list[tuple[int]] = []
+        self._new_titles: list[str] = []
         self._kept = 0
 
     def take(self, change: Change) -> None:
@@ -81,8 +82,9 @@ class Batch:
             last = self._last_row()
             self._connection.executemany(_INSERT_CHUNK, self._new)
             self._log_added(last)
-        if self._new:
-            vocabulary.learn(self._connection, [f"{row[9]} {row[7]} {row[8]}" for row in self._new])
+        texts = [f"{row[9]} {row[7]} {row[8]}" for row in self._new] + self._new_titles
+        if texts:
+            vocabulary.learn(self._connection, texts)
         self._connection.executemany(
             "INSERT OR IGNORE INTO changes(revision, chunk, op) VALUES (?, ?, 'remove')",
             [(self.revision, row) for (row,) in self._removed],
@@ -100,7 +102,7 @@ class Batch:
             if row is None:
                 self._new.append(_chunk_values(chunk_id, document, ordinal, passage))
             else:
-                self._keep(row, document.title, ordinal, passage)
+                self._keep(row, rows.storable(document.title), ordinal, passage)
         self._drop_chunks([row[1] for row in known.values()])
         self.visible = True
 
@@ -123,6 +125,7 @@ class Batch:
         if row[2:7] != place:
             self._connection.execute(_MOVE_CHUNK, (*place, row[1]))
         if row[7] != title:
+            self._new_titles.append(title)
             self._connection.execute(
                 "UPDATE chunks SET title = ?, grams = ?, embed_hash = ? WHERE id = ?",
                 (

@@ -107,7 +107,7 @@ class Catalogue:
     def documents_ending(self, ending: str, limit: int) -> list[Document]:
         """Notes whose path ends with these parts."""
         pattern = "/" + ending.lstrip("/")
-        statement = f"{_DOCUMENTS} substr(d.path, -length(?1)) = ?1 ORDER BY d.path LIMIT ?2"
+        statement = f"{_DOCUMENTS} substr('/' || d.path, -length(?1)) = ?1 ORDER BY d.path LIMIT ?2"
         return [rows.to_document(row) for row in self._connection.execute(statement, (pattern, limit))]
 
     def root_of(self, source: SourceId) -> str:
@@ -138,6 +138,11 @@ class Catalogue:
             "SELECT min(tag), count(*) AS n FROM document_tags GROUP BY folded ORDER BY n DESC, folded"
         )
         return [(tag, n) for tag, n in self._connection.execute(statement)]
+
+    def model(self) -> str | None:
+        """The model that was chosen for this index; None: the bundled one."""
+        row = self._connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
+        return str(row[0]) if row else None
 
     def runs(self, limit: int) -> list[Run]:
         statement = "SELECT kind, started_ns, finished_ns, report FROM runs ORDER BY run_id DESC LIMIT ?"

@@ -31,6 +31,10 @@ _LOST = ("no such table", "vtable constructor failed")
 """In a database of the right version these mean that its list of tables is damaged."""
 
 
+class Detached(sqlite3.Connection):
+    """A copy, or a view that takes the file for unchanging: what is committed later is not seen."""
+
+
 def open_writer(path: str) -> sqlite3.Connection:
     """Open for writing, creating and migrating as needed. The caller holds the writer's lock."""
     with translated(path):
@@ -118,13 +122,13 @@ def disk_full(path: str) -> errors.DiskFullError:
 
 def _connect_for_reading(path: str) -> sqlite3.Connection:
     uri = "file:" + quote(os.fsencode(path))
-    # A WAL database needs its -shm file; where that cannot be made, the disk is read-only.
+    # A WAL database needs its -shm file; where that cannot be made, the disk is read-only or full.
     if os.access(os.path.dirname(path), os.W_OK) and _can_map(path):
-        return _readable(f"{uri}?mode=ro")
+        return _attached(uri)
     wal = path + "-wal"
     if os.path.exists(wal) and os.path.getsize(wal) > 0:
         return _copy_in_memory(path)
-    return _readable(f"{uri}?mode=ro&immutable=1")
+    return _detached(f"{uri}?mode=ro&immutable=1")
 
 
 def _can_map(path: str) -> bool:
@@ -142,13 +146,40 @@ def _readable(uri: str) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 
+def _detached(uri: str) -> Detached:
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=Detached)
+
+
+def _attached(uri: str) -> sqlite3.Connection:
+    connection = _readable(f"{uri}?mode=ro")
+    try:
+        connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.Error as error:
+        connection.close()
+        if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_IOERR_SHMSIZE:
+            raise
+        return _snapshot_in_memory(uri)
+    return connection
+
+
+def _snapshot_in_memory(uri: str) -> sqlite3.Connection:
+    """Read a database on a full disk, where a writer may come back at any time."""
+    memory = _detached(":memory:")
+    on_disk = _readable(f"{uri}?mode=ro&immutable=1")
+    try:
+        on_disk.backup(memory)
+    finally:
+        on_disk.close()
+    return memory
+
+
 def _copy_in_memory(path: str) -> sqlite3.Connection:
     """Read a database whose last commits are still in a log that cannot be applied in place."""
     with tempfile.TemporaryDirectory(prefix="kebab-") as scratch:
         copy = os.path.join(scratch, "copy.sqlite")
         shutil.copyfile(path, copy)
         shutil.copyfile(path + "-wal", copy + "-wal")
-        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        memory = _detached(":memory:")
         on_disk = sqlite3.connect(copy)
         try:
             on_disk.backup(memory)

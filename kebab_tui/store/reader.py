@@ -16,10 +16,13 @@ from kebab_tui.domain.errors import StoreDamagedError
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.store import damage
 from kebab_tui.store.catalogue import Catalogue
-from kebab_tui.store.connection import open_reader, translated
+from kebab_tui.store.connection import Detached, open_reader, translated
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.snapshot import StoreSnapshot
 from kebab_tui.store.vector_source import VectorSource
+
+_FileStamp = tuple[int, int, int]
+_Stamp = tuple[_FileStamp, _FileStamp]
 
 
 class StoreReader:
@@ -65,23 +68,24 @@ class StoreReader:
                 yield connection
 
     def _connection(self) -> sqlite3.Connection:
-        held: tuple[sqlite3.Connection, int] | None = getattr(self._local, "held", None)
-        if held is not None and (held[0].in_transaction or held[1] == self._inode()):
+        held: tuple[sqlite3.Connection, _Stamp] | None = getattr(self._local, "held", None)
+        if held is not None and (held[0].in_transaction or self._is_current(*held)):
             return held[0]
         if held is not None:
             self._let_go(held[0])
-        inode, connection = self._inode(), open_reader(self._folder.database)
-        self._local.held = connection, inode
+        stamp, connection = self._stamp(), open_reader(self._folder.database)
+        self._local.held = connection, stamp
         with self._opened_lock:
             self._opened.append(connection)
         return connection
 
-    def _inode(self) -> int:
-        """Which file has the database's name now; 0 when none has."""
-        try:
-            return os.stat(self._folder.database).st_ino
-        except OSError:
-            return 0
+    def _is_current(self, connection: sqlite3.Connection, stamp: _Stamp) -> bool:
+        now = self._stamp()
+        return now == stamp if isinstance(connection, Detached) else now[0][0] == stamp[0][0]
+
+    def _stamp(self) -> _Stamp:
+        """Which file has the database's name now, and when it and its log were last written."""
+        return _stamp_of(self._folder.database), _stamp_of(self._folder.database + "-wal")
 
     def _let_go(self, connection: sqlite3.Connection) -> None:
         with self._opened_lock:
@@ -106,3 +110,11 @@ def _read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
     finally:
         if connection.in_transaction:
             connection.execute("COMMIT")
+
+
+def _stamp_of(path: str) -> _FileStamp:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -99,6 +99,7 @@ CREATE TABLE chunks(
 CREATE INDEX chunks_by_document ON chunks(doc_id);
 CREATE INDEX chunks_by_name ON chunks(substr(chunk_id, 1, 8));
 CREATE INDEX chunks_by_vector ON chunks(embed_hash);
+CREATE INDEX chunks_by_script ON chunks(hangul);
 
 CREATE TABLE embeddings(
   text_hash BLOB NOT NULL,

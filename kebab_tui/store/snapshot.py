@@ -131,6 +131,31 @@ class StoreSnapshot:
         statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
         return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
 
+    def rows_by_script(self, filters: SearchFilters) -> tuple[list[ChunkRow], list[ChunkRow]]:
+        statement = "SELECT id FROM chunks WHERE hangul = ? ORDER BY id"
+        values: list[str | int] = []
+        if filters.active:
+            where, values = sql.predicate(filters)
+            statement = f"SELECT c.id FROM {sql.FROM} WHERE c.hangul = ? AND {where} ORDER BY c.id"
+        hangul, others = (
+            [row for (row,) in self._connection.execute(statement, (script, *values))] for script in (1, 0)
+        )
+        return hangul, others
+
+    def known(self, wanted: Sequence[ChunkRow]) -> set[ChunkRow]:
+        statement = "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+        return {ChunkRow(row) for (row,) in self._connection.execute(statement, (json.dumps(list(wanted)),))}
+
+    def matching(
+        self, match: str, wanted: Sequence[ChunkRow], *, without: Sequence[str] = ()
+    ) -> set[ChunkRow]:
+        where, values = self._where(match, SearchFilters(), without)
+        # The plus keeps the row list away from FTS5, which would start one search per row.
+        where += " AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
+        statement = f"SELECT rowid FROM chunks_fts WHERE {where}"
+        found = self._connection.execute(statement, (*values, json.dumps(list(wanted))))
+        return {ChunkRow(row) for (row,) in found}
+
     def passes(self, wanted: Sequence[ChunkRow], filters: SearchFilters) -> bool:
         where, values = sql.predicate(filters)
         statement = (

@@ -92,6 +92,19 @@ class VectorSource:
         )
         return [PendingText(*row) for row in self._connection.execute(statement, (self._model, limit))]
 
+    def stored_count(self) -> int:
+        """How many vectors this model has made, whether or not a chunk uses them."""
+        statement = "SELECT count(*) FROM embeddings WHERE model = ?"
+        return int(self._connection.execute(statement, (self._model,)).fetchone()[0])
+
+    def used_count(self) -> int:
+        """How many of them some chunk uses."""
+        statement = (
+            "SELECT count(*) FROM embeddings e WHERE e.model = ? "
+            "AND EXISTS (SELECT 1 FROM chunks c WHERE c.embed_hash = e.text_hash)"
+        )
+        return int(self._connection.execute(statement, (self._model,)).fetchone()[0])
+
     def pending_count(self) -> int:
         """How many chunks still have no vector."""
         return int(self._connection.execute(f"SELECT count(*) {_WITHOUT}", (self._model,)).fetchone()[0])

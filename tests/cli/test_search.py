@@ -129,7 +129,9 @@ def test_strict_does_not_fill_up_with_hits_that_lack_words(indexed: Kebab) -> No
 # modes
 
 
-@pytest.mark.parametrize("flags", [(), ("--mode", "lexical"), ("--fts-only",), ("--fts-only", "--mode", "lexical")])
+@pytest.mark.parametrize(
+    "flags", [(), ("--mode", "lexical"), ("--fts-only",), ("--fts-only", "--mode", "lexical")]
+)
 def test_words_are_what_this_version_searches_by(indexed: Kebab, flags: tuple[str, ...]) -> None:
     answer = indexed("search", "docker", *flags, "--json").json
     assert answer["mode"] == "lexical"

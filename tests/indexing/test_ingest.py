@@ -6,33 +6,34 @@ import json
 import os
 import sqlite3
 import stat
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kebab_tui.domain.document import Trust
-from kebab_tui.domain.errors import StoreBusyError, UnreadableFileError
+from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
-from kebab_tui.indexing.report import Progress
-from kebab_tui.settings.model import ChunkingSettings, IndexSettings, ReadingSettings, Settings
-from kebab_tui.store.lock import Holder, WriterLock
+from kebab_tui.settings.model import ChunkingSettings, ReadingSettings, Settings
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault, files
+
+
+def rows_by_text(vault: Vault) -> dict[object, object]:
+    return {row[0]: row[1] for row in vault.rows("SELECT text, id FROM chunks")}
 
 
 def test_an_edit_indexes_only_the_chunks_whose_text_changed(vault: Vault) -> None:
     sections = [f"# Part {n}\n\n" + f"word{n} " * 80 for n in range(6)]
     vault.write("a.md", "\n\n".join(sections))
     vault.ingest()
-    before = dict(vault.rows("SELECT text, id FROM chunks"))  # type: ignore[arg-type]
+    before = rows_by_text(vault)
     assert len(before) == 6
     sections[2] = "# Part 2\n\nan inserted line\n\n" + "other " * 80
     vault.write("a.md", "\n\n".join(sections))
     report = vault.ingest()
     assert (report.chunks_added, report.chunks_removed, report.chunks_kept) == (1, 1, 5)
-    after = dict(vault.rows("SELECT text, id FROM chunks"))  # type: ignore[arg-type]
+    after = rows_by_text(vault)
     assert {text: row for text, row in after.items() if text in before} == {
         text: row for text, row in before.items() if text in after
     }
@@ -116,7 +117,9 @@ def test_a_file_that_cannot_be_read_keeps_what_was_indexed_and_recovers(
     with monkeypatch.context() as patch:
         _make_unreadable(patch, "a.md")
         report = vault.ingest()
-        assert [(f.path, f.outcome, f.detail) for f in files(report)] == [("a.md", "failed", "permission denied")]
+        assert [(f.path, f.outcome, f.detail) for f in files(report)] == [
+            ("a.md", "failed", "permission denied")
+        ]
         (hit,) = vault.workspace.search(SearchQuery("alpha tag:red title:apples")).hits
         assert hit.stale, "the text shown is not the file's any more"
         assert vault.ingest().corpus_revision == report.corpus_revision, "failing again is no news"
@@ -178,9 +181,18 @@ def test_a_note_that_trips_the_reader_up_does_not_stop_the_others(
 
 @pytest.mark.parametrize(
     "front",
-    [b"tags: [a, b", b"title: 'x\ny: : :", b"\ttabs: 1", b"a: &x [*x]", b'aliases: ["\\ud800"]', b"title: \"\\ud800\"",
-     b"tags: ['\xff']", b"? [a]\n: b", b"2024-01-01"],
-)  # fmt: skip
+    [
+        b"tags: [a, b",
+        b"title: 'x\ny: : :",
+        b"\ttabs: 1",
+        b"a: &x [*x]",
+        b'aliases: ["\\ud800"]',
+        b'title: "\\ud800"',
+        b"tags: ['\xff']",
+        b"? [a]\n: b",
+        b"2024-01-01",
+    ],
+)
 def test_front_matter_can_be_anything_and_the_body_is_found(vault: Vault, front: bytes) -> None:
     vault.write("a.md", b"---\n" + front + b"\n---\nneedle in the body")
     report = vault.ingest()
@@ -229,110 +241,6 @@ def test_a_note_has_the_trust_of_its_source_unless_it_says_so_itself(vault: Vaul
     }
 
 
-@pytest.mark.parametrize("after", [0, 1, 3, 7])
-def test_a_cancelled_run_loses_nothing_and_the_next_one_completes_it(vault: Vault, after: int) -> None:
-    for n in range(8):
-        vault.write(f"{n}.md", f"word{n}")
-    done: list[Progress] = []
-    report = vault.ingest(Callbacks(progress=done.append, cancelled=lambda: len(done) > after))
-    assert report.cancelled
-    assert report.count("added") == after
-    assert vault.rows("SELECT count(*) FROM documents") == [(after,)]
-    report = vault.ingest()
-    assert not report.cancelled
-    assert report.count("added") == 8 - after
-    assert len(vault.ids()) == 8
-
-
-def test_a_cancel_after_renames_leaves_names_right_and_the_next_run_completes_the_titles(vault: Vault) -> None:
-    for n in range(4):
-        vault.write(f"old{n}.md", f"```\ncode {n}\n```")
-    vault.ingest()
-    before = vault.ids()
-    for n in range(4):
-        vault.move(f"old{n}.md", f"new{n}.md")
-    answers = iter([False])  # not before the folder is looked at, but before the first file
-    assert vault.ingest(Callbacks(cancelled=lambda: next(answers, True))).cancelled
-    assert vault.ids() == {path.replace("old", "new"): doc for path, doc in before.items()}
-    vault.ingest()
-    assert vault.find("title:old") == []
-    assert len(vault.find("title:new")) == 4
-
-
-def test_commits_on_the_way_are_found_before_the_end(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kebab_tui.indexing.ingest._COMMIT_CHUNKS", 2)
-    for n in range(6):
-        vault.write(f"{n}.md", f"alpha {n}")
-    seen: list[int] = []
-
-    def look(progress: Progress) -> None:
-        if progress.done:
-            seen.append(int(str(vault.rows("SELECT count(*) FROM chunks")[0][0])))
-
-    vault.ingest(Callbacks(progress=look))
-    assert seen == [0, 2, 2, 4, 4, 6]
-
-
-def test_the_second_of_two_writers_waits_and_says_for_whom(vault: Vault) -> None:
-    vault.write("a.md", "alpha")
-    vault.ingest()
-    lock = WriterLock(vault.workspace.folder.lock)
-    lock.acquire("kebab watch", 0, lambda _: None)
-    told: list[Holder | None] = []
-
-    def waiting(holder: Holder | None) -> None:
-        told.append(holder)
-        lock.release()
-
-    vault.write("b.md", "beta")
-    assert vault.ingest(Callbacks(waiting=waiting)).count("added") == 1
-    (holder,) = told
-    assert holder is not None
-    assert (holder.pid, holder.command) == (os.getpid(), "kebab watch")
-
-
-def test_a_writer_that_waits_too_long_names_the_one_who_writes(vault: Vault) -> None:
-    lock = WriterLock(vault.workspace.folder.lock)
-    lock.acquire("kebab watch", 0, lambda _: None)
-    hasty = vault.opened(Settings(index=IndexSettings(lock_timeout_s=0.0)))
-    with pytest.raises(StoreBusyError, match=f"pid {os.getpid()}.*kebab watch"):
-        hasty.ingest([str(vault.root)], Callbacks())
-    lock.release()
-
-
-def test_searches_go_on_while_notes_are_written(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kebab_tui.indexing.ingest._COMMIT_CHUNKS", 5)
-    workspace = vault.opened(Settings(index=IndexSettings(bulk_chunks=3)))
-    vault.write("first.md", "alpha first")
-    workspace.ingest([str(vault.root)], Callbacks())
-    over, errors, answers = threading.Event(), [], []
-
-    def reader() -> None:
-        try:
-            while not over.is_set():
-                response = vault.workspace.search(SearchQuery("alpha", k=200))
-                texts = {hit.text for hit in response.hits}
-                assert "alpha first" in texts
-                assert len(texts) == response.total_matches, "one moment of the corpus"
-                answers.append(response.corpus_revision)
-        except Exception as error:  # noqa: BLE001 - whatever a thread meets is this test's finding
-            errors.append(error)
-
-    threads = [threading.Thread(target=reader) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for turn in range(4):
-        for n in range(25):
-            vault.write(f"{n}.md", f"alpha {n} in turn {turn}")
-        workspace.ingest([str(vault.root)], Callbacks())
-    over.set()
-    for thread in threads:
-        thread.join()
-    workspace.close()
-    assert errors == []
-    assert len(set(answers)) > 2, "readers saw the corpus grow"
-
-
 def test_the_report_of_a_run_is_remembered(vault: Vault) -> None:
     vault.write("a.md", "alpha")
     vault.ingest()
@@ -374,7 +282,10 @@ def _make_unreadable(patch: pytest.MonkeyPatch, name: str) -> None:
 
 
 def _listing(folder: Path) -> list[tuple[str, int, int]]:
-    return [(e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in sorted(os.scandir(folder), key=lambda e: e.name)]
+    return [
+        (e.name, e.stat().st_size, e.stat().st_mtime_ns)
+        for e in sorted(os.scandir(folder), key=lambda e: e.name)
+    ]
 
 
 def _never(*_: object) -> Any:

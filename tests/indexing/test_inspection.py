@@ -72,7 +72,9 @@ def test_the_state_of_the_file_is_told(two: Vault) -> None:
     assert states == ["same", "changed", "gone"]
 
 
-@pytest.mark.parametrize("name", ["", "/", "no\0pe.md", "x\udcff.md", "0" * 32, "nope.md:L3", "~nobody/x.md", "a" * 5000])
+@pytest.mark.parametrize(
+    "name", ["", "/", "no\0pe.md", "x\udcff.md", "0" * 32, "nope.md:L3", "~nobody/x.md", "a" * 5000]
+)
 def test_what_is_not_there_is_said_so(two: Vault, name: str) -> None:
     with pytest.raises(NotFoundError):
         two.workspace.inspect(name)

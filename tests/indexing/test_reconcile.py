@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import time
-import unicodedata
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +12,6 @@ from typing import Any
 import pytest
 
 from kebab_tui.domain.document import Fingerprint
-from kebab_tui.domain.query import SearchQuery
-from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
 Scandir = Callable[[str], Any]
@@ -32,7 +29,9 @@ def test_an_unchanged_folder_is_not_touched(vault: Vault, monkeypatch: pytest.Mo
     assert vault.everything() == before
 
 
-def test_a_file_written_a_moment_ago_is_read_again_and_still_nothing_changes_for_a_search(vault: Vault) -> None:
+def test_a_file_written_a_moment_ago_is_read_again_and_still_nothing_changes_for_a_search(
+    vault: Vault,
+) -> None:
     vault.write("a.md", "alpha")
     first = vault.ingest()
     chunks = vault.rows("SELECT * FROM chunks")
@@ -57,7 +56,9 @@ def test_a_write_within_the_same_stamp_is_seen_however_late_the_commit(
     """A coarse file system stamps two writes alike; only when the file was read tells that one was missed."""
     now = time.time_ns()
     for module in ("reading.files", "reading.walk"):
-        monkeypatch.setattr(f"kebab_tui.{module}.fingerprint_of", lambda s: Fingerprint(s.st_size, now, now, 1))
+        monkeypatch.setattr(
+            f"kebab_tui.{module}.fingerprint_of", lambda s: Fingerprint(s.st_size, now, now, 1)
+        )
     monkeypatch.setattr("kebab_tui.store.batch.time.time_ns", lambda: now + 10**10)
     monkeypatch.setattr("kebab_tui.indexing.pipeline.time", SimpleNamespace(time_ns=lambda: now))
     vault.write("a.md", "alpha")
@@ -125,7 +126,9 @@ def test_notes_that_changed_places_in_a_ring_keep_their_ids(vault: Vault) -> Non
     for name, after in zip(names, [*names[1:], names[0]], strict=True):
         vault.move(name + ".tmp", after)
     vault.ingest()
-    assert vault.ids() == {after: before[name] for name, after in zip(names, [*names[1:], names[0]], strict=True)}
+    assert vault.ids() == {
+        after: before[name] for name, after in zip(names, [*names[1:], names[0]], strict=True)
+    }
 
 
 def test_a_note_moved_over_another_one_replaces_it(vault: Vault) -> None:
@@ -250,7 +253,9 @@ def test_a_folder_that_vanishes_while_it_is_walked_loses_nothing(
     assert (vault.find("alpha"), vault.find("beta")) == (["a.md"], ["sub/b.md"])
 
 
-@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error")])
+@pytest.mark.parametrize(
+    "error", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error")]
+)
 def test_the_notes_below_an_unreadable_folder_stay(
     vault: Vault, monkeypatch: pytest.MonkeyPatch, error: OSError
 ) -> None:
@@ -280,50 +285,6 @@ def test_a_loop_of_links_ends_and_a_link_is_no_note(vault: Vault) -> None:
     os.symlink("a.md", vault.root / "sub" / "twin.md")
     os.symlink("/etc", vault.root / "etc")
     assert vault.outcomes() == {"sub/a.md": "added"}
-
-
-ODD_NAMES = [b"new\nline.md", b'quo"te\'s.md', b"-dash.md", b"caf\xe9.md", b"\xff\xfe.md", b"sp  ace.md", b"%41?*[x].md"]
-
-
-@pytest.mark.parametrize("name", ODD_NAMES)
-def test_a_file_may_have_any_name(vault: Vault, name: bytes) -> None:
-    path = vault.write(os.fsdecode(name), "alpha")
-    assert vault.ingest().count("added") == 1
-    assert vault.rows("SELECT raw_path FROM documents") == [(name,)]
-    (hit,) = vault.workspace.search(_query("alpha")).hits
-    assert os.fsencode(hit.root) + b"/" + hit.raw_path == os.fsencode(path)
-    assert not hit.stale
-    hit.path.encode()
-    os.remove(path)
-    assert vault.ingest().count("removed") == 1
-
-
-def test_names_that_look_alike_are_two_notes(vault: Vault) -> None:
-    composed = unicodedata.normalize("NFC", "한글 café.md")
-    decomposed = unicodedata.normalize("NFD", composed)
-    vault.write(composed, "alpha one")
-    vault.write(decomposed, "alpha two")
-    assert vault.ingest().count("added") == 2
-    assert vault.rows("SELECT DISTINCT path FROM documents") == [(composed,)]
-    texts = {hit.raw_path.decode(): hit.text for hit in vault.workspace.search(_query("alpha")).hits}
-    assert texts == {composed: "alpha one", decomposed: "alpha two"}
-    vault.write(decomposed, "alpha three")
-    assert vault.ingest().count("changed") == 1
-
-
-def test_a_folder_whose_name_is_no_text_can_be_a_source(vault: Vault) -> None:
-    root = os.fsdecode(os.fsencode(vault.root) + b"/caf\xe9")
-    os.mkdir(root)
-    with open(os.path.join(root, "a.md"), "w") as handle:
-        handle.write("alpha")
-    for _ in range(2):
-        vault.workspace.ingest([root], Callbacks())
-    assert vault.find("alpha") == ["a.md"]
-    assert vault.workspace.sources()[0].root == root
-
-
-def _query(text: str) -> SearchQuery:
-    return SearchQuery(text)
 
 
 def _never(*_: object) -> Any:

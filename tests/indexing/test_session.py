@@ -142,7 +142,9 @@ def test_a_lost_database_is_rebuilt_from_the_list_of_folders(vault: Vault, other
         if name.startswith("kebab.sqlite"):
             os.remove(vault.data / name)
     report = vault.ingest()
-    assert [source.source for source in report.sources] == ["notes", "other"], "all folders, not only the named"
+    assert [source.source for source in report.sources] == ["notes", "other"], (
+        "all folders, not only the named"
+    )
     assert vault.workspace.sources() == before
     assert vault.find("omega") == ["o.md"]
 
@@ -173,7 +175,15 @@ def test_a_lost_list_of_folders_is_written_again(vault: Vault) -> None:
 def test_a_source_keeps_all_it_says_of_itself_through_a_rebuild(vault: Vault) -> None:
     root = str(vault.root)
     source = Source(
-        SourceId("s"), "제목", root, "what it is", ("*.md",), ("x/",), rules=("cite it",), version_label="v1", weight=2.5
+        SourceId("s"),
+        "제목",
+        root,
+        "what it is",
+        ("*.md",),
+        ("x/",),
+        rules=("cite it",),
+        version_label="v1",
+        weight=2.5,
     )
     vault.workspace.add_source(source, Callbacks())
     vault.workspace.close()

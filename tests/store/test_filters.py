@@ -65,7 +65,9 @@ def corpus() -> Iterator[Corpus]:
     with tempfile.TemporaryDirectory() as root:
         writer = Writer(DataFolder(root))
         trusts = {"notes": Trust.PRIMARY, "other": Trust.SECONDARY}
-        writer.save_sources([replace(a_source(f"/{name}", name), trust=trust) for name, trust in trusts.items()])
+        writer.save_sources(
+            [replace(a_source(f"/{name}", name), trust=trust) for name, trust in trusts.items()]
+        )
         notes = tuple(the_notes())
         writer.apply(notes)
         reader = StoreReader(DataFolder(root), FieldWeights())
@@ -116,21 +118,33 @@ def some(*values: str) -> st.SearchStrategy[tuple[str, ...]]:
 
 DOC_IDS = tuple(str(note.document.doc_id) for note in the_notes())
 SPELLED = (*TAGS, "OPS", "rust", unicodedata.normalize("NFD", "한글"), "nothing")
+TIMES = st.none() | st.integers(0, 7)
 ANY_FILTERS = st.builds(
     SearchFilters,
-    tags_any=some(*SPELLED), tags_all=some(*SPELLED), tags_none=some(*SPELLED),
-    types=some("markdown", "note", "pdf"), kinds=some("info", "code"), langs=some("ko", "en", "und"),
-    sources=some("notes", "other", "nobody"), paths=some(*GLOBS), paths_none=some(*GLOBS),
-    trust_min=st.sampled_from(TRUSTS), after_ns=st.none() | st.integers(0, 7), before_ns=st.none() | st.integers(0, 7),
+    tags_any=some(*SPELLED),
+    tags_all=some(*SPELLED),
+    tags_none=some(*SPELLED),
+    types=some("markdown", "note", "pdf"),
+    kinds=some("info", "code"),
+    langs=some("ko", "en", "und"),
+    sources=some("notes", "other", "nobody"),
+    paths=some(*GLOBS),
+    paths_none=some(*GLOBS),
+    trust_min=st.sampled_from(TRUSTS),
+    after_ns=TIMES,
+    before_ns=TIMES,
     doc_ids=st.just(()) | st.lists(st.sampled_from(DOC_IDS), min_size=5, max_size=40).map(tuple),
-    titles=some("port", "충돌", "straße", unicodedata.normalize("NFD", "포트"), "'"), headings=some("linux", "설치", " > "),
-)  # fmt: skip
+    titles=some("port", "충돌", "straße", unicodedata.normalize("NFD", "포트"), "'"),
+    headings=some("linux", "설치", " > "),
+)
 
 
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(filters=ANY_FILTERS)
 def test_a_search_passes_what_the_definition_passes(corpus: Corpus, filters: SearchFilters) -> None:
-    expected = sorted(note.passages[0].text for note in corpus.notes if passes(note, filters, corpus.source_trust))
+    expected = sorted(
+        note.passages[0].text for note in corpus.notes if passes(note, filters, corpus.source_trust)
+    )
     with corpus.reader.snapshot() as snapshot:
         found = snapshot.hydrate([scored.row for scored in snapshot.rank("text", filters, 1000)])
         assert sorted(one.chunk.text for one in found.values()) == expected
@@ -146,7 +160,9 @@ def test_a_search_passes_what_the_definition_passes(corpus: Corpus, filters: Sea
         )
 
 
-@pytest.mark.parametrize("text", ["\udcff", "\ud800x", "a\0b", "'; DROP TABLE chunks; --", "%", "\\", "x" * 10_000])
+@pytest.mark.parametrize(
+    "text", ["\udcff", "\ud800x", "a\0b", "'; DROP TABLE chunks; --", "%", "\\", "x" * 10_000]
+)
 def test_no_value_of_a_filter_can_do_harm(corpus: Corpus, text: str) -> None:
     filters = SearchFilters(
         tags_any=(text,), tags_all=(text,), tags_none=(text,), sources=(SourceId(text),), paths=(text,),

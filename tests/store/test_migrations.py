@@ -19,7 +19,9 @@ def path(tmp_path: Path) -> str:
 
 def shape(path: str) -> list[tuple[str, str]]:
     connection = sqlite3.connect(path)
-    rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").fetchall()
+    rows = connection.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name"
+    ).fetchall()
     connection.close()
     return rows
 

@@ -1,0 +1,68 @@
+"""Whether a model's files are the ones that its card names. Reads bytes; opens no session.
+
+Every file is hashed each time a model opens, and no earlier result is remembered: the
+hash costs 20-40 ms for 44 MB, runs beside the imports of the engines, and a bit that
+flipped under an unchanged stamp is exactly what a remembered result would let through.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from kebab_tui.domain.errors import ModelError
+from kebab_tui.embedding.card import ModelCard
+
+_BLOCK = 8 << 20
+"""Large, because each read gives the interpreter away and gets it back only when the imports let go."""
+_IMPOSTORS = (
+    (b"version https://git-lfs", "is a Git LFS pointer, not the file itself: fetch it with `git lfs pull`"),
+    (b"<", "is a web page, not a model: the download went wrong"),
+)
+
+
+def sha256_of(path: str) -> str:
+    """The checksum of a file, read in blocks."""
+    digest = hashlib.sha256()
+    with open(path, "rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def verify(card: ModelCard) -> list[str]:
+    """What is wrong with the model's files, one sentence for each; empty when nothing is."""
+    files = ((card.onnx, card.onnx_sha256), (card.tokenizer, card.tokenizer_sha256))
+    return [problem for path, expected in files if (problem := _problem(path, expected))]
+
+
+def require(card: ModelCard, problems: list[str]) -> None:
+    """Raise the problems, if there are any."""
+    if problems:
+        raise ModelError(
+            f"the model {card.model_id} cannot be used: {'; '.join(problems)}",
+            f"put the right files into {card.folder}, or use another model; searching by words goes on",
+        )
+
+
+def _problem(path: str, expected: str) -> str:
+    name = os.path.basename(path)
+    try:
+        found = sha256_of(path)
+    except FileNotFoundError:
+        return f"{name} is missing"
+    except OSError as error:
+        return f"{name} cannot be read: {error.strerror}"
+    if found == expected:
+        return ""
+    return f"{name} {_kind(path)} (sha256 {found[:12]}…, not {expected[:12]}…)"
+
+
+def _kind(path: str) -> str:
+    """Why a file is not the right one, judged by how it begins."""
+    with open(path, "rb") as file:
+        start = file.read(64).lstrip()
+    if not start:
+        return "is empty"
+    damaged = "is damaged or another version"
+    return next((what for mark, what in _IMPOSTORS if start.startswith(mark)), damaged)

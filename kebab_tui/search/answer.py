@@ -1,0 +1,50 @@
+"""What a way of finding yields before anything is shown: rows in order, each with its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
+from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.query import SearchMode
+from kebab_tui.search.fusion import Fused, FusionSettings
+from kebab_tui.search.phrases import Phrase
+from kebab_tui.search.ports import Semantics, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A chunk at its place."""
+
+    row: ChunkRow
+    rank: int
+    score: float
+    detail: RetrievalDetail
+    relaxed: bool = False
+    fused: Fused | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The query as a vector, and who can be asked with it."""
+
+    semantics: Semantics
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A page of chunks. `phrases` are what was looked for, `relaxed_phrases` where not all were wanted."""
+
+    mode: SearchMode
+    score_kind: ScoreKind
+    page: tuple[Ranked, ...] = ()
+    total: int = 0
+    phrases: tuple[Phrase, ...] = ()
+    relaxed_phrases: tuple[Phrase, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    complete: bool = True
+    asked: Asked | None = None
+    fused: tuple[Fused, ...] = ()
+    """Every candidate of a hybrid answer, in order; what a what-if works on."""
+    fusion: FusionSettings | None = None

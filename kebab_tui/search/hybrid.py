@@ -1,0 +1,161 @@
+"""Finding by words and by meaning at once, and making one list of both.
+
+Both legs pass the same filters and go equally deep, deeper than any page, so that pages
+cut from the one fused order fit together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kebab_tui.domain.embedded import is_hangul
+from kebab_tui.domain.hit import Notice, RetrievalDetail
+from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.search import lexical, meaning
+from kebab_tui.search.answer import Answer, Asked, Ranked
+from kebab_tui.search.bm25 import normalised
+from kebab_tui.search.fusion import NEAR_ENOUGH, Evidence, Fused, FusionSettings, fuse
+from kebab_tui.search.lexical import Leg
+from kebab_tui.search.meaning import Legs, Scripts
+from kebab_tui.search.ports import Near, Snapshot
+from kebab_tui.search.query_language import ParsedQuery
+from kebab_tui.search.stopwatch import Stopwatch
+
+_DEPTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class HybridOptions:
+    rrf_k: int = 60
+    vector_weight: float = 1.0
+    vector_weight_hangul: float = 0.35
+    second_look: bool = True
+
+    def fusion(self, query: SearchQuery) -> FusionSettings:
+        weight = self.vector_weight_hangul if is_hangul(query.text) else self.vector_weight
+        look = self.second_look if query.second_look is None else query.second_look
+        return FusionSettings(rrf_k=self.rrf_k, vector_weight=weight, second_look=look)
+
+
+def find(
+    snapshot: Snapshot,
+    asked: Asked,
+    parsed: ParsedQuery,
+    query: SearchQuery,
+    filters: SearchFilters,
+    options: HybridOptions,
+    scripts: Scripts,
+    watch: Stopwatch,
+) -> Answer:
+    """The page `query.offset .. query.offset + query.k` of the fused order."""
+    depth = max(_DEPTH, 3 * (query.offset + query.k))
+    with watch.stage("words") as stage:
+        words = lexical.leg(snapshot, parsed, query, filters, depth)
+        stage.kept = len(words.found)
+    with watch.stage("meaning") as stage:
+        near = meaning.legs(snapshot, asked, filters, is_hangul(query.text), depth, scripts)
+        near = Legs(_near_enough(near.own), _near_enough(near.other))
+        stage.kept = len(near.own) + len(near.other)
+    settings = options.fusion(query)
+    with watch.stage("fusion") as stage:
+        fused = fuse(gather(snapshot, asked, words, near, filters, scripts, is_hangul(query.text)), settings)
+        kept, dropped = _above(fused, query)
+        stage.kept = len(kept)
+    page = tuple(_ranked(one) for one in kept[query.offset : query.offset + query.k])
+    return Answer(
+        mode="hybrid",
+        score_kind="look" if settings.second_look else "rrf",
+        page=page,
+        total=len(kept),
+        phrases=words.phrases,
+        relaxed_phrases=words.phrases,
+        notices=dropped,
+        asked=asked,
+        fused=tuple(fused),
+        fusion=settings,
+    )
+
+
+def gather(
+    snapshot: Snapshot,
+    asked: Asked,
+    words: Leg,
+    near: Legs,
+    filters: SearchFilters,
+    scripts: Scripts,
+    hangul_query: bool,
+) -> list[Evidence]:
+    """What the legs say of every candidate; who was not among the nearest gets its cosine too."""
+    by_words = {scored.row: (rank, scored.bm25) for rank, scored in enumerate(words.found, 1)}
+    by_meaning = {
+        one.row: (rank, one.cosine) for leg in (near.own, near.other) for rank, one in enumerate(leg, 1)
+    }
+    unseen = [row for row in by_words if row not in by_meaning]
+    cosines = asked.semantics.index.cosines(asked.vector, unseen)
+    others = _in_other_script(snapshot, filters, scripts, hangul_query, near)
+    found = []
+    for row in dict.fromkeys([*by_words, *by_meaning]):
+        lexical_rank, raw = by_words.get(row, (None, None))
+        vector_rank, cosine = by_meaning.get(row, (None, cosines.get(row)))
+        found.append(
+            Evidence(
+                row=row,
+                lexical_rank=lexical_rank,
+                strength=None if raw is None else -raw,
+                vector_rank=vector_rank,
+                cosine=cosine,
+                other_script=row in others,
+                relaxed=row in by_words and row not in words.strict,
+            )
+        )
+    return found
+
+
+def _in_other_script(
+    snapshot: Snapshot, filters: SearchFilters, scripts: Scripts, hangul_query: bool, near: Legs
+) -> frozenset[ChunkRow]:
+    """Nothing is "other" where the notes know only one script."""
+    if not near.other:
+        return frozenset()
+    hangul, rest = scripts.sets(snapshot, filters)
+    return rest if hangul_query else hangul
+
+
+def _near_enough(near: Sequence[Near]) -> list[Near]:
+    """A vector is always near some other: without a floor nonsense would find something too."""
+    return [one for one in near if one.cosine >= NEAR_ENOUGH]
+
+
+def _above(fused: list[Fused], query: SearchQuery) -> tuple[list[Fused], tuple[Notice, ...]]:
+    """Without what is below the asked scores, saying how many that were."""
+    kept = [
+        one
+        for one in fused
+        if (query.threshold is None or one.rrf_raw >= query.threshold)
+        and (query.min_score is None or one.score >= query.min_score)
+    ]
+    if len(kept) == len(fused):
+        return kept, ()
+    return kept, (
+        Notice(
+            "below_score", f"{len(fused) - len(kept)} of {len(fused)} hits are below the score asked for."
+        ),
+    )
+
+
+def _ranked(one: Fused) -> Ranked:
+    evidence = one.evidence
+    detail = RetrievalDetail(
+        method="hybrid",
+        lexical_score=None if evidence.strength is None else normalised(-evidence.strength),
+        lexical_rank=evidence.lexical_rank,
+        vector_score=None if evidence.cosine is None else max(evidence.cosine, 0.0),
+        vector_rank=evidence.vector_rank,
+        fusion_score=one.fusion_score,
+        fusion_rank=one.fusion_rank,
+        rrf_raw=one.rrf_raw,
+        look=one.look,
+    )
+    return Ranked(evidence.row, one.rank, one.score, detail, evidence.relaxed, one)

@@ -1,0 +1,1 @@
+"""FAISS, a rebuildable cache of the truth: losing it costs time, never an answer."""

@@ -1,0 +1,195 @@
+"""The index as one file: a header of our own, then the contents of one moment.
+
+FAISS loads flipped bits and zeroed pages silently, and its parser can crash on them. So
+one sha256 over header and payload is compared before anything of the file is used, and
+the only part that FAISS parses (the coarse index) is given to it after that. Whatever is
+wrong with the file is an `UnusableFileError` with a reason: the vectors are in the store.
+
+A file is written beside and renamed: it is the old one or the new one at any moment.
+Layout, little-endian: header, sha256, base rows, base codes, gone slots, fresh rows,
+fresh codes, coarse index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import FileIO
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kebab_tui.domain.errors import VectorError
+from kebab_tui.vectors.arrays import Rows
+from kebab_tui.vectors.contents import Contents
+from kebab_tui.vectors.segment import FAISS_VERSION, Passing, Segment
+
+_MAGIC = b"kebabvec"
+_VERSION = 1
+_HEADER = struct.Struct("<8sII32sqQQQQ")
+_DIGEST_BYTES = 32
+_ROW_BYTES, _NUMBER_BYTES = 8, 2
+_BLOCK = 4 << 20
+
+
+class UnusableFileError(VectorError):
+    """The file is missing, damaged, or of something else; the message says which."""
+
+    code = "vector_file_unusable"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    contents: Contents
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    magic: bytes
+    version: int
+    dims: int
+    fingerprint: bytes
+    revision: int
+    base: int
+    gone: int
+    fresh: int
+    coarse_bytes: int
+
+    def payload_bytes(self) -> int:
+        vectors = (self.base + self.fresh) * (_ROW_BYTES + _NUMBER_BYTES * self.dims)
+        return vectors + self.gone * _ROW_BYTES + self.coarse_bytes
+
+
+def write(path: str, model: str, saved: Saved) -> None:
+    """Replace the file as a whole or leave it as it was; OSError when the disk will not have it."""
+    scratch = path + ".new"
+    try:
+        _write_synced(scratch, model, saved)
+        os.replace(scratch, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(scratch)
+        raise
+    _sync_folder(os.path.dirname(path))
+
+
+def read(path: str, model: str, dims: int) -> Saved:
+    """What was written for this model; UnusableFileError for anything else."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return _read(file, model, dims)
+    except FileNotFoundError as error:
+        raise UnusableFileError("there is no file yet") from error
+    except OSError as error:
+        raise UnusableFileError(f"the file cannot be read: {error.strerror}") from error
+
+
+def _write_synced(path: str, model: str, saved: Saved) -> None:
+    contents = saved.contents
+    dead = () if contents.alive is None else np.flatnonzero(~contents.alive.mask)
+    coarse = contents.base.coarse_bytes()
+    header = _HEADER.pack(
+        _MAGIC, _VERSION, contents.dims, _fingerprint(model), saved.revision,
+        len(contents.base), contents.gone, len(contents.fresh), len(coarse),
+    )  # fmt: skip
+    base, fresh = contents.base, contents.fresh
+    gone = np.asarray(dead, np.int64)
+    arrays: list[npt.NDArray[Any]] = [base.rows, base.codes, gone, fresh.rows, fresh.codes]
+    payload = [*map(_memory, arrays), memoryview(coarse)]
+    digest = hashlib.sha256(header)
+    for part in payload:
+        digest.update(part)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        for part in (memoryview(header), memoryview(digest.digest()), *payload):
+            _write_all(descriptor, part)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, part: memoryview) -> None:
+    while part:
+        part = part[os.write(descriptor, part[:_BLOCK]) :]
+
+
+def _sync_folder(folder: str) -> None:
+    # Not every system opens a folder; there the rename is durable a little later.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _read(file: FileIO, model: str, dims: int) -> Saved:
+    start = file.read(_HEADER.size + _DIGEST_BYTES)
+    header = _checked_header(start, os.fstat(file.fileno()).st_size, model, dims)
+    digest = hashlib.sha256(start[: _HEADER.size])
+    base = Segment(np.empty(header.base, np.int64), dims)
+    fresh = Segment(np.empty(header.fresh, np.int64), dims)
+    gone = np.empty(header.gone, np.int64)
+    coarse = np.empty(header.coarse_bytes, np.uint8)
+    for array in (base.rows, base.codes, gone, fresh.rows, fresh.codes, coarse):
+        for block in _filled(file, array):
+            digest.update(block)
+    if digest.digest() != start[_HEADER.size :]:
+        raise UnusableFileError("the file is damaged: its checksum differs")
+    if header.coarse_bytes:
+        _take_coarse(base, coarse.tobytes())
+    return Saved(Contents(base, _alive(base, gone), fresh), header.revision)
+
+
+def _checked_header(start: bytes, size: int, model: str, dims: int) -> _Header:
+    if len(start) < _HEADER.size + _DIGEST_BYTES:
+        raise UnusableFileError("the file is too short")
+    header = _Header(*_HEADER.unpack_from(start))
+    if (header.magic, header.version) != (_MAGIC, _VERSION):
+        raise UnusableFileError("the file has another format")
+    if (header.fingerprint, header.dims) != (_fingerprint(model), dims):
+        raise UnusableFileError("the file is of another model or another FAISS")
+    if size != len(start) + header.payload_bytes():  # also bounds what is allocated below
+        raise UnusableFileError("the file is damaged: its length differs")
+    return header
+
+
+def _filled(file: FileIO, array: npt.NDArray[Any]) -> Iterator[memoryview]:
+    """Read an array's bytes, block by block."""
+    rest = _memory(array)
+    while rest:
+        count = file.readinto(rest[:_BLOCK])
+        if not count:
+            raise UnusableFileError("the file is damaged: it ends too early")
+        yield rest[:count]
+        rest = rest[count:]
+
+
+def _take_coarse(base: Segment, data: bytes) -> None:
+    try:
+        base.load_coarse(data)
+    except (RuntimeError, ValueError) as error:
+        raise UnusableFileError("FAISS does not take back the coarse index") from error
+
+
+def _alive(base: Segment, gone: Rows) -> Passing | None:
+    if not len(gone):
+        return None
+    mask = np.ones(len(base), bool)
+    mask[gone] = False
+    return Passing(mask)
+
+
+def _memory(array: npt.NDArray[Any]) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _fingerprint(model: str) -> bytes:
+    """FAISS takes part: what one version packed another need not unpack."""
+    return hashlib.sha256(f"{model}\n{FAISS_VERSION}".encode()).digest()

@@ -1,0 +1,186 @@
+"""Keeps one process's vector index in step with the store: the door of this room.
+
+Opens from the file when it can be trusted, replays what the file has missed, and makes
+everything anew from the store's blobs otherwise; the reason is told, never raised. Each
+process follows the store's log by itself; only one may write the file. Importing this
+module loads neither numpy nor faiss; opening does.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from kebab_tui.vectors.ports import VectorLog, VectorStore
+
+if TYPE_CHECKING:
+    from kebab_tui.vectors.contents import Contents
+    from kebab_tui.vectors.index import FaissIndex
+
+FILE_NAME = "vectors.kebabvec"
+EXACT_UP_TO = 150_000
+"""More vectors than these get the coarse index when they are next put in order."""
+IDLE_S = 5.0
+RETRY_S = 60.0
+
+_UNSAVED_SHARE = 1_000
+_UNSAVED_REVISIONS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """How the index came to be; `reason` says why it is not the file as it was."""
+
+    how: Literal["loaded", "replayed", "rebuilt"]
+    reason: str
+
+
+class VectorFollower:
+    """`open` once; then `catch_up` and `save_if_due` from any thread."""
+
+    def __init__(
+        self,
+        store: VectorStore,
+        folder: str,
+        model: str,
+        dims: int,
+        *,
+        may_save: Callable[[], bool],
+        exact_up_to: int = EXACT_UP_TO,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._path = os.path.join(folder, FILE_NAME)
+        self._model = model
+        self._dims = dims
+        self._may_save = may_save
+        self._exact_up_to = exact_up_to
+        self._clock = clock
+        self._index: FaissIndex | None = None
+        self._revision = 0
+        self._saved_revision: int | None = None  # None: the file, if any, is of no use
+        self._unsaved = 0
+        self._save_at = 0.0
+        self._following = threading.Lock()  # held by whoever applies changes
+        self._saving = threading.Lock()  # held by whoever writes the file
+
+    @property
+    def index(self) -> FaissIndex:
+        if self._index is None:
+            raise RuntimeError("the follower has not been opened")
+        return self._index
+
+    @property
+    def revision(self) -> int:
+        """The corpus revision that the index is of, or one before it."""
+        return self._revision
+
+    def open(self) -> Opened:
+        """Make the index by the shortest way that is right."""
+        from kebab_tui.vectors.file import UnusableFileError
+        from kebab_tui.vectors.index import FaissIndex
+
+        with self._following, self._store.vectors(self._model) as log:
+            try:
+                contents, opened = self._from_file(log)
+            except UnusableFileError as error:
+                self._saved_revision = None
+                contents, opened = self._rebuilt(log), Opened("rebuilt", error.message)
+            self._revision = log.revision()
+            self._index = FaissIndex(contents, self._exact_up_to)
+        return opened
+
+    def catch_up(self) -> bool:
+        """Apply what is new; says whether something was. Does not wait for another thread that is at it."""
+        if not self._following.acquire(blocking=False):
+            return False
+        try:
+            with self._store.vectors(self._model) as log:
+                revision = log.revision()
+                if revision == self._revision:
+                    return False
+                self._follow(log)
+                self._revision = revision  # after the contents: replaying a change twice is harmless
+                return True
+        finally:
+            self._following.release()
+
+    def save_if_due(self) -> str:
+        """Write the file when enough is new and has been at rest for a while; a reason when that fails."""
+        return self._save() if self._clock() >= self._save_at else ""
+
+    def close(self) -> str:
+        """End what goes on in the background and write the file when enough is new."""
+        if self._index is None:
+            return ""
+        self._index.close()
+        return self._save()
+
+    def _from_file(self, log: VectorLog) -> tuple[Contents, Opened]:
+        from kebab_tui.vectors.file import UnusableFileError, read
+        from kebab_tui.vectors.intake import agrees, news
+
+        saved = read(self._path, self._model, self._dims)
+        changes = log.changes_after(saved.revision)
+        if changes is None:
+            raise UnusableFileError("the file is newer than the store, or too old to catch up")
+        contents = saved.contents
+        if changes.added or changes.removed:
+            contents = contents.changed(*news(changes, self._dims))
+        if not agrees(contents, log):
+            raise UnusableFileError("the file is of another store")
+        self._saved_revision = saved.revision
+        self._note(len(changes.added) + len(changes.removed))
+        if saved.revision == log.revision():
+            return contents, Opened("loaded", "")
+        return contents, Opened("replayed", f"the file was of revision {saved.revision}")
+
+    def _rebuilt(self, log: VectorLog) -> Contents:
+        from kebab_tui.vectors.contents import contents_of
+        from kebab_tui.vectors.intake import everything
+
+        return contents_of(everything(log, self._dims), self._dims, self._exact_up_to)
+
+    def _follow(self, log: VectorLog) -> None:
+        from kebab_tui.vectors.intake import news
+
+        changes = log.changes_after(self._revision)
+        if changes is None:
+            self.index.replace(self._rebuilt(log))
+            self._saved_revision = None
+        elif changes.added or changes.removed:
+            self.index.change(*news(changes, self._dims))
+            self._note(len(changes.added) + len(changes.removed))
+
+    def _note(self, changed: int) -> None:
+        self._unsaved += changed
+        self._save_at = self._clock() + IDLE_S
+
+    def _save(self) -> str:
+        if not self._worth_saving() or not self._may_save() or not self._saving.acquire(blocking=False):
+            return ""
+        from kebab_tui.vectors.file import Saved, write
+
+        try:
+            revision, unsaved = self._revision, self._unsaved
+            write(self._path, self._model, Saved(self.index.contents, revision))
+            self._saved_revision = revision
+            self._unsaved -= unsaved
+        except OSError as error:
+            self._save_at = self._clock() + RETRY_S
+            return f"the vector index could not be saved: {error.strerror}"
+        finally:
+            self._saving.release()
+        return ""
+
+    def _worth_saving(self) -> bool:
+        """Replaying a few rows costs a millisecond; writing costs as much as there are vectors."""
+        count = self.index.count
+        if self._saved_revision is None:
+            return count > 0
+        stale = self._revision - self._saved_revision >= _UNSAVED_REVISIONS
+        return stale or self._unsaved > count // _UNSAVED_SHARE

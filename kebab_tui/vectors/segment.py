@@ -1,0 +1,155 @@
+"""Vectors in FAISS, written once: the only module that imports faiss.
+
+A segment is filled by whoever makes it and never changes afterwards, so any number of
+threads search it without a lock. Its slots stand in the order of their rows. Small
+segments are scanned exactly (SQfp16); on request a large one gets a coarse index beside
+(RaBitQ fast scan), whose best are refined on the same fp16 codes. No IDMap: a row that
+was replaced would stand in it twice under one id. Never removes; never re-orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import faiss
+import numpy as np
+
+from kebab_tui.search.ports import Vector
+from kebab_tui.vectors.arrays import Codes, Mask, Rows, Scores, Slots
+
+FAISS_VERSION: str = faiss.__version__
+
+_SLACK = 16
+_DENSE = 0.25
+"""The share from which fetching more and dropping is faster than the selector (by 1.2x to 3x)."""
+_K_FACTOR = 10
+_COARSE_MOST = 1_000
+_COARSE_SHARE = 20
+"""The coarse index answers for at most so many, and at most a twentieth of the segment."""
+_ROUNDING = 1e-5
+"""More than FAISS's fp32 sums can be wrong by."""
+_BLOCK = 8_192
+_TRAINING = 65_536
+
+
+class Passing:
+    """Which slots of a segment may be found."""
+
+    __slots__ = ("count", "mask", "parameters", "share")
+
+    def __init__(self, mask: Mask) -> None:
+        self.mask = mask
+        self.count = int(np.count_nonzero(mask))
+        self.share = self.count / max(1, len(mask))
+        bits = np.packbits(mask, bitorder="little")
+        # The stubs know only the constructors of C++; those of Python keep what they are given alive.
+        selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
+        self.parameters = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
+
+
+class Segment:
+    """`codes` is FAISS's own memory: fill it before the segment is shown to anyone."""
+
+    __slots__ = ("_coarse", "_flat", "_refined", "codes", "dims", "rows")
+
+    def __init__(self, rows: Rows, dims: int) -> None:
+        self.rows = rows
+        self.dims = dims
+        quantizer = faiss.ScalarQuantizer.QT_fp16
+        self._flat = faiss.IndexScalarQuantizer(dims, quantizer, faiss.METRIC_INNER_PRODUCT)
+        self.codes: Codes = self._room(len(rows))
+        self._coarse: faiss.IndexRaBitQFastScan | None = None
+        self._refined: faiss.IndexRefine | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def is_coarse(self) -> bool:
+        return self._coarse is not None
+
+    def find(self, rows: Rows) -> Slots:
+        """The slot of each row, -1 where there is none."""
+        if not len(self.rows):
+            return np.full(len(rows), -1, np.int64)
+        slots = np.searchsorted(self.rows, rows)
+        slots[slots == len(self.rows)] = 0
+        return np.where(self.rows[slots] == rows, slots, -1)
+
+    def best(self, query: Vector, count: int, passing: Passing | None) -> Slots:
+        """Slots among which are the `count` best that pass, all that tie with the last included."""
+        total = len(self) if passing is None else passing.count
+        fetch = count + _SLACK
+        while fetch < total:
+            scores, slots = self._search(query, fetch, passing)
+            if len(slots) > count and scores[-1] < scores[count - 1] - _ROUNDING:
+                return slots
+            fetch *= 4
+        return np.arange(total) if passing is None else np.flatnonzero(passing.mask)
+
+    def make_coarse(self, stopped: Callable[[], bool]) -> bool:
+        """Build the coarse index from the codes; False when told to stop."""
+        faiss.omp_set_num_threads(1)
+        coarse = faiss.IndexRaBitQFastScan(self.dims, faiss.METRIC_INNER_PRODUCT)
+        step = max(1, len(self) // _TRAINING)
+        coarse.train(self.codes[::step].astype(np.float32))
+        for begin in range(0, len(self), _BLOCK):
+            if stopped():
+                return False
+            coarse.add(self.codes[begin : begin + _BLOCK].astype(np.float32))
+        self._adopt(coarse)
+        return True
+
+    def coarse_bytes(self) -> bytes:
+        """The coarse index as FAISS writes it; nothing when there is none."""
+        return b"" if self._coarse is None else faiss.serialize_index(self._coarse).tobytes()
+
+    def load_coarse(self, data: bytes) -> None:
+        """Take back what `coarse_bytes` gave. The caller has checked that it is just that."""
+        coarse = faiss.deserialize_index(np.frombuffer(data, np.uint8))
+        if not isinstance(coarse, faiss.IndexRaBitQFastScan) or coarse.ntotal != len(self):
+            raise ValueError("the coarse index belongs to other vectors")
+        self._adopt(coarse)
+
+    def _room(self, count: int) -> Codes:
+        if count == 0:
+            return np.empty((0, self.dims), np.float16)
+        size = count * self._flat.code_size
+        self._flat.codes.resize(size)
+        self._flat.ntotal = count
+        room: Codes = faiss.rev_swig_ptr(self._flat.codes.data(), size).view(np.float16)
+        return room.reshape(count, self.dims)
+
+    def _adopt(self, coarse: faiss.IndexRaBitQFastScan) -> None:
+        self._coarse = coarse
+        self._refined = faiss.IndexRefine(coarse, self._flat)
+        self._refined.k_factor = _K_FACTOR
+
+    def _search(self, query: Vector, fetch: int, passing: Passing | None) -> tuple[Scores, Slots]:
+        if passing is None:
+            return self._scan(query, fetch)
+        enough = min(len(self), int(fetch / passing.share * 1.25) + _SLACK)
+        if passing.share >= _DENSE or self._serves_coarsely(enough):
+            scores, slots = self._scan(query, enough)
+            passed = passing.mask[slots]
+            if np.count_nonzero(passed) >= fetch:  # then these are the best of all that pass
+                return scores[passed][:fetch], slots[passed][:fetch]
+        return self._ask(self._flat, query, fetch, passing)
+
+    def _serves_coarsely(self, fetch: int) -> bool:
+        return self.is_coarse and fetch <= min(_COARSE_MOST, len(self) // _COARSE_SHARE)
+
+    def _scan(self, query: Vector, fetch: int) -> tuple[Scores, Slots]:
+        if self._refined is not None and self._serves_coarsely(fetch):
+            return self._ask(self._refined, query, fetch, None)
+        return self._ask(self._flat, query, fetch, None)
+
+    def _ask(
+        self, index: faiss.Index, query: Vector, fetch: int, passing: Passing | None
+    ) -> tuple[Scores, Slots]:
+        # Each thread has its own setting, and a team of threads makes one query 3x slower.
+        faiss.omp_set_num_threads(1)
+        parameters = None if passing is None else passing.parameters
+        scores, slots = index.search(query[np.newaxis], fetch, params=parameters)
+        found = slots[0] >= 0
+        return scores[0][found], slots[0][found]

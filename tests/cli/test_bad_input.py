@@ -1,0 +1,124 @@
+"""Every wrong flag, value, folder or file: exit code 2, a message, a hint, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Kebab
+
+WRONG = [
+    ("search", "nothing to search for"),
+    ("search x --mode fuzzy", "'fuzzy' is not one of"),
+    ("search x --fts-only --vec-only", "exclude each other"),
+    ("search x --fts-only --mode vector", "exclude each other"),
+    ("search x --mode vector", "no model"),
+    ("search x --vec-only", "no model"),
+    ("search x -n 0", "range"),
+    ("search x --top -3", "range"),
+    ("search x --limit many", "'many'"),
+    ("search x --offset -1", "range"),
+    ("search x --offset 99999999999999999999", "range"),
+    ("search x --type info", "--kind info"),
+    ("search x --type book", "'book' is not one of"),
+    ("search x --kind prose", "'prose' is not one of"),
+    ("search x --lang fr", "'fr' is not one of"),
+    ("search x --trust-min 7", "'7' is not one of"),
+    ("search x --after yesteryear", "'yesteryear' is no date"),
+    ("search x --before 2026-13", "'2026-13' is no date"),
+    ("search x --path-glob a[b", "never closed"),
+    ("search x --path-glob ../up/**", "leads out"),
+    ("search x --in nowhere", "no source named 'nowhere'"),
+    ("search x --min-score 2", "between 0 and 1"),
+    ("search x --min-score nan", "between 0 and 1"),
+    ("search x --format xml", "'xml' is not one of"),
+    ("search x --json --format markdown", "exclude each other"),
+    ("search x --thresold 3", "--thresold"),
+    ("search 'AND('", "FTS5"),
+    ("list --state lost", "'lost' is not one of"),
+    ("list a[b", "never closed"),
+    ("list --limit 0", "range"),
+    ("list --format vimgrep", "'vimgrep' is not one of"),
+    ("inspect", "Missing argument"),
+    ("inspect nowhere.md", "not in the index"),
+    ("inspect ffffffffffffffff", "not in the index"),
+    ("index", "--status or --rebuild-fts"),
+    ("index --status --rebuild-fts", "--status or --rebuild-fts"),
+    ("source", "Usage"),
+    ("source add", "Missing argument"),
+    ("source add {tmp}/none", "{tmp}/none"),
+    ("source add {tmp}/file", "{tmp}/file"),
+    ("source add {tmp} --id a:b", "'a:b'"),
+    ("source add {tmp} --weight inf", "between 0 and 100"),
+    ("source add {tmp} --trust full", "'full' is not one of"),
+    ("source remove nowhere", "no source named 'nowhere'"),
+    ("source remove notes", "nobody is here to be asked"),
+    ("ingest {tmp}/none", "{tmp}/none"),
+    ("ingest {tmp}/file", "{tmp}/file"),
+    ("ingest {tmp}/file --quiet", "{tmp}/file"),
+    ("doctor now", "unexpected extra argument"),
+]
+
+
+@pytest.mark.parametrize(("line", "told"), WRONG, ids=[line for line, _ in WRONG])
+def test_wrong_input_is_2_with_a_message_and_a_hint(
+    indexed: Kebab, tmp_path: Path, line: str, told: str
+) -> None:
+    (tmp_path / "file").touch()
+    done = indexed(*line.format(tmp=tmp_path).split())
+    assert done.code == 2
+    assert told.format(tmp=tmp_path) in done.err
+    assert done.out == ""
+    assert "Traceback" not in done.err
+    assert "unforeseen" not in done.err
+    assert line == "source" or re.search(r'^  hint: .|"hint": ".', done.err, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "argv", [("search", "x", "--in", "nowhere"), ("ingest", "/nowhere"), ("inspect", "x.md")]
+)
+def test_asked_for_json_the_error_is_json(indexed: Kebab, argv: tuple[str, ...]) -> None:
+    done = indexed(*argv, "--json")
+    told = json.loads(done.err)
+    assert (done.code, done.out) == (2, "")
+    assert told["schema_version"] == "error.v1"
+    assert told["message"]
+    assert told["hint"]
+
+
+@pytest.mark.parametrize("argv", [("ingest", ""), ("source", "add", "")])
+def test_an_unset_variable_of_the_shell_does_not_mean_the_working_folder(
+    kebab: Kebab, argv: tuple[str, ...]
+) -> None:
+    done = kebab(*argv)
+    assert done.code == 2
+    assert "is a variable of your shell not set?" in done.err
+    assert not kebab.data.exists()
+
+
+@pytest.mark.parametrize(
+    "verb", [("list",), ("inspect", "x"), ("index", "--status"), ("search", "x"), ("ingest",)]
+)
+def test_without_an_index_every_verb_names_the_next_command(kebab: Kebab, verb: tuple[str, ...]) -> None:
+    done = kebab(*verb)
+    assert done.code == 2
+    assert "kebab ingest FOLDER" in done.err
+
+
+def test_a_data_folder_that_is_a_file_is_told(kebab: Kebab, notes: Path) -> None:
+    kebab.data.touch()
+    for verb in (("ingest", str(notes)), ("source", "add", str(notes))):
+        done = kebab(*verb)
+        assert done.code == 2
+        assert "--data-dir" in done.err
+
+
+def test_folders_do_not_nest(kebab: Kebab, notes: Path) -> None:
+    kebab("ingest", str(notes))
+    done = kebab("ingest", str(notes.parent))
+    assert done.code == 2
+    assert "kebab source remove notes" in done.err
+    assert kebab("source", "add", str(notes)).code == 2

@@ -1,0 +1,137 @@
+"""`kebab list`, `inspect`, `index` and `doctor`: what is in the index, and how it is."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Kebab
+
+# list
+
+
+def test_a_list_in_a_pipe_is_tabs(kebab: Kebab, notes: Path) -> None:
+    (notes / "binary.md").write_bytes(b"\x00" * 300)
+    kebab("ingest", str(notes))
+    done = kebab("list")
+    rows = [line.split("\t") for line in done.lines]
+    assert [row[:5] for row in rows] == [
+        ["binary.md", "skipped", "markdown", "", "0"],
+        ["port.md", "ok", "markdown", "ops", "1"],
+        ["rust.md", "ok", "markdown", "", "1"],
+        ["케밥.md", "ok", "markdown", "", "1"],
+    ]
+    assert rows[0][5]
+    assert done.err == "4 of 4 notes\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "listed"),
+    [
+        (("--state", "skipped"), {"binary.md"}),
+        (("--state", "skipped", "--state", "failed", "--state", "ok", "p*"), {"port.md"}),
+        (("--tag", "ops"), {"port.md"}),
+        (("--lang", "ko"), {"케밥.md"}),
+        (("*.md", "--limit", "2"), {"binary.md", "port.md"}),
+        (("--limit", "2", "--offset", "3"), {"케밥.md"}),
+    ],
+)
+def test_what_is_listed_can_be_narrowed(
+    kebab: Kebab, notes: Path, argv: tuple[str, ...], listed: set[str]
+) -> None:
+    (notes / "binary.md").write_bytes(b"\x00" * 300)
+    kebab("ingest", str(notes))
+    assert {item["path"] for item in kebab("list", *argv, "--json").json["items"]} == listed
+
+
+def test_nothing_listed_is_1(indexed: Kebab) -> None:
+    done = indexed("list", "nowhere/**")
+    assert (done.code, done.out) == (1, "")
+
+
+# inspect
+
+
+def test_a_note_shows_its_facts_and_its_passages(kebab: Kebab, notes: Path) -> None:
+    kebab("ingest", str(notes))
+    out = kebab("inspect", "rust.md", "--full").out
+    for line in ("path: rust.md", "file: as it was indexed", "citation: rust.md:L1-L9", "│ let a = b;"):
+        assert f"\n{line}\n" in out
+    (notes / "rust.md").write_text("changed")
+    assert "file: changed since" in kebab("inspect", "rust.md").out
+
+
+def test_a_passage_is_found_by_id_and_by_citation(indexed: Kebab) -> None:
+    hit = indexed("search", "docker", "-n", "1", "--json").json["hits"][0]
+    for target in (hit["chunk_id"], hit["chunk_id"][:12], hit["citation"]["text"], hit["citation"]["uri"]):
+        chunks = indexed("inspect", target, "--json").json["chunks"]
+        assert [chunk["chunk_id"] for chunk in chunks] == [hit["chunk_id"]], target
+
+
+def test_of_a_file_that_is_not_indexed_it_says_why(kebab: Kebab, notes: Path) -> None:
+    (notes / ".gitignore").write_text("draft.md\n")
+    (notes / "draft.md").write_text("draft")
+    kebab("ingest", str(notes))
+    done = kebab("inspect", str(notes / "draft.md"))
+    assert done.code == 2
+    assert ".gitignore" in done.err
+
+
+# index
+
+
+def test_the_status_tells_sizes_versions_and_runs(indexed: Kebab) -> None:
+    status = indexed("index", "--status", "--json").json
+    assert status["documents"] == indexed("list", "--json").json["total"]
+    assert status["lexical"]["present"] == status["lexical"]["expected"]
+    assert status["runs"][0]["report"]["added"] == status["documents"]
+    out = indexed("index", "--status").out
+    assert f"passages: {status['chunks']}\n" in out
+    assert f"lexical: {status['lexical']['present']}, as expected\n" in out
+
+
+def test_a_lost_full_text_is_rebuilt(kebab: Kebab, notes: Path) -> None:
+    kebab("ingest", str(notes))
+    with sqlite3.connect(kebab.data / "kebab.sqlite") as database:
+        database.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
+    database.close()
+    assert kebab("doctor").code == 3
+    assert kebab("index", "--rebuild-fts").out == "full text: 3 passages\n"
+    assert kebab("search", "listeners").code == 0
+    assert kebab("doctor").code == 0
+
+
+def test_rebuilding_nothing_makes_no_index(kebab: Kebab) -> None:
+    done = kebab("index", "--rebuild-fts")
+    assert done.code == 2
+    assert "kebab ingest FOLDER" in done.err
+    assert not kebab.data.exists()
+
+
+# doctor
+
+
+def test_a_sound_index_is_0_and_every_line_is_ok(indexed: Kebab) -> None:
+    done = indexed("doctor")
+    assert done.code == 0
+    assert all(line.startswith("ok ") for line in done.lines), done.out
+
+
+def test_a_warning_is_shown_with_its_fix_and_is_still_0(kebab: Kebab, notes: Path) -> None:
+    kebab("ingest", str(notes))
+    notes.rename(notes.with_name("elsewhere"))
+    done = kebab("doctor")
+    assert done.code == 0
+    at = next(place for place, line in enumerate(done.lines) if line.startswith("warning"))
+    assert "kebab source remove notes" in done.lines[at + 1]
+
+
+def test_a_damaged_index_is_3_with_a_fix(kebab: Kebab) -> None:
+    kebab.data.mkdir()
+    (kebab.data / "kebab.sqlite").write_bytes(b"garbage" * 2000)
+    done = kebab("doctor", "--json")
+    assert done.code == 3
+    problem = next(check for check in done.json["checks"] if check["level"] == "problem")
+    assert "kebab ingest" in problem["fix"]

@@ -1,0 +1,185 @@
+"""What an answer looks like in each format that is not JSON."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.cli.explanation_output import fitted
+from kebab_tui.cli.search_output import shown_score
+from tests.command_line import Kebab
+
+# for people
+
+
+def test_each_hit_is_four_lines(kebab: Kebab, notes: Path) -> None:
+    kebab("ingest", str(notes))
+    done = kebab("search", "listeners")
+    assert re.sub(r"\[0\.\d\d\]", "[0.00]", done.out).splitlines() == [
+        "1. [0.00] Two listeners collide.",
+        "   doc: port.md",
+        "   citation: port.md:L4-L6",
+        "   heading: Port conflict",
+    ]
+
+
+def test_a_passage_without_a_heading_keeps_its_four_lines(kebab: Kebab, notes: Path) -> None:
+    (notes / "bare.txt").write_text("pomegranate molasses\n")
+    kebab("ingest", str(notes))
+    lines = kebab("search", "pomegranate").lines
+    assert lines[1:] == ["   doc: bare.txt", "   citation: bare.txt:L1", "   heading:"]
+
+
+def test_a_score_too_small_for_two_digits_is_not_shown_as_nothing() -> None:
+    assert [shown_score(score) for score in (0.82, 0.004, 0.0, 0.999)] == ["0.82", "<0.01", "0.00", "1.00"]
+
+
+def test_the_whole_passage_is_shown_below_its_hit(kebab: Kebab, notes: Path) -> None:
+    kebab("ingest", str(notes))
+    shown = kebab("search", "listeners", "--full").lines
+    assert [line[5:] for line in shown if line.startswith("   │ ")] == [
+        "# Port conflict",
+        "",
+        "Two listeners collide.",
+    ]
+
+
+def test_what_a_note_or_its_name_holds_never_commands_the_terminal(kebab: Kebab, notes: Path) -> None:
+    evil = "# \x1b]0;owned\x07 head\n\nzanzibar \x1b[2J\x9b1m \u202e text\n"
+    (notes / "e\x1b[31mvil\nname.md").write_text(evil)
+    kebab("ingest", str(notes))
+    for form in ("human", "markdown", "context", "vimgrep"):
+        done = kebab("search", "zanzibar", "--full", "--explain", "--format", form)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", done.out + done.err), form
+
+
+def test_the_explanations_printed_numbers_add_up(indexed: Kebab) -> None:
+    out = indexed("search", "rust", "workspace", "build", "--explain", "-n", "5").out
+    adds: list[int] = []
+    tables = 0
+    for line in out.splitlines():
+        last = line.split()[-1] if line.split() else ""
+        if line.startswith("   sum"):
+            assert sum(adds) == int(last.replace(".", ""))
+            adds, tables = [], tables + 1
+        elif re.fullmatch(r"   \S.* \d+\.\d{4}  +\d+\.\d{4}", line):
+            adds.append(int(last.replace(".", "")))
+        elif found := re.match(r"   bm25 -(\d+\.\d{4}), as a score (\d\.\d{4})", line):
+            raw = float(found[1])
+            assert float(found[2]) == pytest.approx(raw / (1 + raw), abs=1e-4)
+    assert tables == 5
+    assert re.search(r"^stages: .*\d in \d+\.\d ms → show: 5 in ", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("parts", [[1 / 3, 1 / 3, 1 / 3], [2 / 3, 2 / 3, 2 / 3], [0.00004] * 7, [5.5], []])
+def test_rounding_keeps_the_sum(parts: list[float]) -> None:
+    total = round(sum(parts), 4)
+    shown = fitted(parts, total)
+    assert round(sum(shown), 4) == total
+    assert all(abs(part - number) < 0.0001 for part, number in zip(parts, shown, strict=True))
+
+
+# for editors
+
+
+def opened_by_vim(listing: str, folder: Path) -> list[list[str]]:
+    """File, line and column of every entry of vim's quickfix list."""
+    (folder / "list").write_bytes(listing.encode("utf-8", "surrogateescape"))
+    script = "call writefile(map(getqflist(), {_, e -> bufname(e.bufnr).'\t'.e.lnum.'\t'.e.col}), 'out')"
+    argv = ["vim", "-u", "NONE", "-N", "-es", "-q", "list", "-c", script, "-c", "qa!"]
+    environ = {**os.environ, "LC_ALL": "C.UTF-8", "HOME": str(folder)}
+    subprocess.run(argv, cwd=folder, env=environ, stdin=subprocess.DEVNULL, timeout=60, check=False)
+    return [line.split("\t") for line in (folder / "out").read_text("utf-8", "surrogateescape").splitlines()]
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/bin/vim"), reason="no vim here")
+def test_vim_opens_the_lines_that_match(kebab: Kebab, notes: Path, tmp_path: Path) -> None:
+    texts = {
+        "spaced name.md": "# A\n\nfirst\n\n밥 zanzibar here\n",
+        "colon: 12.md": 'zanzibar said "hello" at line 3: stop\n',
+        "한글.md": "# 제목\n\n한 줄\n두 줄 zanzibar\n",
+    }
+    for name, text in texts.items():
+        (notes / name).write_text(text)
+    kebab("ingest", str(notes))
+    done = kebab("search", "zanzibar", "--format", "vimgrep")
+    (tmp_path / "vim").mkdir()
+    found = {
+        (Path(path).name, int(line), int(col))
+        for path, line, col in opened_by_vim(done.out, tmp_path / "vim")
+    }
+    assert found == {("spaced name.md", 5, 5), ("colon: 12.md", 1, 1), ("한글.md", 4, 9)}
+
+
+def test_the_path_is_relative_below_the_working_folder(
+    kebab: Kebab, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kebab("ingest", str(notes))
+    assert kebab("search", "listeners", "--format", "vimgrep").out.startswith(
+        f"{notes}/port.md:6:5:Two listeners"
+    )
+    monkeypatch.chdir(notes.parent)
+    assert (
+        kebab("search", "listeners", "--format", "vimgrep").out
+        == "notes/port.md:6:5:Two listeners collide.\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["new\nline.md", 'quo"te.md', "a:12:b.md", "esc\x1b.md"])
+def test_a_path_that_the_format_cannot_carry_is_left_out_and_said(
+    kebab: Kebab, notes: Path, name: str
+) -> None:
+    (notes / name).write_text("zanzibar\n")
+    kebab("ingest", str(notes))
+    done = kebab("search", "zanzibar", "--format", "vimgrep")
+    assert (done.code, done.out) == (0, "")
+    assert "left out 1 whose path" in done.err
+
+
+def test_a_name_that_is_no_text_leaves_as_its_bytes(kebab: Kebab, notes: Path) -> None:
+    with open(os.fsencode(notes) + b"/\xff.md", "w") as file:
+        file.write("zanzibar\n")
+    kebab("ingest", str(notes))
+    done = kebab("search", "zanzibar", "--format", "vimgrep")
+    assert done.out == f"{notes}/\udcff.md:1:1:zanzibar\n"
+
+
+# for pasting
+
+
+def test_markdown_quotes_the_cited_lines_and_names_them(kebab: Kebab, notes: Path) -> None:
+    kebab("ingest", str(notes))
+    assert kebab("search", "숯불", "--format", "markdown").out == (
+        "> # 케밥\n>\n> 숯불에 구운 고기.\n>\n> — [케밥.md:L1-L3](%EC%BC%80%EB%B0%A5.md#L1-L3) · 케밥\n"
+    )
+
+
+def test_context_is_rules_then_passages_with_lines_between(kebab: Kebab, notes: Path) -> None:
+    rules = ("--rule", "Cite what you use.", "--rule", "Answer briefly.")
+    kebab("source", "add", str(notes), *rules)
+    kebab("ingest")
+    assert kebab("search", "owner OR listeners", "--format", "context").out in (
+        RULES + PORT + "\n---\n\n" + RUST,
+        RULES + RUST + "\n---\n\n" + PORT,
+    )
+
+
+RULES = "## Rules\n\n- Cite what you use.\n- Answer briefly.\n\n---\n\n"
+PORT = "### Port conflict\n\n*Port conflict — port.md:L4-L6*\n\n# Port conflict\n\nTwo listeners collide.\n"
+RUST = (
+    "### Rust\n\n*Rust > Ownership — rust.md:L1-L9*\n\n"
+    "# Rust\n\n## Ownership\n\nA value has one owner.\n\n```rust\nlet a = b;\n```\n"
+)
+
+
+def test_code_cut_out_of_its_fence_gets_a_longer_one(kebab: Kebab, notes: Path) -> None:
+    lines = "\n".join(f"let zanzibar_{number} = ````;" for number in range(400))
+    (notes / "long.md").write_text(f"`````rust\n{lines}\n`````\n")
+    kebab("ingest", str(notes))
+    out = kebab("search", "zanzibar_200", "--format", "context").out
+    assert "\n`````\n" in out
+    assert out.count("`````") >= 2

@@ -1,0 +1,90 @@
+"""The same answers on a terminal: colours, links, progress. The terminal is a real one."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Kebab
+
+XTERM = {"TERM": "xterm-256color"}
+
+
+def on_a_terminal(kebab: Kebab, *argv: str, typed: str = "", **variables: str) -> tuple[int, str]:
+    """Run with all three streams on a pseudo terminal; the exit code and everything shown."""
+    master, slave = pty.openpty()
+    environ = kebab.environ | XTERM | variables
+    process = subprocess.Popen(
+        [*kebab.argv, *argv], stdin=slave, stdout=slave, stderr=slave, env=environ, start_new_session=True
+    )
+    os.close(slave)
+    os.write(master, typed.encode())
+    shown = bytearray()
+    while True:
+        try:
+            read = os.read(master, 65_536)
+        except OSError:  # Linux's way of saying that the other end was closed
+            break
+        if not read:
+            break
+        shown += read
+    os.close(master)
+    return process.wait(timeout=60), shown.decode().replace("\r\n", "\n")
+
+
+def test_matches_are_bold_and_underlined(indexed: Kebab) -> None:
+    code, shown = on_a_terminal(indexed, "search", "kernel", "-n", "2")
+    assert code == 0
+    assert re.search("\x1b\\[1;4mkernel\x1b\\[0m", shown, re.IGNORECASE)
+    assert re.search(r"\n\n2\. ", shown)
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_colours_where_none_are_wanted(indexed: Kebab, variables: dict[str, str]) -> None:
+    _, shown = on_a_terminal(indexed, "search", "kernel", "-n", "2", **variables)
+    assert "\x1b" not in shown
+    assert "citation: " in shown
+
+
+def test_a_citation_leads_to_its_file_where_the_terminal_follows_links(indexed: Kebab) -> None:
+    _, shown = on_a_terminal(indexed, "search", "김치찌개", "-n", "1", KEBAB_HYPERLINKS="always")
+    uri, text = re.findall("citation: \x1b]8;;file://(.*?)\x1b\\\\(.*?)\x1b]8;;\x1b\\\\", shown)[0]
+    root = indexed.data.parent / "notes"
+    assert uri.startswith(f"{root}/")
+    assert uri.isascii()
+    assert re.fullmatch(r".+\.md:L\d+(-L\d+)?", text)
+
+
+def test_ingest_shows_a_bar_and_leaves_only_the_report(kebab: Kebab, notes: Path) -> None:
+    code, shown = on_a_terminal(kebab, "ingest", str(notes))
+    assert code == 0
+    assert "passages" in shown
+    assert "\x1b[?25l" in shown
+    assert shown.index("\x1b[?25h") > shown.index("\x1b[?25l")  # the cursor is back
+    assert "notes: 3 added" in shown
+
+
+def test_a_quiet_ingest_shows_nothing_at_all(kebab: Kebab, notes: Path) -> None:
+    assert on_a_terminal(kebab, "ingest", "--quiet", str(notes)) == (0, "")
+
+
+def test_tables_have_a_header_and_columns(indexed: Kebab) -> None:
+    _, shown = on_a_terminal(indexed, "list", "요리/**", NO_COLOR="1")
+    header, *rows = shown.splitlines()
+    assert header.split() == ["path", "state", "type", "tags", "passages", "reason"]
+    assert "\t" not in shown
+    assert any(row.startswith("요리/adana-kebab.md") for row in rows)
+
+
+@pytest.mark.parametrize(("answer", "left"), [("n\n", 3), ("y\n", 0)])
+def test_removing_a_source_asks_first(kebab: Kebab, notes: Path, answer: str, left: int) -> None:
+    kebab("ingest", str(notes))
+    _, shown = on_a_terminal(kebab, "source", "remove", "notes", typed=answer)
+    assert "3 notes (3 passages) of notes leave the index; no file is touched. Go ahead?" in shown
+    assert sum(source["documents"] for source in kebab("source", "list", "--json").json["items"]) == left
+    assert len(list(notes.iterdir())) == 3

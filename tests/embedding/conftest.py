@@ -1,0 +1,27 @@
+"""The real model for the tests that need it: from the checkout, or from the folder KEBAB_TEST_MODEL names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.embedding.card import CARD, ModelCard, read_card
+from kebab_tui.embedding.catalogue import BUNDLED_MODEL, bundled_root
+from kebab_tui.embedding.encoder import Encoder
+
+_FOLDER = os.environ.get("KEBAB_TEST_MODEL") or os.path.join(bundled_root(), BUNDLED_MODEL)
+
+
+@pytest.fixture(scope="session")
+def real_card() -> ModelCard:
+    """The bundled model; its files are not to be changed."""
+    if not (Path(_FOLDER) / CARD).is_file():
+        pytest.skip(f"the bundled model is not in {_FOLDER}")
+    return read_card(_FOLDER)
+
+
+@pytest.fixture(scope="session")
+def encoder(real_card: ModelCard) -> Encoder:
+    return Encoder(real_card, threads=2)

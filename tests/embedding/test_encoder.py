@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kebab_tui.domain.errors import ModelError
+from kebab_tui.embedding import encoder as encoder_module
+from kebab_tui.embedding.card import ModelCard, read_card
+from kebab_tui.embedding.encoder import Encoder
+from kebab_tui.embedding.integrity import verify
+from kebab_tui.embedding.priority import step_back
+from tests.embedding.tiny_models import Tiny, write_tiny
+
+ODD_TEXTS = {
+    "empty": "",
+    "blank": " \n\t",
+    "emoji": "😀🎉👩‍👩‍👧‍👦",
+    "jamo": "ㅋㅋㅋ ㅠㅠ",
+    "decomposed": "\u1112\u1161\u11ab\u1100\u1173\u11af",
+    "surrogate": "a \ud800 b \udfff",
+    "NUL": "a\0b\0",
+    "10,000 words": "word 단어 " * 5_000,
+    "one long word": "a" * 100_000,
+    "controls": "".join(map(chr, range(32))),
+    "marks": "a" + "\u0301" * 500,
+    "blanks before a word": " " * 100_000 + "port",
+}
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> ModelCard:
+    return read_card(str(write_tiny(tmp_path / "tiny")))
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
+def test_every_text_has_a_vector(encoder: Encoder, text: str) -> None:
+    for vector in (encoder.query(text), *encoder.passages([text])):
+        assert vector.shape == (384,)
+        assert vector.dtype == np.float32
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
+def test_a_model_without_special_tokens_has_a_vector_for_every_text_too(tiny: ModelCard, text: str) -> None:
+    assert np.linalg.norm(Encoder(tiny).query(text)) == pytest.approx(1, abs=1e-4)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(), max_size=60))
+def test_no_text_breaks_the_encoder(encoder: Encoder, text: str) -> None:
+    assert np.isfinite(encoder.query(text)).all()
+
+
+@pytest.mark.parametrize(
+    ("korean", "english", "other", "least"),
+    [
+        ("포트 충돌 해결 방법", "how to fix a port conflict", "sourdough starter", 0.75),
+        ("데이터베이스 백업", "database backup", "hiking in the mountains", 0.93),
+    ],
+)
+def test_a_korean_text_lies_where_its_translation_does(
+    encoder: Encoder, korean: str, english: str, other: str, least: float
+) -> None:
+    query = encoder.query(korean)
+    assert float(query @ encoder.query(english)) >= least
+    assert float(query @ encoder.query(other)) < 0.4
+
+
+def test_composed_and_decomposed_hangul_are_the_same(encoder: Encoder) -> None:
+    assert (encoder.query("한글") == encoder.query("\u1112\u1161\u11ab\u1100\u1173\u11af")).all()
+
+
+def test_a_text_is_cut_at_the_models_limit(encoder: Encoder) -> None:
+    words = [f"word{i}" for i in range(1000)]
+    assert (encoder.query(" ".join(words)) == encoder.query(" ".join([*words[:300], "other"]))).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "understood"),
+    [("포트", True), ("port", True), ("😀 port", True), ("😀", False), ("", False), ("ㅋㅋ", False)],
+)
+def test_what_means_nothing_to_the_model_is_known(encoder: Encoder, text: str, understood: bool) -> None:
+    assert encoder.understands(text) is understood
+
+
+def test_a_passage_has_one_vector_whatever_it_is_embedded_with(encoder: Encoder) -> None:
+    texts = ["port conflict", "포트 충돌 해결 " * 30, "backup", ""] * 5
+    together = list(encoder.passages(texts))
+    alone = [vector for text in texts[:4] for vector in encoder.passages([text])]
+    for i, vector in enumerate(together):
+        assert vector.tobytes() == alone[i % 4].tobytes()
+
+
+def test_passages_come_in_the_order_of_their_texts(tiny: ModelCard) -> None:
+    texts = ["port " * (i % 7 + 1) + "backup" for i in range(200)]
+    with_one, with_four = (list(Encoder(tiny, threads).passages(texts)) for threads in (1, 4))
+    assert np.array_equal(with_one, with_four)
+    assert np.array_equal(with_one, [Encoder(tiny).query(text) for text in texts])
+
+
+def test_prefixes_are_put_before_queries_and_passages(tmp_path: Path) -> None:
+    folder = write_tiny(tmp_path, Tiny(), max_tokens=8)
+    card = (folder / "model.toml").read_text("utf-8")
+    prefixes = '[prefixes]\nquery = "port "\npassage = "backup "\n'
+    (folder / "model.toml").write_text(card.replace("[sha256]", prefixes + "[sha256]"), "utf-8")
+    plain = Encoder(read_card(str(write_tiny(tmp_path / "plain"))))
+    prefixed = Encoder(read_card(str(folder)))
+    assert (prefixed.query("conflict") == plain.query("port conflict")).all()
+    (passage,) = prefixed.passages(["conflict"])
+    assert (passage == plain.query("backup conflict")).all()
+
+
+def test_texts_are_taken_only_as_they_are_needed(tiny: ModelCard) -> None:
+    taken = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield "port"
+
+    passages = Encoder(tiny).passages(endless())
+    next(passages)
+    passages.close()
+    assert taken < 50
+
+
+def test_no_texts_no_vectors(tiny: ModelCard) -> None:
+    assert list(Encoder(tiny).passages([])) == []
+
+
+def test_a_cancelled_loop_ends_early_and_what_came_is_right(tiny: ModelCard) -> None:
+    encoder = Encoder(tiny, threads=2)
+    came: list[object] = []
+    for vector in encoder.passages(["port"] * 1000, lambda: len(came) == 10):
+        came.append(vector)  # noqa: PERF402 - the loop's own progress is what cancels it
+    assert len(came) == 10
+    assert np.array_equal(came, [encoder.query("port")] * 10)
+
+
+def test_a_loop_cancelled_before_it_starts_yields_nothing(tiny: ModelCard) -> None:
+    assert list(Encoder(tiny).passages(["port"], lambda: True)) == []
+
+
+def test_cancelling_takes_less_than_200_ms(encoder: Encoder) -> None:
+    def delay() -> float:
+        """From the wish to the end of the loop, wished while the threads are in the graph."""
+        wished = threading.Event()
+        threading.Timer(0.05, wished.set).start()
+        list(encoder.passages(["word " * 256] * 5_000, wished.is_set))
+        return time.perf_counter()
+
+    delays = []
+    for _ in range(3):
+        start = time.perf_counter()
+        delays.append(delay() - start - 0.05)
+    assert min(delays) < 0.2
+
+
+def test_a_run_can_be_stopped_in_the_middle(tiny: ModelCard) -> None:
+    from kebab_tui.embedding.graph import Graph
+
+    graph = Graph(tiny)
+    errand = graph.errand()
+    assert graph.vector([1, 2], errand).shape == (4,)
+    errand.stop()
+    with pytest.raises(ModelError, match="terminate"):
+        graph.vector([1, 2], errand)
+    assert graph.vector([1, 2]).shape == (4,)
+
+
+def test_no_thread_outlives_its_loop(tiny: ModelCard) -> None:
+    before = set(threading.enumerate())
+    encoder = Encoder(tiny, threads=4)
+    list(encoder.passages(["port"] * 20))
+    abandoned = encoder.passages(["port"] * 500)
+    next(abandoned)
+    assert set(threading.enumerate()) > before
+    abandoned.close()
+    assert set(threading.enumerate()) == before
+
+
+def test_an_error_in_a_thread_reaches_the_caller(tmp_path: Path) -> None:
+    encoder = Encoder(read_card(str(write_tiny(tmp_path, Tiny(nan_at=1)))), threads=3)
+    with pytest.raises(ModelError, match="not finite"):
+        list(encoder.passages(["backup", "port", "backup"]))
+
+
+def test_a_query_is_answered_while_passages_are_under_way(encoder: Encoder) -> None:
+    under_way = encoder.passages(["포트 충돌 " * 100] * 100)
+    next(under_way)
+    assert encoder.query("a query in between").shape == (384,)
+    under_way.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities by thread")
+def test_only_the_thread_that_steps_back_does() -> None:
+    def niceness() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    before = niceness()
+    with ThreadPoolExecutor(1, initializer=step_back) as pool:
+        assert pool.submit(niceness).result() == max(10, before)
+    assert niceness() == before
+
+
+def test_a_query_is_embedded_once(tiny: ModelCard) -> None:
+    encoder = Encoder(tiny)
+    first = encoder.query("port")
+    assert encoder.query(" port\n") is first
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 2
+
+
+def test_the_256_latest_queries_are_remembered(tiny: ModelCard) -> None:
+    encoder = Encoder(tiny)
+    first = encoder.query("0")
+    for number in range(1, 256):
+        encoder.query(str(number))
+    assert encoder.query("0") is first
+    for number in range(256, 512):
+        encoder.query(str(number))
+    assert encoder.query("0") is not first
+
+
+def test_nothing_is_loaded_before_the_first_text(tmp_path: Path) -> None:
+    card = read_card(str(write_tiny(tmp_path)))
+    Path(card.onnx).unlink()
+    encoder = Encoder(card)
+    with pytest.raises(ModelError, match="is missing"):
+        encoder.query("port")
+
+
+def test_many_threads_open_one_session(tiny: ModelCard) -> None:
+    encoder = Encoder(tiny)
+    wrapped = mock.patch.object(encoder_module, "_opened", wraps=encoder_module._opened)
+    with wrapped as opened, ThreadPoolExecutor(8) as pool:
+        vectors = list(pool.map(encoder.query, [f"port {i}" for i in range(64)]))
+    assert opened.call_count == 1
+    assert len(vectors) == 64
+
+
+def test_a_model_that_failed_is_not_opened_again(tmp_path: Path) -> None:
+    card = read_card(str(write_tiny(tmp_path)))
+    Path(card.onnx).write_bytes(b"damaged")
+    encoder = Encoder(card)
+    with mock.patch.object(encoder_module, "verify", wraps=verify) as checks:
+        for _ in range(3):
+            with pytest.raises(ModelError, match="damaged"):
+                encoder.query("port")
+    assert checks.call_count == 1
+
+
+def test_the_nearest_sentence_is_named_with_its_cosine(encoder: Encoder) -> None:
+    text = "# 메모\n오늘은 김치찌개를 끓였다. 포트가 이미 사용 중이면 다른 포트를 쓴다.\n- Buy bread"
+    query = encoder.query("how to fix a port conflict")
+    nearest = encoder.nearest_sentence(text, query)
+    assert nearest is not None
+    sentence = text[nearest.start : nearest.end]
+    assert sentence == "포트가 이미 사용 중이면 다른 포트를 쓴다."
+    (vector,) = encoder.passages([sentence])
+    assert nearest.cosine == pytest.approx(float(vector @ query), abs=1e-6)
+
+
+def test_a_passage_without_sentences_has_no_nearest_one(encoder: Encoder) -> None:
+    assert encoder.nearest_sentence("---\n😀\n", encoder.query("port")) is None
+
+
+def test_of_equal_sentences_the_first_is_nearest(tiny: ModelCard) -> None:
+    encoder = Encoder(tiny)
+    nearest = encoder.nearest_sentence("port.\nport.", encoder.query("port."))
+    assert nearest is not None
+    assert (nearest.start, nearest.end) == (0, 5)
+
+
+def test_the_sentences_of_a_passage_are_embedded_once_and_not_too_many(tiny: ModelCard) -> None:
+    from kebab_tui.embedding.graph import Graph
+
+    encoder = Encoder(tiny)
+    query = encoder.query("port")
+    with mock.patch.object(Graph, "vector", autospec=True, side_effect=Graph.vector) as vector:
+        for _ in range(3):
+            assert encoder.nearest_sentence("- port\n" * 1000, query) is not None
+    assert 1 < vector.call_count <= 64

@@ -1,0 +1,262 @@
+"""Opening a database: on good disks and bad ones, our own and others'."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.domain.errors import (
+    DiskFullError,
+    NotIndexedError,
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreReadOnlyError,
+)
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.store import connection as connections
+from kebab_tui.store.connection import open_reader, open_writer, translated
+from kebab_tui.workspace import Callbacks
+from tests.disks import fill, remount, small_disk
+from tests.vault import Vault
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", 6) as place:
+        yield place
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Vault]:
+    made = Vault(tmp_path)
+    made.write("a.md", "alpha")
+    yield made
+    made.workspace.close()
+
+
+@pytest.fixture
+def vault_on_disk(tmp_path: Path, disk: Path) -> Iterator[Vault]:
+    """The notes have room; the index has six megabytes."""
+    made = Vault(tmp_path)
+    made.data = disk / "data"
+    made.workspace = made.opened(made.workspace.settings)
+    made.write("a.md", "alpha")
+    made.ingest()
+    yield made
+    made.workspace.close()
+
+
+def heavy(n: int) -> str:
+    return f"# Note {n}\n\n" + "\n\n".join(" ".join(f"w{n}x{m}y{k}" for k in range(60)) for m in range(60))
+
+
+def emptied_log(vault: Vault) -> None:
+    """The last writer goes after the last reader, and takes the log with it."""
+    vault.workspace.close()
+    open_writer(vault.workspace.folder.database).close()
+    assert not os.path.exists(vault.data / "kebab.sqlite-wal")
+
+
+def test_a_reader_can_change_nothing(vault: Vault) -> None:
+    vault.ingest()
+    reader = open_reader(vault.workspace.folder.database)
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        reader.execute("DELETE FROM chunks")
+    reader.close()
+
+
+def test_there_is_nothing_to_read_before_the_first_ingest(tmp_path: Path) -> None:
+    with pytest.raises(NotIndexedError) as refused:
+        open_reader(str(tmp_path / "kebab.sqlite"))
+    assert "kebab ingest FOLDER" in refused.value.hint
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("opened", [open_reader, open_writer])
+@pytest.mark.parametrize("owner", [0, 0x1234])
+def test_a_database_of_another_program_is_refused_untouched(
+    tmp_path: Path, opened: object, owner: int
+) -> None:
+    path = tmp_path / "kebab.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE places(x)")
+    connection.execute(f"PRAGMA application_id = {owner}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        opened(str(path))  # type: ignore[operator]
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["kebab.sqlite"]
+
+
+def test_an_ingest_into_another_programs_database_is_refused_untouched(vault: Vault) -> None:
+    vault.data.mkdir()
+    path = vault.data / "kebab.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE places(x)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        vault.ingest()
+    assert path.read_bytes() == before
+
+
+def test_searching_works_on_a_read_only_disk(vault_on_disk: Vault, disk: Path) -> None:
+    emptied_log(vault_on_disk)
+    remount(disk, "ro")
+    assert vault_on_disk.find("alpha") == ["a.md"]
+    with pytest.raises(StoreReadOnlyError, match="Read-only file system"):
+        vault_on_disk.ingest()
+    assert vault_on_disk.find("alpha") == ["a.md"]
+
+
+def test_commits_still_in_the_log_are_found_on_a_read_only_disk(vault_on_disk: Vault, disk: Path) -> None:
+    vault = vault_on_disk
+    vault.find("alpha")  # an open reader keeps the log from being emptied when the writer goes
+    vault.write("b.md", "beta")
+    vault.ingest()
+    assert os.path.getsize(vault.data / "kebab.sqlite-wal") > 0
+    copied = {name: (vault.data / name).read_bytes() for name in os.listdir(vault.data)}
+    vault.workspace.close()
+    for name, content in copied.items():
+        (vault.data / name).write_bytes(content)
+    for without in ((), ("kebab.sqlite-shm",)):
+        for name in without:
+            os.remove(vault.data / name)
+        remount(disk, "ro")
+        assert vault.find("beta") == ["b.md"]
+        vault.workspace.close()
+        remount(disk, "rw")
+
+
+def test_a_folder_that_may_not_be_written_is_read_all_the_same(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.ingest()
+    emptied_log(vault)
+    before = sorted(os.listdir(vault.data))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert vault.find("alpha") == ["a.md"]
+    assert sorted(os.listdir(vault.data)) == before == ["kebab.sqlite", "sources.json", "writer.lock"]
+
+
+def test_a_full_disk_stops_the_ingest_and_nothing_else(vault_on_disk: Vault, disk: Path) -> None:
+    vault = vault_on_disk
+    for n in range(40):
+        vault.write(f"{n}.md", heavy(n))
+    with pytest.raises(DiskFullError) as full:
+        vault.ingest()
+    assert "free some space" in full.value.hint
+    assert vault.find("alpha") == ["a.md"]
+    assert not vault.orphans()
+
+
+def test_what_was_committed_before_the_disk_was_full_is_found_and_the_rest_follows(
+    vault_on_disk: Vault, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = vault_on_disk
+    for n in range(24):
+        vault.write(f"{n:02}.md", heavy(n))
+    with monkeypatch.context() as patch:
+        patch.setattr("kebab_tui.indexing.ingest._COMMIT_CHUNKS", 20)
+        (disk / "ballast").write_bytes(b"x" * (1 << 20))
+        with pytest.raises(DiskFullError):
+            vault.ingest()
+    committed = len(vault.ids())
+    assert 1 < committed < 25
+    assert vault.find("w0x1y1") == ["00.md"]
+    os.remove(disk / "ballast")
+    remount(disk, "size=64m")
+    report = vault.ingest()
+    assert report.count("added") == 25 - committed
+    assert report.healed == ""
+    assert not vault.orphans()
+    assert vault.find("w23x1y1") == ["23.md"]
+
+
+def test_searching_works_on_a_disk_without_a_single_free_block(vault_on_disk: Vault, disk: Path) -> None:
+    vault = vault_on_disk
+    emptied_log(vault)
+    filler = fill(disk)
+    assert vault.find("alpha") == ["a.md"]
+    vault.write("b.md", "beta")
+    with pytest.raises(DiskFullError):
+        vault.ingest()
+    assert vault.find("alpha") == ["a.md"]
+    filler.unlink()
+    assert vault.ingest().count("added") == 1
+    assert vault.find("beta") == ["b.md"]
+
+
+def test_the_first_ingest_on_a_full_disk_leaves_nothing_in_the_way_of_the_next(
+    tmp_path: Path, disk: Path
+) -> None:
+    vault = Vault(tmp_path)
+    vault.data = disk / "data"
+    vault.workspace = vault.opened(vault.workspace.settings)
+    vault.write("a.md", "alpha")
+    filler = fill(disk)
+    for _ in range(2):
+        with pytest.raises((DiskFullError, StoreReadOnlyError)):
+            vault.ingest()
+    filler.unlink()
+    assert vault.ingest().count("added") == 1
+    assert vault.find("alpha") == ["a.md"]
+    vault.workspace.close()
+
+
+def test_a_database_that_may_not_grow_says_that_there_is_no_room(vault: Vault) -> None:
+    vault.ingest()
+    path = vault.workspace.folder.database
+    writer = open_writer(path)
+    (pages,) = writer.execute("PRAGMA page_count").fetchone()
+    writer.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(DiskFullError), translated(path):
+        writer.execute("CREATE TABLE ballast AS SELECT randomblob(100000)")
+    writer.close()
+
+
+def test_a_full_disk_is_seen_by_its_code_in_any_words(vault: Vault) -> None:
+    vault.ingest()
+    for code, kind in [
+        (sqlite3.SQLITE_FULL, DiskFullError),
+        (sqlite3.SQLITE_IOERR_SHMSIZE, DiskFullError),
+        (sqlite3.SQLITE_CORRUPT_INDEX, StoreDamagedError),
+        (sqlite3.SQLITE_NOTADB, StoreDamagedError),
+        (sqlite3.SQLITE_READONLY_CANTLOCK, StoreReadOnlyError),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, StoreBusyError),
+    ]:
+        error = sqlite3.OperationalError("words of some version")
+        error.sqlite_errorcode = code
+        assert type(connections.translate(error, "/x/kebab.sqlite")) is kind
+
+
+def test_a_second_writing_connection_is_told_to_wait(vault: Vault) -> None:
+    vault.ingest()
+    path = vault.workspace.folder.database
+    first, second = open_writer(path), open_writer(path)
+    second.execute("PRAGMA busy_timeout = 10")
+    first.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusyError), translated(path):
+        second.execute("BEGIN IMMEDIATE")
+    first.close()
+    second.close()
+
+
+def test_a_reader_follows_when_another_database_takes_the_place(vault: Vault) -> None:
+    vault.ingest()
+    watching = vault.opened(vault.workspace.settings)
+    assert watching.search(SearchQuery("alpha")).total_matches == 1
+    vault.workspace.close()
+    for name in os.listdir(vault.data):
+        if name.startswith("kebab.sqlite"):
+            os.rename(vault.data / name, vault.data / f"old-{name}")
+    vault.write("b.md", "alpha beta")
+    vault.workspace.ingest([], Callbacks())
+    assert watching.search(SearchQuery("alpha")).total_matches == 2
+    watching.close()

@@ -1,0 +1,211 @@
+"""A database that is none any more costs the user nothing but time."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.domain.errors import StoreDamagedError
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.store import damage
+from kebab_tui.store.folder import DataFolder
+from kebab_tui.workspace import Callbacks
+from tests.vault import Vault
+
+Harm = Callable[[Path], None]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Vault]:
+    """Two sources and enough text for a good many pages."""
+    made = Vault(tmp_path)
+    for n in range(40):
+        made.write(f"{n:02}.md", f"# Note {n}\n\nalpha {n} " + " ".join(f"w{n}x{k}" for k in range(150)))
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "o.md").write_text("omega")
+    made.workspace.ingest([str(made.root), str(other)], Callbacks())
+    made.workspace.close()
+    _fold_log(made)
+    yield made
+    made.workspace.close()
+
+
+def _fold_log(vault: Vault) -> None:
+    connection = sqlite3.connect(vault.data / "kebab.sqlite")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+def page_size(path: Path) -> int:
+    return int.from_bytes(path.read_bytes()[16:18], "big")
+
+
+def harm_page(path: Path, number: int) -> None:
+    size = page_size(path)
+    overwrite(path, (number - 1) * size, b"\xff" * size)
+
+
+def overwrite(path: Path, offset: int, content: bytes) -> None:
+    with open(path, "r+b") as handle:
+        handle.seek(offset)
+        handle.write(content)
+
+
+def truncated(path: Path) -> None:
+    os.truncate(path, os.path.getsize(path) // 2)
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(os.urandom(20_000))
+
+
+def empty_header(path: Path) -> None:
+    overwrite(path, 0, b"\0" * 100)
+
+
+def zeroed_pages(path: Path) -> None:
+    size = os.path.getsize(path)
+    overwrite(path, page_size(path), b"\0" * (size - page_size(path)))
+
+
+def lost_schema(path: Path) -> None:
+    overwrite(path, 100, b"\x0d\0\0\0\0\x10\0\0")  # the first page's list of tables is empty
+
+
+def another_page_size(path: Path) -> None:
+    overwrite(path, 16, b"\x02\0" if page_size(path) != 512 else b"\x10\0")
+
+
+def page_of_meta(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    (root,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'meta'").fetchone()
+    connection.close()
+    harm_page(path, root)
+
+
+HARMS = [truncated, garbage, empty_header, zeroed_pages, lost_schema, another_page_size, page_of_meta]
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_an_ingest_sets_a_damaged_database_aside_and_rebuilds_from_the_notes(
+    vault: Vault, harm: Harm
+) -> None:
+    harm(vault.data / "kebab.sqlite")
+    broken = (vault.data / "kebab.sqlite").read_bytes()
+    report = vault.workspace.ingest([], Callbacks())
+    assert Path(report.healed).read_bytes() == broken
+    assert {source.source_id for source in vault.workspace.sources()} == {"notes", "other"}
+    assert report.count("added") == 41
+    assert len(vault.find("alpha")) == 40
+    assert vault.find("omega") == ["o.md"]
+    assert not vault.orphans()
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_search_says_what_to_do_and_that_is_enough(vault: Vault, harm: Harm) -> None:
+    harm(vault.data / "kebab.sqlite")
+    try:
+        vault.find("alpha")
+    except StoreDamagedError as error:
+        assert "kebab ingest" in error.hint  # noqa: PT017 - SQLite notices most damage, not all
+    vault.workspace.ingest([], Callbacks())
+    assert len(vault.find("alpha")) == 40
+
+
+def pages_of(path: Path, table: str) -> list[int]:
+    """The page on which looking anything up in a table or an index begins."""
+    connection = sqlite3.connect(path)
+    rows = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchall()
+    connection.close()
+    return [row for (row,) in rows]
+
+
+@pytest.mark.parametrize("table", ["chunks", "chunks_fts_data", "chunks_by_document", "document_tags"])
+def test_damage_that_an_unchanged_folder_would_never_meet_is_healed_once_a_search_met_it(
+    vault: Vault, table: str
+) -> None:
+    path = vault.data / "kebab.sqlite"
+    for page in pages_of(path, table):
+        harm_page(path, page)
+    met = False
+    for query in ("alpha", "alpha tag:x", "w3x7", "w20x1"):
+        try:
+            vault.workspace.search(SearchQuery(query, k=100))
+        except StoreDamagedError:
+            met = True
+    assert met
+    assert damage.is_suspect(vault.workspace.folder)
+    vault.workspace.close()
+    vault.workspace.ingest([], Callbacks())
+    assert len(vault.find("alpha")) == 40
+    assert vault.find("w20x1") == ["20.md"]
+    assert all(finding.level == "ok" for finding in vault.workspace.doctor() if finding.check != "disk")
+
+
+def test_full_text_that_has_drifted_is_mended_after_a_kill_without_reading_a_note(vault: Vault) -> None:
+    connection = sqlite3.connect(vault.data / "kebab.sqlite")
+    connection.execute("DELETE FROM chunks_fts_docsize WHERE id < 10")
+    connection.commit()
+    connection.close()
+    (vault.data / "writer.lock").write_text('{"pid": 1}')  # as a killed writer leaves it
+    report = vault.workspace.ingest([], Callbacks())
+    assert report.healed == ""
+    assert report.count("unchanged") == 41
+    assert not vault.orphans()
+
+
+def test_rows_without_an_owner_are_found_after_a_kill(vault: Vault) -> None:
+    connection = sqlite3.connect(vault.data / "kebab.sqlite")
+    connection.execute("PRAGMA foreign_keys = OFF")
+    connection.execute("DELETE FROM documents WHERE path = '00.md'")
+    connection.commit()
+    connection.close()
+    (vault.data / "writer.lock").write_text('{"pid": 1}')
+    assert vault.workspace.ingest([], Callbacks()).healed
+    assert not vault.orphans()
+    assert len(vault.find("alpha")) == 40
+
+
+def test_damage_met_in_the_middle_of_an_ingest_is_healed_in_the_same_run(vault: Vault) -> None:
+    path = vault.data / "kebab.sqlite"
+    for page in pages_of(path, "chunks"):
+        harm_page(path, page)
+    vault.write("new.md", "alpha new")
+    report = vault.ingest()
+    assert report.healed
+    assert len(vault.find("alpha")) == 41
+    assert vault.find("omega") == ["o.md"]
+
+
+def test_nothing_that_was_set_aside_is_ever_overwritten(tmp_path: Path) -> None:
+    folder = DataFolder(str(tmp_path))
+    places = []
+    for content in ("one", "two", "three"):
+        Path(folder.database).write_text(content)
+        Path(folder.database + "-wal").write_text(content + " log")
+        places.append(damage.set_aside(folder))
+    assert [Path(place).read_text() for place in places] == ["one", "two", "three"]
+    assert [Path(place + "-wal").read_text() for place in places] == ["one log", "two log", "three log"]
+    assert not os.path.exists(folder.database)
+
+
+def test_a_log_left_behind_by_a_kill_while_setting_aside_does_not_reach_the_new_database(
+    vault: Vault,
+) -> None:
+    """Between the two renames: the database has gone, its log has not."""
+    vault.find("alpha")
+    vault.write("00.md", "the log says this")
+    vault.ingest()
+    assert os.path.getsize(vault.data / "kebab.sqlite-wal") > 0
+    os.rename(vault.data / "kebab.sqlite", vault.data / "kebab.sqlite.damaged-x")
+    vault.write("00.md", "alpha and the note says that")
+    vault.workspace.close()
+    vault.workspace.ingest([], Callbacks())
+    assert len(vault.find("alpha")) == 40
+    assert vault.find("log") == []
+    assert not vault.orphans()

@@ -1,0 +1,166 @@
+"""One moment of the corpus: ranking, paging, counting and showing agree with each other."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from kebab_tui.domain.errors import RawQueryError
+from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.search.ports import FieldWeights
+from kebab_tui.store.changes import RemoveNote
+from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.reader import StoreReader
+from kebab_tui.store.writer import Writer
+from tests.notes import a_note
+
+EVERYTHING = SearchFilters()
+
+
+def fill(writer: Writer, notes: int = 12) -> None:
+    for n in range(notes):
+        writer.apply([a_note(f"{n}.md", "alpha " * (n % 5 + 1) + f"word{n}", "beta", title="", heading="")])
+
+
+def test_pages_of_the_ranking_fit_together(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    with reader.snapshot() as snapshot:
+        whole = snapshot.rank("alpha", EVERYTHING, 100)
+        assert [one.bm25 for one in whole] == sorted(one.bm25 for one in whole)
+        for size in (1, 5, 12):
+            assert snapshot.rank("alpha", EVERYTHING, size) == whole[:size]
+        rest = snapshot.rank("alpha", EVERYTHING, 100, leaving_out=[one.row for one in whole[:5]])
+        assert rest == whole[5:]
+        assert snapshot.count("alpha", EVERYTHING) == len(whole) == snapshot.frequency("alpha")
+
+
+def test_equal_scores_stand_in_the_order_of_their_rows(writer: Writer, reader: StoreReader) -> None:
+    writer.apply([a_note("a.md", *["same words"] * 5, title="", heading="")])
+    with reader.snapshot() as snapshot:
+        rows = [one.row for one in snapshot.rank("same", EVERYTHING, 10)]
+    assert rows == sorted(rows)
+
+
+def test_the_newest_matches_alone_can_be_scored(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    with reader.snapshot() as snapshot:
+        whole = snapshot.rank("alpha", EVERYTHING, 100)
+        latest = sorted((one.row for one in whole), reverse=True)[:4]
+        quick = snapshot.rank("alpha", EVERYTHING, 3, newest=4)
+        assert quick == [one for one in whole if one.row in latest][:3]
+
+
+def test_an_excluded_word_leaves_its_chunks_out(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    with reader.snapshot() as snapshot:
+        kept = snapshot.rank("alpha", EVERYTHING, 100, without=["word3", "word5"])
+        texts = {found.chunk.text for found in snapshot.hydrate([one.row for one in kept]).values()}
+        assert len(texts) == 10
+        assert not any("word3" in text or "word5" in text for text in texts)
+        assert snapshot.count("alpha", EVERYTHING, without=["word3", "word5"]) == 10
+
+
+def test_weights_decide_which_field_counts(writer: Writer, folder: DataFolder) -> None:
+    writer.apply(
+        [
+            a_note("title.md", "text", title="needle", heading=""),
+            a_note("text.md", "needle", title="", heading=""),
+        ]
+    )
+    for weights, first in ((FieldWeights(title=9.0), "title.md"), (FieldWeights(title=0.1), "text.md")):
+        reader = StoreReader(folder, weights)
+        with reader.snapshot() as snapshot:
+            best = snapshot.rank("needle", EVERYTHING, 1)[0].row
+            assert snapshot.hydrate([best])[best].document.path == first
+        reader.close()
+
+
+@pytest.mark.parametrize("match", ['"unbalanced', "AND", "nocolumn : x", "a NEAR(", "*", "", "alpha ^ ^"])
+def test_a_query_that_fts5_refuses_is_the_users_to_mend(
+    writer: Writer, reader: StoreReader, match: str
+) -> None:
+    fill(writer, 1)
+    with reader.snapshot() as snapshot:
+        for ask in (lambda: snapshot.rank(match, EVERYTHING, 5), lambda: snapshot.count(match, EVERYTHING)):
+            try:
+                assert not ask()
+            except RawQueryError as error:
+                assert error.hint  # noqa: PT017 - FTS5 takes some of these as finding nothing
+    with reader.snapshot() as snapshot:
+        assert snapshot.count("alpha", EVERYTHING) == 1, "the connection is as good as before"
+
+
+def test_everything_read_through_a_snapshot_is_of_one_moment(writer: Writer, reader: StoreReader) -> None:
+    note = a_note("a.md", "alpha", "alpha beta")
+    writer.apply([note])
+    with reader.snapshot() as snapshot:
+        rows = [one.row for one in snapshot.rank("alpha", EVERYTHING, 10)]
+        revision = snapshot.revision
+        writer.apply([RemoveNote(note.document.doc_id), a_note("b.md", "gamma")])
+        assert snapshot.revision == revision
+        assert set(snapshot.hydrate(rows)) == set(rows)
+        with reader.snapshot() as inner:
+            assert inner.revision == revision, "a question within a question"
+    with reader.snapshot() as snapshot:
+        assert snapshot.revision == revision + 1
+        assert snapshot.hydrate(rows) == {}
+
+
+def test_every_thread_asks_on_a_connection_of_its_own(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    counts: list[int] = []
+
+    def ask() -> None:
+        for _ in range(20):
+            with reader.snapshot() as snapshot:
+                counts.append(snapshot.count("alpha", EVERYTHING))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [12] * 80
+
+
+def test_a_closed_reader_opens_again_when_asked(writer: Writer, reader: StoreReader) -> None:
+    fill(writer, 1)
+    for _ in range(2):
+        with reader.snapshot() as snapshot:
+            assert snapshot.count("alpha", EVERYTHING) == 1
+        reader.close()
+
+
+def test_browsing_lists_notes_by_their_latest_change(writer: Writer, reader: StoreReader) -> None:
+    writer.apply([a_note(f"{n}.md", "one", "two", mtime_ns=when) for n, when in enumerate((5, 9, 1, 9))])
+    with reader.snapshot() as snapshot:
+        rows, total = snapshot.browse(EVERYTHING, 10, 0)
+        paths = [snapshot.hydrate([row])[row].document.path for row in rows]
+        assert (paths, total) == (["1.md", "3.md", "0.md", "2.md"], 4)
+        assert snapshot.browse(EVERYTHING, 2, 1) == (rows[1:3], 4)
+        assert snapshot.browse(EVERYTHING, 2, 9) == ([], 4)
+
+
+def test_a_note_is_known_by_its_path_with_its_chunks_in_order(writer: Writer, reader: StoreReader) -> None:
+    note = a_note("ops/a.md", "one", "two", "three")
+    writer.apply([note])
+    with reader.snapshot() as snapshot:
+        rows = snapshot.chunk_rows(note.document.doc_id)
+        assert [snapshot.hydrate(rows)[row].chunk.text for row in rows] == ["one", "two", "three"]
+        assert snapshot.passes(rows, SearchFilters(paths=("ops/**",)))
+        assert not snapshot.passes(rows, SearchFilters(paths=("dev/**",)))
+        assert not snapshot.passes([ChunkRow(10**9)], EVERYTHING)
+
+
+def test_the_version_of_an_answer_changes_with_what_made_the_notes(
+    writer: Writer, reader: StoreReader
+) -> None:
+    versions = []
+    for made_by in ("parser/1", "parser/2"):
+        writer.set_made_by(made_by)
+        with reader.snapshot() as snapshot:
+            versions.append(snapshot.lexical_version)
+    assert versions[0] != versions[1]
+    assert all(version.startswith("fts1-") and len(version) == 13 for version in versions)

@@ -1,0 +1,159 @@
+"""Vectors for tests, the answer by brute force, and a keeper of vectors that is only a dictionary."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.search.ports import Near, Vector
+from kebab_tui.vectors.arrays import Codes, Rows, rows_of
+from kebab_tui.vectors.contents import contents_of
+from kebab_tui.vectors.follower import VectorFollower
+from kebab_tui.vectors.index import FaissIndex
+
+DIMS = 16
+MODEL = "vec-test-16-00000000"
+EXACT = 1_000_000
+
+Floats = npt.NDArray[np.float32]
+
+
+def unit(count: int, seed: int = 1, dims: int = DIMS) -> Floats:
+    vectors = np.random.default_rng(seed).standard_normal((count, dims)).astype(np.float32)
+    return normal(vectors)
+
+
+def normal(vectors: Floats) -> Floats:
+    lengths: Floats = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / lengths).astype(np.float32)
+
+
+def clustered(count: int, seed: int = 1, dims: int = 128, centres: int = 200) -> Floats:
+    """As embeddings lie: many near one another, none quite alone."""
+    dice = np.random.default_rng(seed)
+    middle = unit(centres, 99, dims)[dice.integers(0, centres, count)]
+    return normal(
+        (middle + unit(count, seed + 1, dims) * dice.uniform(0.3, 0.9, (count, 1))).astype(np.float32)
+    )
+
+
+def codes(vectors: Floats) -> Codes:
+    return vectors.astype(np.float16)
+
+
+def index_of(rows: Sequence[int] | Rows, vectors: Floats, exact_up_to: int = EXACT) -> FaissIndex:
+    """An index as a rebuild makes it."""
+    order = np.argsort(rows_of(rows))
+    made = contents_of([(rows_of(rows)[order], codes(vectors)[order])], vectors.shape[1], exact_up_to)
+    return FaissIndex(made, exact_up_to)
+
+
+def brute(
+    held: Mapping[int, npt.NDArray[np.floating]], query: Vector, k: int, allowed: Iterable[int] | None = None
+) -> list[int]:
+    """The rows of highest cosine by numpy alone, ties by row."""
+    rows = np.array(sorted(held if allowed is None else set(held) & set(allowed)), np.int64)
+    if not len(rows):
+        return []
+    matrix = np.stack([held[row] for row in rows.tolist()]).astype(np.float16).astype(np.float64)
+    cosines = (matrix * query.astype(np.float64)).sum(axis=1).astype(np.float32)
+    found: list[int] = rows[np.lexsort((rows, -cosines))][:k].tolist()
+    return found
+
+
+def rows_in(found: Sequence[Near]) -> list[int]:
+    return [each.row for each in found]
+
+
+def chunk_rows(rows: Iterable[int]) -> list[ChunkRow]:
+    return [ChunkRow(int(row)) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    row: int
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ToldChanges:
+    revision: int
+    added: list[Told]
+    removed: list[int]
+
+
+@dataclass
+class Shelf:
+    """Implements the ports `VectorStore` and `VectorLog` over a dictionary."""
+
+    held: dict[int, bytes] = field(default_factory=dict)
+    log: list[tuple[int, int, bool]] = field(default_factory=list)
+    now: int = 0
+    floor: int = 0
+    last_row: int = 0
+
+    @contextlib.contextmanager
+    def vectors(self, model: str) -> Iterator[Moment]:
+        assert model == MODEL
+        yield Moment(self)
+
+    def save(self, added: Mapping[int, bytes], removed: Iterable[int] = ()) -> None:
+        self.now += 1
+        for row in removed:
+            self.held.pop(row, None)
+            self.log.append((self.now, row, False))
+        for row, vector in added.items():
+            self.held[row] = vector
+            self.log.append((self.now, row, True))
+            self.last_row = max(self.last_row, row)
+
+    def add(self, vectors: Floats) -> list[int]:
+        """New rows for new vectors, as the store gives them out."""
+        rows = list(range(self.last_row + 1, self.last_row + 1 + len(vectors)))
+        self.save({row: code.tobytes() for row, code in zip(rows, codes(vectors), strict=True)})
+        return rows
+
+    def forget_log(self) -> None:
+        self.floor = self.now
+        self.log.clear()
+
+
+class Moment:
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    def revision(self) -> int:
+        return self._shelf.now
+
+    def all(self) -> Iterator[tuple[int, bytes]]:
+        yield from sorted(self._shelf.held.items())
+
+    def changes_after(self, revision: int) -> ToldChanges | None:
+        shelf = self._shelf
+        if not shelf.floor <= revision <= shelf.now:
+            return None
+        told = [(row, added) for at, row, added in shelf.log if at > revision]
+        rows = sorted({row for row, added in told if added and row in shelf.held})
+        gone = sorted({row for row, added in told if not added})
+        return ToldChanges(shelf.now, [Told(row, shelf.held[row]) for row in rows], gone)
+
+    def vectors(self, rows: Sequence[int]) -> dict[int, bytes]:
+        return {row: self._shelf.held[row] for row in rows if row in self._shelf.held}
+
+
+def follower_of(shelf: Shelf, folder: Path | str, exact_up_to: int = EXACT) -> VectorFollower:
+    return VectorFollower(
+        shelf, str(folder), MODEL, DIMS, may_save=lambda: True, exact_up_to=exact_up_to, clock=lambda: 1e9
+    )
+
+
+def holds(index: FaissIndex, shelf: Shelf) -> bool:
+    """Whether the index has exactly the vectors that the keeper has, to the bit."""
+    rows = index.contents.live_rows()
+    return index.contents.vectors(rows) == shelf.held and index.count == len(shelf.held)

@@ -1,0 +1,90 @@
+"""Above a number of vectors a coarse index stands in front of the exact one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from kebab_tui.vectors.file import Saved, read, write
+from kebab_tui.vectors.index import FaissIndex
+from tests.vectors.making import EXACT, MODEL, Floats, brute, chunk_rows, clustered, index_of, rows_in
+from tests.vectors.test_index import wait_until_in_order
+
+DIMS, COUNT, K = 128, 12_000, 10
+
+
+def large() -> FaissIndex:
+    return index_of(range(1, COUNT + 1), clustered(COUNT), exact_up_to=5_000)
+
+
+def recall(index: FaissIndex, held: dict[int, Floats], allowed: list[int] | None = None) -> float:
+    queries = clustered(40, 77)
+    hits = 0
+    for query in queries:
+        found = index.nearest(query, K, None if allowed is None else chunk_rows(allowed))
+        assert len(found) == K
+        hits += len(set(rows_in(found)) & set(brute(held, query, K, allowed)))
+    return hits / (K * len(queries))
+
+
+def test_it_finds_nearly_all_that_the_exact_one_does() -> None:
+    index = large()
+    held = dict(enumerate(clustered(COUNT), 1))
+    assert index.contents.base.is_coarse
+    assert recall(index, held) >= 0.95
+
+
+def test_it_does_with_filters_of_any_width() -> None:
+    index = large()
+    held = dict(enumerate(clustered(COUNT), 1))
+    dice = np.random.default_rng(5)
+    for share in (0.001, 0.01, 0.1, 0.5, 0.9):
+        allowed = [row for row in held if dice.random() < share]
+        assert len(allowed) >= K
+        assert recall(index, held, allowed) >= 0.95, share
+
+
+def test_it_does_after_changes_and_cosines_stay_exact() -> None:
+    index = large()
+    held = dict(enumerate(clustered(COUNT), 1))
+    gone, new = list(range(1, 500)), clustered(700, 6)
+    index.change(range(11_900, 12_600), new, gone)
+    for row in gone:
+        del held[row]
+    held.update(zip(range(11_900, 12_600), new, strict=True))
+    assert recall(index, held) >= 0.95
+    query = clustered(1, 3)[0]
+    found = index.nearest(query, K)
+    assert dict(index.cosines(query, [each.row for each in found])) == {e.row: e.cosine for e in found}
+
+
+def test_growing_over_the_limit_brings_it_and_shrinking_takes_it_away() -> None:
+    index = FaissIndex(index_of(range(1, 4_001), clustered(4_000)).contents, 5_000)
+    seen = [index.contents.base.is_coarse]
+    index.change(range(5_000, 10_000), clustered(5_000, 4), [])
+    wait_until_in_order()
+    seen.append(index.contents.base.is_coarse)
+    index.change([], clustered(0), range(5_000, 10_000))
+    wait_until_in_order()
+    seen.append(index.contents.base.is_coarse)
+    assert seen == [False, True, False]
+    assert index.count == 4_000
+
+
+def test_closing_stops_the_building_of_it() -> None:
+    index = FaissIndex(index_of(range(1, 4_001), clustered(4_000)).contents, 5_000)
+    index.change(range(5_000, 10_000), clustered(5_000, 4), [])
+    index.close()
+    assert index.count == 9_000
+    assert rows_in(index.nearest(clustered(1, 4)[0], 1)) == [5_000]
+
+
+def test_it_is_in_the_file(tmp_path: Path) -> None:
+    index, path = large(), str(tmp_path / "file")
+    index.change([20_000], clustered(1, 9), [5, 6])
+    write(path, MODEL, Saved(index.contents, 3))
+    again = FaissIndex(read(path, MODEL, DIMS).contents, EXACT)
+    assert again.contents.base.is_coarse
+    for query in clustered(10, 8):
+        assert again.nearest(query, K) == index.nearest(query, K)
