@@ -23,7 +23,7 @@ class ChunkLimits:
     cap: int = 4000
     """No passage is larger."""
     small: int = 300
-    """Smaller sections share a passage with their small neighbours."""
+    """Smaller sections share a passage with their small neighbours; Hangul counts double here."""
     long_code: int = 15
     """Code of more lines is a passage by itself."""
 

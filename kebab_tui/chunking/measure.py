@@ -19,6 +19,14 @@ class NoteText:
     def size(self, first: int, last: int) -> int:
         return self.sums[last] - self.sums[first - 1] + last - first
 
+    def says_little(self, first: int, last: int, small: int) -> bool:
+        """Whether the lines are short for what they hold: a syllable of Hangul says as much as two letters."""
+        size = self.size(first, last)
+        if size >= small:
+            return False
+        cut = self.cut(first, last)
+        return cut.isascii() or size + (len(cut.encode("utf-8", "surrogatepass")) - size) // 2 < small
+
     def cut(self, first: int, last: int) -> str:
         return self._text[self.sums[first - 1] + first - 1 : self.sums[last] + last - 1]
 

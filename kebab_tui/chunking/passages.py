@@ -12,7 +12,8 @@ The rules, each local to its place in the note:
 - A line longer than the cap becomes several passages that cite the same line: the only
   overlap there is. All other non-blank lines of the body are cited exactly once.
 
-A passage is `code` when more than half of its non-blank lines are.
+A passage is `code` when at least a quarter of its non-blank lines are: who asks for code
+looks for the example in the explanation too.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def chunk(note: ParsedNote, limits: ChunkLimits = _DEFAULT) -> tuple[Passage, ..
     group: list[Section] = []
     for section in found:
         size = text.size(section.first, section.last)
-        if section.level and size < limits.small:
+        if section.level and text.says_little(section.first, section.last, limits.small):
             if group and not _joins(text, group, section, size, limits):
                 passages.append(_together(text, group))
                 group = []
@@ -91,7 +92,7 @@ def _kind(text: NoteText, code: Sequence[Block], first: int, last: int) -> Chunk
             break
         if block.last >= first:
             written += text.written(max(first, block.first), min(last, block.last))
-    return "code" if written and written * 2 > text.written(first, last) else "info"
+    return "code" if written and written * 4 >= text.written(first, last) else "info"
 
 
 def _cut(text: NoteText, section: Section, limits: ChunkLimits) -> Iterator[Passage]:

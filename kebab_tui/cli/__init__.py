@@ -3,6 +3,7 @@
 
 def main() -> None:
     """The console script: runs the verb named on the command line and exits with its code."""
+    import os
     import sys
 
     try:
@@ -12,4 +13,5 @@ def main() -> None:
         code = run(cli, sys.argv[1:])
     except KeyboardInterrupt:  # pressed while the imports above were still running
         code = 130
-    sys.exit(code)
+    # Everything is written and closed; taking the interpreter apart would cost as much as a search.
+    os._exit(code)

@@ -106,7 +106,9 @@ def _run(invocation: Invocation, golden: str | None, given: Given) -> tuple[Run,
     if golden is not None:
         job = eval_jobs.golden_job(invocation, golden, given["limit"])
     else:
-        job = eval_jobs.beir_job(invocation, given["beir"], given["split"] or "test", given["limit"])
+        vectors = given["modes"] != ("lexical",)
+        split = given["split"] or "test"
+        job = eval_jobs.beir_job(invocation, given["beir"], split, given["limit"], vectors=vectors)
     with closing(job.workspace):
         return _asked(job, given)
 

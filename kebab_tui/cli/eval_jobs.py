@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import field, say
-from kebab_tui.cli.progress import progress_bar, tell_waiting
+from kebab_tui.cli.progress import ingest_watched, tell_waiting
 from kebab_tui.cli.terminal import detect
-from kebab_tui.domain.errors import StoreReadOnlyError
+from kebab_tui.domain.errors import ModelError, StoreReadOnlyError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchFilters, SearchMode
 from kebab_tui.evaluation.measuring import Task
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from kebab_tui.domain.document import Document
     from kebab_tui.evaluation.beir import BeirSet
     from kebab_tui.evaluation.beir_notes import CorpusNotes
-    from kebab_tui.workspace import IngestReport, Progress
 
 _FOLDER = "eval"
 """Below the data folder: one folder for each corpus that was ever asked."""
@@ -78,12 +77,13 @@ def _chunks(workspace: Workspace, documents: Sequence[Document]) -> list[Chunk]:
     return [chunk for path in paths for chunk in workspace.inspect(path).chunks]
 
 
-def beir_job(invocation: Invocation, folder: str, split: str, limit: int | None) -> Job:
+def beir_job(invocation: Invocation, folder: str, split: str, limit: int | None, *, vectors: bool) -> Job:
     """The questions of a BEIR folder, and its documents as notes of an index of their own."""
     from kebab_tui.evaluation.beir import read_beir
 
     found = read_beir(folder, split)
-    workspace, notes, notices = _indexed(invocation, found)
+    workspace, notes = _corpus(invocation, found)
+    notices = list(_brought_up_to_date(workspace, notes.folder, vectors=vectors))
     questions = found.questions[:limit]
     asked = QuestionSet(
         kind="beir",
@@ -95,11 +95,12 @@ def beir_job(invocation: Invocation, folder: str, split: str, limit: int | None)
     )
     if found.unanswerable:
         text = f"{found.unanswerable} of the queries have no relevant document and were left out"
-        notices = (*notices, Notice("unanswerable", text))
-    return Job(workspace, asked, [Task(question, notes.ranking) for question in questions], notices)
+        notices.append(Notice("unanswerable", text))
+    return Job(workspace, asked, [Task(question, notes.ranking) for question in questions], tuple(notices))
 
 
-def _indexed(invocation: Invocation, found: BeirSet) -> tuple[Workspace, CorpusNotes, tuple[Notice, ...]]:
+def _corpus(invocation: Invocation, found: BeirSet) -> tuple[Workspace, CorpusNotes]:
+    """The documents as notes, and the index of their own that is to hold them."""
     from msgspec.structs import replace
 
     from kebab_tui.evaluation.beir_notes import FOLDER_FORMAT
@@ -107,11 +108,7 @@ def _indexed(invocation: Invocation, found: BeirSet) -> tuple[Workspace, CorpusN
     place = os.path.join(invocation.data_dir, _FOLDER, f"{found.corpus_digest}-{FOLDER_FORMAT}")
     index = os.path.join(place, "index")
     notes = _written(os.path.join(place, "corpus"), found)
-    workspace = Workspace(replace(invocation.settings, data_dir=index, sources=()), index)
-    report = _ingested(workspace, notes.folder)
-    lost = report.count("failed") + report.count("skipped")
-    text = f"{lost} of the documents could not be indexed"
-    return workspace, notes, (Notice("not_indexed", text, "warning"),) if lost else ()
+    return Workspace(replace(invocation.settings, data_dir=index, sources=()), index), notes
 
 
 def _written(folder: str, found: BeirSet) -> CorpusNotes:
@@ -127,39 +124,61 @@ def _written(folder: str, found: BeirSet) -> CorpusNotes:
         ) from None
 
 
-def _ingested(workspace: Workspace, folder: str) -> IngestReport:
-    with progress_bar(quiet=False) as show, Interrupt() as interrupt:
-
-        def watch(progress: Progress) -> None:
-            interrupt.work_began()
-            show(progress)
-
-        callbacks = Callbacks(watch, interrupt.requested, tell_waiting)
-        report = workspace.ingest([folder], callbacks)
-        if not report.cancelled and (embed_all := getattr(workspace, "embed_all", None)):
-            embed_all(callbacks)
-    if report.cancelled:
-        raise KeyboardInterrupt
+def _brought_up_to_date(workspace: Workspace, folder: str, *, vectors: bool) -> Iterator[Notice]:
+    """Index what is not indexed yet; says what is missing then."""
+    report = ingest_watched(workspace, [folder], quiet=False)
+    cancelled = report.cancelled
     if report.chunks_added:
         say(f"indexed {field(folder)} in {report.seconds:.1f} s")
-    return report
+    if lost := report.count("failed") + report.count("skipped"):
+        yield Notice("not_indexed", f"{lost} of the documents could not be indexed", "warning")
+    if vectors and not cancelled:
+        try:
+            cancelled = _embedded(workspace)
+        except ModelError as error:
+            yield Notice("no_model", error.message)
+    if cancelled:
+        raise KeyboardInterrupt
+
+
+def _embedded(workspace: Workspace) -> bool:
+    """Give every passage its vector; whether that was cut short."""
+    with _bars() as show, Interrupt() as interrupt:
+        interrupt.work_began()
+        report = workspace.embed(
+            Callbacks(
+                cancelled=interrupt.requested,
+                waiting=tell_waiting,
+                embedding=lambda progress: show("embedding", progress.done, progress.total),
+            )
+        )
+    if report.embedded:
+        say(f"made {report.embedded:,} vectors in {report.seconds:.1f} s")
+    return report.cancelled
 
 
 @contextmanager
 def query_bar(queries: int) -> Iterator[Callable[[SearchMode, int], None]]:
-    """Give what shows how many queries were asked: one bar for each mode, on a terminal only."""
+    """Give what shows how many queries were asked: one bar for each mode."""
+    with _bars() as show:
+        yield lambda mode, done: show(mode, done, queries)
+
+
+@contextmanager
+def _bars() -> Iterator[Callable[[str, int, int], None]]:
+    """Named bars on a terminal, gone when the work is done; nothing elsewhere."""
     if not detect(sys.stderr, os.environ).tty:
-        yield lambda _mode, _done: None
+        yield lambda _name, _done, _total: None
         return
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import Progress as Screen
 
-    bars: dict[str, int] = {}
-    with Screen(console=Console(stderr=True), transient=True) as screen:
+    bars: dict[str, rich.TaskID] = {}
+    with rich.Progress(console=Console(stderr=True), transient=True) as screen:
 
-        def show(mode: SearchMode, done: int) -> None:
-            if mode not in bars:
-                bars[mode] = screen.add_task(mode, total=queries)
-            screen.update(bars[mode], completed=done)  # type: ignore[arg-type]
+        def show(name: str, done: int, total: int) -> None:
+            if name not in bars:
+                bars[name] = screen.add_task(name, total=total)
+            screen.update(bars[name], completed=done, total=total)
 
         yield show

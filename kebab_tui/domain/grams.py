@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 CJK = (
     "\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3131-\u318e\u31f0-\u31ff"
@@ -26,7 +27,7 @@ CJK = (
 OTHER = rf"[^\W_{CJK}]"
 """One letter or digit of any other script, as a regular expression."""
 
-_RUN = re.compile(rf"([{CJK}]+)|((?<=[{CJK}]){OTHER}+|(?<!{OTHER}){OTHER}++(?=[{CJK}]))")
+_RUN = rf"([{CJK}]+)|((?<=[{CJK}]){OTHER}+|(?<!{OTHER}){OTHER}++(?=[{CJK}]))"
 _ANY_CJK = re.compile(rf"[{CJK}]")
 MARKED = r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]{0,15}(?:\+\+|#(?![A-Za-z0-9_#]))"
 """A name that ends in marks, as a regular expression: C++, g++, C#, F#."""
@@ -34,6 +35,12 @@ MARKED = r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]{0,15}(?:\+\+|#(?![A-Za-z0-9_#]))"
 _MARKED = re.compile(MARKED)
 _MARKS = re.compile(r"\+\+(?<=[A-Za-z0-9]\+\+)|#(?<=[A-Za-z0-9]#)(?![A-Za-z0-9_#])")
 _SPELLED = str.maketrans({"+": "\ue02b", "#": "\ue023"})
+
+
+@lru_cache(maxsize=1)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Only indexing needs it, and compiling it takes as long as a whole search."""
+    return re.compile(pattern)
 
 
 def grams(text: str) -> str:
@@ -64,7 +71,7 @@ def _split_words(text: str) -> list[str]:
     if not _ANY_CJK.search(text):
         return []
     pieces = []
-    for run, other in _RUN.findall(text):
+    for run, other in _compiled(_RUN).findall(text):
         if run:
             pieces += [run[i : i + 2] for i in range(len(run))]
         else:

@@ -60,7 +60,12 @@ def read_golden(path: str) -> tuple[GoldenQuery, ...]:
 
 def golden_digest(queries: Sequence[GoldenQuery]) -> str:
     """Stands for what is asked and expected; comments and layout of the file do not matter."""
-    asked = repr([(query.id, query.text, query.lang, [(str(e), e.relevance) for e in query.expect]) for query in queries])
+    asked = repr(
+        [
+            (query.id, query.text, query.lang, [(str(e), e.relevance) for e in query.expect])
+            for query in queries
+        ]
+    )
     return hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

@@ -18,6 +18,8 @@ from kebab_tui.evaluation.questions import Question
 from kebab_tui.evaluation.runs import Answer, ModeRun
 
 Search = Callable[[SearchQuery], SearchResponse]
+_NO_MEANING = ("no_model", "no_vectors")
+"""How a search says why it fell back to words."""
 _PAGE = 50
 """How many passages are asked for at a time: a note may hold several, so more pages may be needed."""
 
@@ -57,11 +59,13 @@ class Measuring:
     def _missing(self, tasks: Sequence[Task], mode: SearchMode) -> str | None:
         """Why nothing is answered in this mode; judged by the first question of each language."""
         first = {task.question.lang: task for task in reversed(tasks)}
-        reason = "it is answered by another one"
+        reason = "another mode answers"
         for task in first.values():
             try:
-                if self.search(SearchQuery(task.question.text, mode=mode)).mode == mode:
+                response = self.search(SearchQuery(task.question.text, mode=mode))
+                if response.mode == mode:
                     return None
+                reason = next((said.text for said in response.notices if said.code in _NO_MEANING), reason)
             except NotIndexedError:
                 raise
             except RawQueryError:

@@ -10,20 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError, NotIndexedError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchFilters, SearchQuery
-from kebab_tui.search import explanation, hybrid, lexical, meaning, shown, why_not
+from kebab_tui.search import lexical, shown
 from kebab_tui.search.answer import Answer, Asked, Ranked
-from kebab_tui.search.explanation import ExplainedResponse
-from kebab_tui.search.hybrid import HybridOptions
-from kebab_tui.search.meaning import Scripts
+from kebab_tui.search.fusion import HybridOptions
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, Semantics, SemanticsSource, Snapshot
 from kebab_tui.search.query_language import ParsedQuery, merge, parse
 from kebab_tui.search.stopwatch import Stopwatch
-from kebab_tui.search.why_not import WhyNot
+
+if TYPE_CHECKING:
+    from kebab_tui.search.explanation import ExplainedResponse
+    from kebab_tui.search.meaning import Scripts
+    from kebab_tui.search.why_not import WhyNot
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class SearchEngine:
         self._options = options
         self._semantics = semantics
         self._now = now
-        self._scripts = Scripts()
+        self._scripts: Scripts | None = None
 
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         """The page of hits; a first answer may be a quick preview of the full ranking, by words alone."""
@@ -72,6 +75,8 @@ class SearchEngine:
 
     def explain(self, query: SearchQuery) -> ExplainedResponse:
         """The same page, with the figures behind every hit."""
+        from kebab_tui.search import explanation
+
         understood = self._understand(query)
         watch = Stopwatch()
         with self._corpus.snapshot() as snapshot:
@@ -80,6 +85,9 @@ class SearchEngine:
             return explanation.explain(snapshot, response, answer, self._options.weights)
 
     def why_not(self, query: SearchQuery, document: Document) -> WhyNot:
+        """What keeps an indexed note out of the answer, or where in it the note stands."""
+        from kebab_tui.search import why_not
+
         understood = self._understand(query)
         with self._corpus.snapshot() as snapshot:
             verdict = why_not.judge(
@@ -113,14 +121,24 @@ class SearchEngine:
             )
         if parsed.is_only_filters and filters.active:
             return _browsed(snapshot, query, filters, watch)
-        asked = None
         if understood.semantics is not None:
-            asked = meaning.ask(understood.semantics, query.text, parsed, watch)
+            return self._find_by_meaning(snapshot, understood, understood.semantics, watch)
+        return lexical.find(snapshot, parsed, query, filters, watch, first_answer=first_answer)
+
+    def _find_by_meaning(
+        self, snapshot: Snapshot, understood: _Understood, semantics: Semantics, watch: Stopwatch
+    ) -> Answer:
+        from kebab_tui.search import hybrid, meaning  # what a search by words never needs
+
+        query, parsed, filters = understood.query, understood.parsed, understood.filters
+        asked = meaning.ask(semantics, query.text, parsed, watch)
         if not isinstance(asked, Asked):
-            answer = lexical.find(snapshot, parsed, query, filters, watch, first_answer=first_answer)
-            return replace(answer, notices=(asked, *answer.notices)) if asked else answer
+            answer = lexical.find(snapshot, parsed, query, filters, watch)
+            return replace(answer, notices=(asked, *answer.notices))
         if query.mode == "vector":
             return meaning.find(snapshot, asked, query, filters, watch)
+        if self._scripts is None:
+            self._scripts = meaning.Scripts()
         return hybrid.find(
             snapshot, asked, parsed, query, filters, self._options.hybrid, self._scripts, watch
         )

@@ -7,7 +7,6 @@ cut from the one fused order fit together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.hit import Notice, RetrievalDetail
@@ -16,7 +15,7 @@ from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import lexical, meaning
 from kebab_tui.search.answer import Answer, Asked, Ranked
 from kebab_tui.search.bm25 import normalised
-from kebab_tui.search.fusion import NEAR_ENOUGH, Evidence, Fused, FusionSettings, fuse
+from kebab_tui.search.fusion import NEAR_ENOUGH, Evidence, Fused, HybridOptions, fuse
 from kebab_tui.search.lexical import Leg
 from kebab_tui.search.meaning import Legs, Scripts
 from kebab_tui.search.ports import Near, Snapshot
@@ -24,19 +23,6 @@ from kebab_tui.search.query_language import ParsedQuery
 from kebab_tui.search.stopwatch import Stopwatch
 
 _DEPTH = 300
-
-
-@dataclass(frozen=True, slots=True)
-class HybridOptions:
-    rrf_k: int = 60
-    vector_weight: float = 1.0
-    vector_weight_hangul: float = 0.35
-    second_look: bool = True
-
-    def fusion(self, query: SearchQuery) -> FusionSettings:
-        weight = self.vector_weight_hangul if is_hangul(query.text) else self.vector_weight
-        look = self.second_look if query.second_look is None else query.second_look
-        return FusionSettings(rrf_k=self.rrf_k, vector_weight=weight, second_look=look)
 
 
 def find(

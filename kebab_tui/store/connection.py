@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import quote
@@ -175,6 +173,9 @@ def _snapshot_in_memory(uri: str) -> sqlite3.Connection:
 
 def _copy_in_memory(path: str) -> sqlite3.Connection:
     """Read a database whose last commits are still in a log that cannot be applied in place."""
+    import shutil  # rarely needed, and dear at start-up
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="kebab-") as scratch:
         copy = os.path.join(scratch, "copy.sqlite")
         shutil.copyfile(path, copy)

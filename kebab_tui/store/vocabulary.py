@@ -31,13 +31,17 @@ CREATE VIRTUAL TABLE temp.stems_of USING fts5vocab('temp', 'stems', 'instance');
 
 _LEARN = (
     "UPDATE words SET seen = seen + p.doc FROM temp.plain_words AS p WHERE p.term = words.word",
-    "INSERT INTO temp.new_words(word, seen) SELECT p.term, p.doc FROM temp.plain_words AS p "
-    f"WHERE p.term < '{_FIRST_CJK}' AND length(p.term) > 1 "
-    "AND NOT EXISTS (SELECT 1 FROM words w WHERE w.word = p.term)",
+    (
+        "INSERT INTO temp.new_words(word, seen) SELECT p.term, p.doc FROM temp.plain_words AS p "
+        f"WHERE p.term < '{_FIRST_CJK}' AND length(p.term) > 1 "
+        "AND NOT EXISTS (SELECT 1 FROM words w WHERE w.word = p.term)"
+    ),
     "INSERT INTO temp.stems(rowid, word) SELECT id, word FROM temp.new_words",
-    "INSERT INTO words(word, stem, seen) SELECT n.word, s.term, n.seen "
-    "FROM temp.stems_of s JOIN temp.new_words n ON n.id = s.doc WHERE s.offset = 0 "
-    "ON CONFLICT(word) DO NOTHING",
+    (
+        "INSERT INTO words(word, stem, seen) SELECT n.word, s.term, n.seen "
+        "FROM temp.stems_of s JOIN temp.new_words n ON n.id = s.doc WHERE s.offset = 0 "
+        "ON CONFLICT(word) DO NOTHING"
+    ),
     "DELETE FROM temp.new_words",
     "INSERT INTO temp.stems(stems) VALUES ('delete-all')",
     "INSERT INTO temp.plain(plain) VALUES ('delete-all')",

@@ -150,12 +150,12 @@ def test_a_long_fence_takes_the_few_words_beside_it_along() -> None:
 
 
 def test_a_short_fence_stays_with_its_prose() -> None:
-    assert [passage.kind for passage in passages("# A\none\ntwo\nthree\nfour\n```\nx\n```\n")] == ["info"]
+    assert [passage.kind for passage in passages("# A\n" + "words\n" * 9 + "```\nx\n```\n")] == ["info"]
 
 
-def test_code_is_what_has_more_lines_of_code_than_of_all_else() -> None:
-    assert [passage.kind for passage in passages("one\ntwo\n```\n\n \n```")] == ["info"]
-    assert [passage.kind for passage in passages("one\ntwo\n```\nx\n```")] == ["code"]
+def test_code_is_what_has_code_in_at_least_a_quarter_of_its_lines() -> None:
+    assert [passage.kind for passage in passages("words\n" * 7 + "```\n\n \n```")] == ["info"]
+    assert [passage.kind for passage in passages("words\n" * 6 + "```\n\n \n```")] == ["code"]
 
 
 def test_a_fence_above_the_cap_is_cut_at_lines() -> None:

@@ -35,6 +35,16 @@ def test_a_document_comes_back_as_it_was_saved(writer: Writer, reader: StoreRead
         assert [chunk.text for chunk in catalogue.chunks_of(saved.doc_id)] == ["one", "two"]
 
 
+def test_what_is_no_text_is_stored_with_marks_in_its_place(writer: Writer, reader: StoreReader) -> None:
+    for title in ("good", "bad \ud800"):
+        note = a_note("a.md", "same", title=title, tags=("t\ud800",))
+        applied = writer.apply([replace(note, document=replace(note.document, aliases=("\udcff",)))])
+    assert applied.chunks_kept == 1
+    with reader.catalogue() as catalogue:
+        (document,), _ = catalogue.documents(SearchFilters())
+    assert (document.title, document.tags, document.aliases) == ("bad ?", ("t?",), ("?",))
+
+
 def test_documents_are_listed_by_path_and_page_by_page(writer: Writer, reader: StoreReader) -> None:
     writer.apply([a_note(f"{n}.md", "x") for n in (3, 1, 2)])
     with reader.catalogue() as catalogue:

@@ -130,6 +130,19 @@ def test_the_words_of_new_text_are_there_as_soon_as_the_text(tmp_path: Path) -> 
     writer.close()
 
 
+def test_a_new_title_over_old_text_is_found_while_it_is_typed(tmp_path: Path) -> None:
+    folder = DataFolder(str(tmp_path))
+    writer = Writer(folder)
+    writer.save_source(a_source())
+    for title in ("old", "Organization"):
+        writer.apply([a_note("a.md", "the same text", title=title)])
+    reader = StoreReader(folder, FieldWeights())
+    with reader.snapshot() as snapshot:
+        assert snapshot.unfinished("organiz", 5) == ["organization"]
+    reader.close()
+    writer.close()
+
+
 def test_a_write_that_fails_teaches_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = DataFolder(str(tmp_path))
     writer = Writer(folder)

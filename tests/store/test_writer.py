@@ -20,7 +20,10 @@ def rows_of(database: sqlite3.Connection, statement: str, *values: object) -> Ro
 
 
 def matches(database: sqlite3.Connection, query: str) -> list[str]:
-    statement = "SELECT c.text FROM chunks_fts f JOIN chunks c ON c.id = f.rowid WHERE chunks_fts MATCH ? ORDER BY c.id"
+    statement = (
+        "SELECT c.text FROM chunks_fts f JOIN chunks c ON c.id = f.rowid WHERE chunks_fts MATCH ? "
+        "ORDER BY c.id"
+    )
     return [text for (text,) in database.execute(statement, (query,))]
 
 

@@ -75,10 +75,10 @@ def set_scene(point: Point, notes: str, data: str, seed: int) -> None:
     if point.scene == "fresh":
         return
     workspace = Workspace(SETTINGS, data)
+    workspace.ingest([notes], Callbacks())
     other = notes + "-other"
     os.mkdir(other)
     workspace.add_source(Source(workspace.new_source_id(other), "other", other), Callbacks())
-    workspace.ingest([notes], Callbacks())
     workspace.close()
     for _ in range(8):
         editor.change()
