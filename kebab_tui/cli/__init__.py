@@ -3,9 +3,11 @@
 
 def main() -> None:
     """The console script: runs the verb named on the command line and exits with its code."""
+    import gc
     import os
     import sys
 
+    gc.set_threshold(100_000)  # a short run makes little garbage, but imports set the collector off often
     try:
         from kebab_tui.cli.edge import run
         from kebab_tui.cli.main import cli

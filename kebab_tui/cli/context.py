@@ -80,7 +80,7 @@ def invocation(ctx: click.Context) -> Invocation:
         overrides = {"data_dir": shared_flag(ctx, "data_dir")}
         root.obj = Invocation(load_settings(shared_flag(ctx, "config"), os.environ, overrides))
     ctx.obj = root.obj
-    assert isinstance(root.obj, Invocation)  # noqa: S101 - nobody else sets it
+    assert isinstance(root.obj, Invocation)
     return root.obj
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import field, write
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from kebab_tui.evaluation.runs import QuestionSet
     from kebab_tui.evaluation.significance import Difference
 
-_BRIEF = ("ndcg@10", "recall@10", "mrr@10", "hit@1", "hit@5")
-"""What is shown of a part of the queries; all of them get every metric."""
+_OF_LANGUAGES = ("ndcg@10", "recall@10", "mrr@10", "hit@1", "hit@5")
+_OF_PROBES = ("ndcg@10", "hit@5")
+"""What is shown of a part of the queries; all of them together get every metric."""
 _BAR = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _MOST_CHANGES = 20
@@ -42,12 +43,12 @@ def heading(asked: QuestionSet) -> str:
     return field(f"{asked.name}{split}: {asked.queries:,} queries, {asked.documents:,} documents")
 
 
-def groups(found: ModeSummary) -> dict[str, Summary]:
-    """All queries, then each language and each probe where there are several."""
-    parts = {"all": found.all}
-    for by in (found.by_lang, found.by_probe):
-        parts |= by if len(by) > 1 else {}
-    return parts
+def _groups(found: ModeSummary) -> Iterator[tuple[str, Summary, Sequence[str]]]:
+    """All queries, then each language and each probe where there are several; with their metrics."""
+    yield "all", found.all, list(found.all.means)
+    for by, metrics in ((found.by_lang, _OF_LANGUAGES), (found.by_probe, _OF_PROBES)):
+        if len(by) > 1:
+            yield from ((name, summary, metrics) for name, summary in by.items())
 
 
 def _rows(report: Report) -> Iterator[tuple[str, ...]]:
@@ -59,11 +60,10 @@ def _rows(report: Report) -> Iterator[tuple[str, ...]]:
 
 def _figures(report: Report) -> Iterator[tuple[str, str, list[Summary]]]:
     """Each group and metric, with the summary of every mode."""
-    parts = [groups(found) for found in report.modes]
-    for name, first in parts[0].items():
-        for metric in first.means:
-            if name == "all" or metric in _BRIEF:
-                yield name, metric, [part[name] for part in parts]
+    for modes in zip(*map(_groups, report.modes), strict=True):  # all modes were asked the same
+        name, _, metrics = modes[0]
+        for metric in metrics:
+            yield name, metric, [summary for _, summary, _ in modes]
 
 
 def _titles(found: ModeSummary) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class LazyGroup(click.Group):
             return None
         module, attribute, _ = VERBS[cmd_name]
         command = getattr(import_module(module), attribute)
-        assert isinstance(command, click.Command)  # noqa: S101 - a slip in the table, not of the user
+        assert isinstance(command, click.Command)
         return command
 
     def resolve_command(

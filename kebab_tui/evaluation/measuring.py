@@ -7,6 +7,7 @@ nothing; every other error ends the run.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,8 @@ from kebab_tui.evaluation.runs import Answer, ModeRun
 Search = Callable[[SearchQuery], SearchResponse]
 _NO_MEANING = ("no_model", "no_vectors")
 """How a search says why it fell back to words."""
+_PROBED = 5
+"""Some queries are answered by words alone in any mode: raw ones, filters without words."""
 _PAGE = 50
 """How many passages are asked for at a time: a note may hold several, so more pages may be needed."""
 
@@ -57,10 +60,11 @@ class Measuring:
         return found
 
     def _missing(self, tasks: Sequence[Task], mode: SearchMode) -> str | None:
-        """Why nothing is answered in this mode; judged by the first question of each language."""
-        first = {task.question.lang: task for task in reversed(tasks)}
+        """Why nothing is answered in this mode; judged by the first few questions of each language."""
+        if mode == "lexical":
+            return None
         reason = "another mode answers"
-        for task in first.values():
+        for task in _first_of_each_language(tasks):
             try:
                 response = self.search(SearchQuery(task.question.text, mode=mode))
                 if response.mode == mode:
@@ -71,8 +75,6 @@ class Measuring:
             except RawQueryError:
                 continue
             except KebabError as error:
-                if mode == "lexical":
-                    raise
                 reason = error.message
         return reason
 
@@ -116,6 +118,14 @@ class Measuring:
             yield Notice("degraded", text, "warning")
         for notice in warnings.values():
             yield Notice(notice.code, f"{mode}: {notice.text}", notice.level)
+
+
+def _first_of_each_language(tasks: Sequence[Task]) -> Iterator[Task]:
+    seen: Counter[str] = Counter()
+    for task in tasks:
+        seen[task.question.lang] += 1
+        if seen[task.question.lang] <= _PROBED:
+            yield task
 
 
 def _answer(question: Question, ranked: list[str], depth: int) -> Answer:

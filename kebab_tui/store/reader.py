@@ -11,15 +11,18 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import StoreDamagedError
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.store import damage
-from kebab_tui.store.catalogue import Catalogue
 from kebab_tui.store.connection import Detached, open_reader, translated
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.snapshot import StoreSnapshot
-from kebab_tui.store.vector_source import VectorSource
+
+if TYPE_CHECKING:
+    from kebab_tui.store.catalogue import Catalogue
+    from kebab_tui.store.vector_source import VectorSource
 
 _FileStamp = tuple[int, int, int]
 _Stamp = tuple[_FileStamp, _FileStamp]
@@ -42,11 +45,15 @@ class StoreReader:
 
     @contextlib.contextmanager
     def catalogue(self) -> Iterator[Catalogue]:
+        from kebab_tui.store.catalogue import Catalogue  # a search by words never needs it
+
         with self._moment() as connection:
             yield Catalogue(connection)
 
     @contextlib.contextmanager
     def vectors(self, model: str) -> Iterator[VectorSource]:
+        from kebab_tui.store.vector_source import VectorSource
+
         with self._moment() as connection:
             yield VectorSource(connection, model)
 

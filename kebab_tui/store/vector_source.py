@@ -86,7 +86,8 @@ class VectorSource:
         statement = (
             "SELECT c.embed_hash, c.title, c.heading_path, c.text FROM chunks c JOIN ("
             "SELECT max(w.id) AS id, max(d.mtime_ns) AS mtime "
-            f"FROM (SELECT c.id, c.doc_id, c.embed_hash {_WITHOUT}) w JOIN documents d ON d.doc_id = w.doc_id "
+            f"FROM (SELECT c.id, c.doc_id, c.embed_hash {_WITHOUT}) w "
+            "JOIN documents d ON d.doc_id = w.doc_id "
             "GROUP BY w.embed_hash ORDER BY mtime DESC, id LIMIT ?2"
             ") p ON p.id = c.id ORDER BY p.mtime DESC, c.id"
         )

@@ -16,7 +16,6 @@ from models.build.archives import open_archive
 from models.build.encoder import Encoder
 from models.build.fetch import UnavailableError, WrongChecksumError, fetch
 from models.build.narration import say
-from models.build.products import Exact
 
 HERE = Path(__file__).parent
 SHIPPED = HERE.parent / "kebab-ko-en"
@@ -37,10 +36,18 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--out", type=Path, default=SHIPPED, metavar="DIR", help="where the model goes if it keeps the gates"
     )
-    made.add_argument("--cache", type=Path, default=HERE / ".cache", metavar="DIR", help="downloads and the candidate")
-    made.add_argument("--beir", type=Path, metavar="DIR", help="also gate retrieval on the test sets in this folder")
-    made.add_argument("--threads", type=int, default=1, metavar="N", help="threads to train and encode with (1)")
-    made.add_argument("--check", type=Path, metavar="DIR", help="build nothing; measure the model in this folder")
+    made.add_argument(
+        "--cache", type=Path, default=HERE / ".cache", metavar="DIR", help="downloads and the candidate"
+    )
+    made.add_argument(
+        "--beir", type=Path, metavar="DIR", help="also gate retrieval on the test sets in this folder"
+    )
+    made.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="threads to train and encode with (1)"
+    )
+    made.add_argument(
+        "--check", type=Path, metavar="DIR", help="build nothing; measure the model in this folder"
+    )
     return made
 
 
@@ -67,10 +74,14 @@ def _run(options: argparse.Namespace) -> int:
     return 0 if kept else 1
 
 
-def _gates(folder: Path, english: minilm.MiniLM, gathered: sources.Gathered, options: argparse.Namespace) -> bool:
+def _gates(
+    folder: Path, english: minilm.MiniLM, gathered: sources.Gathered, options: argparse.Namespace
+) -> bool:
     tokenizer = (folder / build.TOKENIZER).read_text(encoding="utf-8")
     built = Encoder((folder / build.MODEL).read_bytes(), tokenizer, build.MAX_TOKENS, options.threads)
-    teacher = Encoder(build.english_graph(english, Exact()), english.tokenizer, build.MAX_TOKENS, options.threads)
+    teacher = Encoder(
+        build.english_graph(english, "float32"), english.tokenizer, build.MAX_TOKENS, options.threads
+    )
     kept = True
     for gate in gates.measure(built, teacher, gates.english_sample(gathered.pairs), options.beir):
         print(gate, flush=True)

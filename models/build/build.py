@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from models.build import calibration, corpus, graph, kiwi, paper, vocabulary
+from models.build import corpus, graph, kiwi, paper, vocabulary
 from models.build.embeddings import BilingualTable, PlainTable
 from models.build.encoder import Encoder
 from models.build.fetch import checksum
@@ -14,7 +14,6 @@ from models.build.manifest import Manifest
 from models.build.minilm import Floats, MiniLM
 from models.build.narration import say
 from models.build.pairs import Pair
-from models.build.products import Calibrated, Exact, OfTheMoment, Products
 from models.build.sources import Gathered
 
 MODEL, TOKENIZER, CARD, NOTICE = "model.onnx", "tokenizer.json", "model.toml", "NOTICE"
@@ -33,7 +32,7 @@ def build(pinned: Manifest, english: MiniLM, gathered: Gathered, folder: Path, t
     data = corpus.build(gathered.pairs, teach(english, gathered.pairs, threads), words, tokenizer)
     rows = train(data, words, english, threads)
     say("writing the model")
-    model = bilingual_graph(english, BilingualTable(words, rows), tokenizer, gathered.pairs, threads)
+    model = graph.encoder(english.shape, english.weights, BilingualTable(words, rows), "int8")
     write(folder, model, tokenizer, paper.notice(gathered.contributions, english.licence))
 
 
@@ -41,25 +40,14 @@ def teach(english: MiniLM, pairs: Sequence[Pair], threads: int) -> Floats:
     """MiniLM's vector of every English side."""
     distinct: dict[str, int] = {}
     index = [distinct.setdefault(pair.english, len(distinct)) for pair in pairs]
-    teacher = Encoder(english_graph(english, OfTheMoment()), english.tokenizer, TEACHER_TOKENS, threads)
+    teacher = Encoder(english_graph(english, "int8"), english.tokenizer, TEACHER_TOKENS, threads)
     vectors: Floats = teacher.encode(list(distinct))[index]
     return vectors
 
 
-def english_graph(english: MiniLM, products: Products) -> bytes:
+def english_graph(english: MiniLM, precision: graph.Precision) -> bytes:
     """MiniLM alone, with its own embeddings."""
-    return graph.encoder(english.shape, english.weights, PlainTable(english.words), products)
-
-
-def bilingual_graph(
-    english: MiniLM, table: BilingualTable, tokenizer: str, pairs: Sequence[Pair], threads: int
-) -> bytes:
-    """What ships: 8 bits throughout, by the ranges that the same encoder shows in float32."""
-    names = Exact()
-    graph.encoder(english.shape, english.weights, table, names)
-    exact = graph.encoder(english.shape, english.weights, table, Exact(), watched=names.inputs)
-    ranges = calibration.ranges(exact, tokenizer, names.inputs, calibration.sample(pairs), threads)
-    return graph.encoder(english.shape, english.weights, table, Calibrated(ranges))
+    return graph.encoder(english.shape, english.weights, PlainTable(english.words), precision)
 
 
 def train(data: corpus.Corpus, words: vocabulary.Vocabulary, english: MiniLM, threads: int) -> Floats:

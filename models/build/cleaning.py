@@ -23,7 +23,7 @@ LEADING_UNDERSCORE = re.compile(r"(?:^|(?<=[\s(]))_(?=[A-Za-z가-힣])")
 INNER_UNDERSCORE = re.compile(r"(?<=[A-Za-z])_(?=[a-z]{1,20}(?:\s|$|\.\.\.|…))")
 CONTROL = re.compile(r"\\[nrt]|[\n\r\t\x04]+")
 SPACES = re.compile(r"\s+")
-EDGES = " \"'`“”‘’*|#-–—:;,=[]<>"  # noqa: RUF001  # the curly quotes and dashes are meant
+EDGES = " \"'`“”‘’*|#-–—:;,=[]<>"  # the curly quotes and dashes are meant
 
 # A particle written both ways, because the word before it is not known: keep the one after a consonant.
 PARTICLES = (

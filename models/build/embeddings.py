@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.build import quantisation
+from models.build.graph import Writer
 from models.build.minilm import Floats
 from models.build.vocabulary import Vocabulary
-from models.build.writer import Writer
 
 HANGUL_RANK = 192
 
@@ -41,7 +41,9 @@ class BilingualTable:
         english = self._looked_up(writer, "english", self.rows[:first], np.where(row < first, row + 1, 0))
         hangul, basis = quantisation.low_rank(self.rows[first:], HANGUL_RANK)
         coordinates = self._looked_up(writer, "hangul", hangul, np.where(row >= first, row - first + 1, 0))
-        projected = writer.add("MatMul", [coordinates, writer.constant("hangul_basis", basis)], "hangul_projected")
+        projected = writer.add(
+            "MatMul", [coordinates, writer.constant("hangul_basis", basis)], "hangul_projected"
+        )
         return writer.add("Add", [english, projected], "word")
 
     @staticmethod
@@ -52,6 +54,12 @@ class BilingualTable:
         chosen = writer.add(
             "Gather", [writer.constant(f"{name}_row", index.astype(np.int32)), "input_ids"], f"{name}_chosen"
         )
-        values = writer.add("Gather", [writer.constant(f"{name}_values", small.values), chosen], f"{name}_int8")
-        scale = writer.add("Gather", [writer.constant(f"{name}_scales", small.scale), chosen], f"{name}_scale")
-        return writer.add("Mul", [writer.add("Cast", [values], f"{name}_float", to=1), scale], f"{name}_vector")
+        values = writer.add(
+            "Gather", [writer.constant(f"{name}_values", small.values), chosen], f"{name}_int8"
+        )
+        scale = writer.add(
+            "Gather", [writer.constant(f"{name}_scales", small.scale), chosen], f"{name}_scale"
+        )
+        return writer.add(
+            "Mul", [writer.add("Cast", [values], f"{name}_float", to=1), scale], f"{name}_vector"
+        )

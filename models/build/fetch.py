@@ -78,9 +78,13 @@ def _download(package: Package, version: str | None, folder: Path) -> Path:
             command, cwd=folder, capture_output=True, text=True, timeout=CLIENT_TIMEOUT, check=False
         )
     except FileNotFoundError:
-        raise UnavailableError(f"{command[0]} is not installed, so {package.name} cannot be downloaded") from None
+        raise UnavailableError(
+            f"{command[0]} is not installed, so {package.name} cannot be downloaded"
+        ) from None
     except subprocess.TimeoutExpired:
-        raise UnavailableError(f"{package.registry} {package.name}: no answer in {CLIENT_TIMEOUT} s") from None
+        raise UnavailableError(
+            f"{package.registry} {package.name}: no answer in {CLIENT_TIMEOUT} s"
+        ) from None
     archive = next(iter(sorted(path for path in folder.iterdir() if path.is_file())), None)
     if answer.returncode != 0 or archive is None:
         reason = (answer.stderr.strip() or "no reason given").splitlines()[-1]

@@ -43,7 +43,9 @@ class Gate:
         return self.measured >= self.least  # False for NaN
 
     def __str__(self) -> str:
-        return f"{'ok  ' if self.kept else 'MISS'}  {self.measured:.4f} (at least {self.least:.4f})  {self.name}"
+        return (
+            f"{'ok  ' if self.kept else 'MISS'}  {self.measured:.4f} (at least {self.least:.4f})  {self.name}"
+        )
 
 
 def english_sample(pairs: Sequence[Pair]) -> list[str]:
@@ -54,7 +56,9 @@ def english_sample(pairs: Sequence[Pair]) -> list[str]:
 def measure(built: Encoder, teacher: Encoder, english: Sequence[str], beir: Path | None) -> Iterator[Gate]:
     """Each gate as soon as it is measured; `teacher` is MiniLM in float32."""
     cosines = (built.encode(english) * teacher.encode(english)).sum(axis=1)
-    yield Gate(f"cosine to MiniLM, mean of {len(english)} English texts", float(np.mean(cosines)), ENGLISH_COSINE)
+    yield Gate(
+        f"cosine to MiniLM, mean of {len(english)} English texts", float(np.mean(cosines)), ENGLISH_COSINE
+    )
     for korean, translation, least in TRANSLATIONS:
         first, second = built.encode([korean, translation])
         yield Gate(f"cosine of {korean!r} and {translation!r}", float(first @ second), least)

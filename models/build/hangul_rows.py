@@ -135,7 +135,9 @@ def batches(texts: Sequence[Rows], plan: Schedule) -> list[list[int]]:
     chosen = draw.permutation(fitting)[: plan.texts].tolist()
     tie = draw.random(len(texts))
     chosen.sort(key=lambda index: (len(texts[index]) // 3, tie[index]))
-    full = [chosen[start : start + plan.batch] for start in range(0, len(chosen) - plan.batch + 1, plan.batch)]
+    full = [
+        chosen[start : start + plan.batch] for start in range(0, len(chosen) - plan.batch + 1, plan.batch)
+    ]
     if not full:
         raise ValueError("too few texts for a batch")
     rounds = -(-plan.steps // len(full))
@@ -143,7 +145,9 @@ def batches(texts: Sequence[Rows], plan: Schedule) -> list[list[int]]:
     return [full[index] for index in order.tolist()]
 
 
-def start_rows(corpus: Corpus, texts: Sequence[Rows], vocabulary: Vocabulary, words: Floats, aligned: Floats) -> Floats:
+def start_rows(
+    corpus: Corpus, texts: Sequence[Rows], vocabulary: Vocabulary, words: Floats, aligned: Floats
+) -> Floats:
     """Where each Hangul row starts: among the English pieces nearest to it, at their usual length."""
     used = counts(corpus.english, vocabulary.row_count)
     tokens = list(vocabulary.ids)[: vocabulary.english]

@@ -43,7 +43,9 @@ def model_file(pinned: Morphemes) -> Path:
     path = Path(spec.submodule_search_locations[0], pinned.file)
     found = checksum(path)
     if found != pinned.sha256:
-        raise WrongChecksumError(f"{pinned.package}: install {pinned.version}; {pinned.file} has sha256 {found}")
+        raise WrongChecksumError(
+            f"{pinned.package}: install {pinned.version}; {pinned.file} has sha256 {found}"
+        )
     return path
 
 

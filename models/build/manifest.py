@@ -93,7 +93,9 @@ def _package(entry: dict[str, object]) -> Package:
     registry = _text(entry, "registry")
     if registry not in REGISTRIES:
         raise ManifestError(f"unknown registry {registry!r}; known: {', '.join(REGISTRIES)}")
-    return Package(cast(Registry, registry), _text(entry, "name"), _text(entry, "version"), _text(entry, "sha256"))
+    return Package(
+        cast(Registry, registry), _text(entry, "name"), _text(entry, "version"), _text(entry, "sha256")
+    )
 
 
 def _only(entry: dict[str, object], known: set[str]) -> None:

@@ -42,7 +42,8 @@ class RetrievalSet:
 def load(folder: Path) -> RetrievalSet:
     """Read a folder with corpus.jsonl, queries.jsonl and qrels/*.tsv."""
     documents = {
-        entry["_id"]: f"{entry.get('title', '')}\n{entry['text']}".strip() for entry in _lines(folder / "corpus.jsonl")
+        entry["_id"]: f"{entry.get('title', '')}\n{entry['text']}".strip()
+        for entry in _lines(folder / "corpus.jsonl")
     }
     queries = {entry["_id"]: entry["text"] for entry in _lines(folder / "queries.jsonl")}
     splits = {path.stem: _judgements(path) for path in sorted((folder / "qrels").glob("*.tsv"))}
@@ -93,12 +94,16 @@ def measure(encoder: Encodes, test: RetrievalSet) -> dict[str, float]:
 
 def mean_ndcg(rankings: Mapping[str, Sequence[str]], judged: Judgements) -> float:
     """The mean over judged queries; a query without a ranking counts as 0."""
-    return sum(ndcg(rankings.get(query, ()), relevant) for query, relevant in judged.items()) / max(len(judged), 1)
+    return sum(ndcg(rankings.get(query, ()), relevant) for query, relevant in judged.items()) / max(
+        len(judged), 1
+    )
 
 
 def ndcg(ranking: Sequence[str], relevant: Mapping[str, int]) -> float:
     """nDCG@10 with linear gains, 1 for the ideal order."""
     ideal = sorted((score for score in relevant.values() if score > 0), reverse=True)[:DEPTH]
     best = sum(gain / math.log2(place + 2) for place, gain in enumerate(ideal))
-    found = sum(max(relevant.get(name, 0), 0) / math.log2(place + 2) for place, name in enumerate(ranking[:DEPTH]))
+    found = sum(
+        max(relevant.get(name, 0), 0) / math.log2(place + 2) for place, name in enumerate(ranking[:DEPTH])
+    )
     return found / best if best else 0.0

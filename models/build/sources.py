@@ -75,4 +75,6 @@ def _replaced(source: Source, fetched: Sequence[Fetched]) -> list[str]:
 
 def _read(source: Source, fetched: Sequence[Fetched], seen: set[tuple[str, str]]) -> list[Pair]:
     archives = [open_archive(archive.path) for archive in fetched]
-    return [pair for reader in source.readers for pair in gather(source.name, READERS[reader](archives), seen)]
+    return [
+        pair for reader in source.readers for pair in gather(source.name, READERS[reader](archives), seen)
+    ]

@@ -69,18 +69,30 @@ def is_everyday(syllable: str) -> bool:
 
 def tokenizer_json(vocabulary: Vocabulary) -> str:
     """The tokenizer, for the `tokenizers` library: accents stripped from Latin without taking Hangul apart."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors  # the tests of rows need it not
+    from tokenizers import (
+        Tokenizer,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+    )  # the tests of rows need it not
 
-    tokenizer = Tokenizer(models.WordPiece(dict(vocabulary.ids), unk_token=UNKNOWN, max_input_chars_per_word=100))
+    tokenizer = Tokenizer(
+        models.WordPiece(dict(vocabulary.ids), unk_token=UNKNOWN, max_input_chars_per_word=100)
+    )
     tokenizer.normalizer = normalizers.Sequence(
         [
             normalizers.NFD(),
             normalizers.StripAccents(),
             normalizers.NFC(),
-            normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=False, lowercase=True),
+            normalizers.BertNormalizer(
+                clean_text=True, handle_chinese_chars=True, strip_accents=False, lowercase=True
+            ),
         ]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = [(token, vocabulary.ids[token]) for token in (START, END)]
-    tokenizer.post_processor = processors.TemplateProcessing(single=f"{START} $A {END}", special_tokens=special)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{START} $A {END}", special_tokens=special
+    )
     return json.dumps(json.loads(tokenizer.to_str()), ensure_ascii=False, separators=(",", ":"))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding import encoder as encoder_module
@@ -65,8 +66,8 @@ def test_no_text_breaks_the_encoder(encoder: Encoder, text: str) -> None:
 @pytest.mark.parametrize(
     ("korean", "english", "other", "least"),
     [
-        ("포트 충돌 해결 방법", "how to fix a port conflict", "sourdough starter", 0.75),
-        ("데이터베이스 백업", "database backup", "hiking in the mountains", 0.93),
+        ("포트 충돌 해결 방법", "how to fix a port conflict", "sourdough starter", 0.7),
+        ("데이터베이스 백업", "database backup", "hiking in the mountains", 0.9),
     ],
 )
 def test_a_korean_text_lies_where_its_translation_does(
@@ -142,7 +143,7 @@ def test_no_texts_no_vectors(tiny: ModelCard) -> None:
 
 def test_a_cancelled_loop_ends_early_and_what_came_is_right(tiny: ModelCard) -> None:
     encoder = Encoder(tiny, threads=2)
-    came: list[object] = []
+    came: list[NDArray[np.float32]] = []
     for vector in encoder.passages(["port"] * 1000, lambda: len(came) == 10):
         came.append(vector)  # noqa: PERF402 - the loop's own progress is what cancels it
     assert len(came) == 10

@@ -84,7 +84,7 @@ def test_a_folder_instead_of_a_file_is_a_problem(tiny: ModelCard) -> None:
 def test_no_session_opens_before_the_files_are_checked(
     tiny: ModelCard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a session was opened")

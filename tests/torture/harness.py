@@ -21,6 +21,7 @@ from tests.torture.victim import SETTINGS
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _KILLED = -9
+_APART = 1_000_003
 
 
 @dataclass(slots=True)
@@ -53,15 +54,15 @@ def torture(rounds: int, seed: int, points: Sequence[Point] = POINTS) -> Iterato
 
 
 def one(point: Point, seed: int, score: Score) -> None:
-    """Kill at a pass drawn by the seed; where a run has fewer passes, at the first of another run."""
+    """Kill at a pass drawn by the seed; where a run has fewer, at the first pass, or in another run."""
     drawn = random.Random(seed).randint(1, point.passes)
-    for steps in dict.fromkeys((drawn, 1)):
+    for steps, history in ((drawn, seed), (1, seed), (1, seed + _APART), (1, seed + 2 * _APART)):
         place = tempfile.mkdtemp(prefix="kebab-torture-")
         try:
             notes, data = os.path.join(place, "notes"), os.path.join(place, "data")
-            set_scene(point, notes, data, seed)
-            if kill(point, notes, data, steps, seed):
-                score.add(judge(data, notes, os.path.join(place, "fresh"), point.scene == "damaged"), seed)
+            set_scene(point, notes, data, history)
+            if kill(point, notes, data, steps, history):
+                score.add(judge(data, notes, os.path.join(place, "fresh"), point.scene == "damaged"), history)
                 return
         finally:
             shutil.rmtree(place)

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from models.build.archives import Archive
-from models.build.readers import chromium, gettext, json_catalogue, libreoffice_help, mozilla, typescript, vscode
+from models.build.readers import (
+    chromium,
+    gettext,
+    json_catalogue,
+    libreoffice_help,
+    mozilla,
+    typescript,
+    vscode,
+)
 
 Reader = Callable[[Sequence[Archive]], Iterator[tuple[str, str]]]
 

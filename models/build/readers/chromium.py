@@ -39,7 +39,10 @@ def parse_pak(data: bytes) -> dict[int, str]:
         alias_count, table = 0, 9
     codec = "utf-8" if encoding == UTF8 else "utf-16-le"
     entries = [struct.unpack("<HI", data[table + 6 * i : table + 6 * i + 6]) for i in range(count + 1)]
-    texts = {resource: data[start:end].decode(codec, "replace") for (resource, start), (_, end) in pairwise(entries)}
+    texts = {
+        resource: data[start:end].decode(codec, "replace")
+        for (resource, start), (_, end) in pairwise(entries)
+    }
     aliases = table + 6 * (count + 1)
     for i in range(alias_count):
         alias, index = struct.unpack("<HH", data[aliases + 4 * i : aliases + 4 * i + 4])

@@ -19,7 +19,9 @@ KeyPath = tuple[str, ...]
 
 def read(archives: Sequence[Archive]) -> Iterator[tuple[str, str]]:
     for archive in archives:
-        hashed = {english_of_hashed(name): name for name in archive if re.search(r"/en-[0-9a-f]{32}\.json$", name)}
+        hashed = {
+            english_of_hashed(name): name for name in archive if re.search(r"/en-[0-9a-f]{32}\.json$", name)
+        }
         for name in archive:
             if not KOREAN.search(name) or not name.endswith(".json") or name.endswith(".min.json"):
                 continue
