@@ -6,10 +6,12 @@ missing or broken becomes a notice: search by words goes on.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.errors import ModelError, VectorError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.search.ports import Semantics
 
@@ -42,7 +44,7 @@ class SemanticHalf:
                 return Notice("no_vectors", "No vectors yet, `kebab index --embed` makes them: words only.")
             follower.catch_up()
             encoder.open()
-        except KebabError as error:
+        except (ModelError, VectorError) as error:  # anything wrong with the store itself is not ours
             return Notice("no_model", f"{error.message}: searched by words only.", "warning")
         knows_hangul = card.answers("\uac00")
         return Semantics(encoder, follower.index, card.vector_version, knows_hangul)
@@ -69,6 +71,13 @@ class SemanticHalf:
         follower = self.new_follower(self.card(), may_save=True)
         follower.open()
         return follower.close()
+
+    def discard_file(self) -> None:
+        """Forget the vectors' file; it is made anew from the database."""
+        from kebab_tui.vectors.follower import FILE_NAME
+
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(os.path.join(self._folder.root, FILE_NAME))
 
     def new_follower(self, card: ModelCard, *, may_save: bool = False) -> VectorFollower:
         """The vectors of a model, yet to be opened."""

@@ -8,6 +8,7 @@ the settings and the reading connections.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # a name `as` itself is a type that the faces may take from h
     from kebab_tui.domain.hit import SearchResponse
     from kebab_tui.domain.identity import SourceId
     from kebab_tui.domain.source import Source
+    from kebab_tui.embedding.catalogue import ListedModel as ListedModel
     from kebab_tui.indexing.embedding_job import EmbeddingProgress as EmbeddingProgress
     from kebab_tui.indexing.embedding_job import EmbeddingReport as EmbeddingReport
     from kebab_tui.indexing.inspection import Inspection as Inspection
@@ -30,12 +32,20 @@ if TYPE_CHECKING:  # a name `as` itself is a type that the faces may take from h
     from kebab_tui.indexing.report import Progress as Progress
     from kebab_tui.indexing.report import SourceReport as SourceReport
     from kebab_tui.indexing.session import Session
+    from kebab_tui.model_shelf import ModelShelf
+    from kebab_tui.model_shelf import Shelved as Shelved
+    from kebab_tui.model_shelf import Switch as Switch
     from kebab_tui.search.engine import SearchEngine
     from kebab_tui.search.explanation import ExplainedHit as ExplainedHit
-    from kebab_tui.search.explanation import ExplainedResponse
+    from kebab_tui.search.explanation import ExplainedResponse as ExplainedResponse
     from kebab_tui.search.explanation import LexicalExplanation as LexicalExplanation
+    from kebab_tui.search.explanation import SemanticExplanation as SemanticExplanation
+    from kebab_tui.search.fusion import Fused as Fused
+    from kebab_tui.search.fusion import FusionSettings as FusionSettings
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.why_not import WhyNot as WhyNot
+    from kebab_tui.semantic_health import Pending as Pending
+    from kebab_tui.semantic_health import VectorState as VectorState
     from kebab_tui.semantics import SemanticHalf
     from kebab_tui.settings.model import Settings
     from kebab_tui.store.catalogue import Figures
@@ -61,6 +71,7 @@ class Status:
 
     figures: Figures
     expected_lexical_version: str
+    vectors: VectorState
     sources: list[Source]
     runs: list[Run]
     database: str
@@ -144,6 +155,7 @@ class Workspace:
             return Status(
                 figures=catalogue.figures(),
                 expected_lexical_version=schema.lexical_version(schema.fts_signature(), self._recipe.made_by),
+                vectors=self.vectors(),
                 sources=catalogue.sources(),
                 runs=catalogue.runs(5),
                 database=self.folder.database,
@@ -151,15 +163,37 @@ class Workspace:
                 holder=WriterLock(self.folder.lock).holder(),
             )
 
+    def vectors(self) -> VectorState:
+        """How many passages have a vector, and how the file of them is."""
+        from kebab_tui.semantic_health import vector_state
+
+        return vector_state(self._semantics, self._reader, self.folder)
+
+    def pending(self) -> Pending:
+        """How many passages have no vector yet, and how long the last run says they take."""
+        from kebab_tui.semantic_health import pending
+
+        return pending(self._semantics, self._reader)
+
+    @property
+    def models(self) -> ModelShelf:
+        """The models that this index can use."""
+        from kebab_tui.model_shelf import ModelShelf
+
+        threads = self.settings.index.embed_threads
+        return ModelShelf(self.folder, self._reader, self._semantics, threads)
+
     def _database_bytes(self) -> int:
         """The database with the part of it that is still in the log."""
         files = (self.folder.database, self.folder.database + "-wal")
         return sum(os.path.getsize(file) for file in files if os.path.exists(file))
 
     def doctor(self) -> Iterator[Finding]:
+        from kebab_tui.semantic_health import examine_semantics
         from kebab_tui.store.health import examine
 
-        return examine(self.folder, self._recipe.made_by)
+        yield from examine(self.folder, self._recipe.made_by)
+        yield from examine_semantics(self._semantics, self._reader, self.folder)
 
     # Writing
 
@@ -194,19 +228,43 @@ class Workspace:
     def embed(self, callbacks: Callbacks) -> EmbeddingReport:
         """Give every passage that has none its vector, and write the vectors' file."""
         from kebab_tui.indexing.embedding_job import EmbeddingJob
+        from kebab_tui.semantic_health import run_report
 
         with self._session("index --embed", callbacks) as session:
+            card, started = self._semantics.card(), time.time_ns()
             job = EmbeddingJob(
                 session.writer,
                 self._reader,
                 self._semantics.encoder(),
-                self._semantics.card().fingerprint,
+                card.fingerprint,
                 callbacks.embedding,
                 callbacks.cancelled,
             )
             report = job.run()
-            self._semantics.save()
+            if report.embedded:
+                session.writer.record_run("embed", started, run_report(card, report))
+            if not report.cancelled:  # whoever cancels does not wait; the file catches up from the log
+                self._semantics.save()
         return report
+
+    def use_model(self, model: str, callbacks: Callbacks) -> None:
+        """Answer with another model from now on; its vectors, where it has none yet, are for `embed` to make."""
+        card = self.models.find(model)
+        with self._session("model use", callbacks) as session:
+            session.writer.use_model(card.model_id)
+            self._semantics.save()
+
+    def rebuild_vectors(self, callbacks: Callbacks) -> int:
+        """Make the vectors' file anew from the database; gives how many passages lost a damaged vector."""
+        from kebab_tui.semantic_health import damaged_vectors
+
+        with self._session("index --rebuild-vectors", callbacks) as session:
+            lost = damaged_vectors(self._semantics, self._reader)
+            if lost:  # the store drops a model's vectors only as a whole: they are made anew by `embed`
+                lost = session.writer.forget_vectors(self._semantics.card().fingerprint)
+            self._semantics.discard_file()
+            self._semantics.save()
+        return lost
 
     def rebuild_full_text(self, callbacks: Callbacks) -> None:
         with self._session("index --rebuild-fts", callbacks) as session:

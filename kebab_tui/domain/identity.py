@@ -59,5 +59,7 @@ def chunk_ids(doc: DocId, version: str, parts: Iterable[tuple[str, str]]) -> lis
     for heading_path, digest in parts:
         ordinal = seen.get((heading_path, digest), 0)
         seen[heading_path, digest] = ordinal + 1
-        ids.append(ChunkId(_hashed(f'{front}{_quoted(heading_path)},"ordinal":{ordinal},"text":"{digest}"}}')))
+        ids.append(
+            ChunkId(_hashed(f'{front}{_quoted(heading_path)},"ordinal":{ordinal},"text":"{digest}"}}'))
+        )
     return ids

@@ -52,10 +52,10 @@ class Contents:
     def allowing(self, rows: Rows | None) -> Filter:
         if rows is None:
             return Filter(self.alive, None)
-        base = np.isin(self.base.rows, rows)
+        base = self.base.holding(rows)
         if self.alive is not None:
             base &= self.alive.mask
-        return Filter(Passing(base), Passing(np.isin(self.fresh.rows, rows)))
+        return Filter(Passing(base), Passing(self.fresh.holding(rows)))
 
     def nearest(self, query: Vector, k: int, among: Filter) -> list[Near]:
         of_base = self.base.best(query, k, among.base)

@@ -29,6 +29,7 @@ _COARSE_SHARE = 20
 _ROUNDING = 1e-5
 """More than FAISS's fp32 sums can be wrong by."""
 _BLOCK = 8_192
+_SPARSE = 16
 _TRAINING = 65_536
 
 
@@ -75,6 +76,22 @@ class Segment:
         slots = np.searchsorted(self.rows, rows)
         slots[slots == len(self.rows)] = 0
         return np.where(self.rows[slots] == rows, slots, -1)
+
+    def holding(self, rows: Rows) -> Mask:
+        """Which slots hold one of the rows."""
+        if not len(self.rows):
+            return np.zeros(0, bool)
+        low, high = int(self.rows[0]), int(self.rows[-1])
+        if high - low > _SPARSE * len(self.rows):
+            mask = np.zeros(len(self.rows), bool)
+            slots = self.find(rows)
+            mask[slots[slots >= 0]] = True
+            return mask
+        # A table of all rows in between is 4x to 15x faster than searching each, or than `np.isin`.
+        table = np.zeros(high - low + 1, bool)
+        table[rows[(rows >= low) & (rows <= high)] - low] = True
+        marked: Mask = table[self.rows - low]
+        return marked
 
     def best(self, query: Vector, count: int, passing: Passing | None) -> Slots:
         """Slots among which are the `count` best that pass, all that tie with the last included."""

@@ -137,7 +137,7 @@ def upkeep(contents: Contents, codes: Codes, exact_up_to: int) -> list[Figure]:
 
 def rebuild(codes: Codes, exact_up_to: int) -> list[Figure]:
     """From blobs in memory: what SQLite takes to hand them over comes on top."""
-    shelf = Shelf(dict(enumerate((code.tobytes() for code in codes), 1)))
+    shelf = Shelf(dict(enumerate([code.tobytes() for code in codes], 1)))
     log = Moment(shelf)
     taken = min(
         seconds(lambda: contents_of(everything(log, codes.shape[1]), codes.shape[1], exact_up_to))

@@ -1,0 +1,212 @@
+"""How the meaning half is: its model, its vectors, their file. Finds and counts, never repairs.
+
+Beside `store.health`, which knows the database and no model. A passage counts as pending
+while the index's model has made no vector of its text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from kebab_tui.domain.errors import KebabError, ModelError
+from kebab_tui.store.health import Finding
+
+if TYPE_CHECKING:
+    from kebab_tui.embedding.card import ModelCard
+    from kebab_tui.indexing.embedding_job import EmbeddingReport
+    from kebab_tui.semantics import SemanticHalf
+    from kebab_tui.store.folder import DataFolder
+    from kebab_tui.store.reader import StoreReader
+
+FileState = Literal["none", "current", "behind", "unusable"]
+
+RUN_KIND = "embed"
+_RUNS_LOOKED_AT = 100
+_ENOUGH_TO_JUDGE = 20
+"""A run over fewer passages says more of opening the model than of reading."""
+_EMBED = "run `kebab index --embed`"
+_REBUILD = "run `kebab index --rebuild-vectors`"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """`seconds`: how long the pending ones take, as far as an earlier run of this model tells."""
+
+    pending: int
+    total: int
+    seconds: float | None
+
+    @property
+    def share(self) -> int:
+        """Of the passages that have a vector, in per cent, rounded down."""
+        return 100 * (self.total - self.pending) // self.total if self.total else 100
+
+
+@dataclass(frozen=True, slots=True)
+class VectorState:
+    """The vectors of the model that this index uses; without a readable card nothing more is known."""
+
+    model: str
+    problem: str
+    version: str = ""
+    dims: int = 0
+    total: int = 0
+    pending: int = 0
+    indexed: int = 0
+    """How many passages a search finds by meaning: all that are not pending, unless a vector is damaged."""
+    file: FileState = "none"
+    file_detail: str = ""
+    file_bytes: int = 0
+
+    @property
+    def made(self) -> int:
+        return self.total - self.pending
+
+
+def pending(semantics: SemanticHalf, reader: StoreReader) -> Pending:
+    card = semantics.card()
+    missing, total = _counts(reader, card)
+    rate = _last_rate(reader, card)
+    return Pending(missing, total, missing / rate if rate else None)
+
+
+def run_report(card: ModelCard, report: EmbeddingReport) -> str:
+    """What is remembered of a run: the next estimate is made of it."""
+    return json.dumps(
+        {
+            "model": card.fingerprint,
+            "embedded": report.embedded,
+            "pending": report.pending,
+            "seconds": round(report.seconds, 3),
+            "cancelled": report.cancelled,
+        }
+    )
+
+
+def vector_state(semantics: SemanticHalf, reader: StoreReader, folder: DataFolder) -> VectorState:
+    model = semantics.chosen()
+    try:
+        card = semantics.card()
+    except ModelError as error:
+        return VectorState(model, error.message)
+    follower = semantics.new_follower(card)
+    opened = follower.open()
+    missing, total = _counts(reader, card)
+    file, detail = _file_state(opened.how, opened.reason, _file_bytes(folder))
+    return VectorState(
+        model=model,
+        problem="",
+        version=card.vector_version,
+        dims=card.dims,
+        total=total,
+        pending=missing,
+        indexed=follower.index.count,
+        file=file,
+        file_detail=detail,
+        file_bytes=_file_bytes(folder),
+    )
+
+
+def damaged_vectors(semantics: SemanticHalf, reader: StoreReader) -> int:
+    """How many passages have a vector in the database that cannot be used."""
+    card = semantics.card()
+    follower = semantics.new_follower(card)
+    follower.open()
+    missing, total = _counts(reader, card)
+    return total - missing - follower.index.count
+
+
+def examine_semantics(semantics: SemanticHalf, reader: StoreReader, folder: DataFolder) -> Iterator[Finding]:
+    """The model, then the vectors; silent where there is no index: the store's part has said so."""
+    try:
+        yield _model(semantics)
+        state = vector_state(semantics, reader, folder)
+    except KebabError:
+        return
+    if not state.problem:
+        yield _coverage(state)
+        yield from _parity(state)
+        yield from _file(state)
+
+
+def _model(semantics: SemanticHalf) -> Finding:
+    from kebab_tui.embedding.catalogue import BUNDLED_MODEL, probe
+    from kebab_tui.embedding.integrity import require, verify
+
+    chosen = semantics.chosen()
+    another = "" if chosen == BUNDLED_MODEL else f", or run `kebab model use {BUNDLED_MODEL}`"
+    try:
+        card = semantics.card()
+        require(card, verify(card))
+        probe(card)
+    except ModelError as error:
+        return Finding("model", "problem", error.message, f"{error.hint or 'mend the model'}{another}")
+    return Finding("model", "ok", f"{card.model_id}: the files are the ones its card names, and it answers")
+
+
+def _coverage(state: VectorState) -> Finding:
+    if not state.pending:
+        return Finding("vectors", "ok", f"{state.version}: all {state.total} passages have one")
+    share = 100 * state.made // state.total
+    detail = f"{state.pending} of {state.total} passages have none yet ({share} % have): found by words only"
+    return Finding("vectors", "warning", detail, _EMBED)
+
+
+def _parity(state: VectorState) -> Iterator[Finding]:
+    damaged = state.made - state.indexed
+    if damaged:
+        detail = f"{state.made} in the database, {state.indexed} in the index: {damaged} are damaged"
+        yield Finding("vector parity", "problem", detail, f"{_REBUILD}, then `kebab index --embed`")
+    elif state.made:
+        yield Finding("vector parity", "ok", f"{state.indexed} vectors, in the database and in the index")
+
+
+def _file(state: VectorState) -> Iterator[Finding]:
+    if state.file == "unusable":
+        detail = f"{state.file_detail}: every search makes the vectors anew from the database"
+        yield Finding("vector file", "warning", detail, _REBUILD)
+    elif state.file == "none" and state.made:
+        detail = "there is none yet: every search takes the vectors from the database"
+        yield Finding("vector file", "ok", detail)
+    elif state.made:
+        detail = state.file_detail or "header and checksum are sound, nothing is missing"
+        yield Finding("vector file", "ok", detail)
+
+
+def _counts(reader: StoreReader, card: ModelCard) -> tuple[int, int]:
+    """Passages without a vector, and all of them."""
+    with reader.snapshot() as snapshot, reader.vectors(card.fingerprint) as source:
+        return source.pending_count(), snapshot.collection().chunks
+
+
+def _last_rate(reader: StoreReader, card: ModelCard) -> float | None:
+    """Passages a second in the latest run of this model that was long enough to tell."""
+    with reader.catalogue() as catalogue:
+        for run in catalogue.runs(_RUNS_LOOKED_AT):
+            report = run.report
+            if run.kind == RUN_KIND and report["model"] == card.fingerprint and report["seconds"]:
+                if report["embedded"] >= _ENOUGH_TO_JUDGE:
+                    return float(report["embedded"] / report["seconds"])
+    return None
+
+
+def _file_state(how: str, reason: str, size: int) -> tuple[FileState, str]:
+    if not size:
+        return "none", ""
+    if how == "rebuilt":
+        return "unusable", reason
+    return ("behind", f"{reason}; a search replays the rest") if how == "replayed" else ("current", "")
+
+
+def _file_bytes(folder: DataFolder) -> int:
+    from kebab_tui.vectors.follower import FILE_NAME
+
+    try:
+        return os.path.getsize(os.path.join(folder.root, FILE_NAME))
+    except OSError:
+        return 0
