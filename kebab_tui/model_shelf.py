@@ -37,7 +37,11 @@ class Shelved:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """What using another model costs. `seconds`: measured on a few passages, 0 when none is pending."""
+    """What using another model costs.
+
+    `pending`: texts that it has yet to read; `total`: passages of the index; `seconds`:
+    measured on a few texts, 0 when none is pending.
+    """
 
     model: str
     before: str
@@ -107,10 +111,10 @@ class ModelShelf:
 
     def _unread(self, card: ModelCard) -> tuple[int, int, list[str]]:
         try:
-            with self._reader.snapshot() as snapshot, self._reader.vectors(card.fingerprint) as source:
+            with self._reader.catalogue() as catalogue, self._reader.vectors(card.fingerprint) as source:
                 found = source.pending(_MEASURED)
                 texts = [embedded_text(text.title, text.heading_path, text.text) for text in found]
-                return source.pending_count(), snapshot.collection().chunks, texts
+                return source.pending_texts(), catalogue.figures().chunks, texts
         except NotIndexedError:
             return 0, 0, []
 

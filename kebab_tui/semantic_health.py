@@ -6,8 +6,6 @@ while the index's model has made no vector of its text.
 
 from __future__ import annotations
 
-import itertools
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +16,6 @@ from kebab_tui.store.health import Finding
 
 if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
-    from kebab_tui.indexing.embedding_job import EmbeddingReport
     from kebab_tui.semantics import SemanticHalf
     from kebab_tui.store.folder import DataFolder
     from kebab_tui.store.reader import StoreReader
@@ -35,16 +32,14 @@ _REBUILD = "run `kebab index --rebuild-vectors`"
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """`seconds`: how long the pending ones take, as far as an earlier run of this model tells."""
+    """What has no vector yet: in passages, and in texts, of which several passages may have the same.
 
-    pending: int
-    total: int
+    `seconds`: how long they take, as far as an earlier run of this model tells.
+    """
+
+    passages: int
+    texts: int
     seconds: float | None
-
-    @property
-    def share(self) -> int:
-        """Of the passages that have a vector, in per cent, rounded down."""
-        return 100 * (self.total - self.pending) // self.total if self.total else 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +65,10 @@ class VectorState:
 
 def pending(semantics: SemanticHalf, reader: StoreReader) -> Pending:
     card = semantics.card()
-    missing, total = _counts(reader, card)
-    rate = _last_rate(reader, card)
-    return Pending(missing, total, missing / rate if rate else None)
-
-
-def run_report(card: ModelCard, report: EmbeddingReport) -> str:
-    """What is remembered of a run: the next estimate is made of it."""
-    return json.dumps(
-        {
-            "model": card.fingerprint,
-            "embedded": report.embedded,
-            "pending": report.pending,
-            "seconds": round(report.seconds, 3),
-            "cancelled": report.cancelled,
-        }
-    )
+    with reader.vectors(card.fingerprint) as source:
+        passages, texts = source.pending_count(), source.pending_texts()
+        rate = _last_rate(reader, card)
+    return Pending(passages, texts, texts / rate if rate else None)
 
 
 def vector_state(semantics: SemanticHalf, reader: StoreReader, folder: DataFolder) -> VectorState:
@@ -95,8 +78,9 @@ def vector_state(semantics: SemanticHalf, reader: StoreReader, folder: DataFolde
     except ModelError as error:
         return VectorState(model, error.message)
     follower = semantics.new_follower(card)
-    opened = follower.open()
-    missing, total = _counts(reader, card)
+    with reader.catalogue():  # one moment for both: a writer may be at work
+        opened = follower.open()
+        missing, total = _counts(reader, card)
     file, detail = _file_state(opened.how, opened.reason, _file_bytes(folder))
     return VectorState(
         model=model,
@@ -116,8 +100,9 @@ def damaged_vectors(semantics: SemanticHalf, reader: StoreReader) -> int:
     """How many passages have a vector in the database that cannot be used."""
     card = semantics.card()
     follower = semantics.new_follower(card)
-    follower.open()
-    missing, total = _counts(reader, card)
+    with reader.catalogue():
+        follower.open()
+        missing, total = _counts(reader, card)
     return total - missing - follower.index.count
 
 
@@ -128,10 +113,12 @@ def examine_semantics(semantics: SemanticHalf, reader: StoreReader, folder: Data
         state = vector_state(semantics, reader, folder)
     except KebabError:
         return
-    if not state.problem:
-        yield _coverage(state)
-        yield from _parity(state)
-        yield from _file(state)
+    if state.problem:
+        return
+    yield _coverage(state)
+    if state.made:
+        yield _parity(state)
+        yield _file(state)
 
 
 def _model(semantics: SemanticHalf) -> Finding:
@@ -157,50 +144,47 @@ def _coverage(state: VectorState) -> Finding:
     return Finding("vectors", "warning", detail, _EMBED)
 
 
-def _parity(state: VectorState) -> Iterator[Finding]:
+def _parity(state: VectorState) -> Finding:
     damaged = state.made - state.indexed
     if damaged:
         detail = f"{state.made} in the database, {state.indexed} in the index: {damaged} are damaged"
-        yield Finding("vector parity", "problem", detail, f"{_REBUILD}, then `kebab index --embed`")
-    elif state.made:
-        yield Finding("vector parity", "ok", f"{state.indexed} vectors, in the database and in the index")
+        return Finding("vector parity", "problem", detail, f"{_REBUILD}, then `kebab index --embed`")
+    return Finding("vector parity", "ok", f"{state.made} vectors, in the database and in the index")
 
 
-def _file(state: VectorState) -> Iterator[Finding]:
+def _file(state: VectorState) -> Finding:
     if state.file == "unusable":
         detail = f"{state.file_detail}: every search makes the vectors anew from the database"
-        yield Finding("vector file", "warning", detail, _REBUILD)
-    elif state.file == "none" and state.made:
-        detail = "there is none yet: every search takes the vectors from the database"
-        yield Finding("vector file", "ok", detail)
-    elif state.made:
-        detail = state.file_detail or "header and checksum are sound, nothing is missing"
-        yield Finding("vector file", "ok", detail)
+        return Finding("vector file", "warning", detail, _REBUILD)
+    return Finding("vector file", "ok", state.file_detail)
 
 
 def _counts(reader: StoreReader, card: ModelCard) -> tuple[int, int]:
     """Passages without a vector, and all of them."""
-    with reader.snapshot() as snapshot, reader.vectors(card.fingerprint) as source:
-        return source.pending_count(), snapshot.collection().chunks
+    with reader.catalogue() as catalogue, reader.vectors(card.fingerprint) as source:
+        return source.pending_count(), catalogue.figures().chunks
 
 
 def _last_rate(reader: StoreReader, card: ModelCard) -> float | None:
     """Passages a second in the latest run of this model that was long enough to tell."""
     with reader.catalogue() as catalogue:
         for run in catalogue.runs(_RUNS_LOOKED_AT):
-            report = run.report
-            if run.kind == RUN_KIND and report["model"] == card.fingerprint and report["seconds"]:
-                if report["embedded"] >= _ENOUGH_TO_JUDGE:
-                    return float(report["embedded"] / report["seconds"])
+            told = run.report
+            if run.kind != RUN_KIND or told["model"] != card.fingerprint:
+                continue
+            if told["embedded"] >= _ENOUGH_TO_JUDGE and told["seconds"]:
+                return float(told["embedded"] / told["seconds"])
     return None
 
 
 def _file_state(how: str, reason: str, size: int) -> tuple[FileState, str]:
     if not size:
-        return "none", ""
+        return "none", "there is none yet: searches take the vectors from the database"
     if how == "rebuilt":
         return "unusable", reason
-    return ("behind", f"{reason}; a search replays the rest") if how == "replayed" else ("current", "")
+    if how == "replayed":
+        return "behind", f"{reason}; searches replay the rest"
+    return "current", "header and checksum are sound"
 
 
 def _file_bytes(folder: DataFolder) -> int:

@@ -41,11 +41,11 @@ class SemanticHalf:
             follower = self._follower_of(card)
             encoder = self._encoder_of(card)
             if follower is None:
-                return Notice("no_vectors", "No vectors yet, `kebab index --embed` makes them: words only.")
+                return Notice("no_vectors", "No vectors yet: `kebab index --embed` makes them.")
             follower.catch_up()
             encoder.open()
         except (ModelError, VectorError) as error:  # anything wrong with the store itself is not ours
-            return Notice("no_model", f"{error.message}: searched by words only.", "warning")
+            return Notice("no_model", f"{error.message}.", "warning")
         knows_hangul = card.answers("\uac00")
         return Semantics(encoder, follower.index, card.vector_version, knows_hangul)
 

@@ -8,7 +8,6 @@ the settings and the reading connections.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -199,6 +198,7 @@ class Workspace:
 
     def add_source(self, source: Source, callbacks: Callbacks) -> Source:
         with self._session("source add", callbacks) as session:
+            self._refill(session, callbacks)
             return session.add(source)
 
     def new_source_id(self, root: str) -> SourceId:
@@ -208,6 +208,7 @@ class Workspace:
 
     def remove_source(self, source: SourceId, callbacks: Callbacks) -> None:
         with self._session("source remove", callbacks) as session:
+            self._refill(session, callbacks)
             session.writer.remove_source(source)
 
     def ingest(self, folders: Sequence[str], callbacks: Callbacks) -> IngestReport:
@@ -223,63 +224,58 @@ class Workspace:
             self.close()
             timeout = self.settings.index.lock_timeout_s
             aside = start_over(self.folder, timeout, "ingest", callbacks.waiting)
-            return self._ingest((), callbacks, healed=aside)
+            return self._ingest(folders, callbacks, healed=aside)
 
     def embed(self, callbacks: Callbacks) -> EmbeddingReport:
         """Give every passage that has none its vector, and write the vectors' file."""
-        from kebab_tui.indexing.embedding_job import EmbeddingJob
-        from kebab_tui.semantic_health import run_report
+        from kebab_tui.vector_work import embed
 
         with self._session("index --embed", callbacks) as session:
-            card, started = self._semantics.card(), time.time_ns()
-            job = EmbeddingJob(
-                session.writer,
-                self._reader,
-                self._semantics.encoder(),
-                card.fingerprint,
-                callbacks.embedding,
-                callbacks.cancelled,
+            return embed(
+                self._semantics, session.writer, self._reader, callbacks.embedding, callbacks.cancelled
             )
-            report = job.run()
-            if report.embedded:
-                session.writer.record_run("embed", started, run_report(card, report))
-            if not report.cancelled:  # whoever cancels does not wait; the file catches up from the log
-                self._semantics.save()
-        return report
 
     def use_model(self, model: str, callbacks: Callbacks) -> None:
-        """Answer with another model from now on; its vectors, where it has none yet, are for `embed` to make."""
+        """Answer with another model from now on; vectors that it lacks are for `embed` to make."""
+        from kebab_tui.vector_work import use
+
         card = self.models.find(model)
         with self._session("model use", callbacks) as session:
-            session.writer.use_model(card.model_id)
-            self._semantics.save()
+            use(self._semantics, session.writer, card.model_id)
 
     def rebuild_vectors(self, callbacks: Callbacks) -> int:
-        """Make the vectors' file anew from the database; gives how many passages lost a damaged vector."""
-        from kebab_tui.semantic_health import damaged_vectors
+        """Make the vectors' file anew; gives how many vectors were dropped because some were damaged."""
+        from kebab_tui.vector_work import rebuild
 
         with self._session("index --rebuild-vectors", callbacks) as session:
-            lost = damaged_vectors(self._semantics, self._reader)
-            if lost:  # the store drops a model's vectors only as a whole: they are made anew by `embed`
-                lost = session.writer.forget_vectors(self._semantics.card().fingerprint)
-            self._semantics.discard_file()
-            self._semantics.save()
-        return lost
+            return rebuild(self._semantics, session.writer, self._reader)
 
     def rebuild_full_text(self, callbacks: Callbacks) -> None:
         with self._session("index --rebuild-fts", callbacks) as session:
+            self._refill(session, callbacks)
             session.writer.rebuild_full_text()
 
     def _ingest(self, folders: Sequence[str], callbacks: Callbacks, healed: str = "") -> IngestReport:
+        from kebab_tui.declared_sources import declared_sources
+
+        with self._session("ingest", callbacks) as session:
+            session.declare(declared_sources(self.settings.sources))
+            return self._bring_up_to_date(session, folders, callbacks, healed)
+
+    def _refill(self, session: Session, callbacks: Callbacks) -> None:
+        """A database that was lost or set aside is empty: read the notes before anything else is done."""
+        if session.begun_anew:
+            self._bring_up_to_date(session, (), callbacks)
+
+    def _bring_up_to_date(
+        self, session: Session, folders: Sequence[str], callbacks: Callbacks, healed: str = ""
+    ) -> IngestReport:
         from kebab_tui.indexing.ingest import Ingest, Watchers
         from kebab_tui.indexing.run import run_ingest
 
-        with self._session("ingest", callbacks) as session:
-            session.declare(self._declared_sources())
-            ingest = Ingest(
-                session.writer, self._reader, self._recipe, Watchers(callbacks.progress, callbacks.cancelled)
-            )
-            return run_ingest(session, ingest, folders, healed)
+        watchers = Watchers(callbacks.progress, callbacks.cancelled)
+        ingest = Ingest(session.writer, self._reader, self._recipe, watchers)
+        return run_ingest(session, ingest, folders, healed)
 
     def _session(self, command: str, callbacks: Callbacks) -> AbstractContextManager[Session]:
         from kebab_tui.indexing.session import open_session
@@ -288,29 +284,6 @@ class Workspace:
         return open_session(
             self.folder, self._reader, command, index.lock_timeout_s, callbacks.waiting, index.bulk_chunks
         )
-
-    def _declared_sources(self) -> list[Source]:
-        from kebab_tui.domain.document import Trust
-        from kebab_tui.domain.identity import SourceId
-        from kebab_tui.domain.source import Source
-        from kebab_tui.indexing.source_names import source_id_for
-
-        declared: list[Source] = []
-        for entry in self.settings.sources:
-            taken = {source.source_id for source in declared}
-            declared.append(
-                Source(
-                    source_id=SourceId(entry.id) if entry.id else source_id_for(entry.path, taken),
-                    title=entry.title or os.path.basename(entry.path),
-                    root=entry.path,
-                    description=entry.description,
-                    include=entry.include,
-                    exclude=entry.exclude,
-                    trust=Trust.parse(entry.trust) or Trust.PRIMARY,
-                    rules=entry.rules,
-                )
-            )
-        return declared
 
     @cached_property
     def _engine(self) -> SearchEngine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 
 from kebab_tui.settings.model import Settings
 from kebab_tui.workspace import Callbacks, Workspace
+from tests.command_line import Kebab
 
 REPOSITORY = Path(__file__).parent.parent
 SAMPLE_NOTES = REPOSITORY / "fixtures" / "notes"
@@ -41,3 +43,39 @@ def sample(sample_notes: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     workspace.ingest([str(sample_notes)], Callbacks())
     yield workspace
     workspace.close()
+
+
+@pytest.fixture(scope="session")
+def embedded_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`notes` and `data`: the sample vault with the bundled model's vectors, made by the first worker."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    place = shared / "embedded"
+    with open(shared / "embedded.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "data").exists():
+            _embed_sample(place)
+    return place
+
+
+def _embed_sample(place: Path) -> None:
+    shutil.copytree(SAMPLE_NOTES, place / "notes")
+    workspace = Workspace(Settings(), str(place / "making"))
+    workspace.ingest([str(place / "notes")], Callbacks())
+    workspace.embed(Callbacks())
+    workspace.close()
+    os.rename(place / "making", place / "data")  # whole or not there
+
+
+@pytest.fixture(scope="session")
+def embedded_sample(embedded_place: Path) -> Iterator[Workspace]:
+    """The sample vault with the bundled model's vectors. Only for reading."""
+    workspace = Workspace(Settings(), str(embedded_place / "data"))
+    yield workspace
+    workspace.close()
+
+
+@pytest.fixture(scope="session")
+def embedded(embedded_place: Path, tmp_path_factory: pytest.TempPathFactory) -> Kebab:
+    """The same on the command line. Only for tests that change nothing."""
+    return Kebab(embedded_place / "data", tmp_path_factory.mktemp("home"))

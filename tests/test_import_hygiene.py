@@ -12,14 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import Kebab
+
 ENGINES = {"onnxruntime", "faiss", "tokenizers", "watchdog", "sqlite_utils", "numpy"}
 FACES = {"textual", "rich"}
 PARSERS = {"yaml", "pathspec", "markdown_it", "msgspec"}
 HEAVY = ENGINES | FACES | PARSERS
 
 _REPORT = """
-import sys
+import os, sys
 from kebab_tui.cli import main
+os._exit = sys.exit  # a real run ends without unwinding
 try:
     main()
 finally:
@@ -57,9 +60,23 @@ def test_a_search_imports_no_parser_no_bar_and_nothing_that_reads_notes(tmp_path
         "ingest", str(folder), "--data-dir", data, home=tmp_path
     )
     for argv in (("word",), ("word", "--json"), ("word", "--explain"), ("word", "--format", "vimgrep")):
-        modules = imported_by("search", *argv, "--data-dir", data, home=tmp_path)
+        modules = imported_by("search", *argv, "--mode", "lexical", "--data-dir", data, home=tmp_path)
         assert "sqlite3" in modules
         assert not modules & ((HEAVY - {"msgspec"}) | {"platformdirs", "tomllib", "jsonschema", "asyncio"})
+
+
+def test_a_search_loads_an_engine_only_where_it_has_something_to_do(embedded: Kebab, tmp_path: Path) -> None:
+    data, bare = str(embedded.data), str(tmp_path / "data")
+    assert not imported_by("search", "word", "--mode", "lexical", "--data-dir", data, home=tmp_path) & ENGINES
+    by_both = imported_by("search", "kernel", "--data-dir", data, home=tmp_path)
+    assert {"numpy", "onnxruntime", "faiss", "tokenizers"} <= by_both
+    assert not by_both & ((FACES | PARSERS) - {"msgspec"})
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "note.md").write_text("# Title\n\nword\n")
+    imported_by("ingest", str(tmp_path / "notes"), "--data-dir", bare, home=tmp_path)
+    assert not imported_by("search", "word", "--data-dir", bare, home=tmp_path) & ENGINES, "no vectors yet"
+    for verb in (("model", "list"), ("list",)):
+        assert not imported_by(*verb, "--data-dir", bare, home=tmp_path) & (ENGINES | FACES), verb
 
 
 def test_the_screens_refusal_imports_nothing_heavy() -> None:

@@ -1,49 +1,119 @@
-"""The bm25 of one hit as a table whose printed numbers add up to the printed sum.
+"""Why one hit stands where it does: the arithmetic in the order in which it was done.
 
-Rounding each number by itself would leave the column a digit off its sum; here the
-last digits are given out so that they fit (largest remainder).
+Both legs and their sum, the second look, the bm25 term by term, the nearest sentence.
+Every printed sum is the sum of the printed parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import field
+from kebab_tui.cli.rounding import printed
 from kebab_tui.cli.table import aligned
+from kebab_tui.wire.encode_explanation import strongest_bm25
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import LexicalExplanation
+    from kebab_tui.workspace import (
+        ExplainedHit,
+        ExplainedResponse,
+        Fused,
+        FusionSettings,
+        LexicalExplanation,
+        SemanticExplanation,
+    )
 
 _DIGITS = 4
-_HEADER = ("term", "title", "heading", "text", "grams", "df", "idf", "adds")
+_RAW_DIGITS = 6
+"""The shares of a fusion are hundredths: four digits would hide what tells two hits apart."""
+_MOST_QUOTED = 160
+_BM25_HEADER = ("term", "title", "heading", "text", "grams", "df", "idf", "adds")
+_LEGS_HEADER = ("leg", "rank", "score", "weight", "fraction", "share")
 
 
-def explanation_lines(explanation: LexicalExplanation) -> Iterator[str]:
-    total = round(-explanation.bm25, _DIGITS)
-    adds = fitted([term.contribution for term in explanation.terms], total)
+def explanation_lines(explained: ExplainedHit, among: ExplainedResponse) -> Iterator[str]:
+    if explained.fused is not None and among.fusion is not None:
+        yield from _fusion(explained, explained.fused, among.fusion)
+        yield from _second_look(explained.fused, among.fusion, strongest_bm25(among.candidates))
+        if explained.fused.kept_place:
+            yield f"place {explained.fused.rank} was kept for the other language"
+    if explained.lexical is not None and explained.lexical.bm25:
+        yield from _bm25(explained.lexical)
+    if explained.semantic is not None:
+        yield from _meaning(explained.semantic)
+
+
+def _fusion(explained: ExplainedHit, fused: Fused, settings: FusionSettings) -> Iterator[str]:
+    detail, evidence = explained.hit.retrieval, fused.evidence
+    shares, raw = printed((fused.lexical_part, fused.vector_part), _RAW_DIGITS)
+    meaning = "meaning, other language" if evidence.other_script else "meaning"
+    legs = (
+        ("words", evidence.lexical_rank, detail.lexical_score, settings.lexical_weight),
+        (meaning, evidence.vector_rank, detail.vector_score, settings.vector_weight),
+    )
+    rows = [_LEGS_HEADER]
+    for (name, rank, score, weight), share in zip(legs, shares, strict=True):
+        place, fraction = ("-", "not in this list")
+        if rank is not None:
+            place, fraction = str(rank), f"{weight:g}/({settings.rrf_k}+{rank})"
+        shown = "-" if score is None else f"{score:.{_DIGITS}f}"
+        rows.append((name, place, shown, f"{weight:g}", fraction, share))
+    rows.append(("rrf_raw", "", "", "", "", raw))
+    yield from aligned(rows, right=(1, 2, 3, 4, 5))
+    weights = f"({settings.lexical_weight:g}+{settings.vector_weight:g})"
+    best = f"{weights}/({settings.rrf_k}+1)"
+    yield f"fused {fused.fusion_score:.{_DIGITS}f} = {raw} of at most {best}, place {fused.fusion_rank}"
+
+
+def _second_look(fused: Fused, settings: FusionSettings, strongest: float) -> Iterator[str]:
+    lexical, vector = fused.look_lexical, fused.look_vector
+    if lexical is None or vector is None:
+        if settings.second_look:
+            yield f"second look: none, only the best {settings.look_depth} get one"
+        return
+    parts, total = printed((lexical, vector), _DIGITS)
+    yield f"second look {total} = words {parts[0]} + meaning {parts[1]}, place {fused.look_rank}"
+    yield f"  {_look_parts(fused, settings, strongest)}"
+
+
+def _look_parts(fused: Fused, settings: FusionSettings, strongest: float) -> str:
+    """Where the two parts of a second look come from."""
+    evidence = fused.evidence
+    near = max(evidence.cosine or 0.0, 0.0)
+    cosine = f"{near:.{_DIGITS}f}"
+    if evidence.other_script and near and not fused.look_lexical:
+        factor = (fused.look_vector or 0.0) / near
+        return f"meaning: {factor:.3g} × cosine {cosine}; its words are in another language"
+    share = settings.look_lexical
+    own = f"{evidence.strength or 0.0:.{_DIGITS}f}"
+    return (
+        f"words: {share:g} × bm25 {own} of the best {strongest:.{_DIGITS}f}"
+        f" · meaning: {1 - share:g} × cosine {cosine}"
+    )
+
+
+def _bm25(explanation: LexicalExplanation) -> Iterator[str]:
+    adds, total = printed([term.contribution for term in explanation.terms], _DIGITS)
     weights = explanation.weights
     factors = (weights.title, weights.heading, weights.text, weights.grams)
-    rows = [_HEADER, ("× weight", *(f"{factor:g}" for factor in factors), "", "", "")]
+    rows = [_BM25_HEADER, ("× weight", *(f"{factor:g}" for factor in factors), "", "", "")]
     for term, add in zip(explanation.terms, adds, strict=True):
         counts = term.counts
         numbers = (counts.title, counts.heading, counts.text, counts.grams, term.frequency)
-        rows.append((field(term.label), *map(str, numbers), f"{term.idf:.{_DIGITS}f}", f"{add:.{_DIGITS}f}"))
-    rows.append(("sum", "", "", "", "", "", "", f"{total:.{_DIGITS}f}"))
-    yield from aligned(rows, right=range(1, len(_HEADER)))
+        rows.append((field(term.label), *map(str, numbers), f"{term.idf:.{_DIGITS}f}", add))
+    rows.append(("sum", "", "", "", "", "", "", total))
+    yield from aligned(rows, right=range(1, len(_BM25_HEADER)))
     yield (
-        f"bm25 {-total:.{_DIGITS}f}, as a score {explanation.score:.{_DIGITS}f}"
+        f"bm25 -{total}, as a score {explanation.score:.{_DIGITS}f}"
         f" · {explanation.length} tokens, {explanation.average_length:.1f} on average"
         f" · {explanation.chunks:,} passages"
     )
 
 
-def fitted(parts: Sequence[float], total: float) -> list[float]:
-    """The parts, rounded so that their sum is exactly `total` at the printed precision."""
-    unit = 10**_DIGITS
-    floors = [int(part * unit) for part in parts]
-    missing = round(total * unit) - sum(floors)
-    by_remainder = sorted(range(len(parts)), key=lambda place: floors[place] - parts[place] * unit)
-    for place in by_remainder[: max(missing, 0)]:
-        floors[place] += 1
-    return [floor / unit for floor in floors]
+def _meaning(semantic: SemanticExplanation) -> Iterator[str]:
+    yield f"cosine {semantic.cosine:.{_DIGITS}f}"
+    if semantic.sentence:
+        text = field(" ".join(semantic.sentence.split()))
+        quoted = text if len(text) <= _MOST_QUOTED else text[: _MOST_QUOTED - 1] + "…"
+        yield f"nearest sentence, cosine {semantic.sentence_cosine:.{_DIGITS}f}: {quoted}"

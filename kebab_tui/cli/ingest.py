@@ -16,11 +16,11 @@ from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.edge import EXIT_INTERRUPTED
 from kebab_tui.cli.output import field, plural, say, write, write_json
 from kebab_tui.cli.progress import ingest_watched
-from kebab_tui.domain.errors import UsageError
+from kebab_tui.domain.errors import ModelError, UsageError
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import IngestReport, SourceReport
+    from kebab_tui.workspace import EmbeddingReport, IngestReport, Pending, SourceReport
 
 _MOST_NAMED = 20
 
@@ -29,30 +29,52 @@ _MOST_NAMED = 20
 @click.argument("folders", nargs=-1, type=click.Path(), metavar="[FOLDER…]")
 @click.option("--json", "as_json", is_flag=True, help="The report as an ingest_report.v1 object.")
 @click.option("--quiet", is_flag=True, help="No progress, and only what went wrong.")
+@click.option("--wait", is_flag=True, help="Also make the vectors, with which notes are found by meaning.")
 @shared_options
 @pass_invocation
-def command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool) -> int:
+def command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool, wait: bool) -> int:
     """Bring the index up to date with the notes of every FOLDER.
 
     A new folder becomes a source. Without one, all known sources are looked at. Only
-    what changed is read; ctrl+c stops between two files and loses nothing.
+    what changed is read; ctrl+c stops between two files and loses nothing. Notes are
+    found by words from then on; --wait stays until they are found by meaning too.
     """
     if "" in folders:
         raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
+    vectors: EmbeddingReport | Pending | None = None
+    trouble: ModelError | None = None
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         report = ingest_watched(workspace, folders, quiet=quiet)
-    if report.healed:
-        say(f"the index was damaged; it was set aside ({field(report.healed)}) and rebuilt from your notes")
+        _tell(report, as_json=as_json, quiet=quiet)
+        try:
+            vectors = _vectors(workspace, wait=wait and not report.cancelled, quiet=quiet)
+        except ModelError as error:
+            trouble = error
     if as_json:
         from kebab_tui.wire.encode_reports import ingest_report
 
-        write_json(ingest_report(report))
-    else:
-        for line in report_lines(report, quiet=quiet):
-            write(line)
+        write_json(ingest_report(report, vectors))
+    if trouble is not None:
+        raise trouble  # only now: the notes are indexed, and their report is out
     if report.cancelled:
         say("cancelled; what was done is kept, the next ingest goes on from there")
-    return EXIT_INTERRUPTED if report.cancelled else 0
+    cut_short = report.cancelled or getattr(vectors, "cancelled", False)
+    return EXIT_INTERRUPTED if cut_short else 0
+
+
+def _vectors(workspace: Workspace, *, wait: bool, quiet: bool) -> EmbeddingReport | Pending | None:
+    """Make what is missing, or only say what that is."""
+    from kebab_tui.cli.embedding import embed_watched, pending_told
+
+    return embed_watched(workspace, quiet=quiet) if wait else pending_told(workspace, quiet=quiet)
+
+
+def _tell(report: IngestReport, *, as_json: bool, quiet: bool) -> None:
+    if report.healed:
+        say(f"the index was damaged; it was set aside ({field(report.healed)}) and rebuilt from your notes")
+    if not as_json:
+        for line in report_lines(report, quiet=quiet):
+            write(line)
 
 
 def report_lines(report: IngestReport, *, quiet: bool) -> Iterator[str]:

@@ -15,9 +15,10 @@ from kebab_tui.cli.output import say
 
 
 class Interrupt:
-    """Holds the handler while the `with` block lasts."""
+    """Holds the handler while the `with` block lasts. `after`: what is still finished when asked to stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, after: str = " after this file") -> None:
+        self._after = after
         self._working = False
         self._asked = False
         self._told = False
@@ -37,10 +38,10 @@ class Interrupt:
         self._working = True
 
     def requested(self) -> bool:
-        """Whether to stop; the work asks between two files."""
+        """Whether to stop; the work asks where it can be cut."""
         if self._asked and not self._told:
             self._told = True
-            say("stopping after this file; ctrl+c once more ends at once")
+            say(f"stopping{self._after}; ctrl+c once more ends at once")
         return self._asked
 
     def _pressed(self, _number: int, _frame: FrameType | None) -> None:

@@ -26,7 +26,12 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "search": ("kebab_tui.cli.search", "command", "Find passages and cite their exact lines."),
     "list": ("kebab_tui.cli.list", "command", "List the notes of the index and their state."),
     "inspect": ("kebab_tui.cli.inspect", "command", "Show all that is known of one note or passage."),
-    "index": ("kebab_tui.cli.index", "command", "Show or rebuild the index."),
+    "index": ("kebab_tui.cli.index", "command", "Show, complete or rebuild the index."),
+    "model": (
+        "kebab_tui.cli.model",
+        "command",
+        "List, check, add or choose the models for search by meaning.",
+    ),
     "doctor": ("kebab_tui.cli.doctor", "command", "Check that everything is sound, and say how to mend it."),
     "eval": ("kebab_tui.cli.eval", "command", "Judge the search by questions with known answers."),
     "completion": (

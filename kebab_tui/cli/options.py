@@ -109,6 +109,13 @@ def share(ctx: click.Context, param: click.Parameter, value: float | None) -> fl
     return value
 
 
+def raw_score(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:  # noqa: ARG001
+    """Check a sum of reciprocal ranks that was given."""
+    if value is not None and not 0 <= value < float("inf"):
+        raise click.BadParameter("a sum of reciprocal ranks is a number from 0 on, such as 0.02")
+    return value
+
+
 def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
     trust = given["trust_min"]
     return SearchFilters(

@@ -6,25 +6,28 @@ that was not asked for: this is the verb whose start-up time is felt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
-from kebab_tui.cli.options import chosen_format, filter_options, format_options, page_options, share
+from kebab_tui.cli.options import (
+    chosen_format,
+    filter_options,
+    format_options,
+    page_options,
+    raw_score,
+    share,
+)
 from kebab_tui.cli.output import field, plural, say, write, write_json
 from kebab_tui.cli.search_answer import FORMATS, Answer, narrate, write_answer
-from kebab_tui.cli.search_request import query_from
+from kebab_tui.cli.search_request import query_from, threshold_notices
 from kebab_tui.domain.errors import StoreDamagedError, UsageError
-from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SEARCH_MODES, SearchQuery
 from kebab_tui.workspace import Workspace
-
-if TYPE_CHECKING:
-    from kebab_tui.cli.options import Given
 
 T = TypeVar("T")
 
@@ -54,6 +57,18 @@ class _SearchCommand(click.Command):
 @page_options("--k", "--top", "-n", "--limit", most=1000, otherwise="search.default_k without it")
 @filter_options
 @click.option("--min-score", type=float, callback=share, metavar="S", help="Only hits scored so or better.")
+@click.option(
+    "--threshold",
+    type=float,
+    callback=raw_score,
+    metavar="R",
+    help="Only hits whose ranks by words and by meaning add up to R or more, such as 0.02.",
+)
+@click.option(
+    "--second-look/--no-second-look",
+    default=None,
+    help="Order the best hits of both once more by their own scores, or leave them as fused.",
+)
 @click.option("--strict", is_flag=True, help="Only passages with all the words.")
 @click.option("--full", is_flag=True, help="The whole passage, not only an excerpt.")
 @click.option("--explain", is_flag=True, help="Show the figures behind every score.")
@@ -69,32 +84,21 @@ def command(invocation: Invocation, /, query: tuple[str, ...], **given: Any) -> 
     """
     form = chosen_format(given)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
-        asked, notices = query_from(query, given, workspace)
+        asked = query_from(query, given, workspace)
         if given["why_not"] is not None:
             return _tell_why_not(workspace, asked, given["why_not"], form)
-        answer = _answered(workspace, asked, notices, given)
+        answer = _answered(workspace, asked, explain=given["explain"])
         write_answer(answer, form, workspace, full=given["full"])
     if form != "json":
         narrate(answer, footer=form != "jsonl")
     return 0 if answer.response.hits else 1
 
 
-def _answered(workspace: Workspace, asked: SearchQuery, notices: Sequence[Notice], given: Given) -> Answer:
-    if given["explain"]:
-        explained = _mended(workspace, lambda: workspace.explain(asked))
-        tables = {hit.hit.chunk_id: hit for hit in explained.hits}
-        response = explained.response
-    else:
-        response = _mended(workspace, lambda: workspace.search(asked))
-        tables = None
-    more = list(notices)
-    hits = response.hits
-    if (least := given["min_score"]) is not None:
-        hits = tuple(hit for hit in hits if hit.score >= least)
-        if dropped := len(response.hits) - len(hits):
-            more.append(Notice("below_min_score", f"{plural(dropped, 'hit')} below {least:g} left out."))
-    response = replace(response, hits=hits, notices=(*more, *response.notices))
-    return Answer(response, tables)
+def _answered(workspace: Workspace, asked: SearchQuery, *, explain: bool) -> Answer:
+    explained = _mended(workspace, lambda: workspace.explain(asked)) if explain else None
+    response = explained.response if explained else _mended(workspace, lambda: workspace.search(asked))
+    notices = threshold_notices(asked, response.mode, workspace.settings.search)
+    return Answer(replace(response, notices=(*notices, *response.notices)), explained)
 
 
 def _mended(workspace: Workspace, ask: Callable[[], T]) -> T:

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import field, plural, say, write, write_json
 from kebab_tui.domain.hit import SearchResponse
-from kebab_tui.domain.identity import ChunkId
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import ExplainedHit, Workspace
+    from kebab_tui.workspace import ExplainedResponse, Workspace
 
 FORMATS = ("human", "json", "jsonl", "vimgrep", "markdown", "context")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`explained` holds the figures behind the hits when they were asked for."""
+    """`explained` holds the figures behind the hits, in their order, when they were asked for."""
 
     response: SearchResponse
-    explained: dict[ChunkId, ExplainedHit] | None
+    explained: ExplainedResponse | None
 
 
 def write_answer(answer: Answer, form: str, workspace: Workspace, *, full: bool) -> None:
@@ -71,10 +70,10 @@ def _write_json(answer: Answer, form: str, *, full: bool) -> None:
 
     encoded = search_response(answer.response, full)
     if answer.explained is not None:
-        from kebab_tui.wire.encode_reports import explanation
+        from kebab_tui.wire.encode_explanation import explanation
 
-        for hit in encoded["hits"]:
-            hit["explanation"] = explanation(answer.explained[hit["chunk_id"]])
+        for hit, explained in zip(encoded["hits"], answer.explained.hits, strict=True):
+            hit["explanation"] = explanation(explained, answer.explained)
     for value in encoded["hits"] if form == "jsonl" else [encoded]:
         write_json(value)
 

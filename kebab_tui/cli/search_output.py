@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import field
 from kebab_tui.cli.style import Style
+from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.hit import SearchHit, Stage
 from kebab_tui.domain.visible import visible
 
@@ -29,13 +30,15 @@ def answer_lines(answer: Answer, style: Style, *, full: bool) -> Iterator[str]:
         if place and style.terminal.tty:
             yield ""
         yield from hit_lines(hit, style)
+        if found := badges(hit, answer.response.query):
+            yield style.dim(f"{_INDENT}({', '.join(found)})")
         if full:
             yield from (f"{_INDENT}│ {line}" for line in visible(hit.text).split("\n"))
         if answer.explained is not None:
             from kebab_tui.cli.explanation_output import explanation_lines
 
-            lexical = answer.explained[hit.chunk_id].lexical
-            yield from (_INDENT + line for line in (explanation_lines(lexical) if lexical else ()))
+            explained = answer.explained.hits[place]
+            yield from (_INDENT + line for line in explanation_lines(explained, answer.explained))
     if answer.explained is not None:
         yield stages_line(answer.response.stages)
 
@@ -48,8 +51,6 @@ def hit_lines(hit: SearchHit, style: Style) -> Iterator[str]:
     yield f"{_INDENT}doc: {field(hit.path)}"
     yield f"{_INDENT}citation: {citation}"
     yield f"{_INDENT}heading: {field(hit.heading_path)}".rstrip()
-    if found := badges(hit):
-        yield style.dim(f"{_INDENT}({', '.join(found)})")
 
 
 def marked(snippet: str, highlights: Sequence[tuple[int, int]], style: Style) -> str:
@@ -66,9 +67,13 @@ def shown_score(score: float) -> str:
     return "<0.01" if 0 < score < _LEAST_SHOWN else f"{score:.2f}"
 
 
-def badges(hit: SearchHit) -> list[str]:
-    """What a reader should know before trusting the hit."""
-    found = ["code"] if hit.kind == "code" else []
+def badges(hit: SearchHit, query: str) -> list[str]:
+    """How the hit was found, and what a reader should know before trusting it."""
+    found = [how] if (how := _found_by(hit)) else []
+    if hit.retrieval.vector_rank is not None and is_hangul(hit.text) != is_hangul(query):
+        found.append("other language")
+    if hit.kind == "code":
+        found.append("code")
     if hit.relaxed:
         found.append("relaxed: not all words")
     if hit.gone:
@@ -76,6 +81,15 @@ def badges(hit: SearchHit) -> list[str]:
     elif hit.stale:
         found.append("stale: the file changed since")
     return found
+
+
+def _found_by(hit: SearchHit) -> str:
+    """Which of two lists the hit stands in; empty where there was only one to stand in."""
+    if hit.retrieval.method != "hybrid":
+        return ""
+    if hit.retrieval.vector_rank is None:
+        return "words"
+    return "meaning" if hit.retrieval.lexical_rank is None else "both"
 
 
 def stages_line(stages: Sequence[Stage]) -> str:

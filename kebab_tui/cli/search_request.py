@@ -5,47 +5,65 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kebab_tui.cli.options import filters_from
+from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.query import SearchMode, SearchQuery
 
 if TYPE_CHECKING:
     from kebab_tui.cli.options import Given
-    from kebab_tui.settings.model import Settings
+    from kebab_tui.settings.model import SearchSettings, Settings
     from kebab_tui.workspace import Workspace
 
 
-def query_from(
-    words: tuple[str, ...], given: Given, workspace: Workspace
-) -> tuple[SearchQuery, tuple[Notice, ...]]:
-    """The query, and what must be said of how it is going to be answered."""
+def query_from(words: tuple[str, ...], given: Given, workspace: Workspace) -> SearchQuery:
     filters = filters_from(given, workspace)
     if not words and not filters.active:
         raise UsageError("there is nothing to search for", "`kebab search WORDS`, or a filter such as --tag")
-    notices = _mode_notices(given, workspace.settings)
-    asked = SearchQuery(
+    return SearchQuery(
         text=" ".join(words),
-        mode="lexical",
+        mode=_mode(given, workspace.settings),
         k=given["limit"] or workspace.settings.search.default_k,
         offset=given["offset"],
         filters=filters,
         strict=given["strict"],
+        min_score=given["min_score"],
+        threshold=given["threshold"],
+        second_look=given["second_look"],
     )
-    return asked, notices
 
 
-def _mode_notices(given: Given, settings: Settings) -> tuple[Notice, ...]:
-    """This version has no model: `hybrid` falls back to words and says so, `vector` is refused."""
-    flags = {"--fts-only": given["fts_only"] and "lexical", "--vec-only": given["vec_only"] and "vector"}
-    flags[f"--mode {given['mode']}"] = given["mode"]
-    wanted = {flag: mode for flag, mode in flags.items() if mode}
+def _mode(given: Given, settings: Settings) -> SearchMode:
+    wanted: dict[str, SearchMode] = {}
+    if given["fts_only"]:
+        wanted["--fts-only"] = "lexical"
+    if given["vec_only"]:
+        wanted["--vec-only"] = "vector"
+    if given["mode"]:
+        wanted[f"--mode {given['mode']}"] = given["mode"]
     if len(set(wanted.values())) > 1:
         raise UsageError(f"{' and '.join(wanted)} exclude each other", "leave one of them out")
-    mode = next(iter(wanted.values()), settings.search.mode)
-    if mode == "vector":
-        raise UsageError(
-            "this version cannot search by meaning: it has no model", "search by words with --mode lexical"
+    return next(iter(wanted.values()), settings.search.mode)
+
+
+def threshold_notices(asked: SearchQuery, answered: SearchMode, settings: SearchSettings) -> list[Notice]:
+    """What must be said of a `--threshold` that can keep nothing, or has nothing to be compared with."""
+    if asked.threshold is None:
+        return []
+    lowest = settings.rrf_k + 1
+    if answered != "hybrid":
+        text = (
+            f"--threshold is about the fusion of two lists; this answer is one list, so it was left out of "
+            f"account. Raw, one list gives at most 1/({settings.rrf_k}+1) = {1 / lowest:.6f}; "
+            "--min-score cuts by the score shown."
         )
-    if mode == "hybrid":
-        return (Notice("no_model", "This version has no model: searched by words only.", "warning"),)
-    return ()
+        return [Notice("threshold_unused", text, "warning")]
+    weight = settings.vector_weight_hangul if is_hangul(asked.text) else settings.vector_weight
+    most = (1 + weight) / lowest
+    if asked.threshold <= most:
+        return []
+    text = (
+        f"No hit can reach --threshold {asked.threshold:g}: the first in both lists has "
+        f"(1+{weight:g})/({settings.rrf_k}+1) = {most:.6f}."
+    )
+    return [Notice("threshold_unreachable", text, "warning")]

@@ -86,8 +86,8 @@ class Encoder:
         errand = parts.graph.errand()
         pool = ThreadPoolExecutor(self._threads, "embedding", initializer=step_back)
         waiting = (pool.submit(parts.vector, prefix + text, errand) for text in texts)
-        running = deque(islice(waiting, _LOOKAHEAD))
         try:
+            running = deque(islice(waiting, _LOOKAHEAD))
             while running and (vector := _awaited(running.popleft(), cancelled)) is not None:
                 running.extend(islice(waiting, 1))
                 yield vector

@@ -6,12 +6,12 @@ one vector for each text. Every vector is checked before it leaves: its length, 
 is finite, and its norm.
 
 One text goes through the graph at a time, on the thread that asks. Measured on the
-bundled model, that is 14 per cent faster than batches of 8 for texts of 240 tokens and 8
-per cent slower for those of 30. Since 8-bit activations are scaled over a whole batch, it
-also finds better (nDCG@10 of vectors alone 0.514 instead of 0.511 and 0.676 instead of
-0.671 on two test sets), and a text gets the same vector whatever stands beside it (in
-batches of 4 the cosine between the two fell to 0.987). A session without threads of its
-own cannot hold up a query for the sake of passages.
+bundled model, that is 12-17 per cent faster than batches of 8 for texts of 190-256
+tokens and 6-10 per cent slower for those of 30-100. Since 8-bit activations are scaled
+over a whole batch, it also finds better (nDCG@10 of vectors alone 0.514 instead of 0.511
+and 0.676 instead of 0.671 on two test sets), and a text gets the same vector whatever
+stands beside it (in batches the cosine between the two fell to 0.99). A session without
+threads of its own cannot hold up a query for the sake of passages.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.evaluation.input_files import nearest, numbered_lines, refusal
+from kebab_tui.evaluation.input_files import numbered_lines, refusal
 from kebab_tui.evaluation.questions import Question, query_language
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
@@ -136,7 +136,7 @@ def _id(path: str, number: int, fields: dict[str, Any]) -> str:
 
 def _text(path: str, number: int, fields: dict[str, Any], key: str) -> str:
     if key not in fields:
-        raise refusal(path, number, f"the key {key} is missing", nearest(key, fields) or _LAYOUT)
+        raise refusal(path, number, f"the key {key} is missing", f"its keys: {', '.join(fields)}")
     if not isinstance(value := fields[key], str):
         raise refusal(path, number, f"{key}: a text is wanted here")
     return value

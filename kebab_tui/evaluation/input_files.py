@@ -5,7 +5,6 @@ Takes UTF-8 only, with or without a byte order mark. Knows no format.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
@@ -55,11 +54,4 @@ def _decoded(path: str, number: int, line: bytes) -> str:
 def _unreadable(path: str, error: OSError | ValueError, hint: str) -> UsageError:
     """A path with a NUL in it is a ValueError; everything else is the system's word."""
     reason = error.strerror if isinstance(error, OSError) and error.errno else str(error)
-    return UsageError(f"cannot read {path}: {reason}", hint or f"there is {_kind(path)}")
-
-
-def _kind(path: str) -> str:
-    try:
-        return "a folder of that name" if os.path.isdir(path) else "no such file to read"
-    except ValueError:
-        return "no such file to read"
+    return UsageError(f"cannot read {path}: {reason}", hint)

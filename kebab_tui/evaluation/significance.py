@@ -62,7 +62,7 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Difference:
     seen, extreme, least = 0, 0, abs(moved.sum()) - _EQUAL
     while seen < PERMUTATIONS:
         rows = min(PERMUTATIONS - seen, max(1, _BLOCK // len(moved)))
-        signs = dice.randint(0, 2, (rows, len(moved))) * 2 - 1
+        signs = dice.randint(0, 2, (rows, len(moved)), dtype=np.int8) * 2 - 1
         extreme += int((np.abs(signs @ moved) >= least).sum())
         seen += rows
     return Difference(float(changes.mean()), (extreme + 1) / (PERMUTATIONS + 1), *counts)

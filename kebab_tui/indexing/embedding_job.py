@@ -34,7 +34,7 @@ class PassageEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingProgress:
-    """`rate`: passages a second in this run."""
+    """In different texts: a passage that stands in several notes is read once. `rate`: texts a second."""
 
     done: int
     total: int
@@ -47,6 +47,8 @@ class EmbeddingProgress:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingReport:
+    """`embedded` and `pending` count texts, as the progress does."""
+
     embedded: int
     pending: int
     seconds: float
@@ -80,9 +82,11 @@ class EmbeddingJob:
         self._tell()
         while not self._cancelled() and (texts := self._next()):
             self._embed(texts)
-        self._tidy()
+        pending = self._pending()
+        if not pending:  # who cancels does not wait for it
+            self._tidy()
         seconds = time.monotonic() - self._started
-        return EmbeddingReport(self._done, self._pending(), seconds, self._cancelled())
+        return EmbeddingReport(self._done, pending, seconds, pending > 0 and self._cancelled())
 
     def _embed(self, texts: Sequence[PendingText]) -> None:
         waiting: list[tuple[bytes, bytes]] = []
@@ -112,7 +116,7 @@ class EmbeddingJob:
 
     def _pending(self) -> int:
         with self._reader.vectors(self._model) as source:
-            return source.pending_count()
+            return source.pending_texts()
 
     def _tidy(self) -> None:
         """Vectors of texts that are gone are kept for an undo, but not for ever."""

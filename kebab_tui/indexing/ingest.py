@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from kebab_tui.domain.errors import SourceError
 from kebab_tui.domain.identity import DocId
-from kebab_tui.domain.source import Source, SourceState
+from kebab_tui.domain.source import Source
 from kebab_tui.indexing.pipeline import Place, Recipe, change_of
 from kebab_tui.indexing.reconcile import Plan, compare, recognise_moves
 from kebab_tui.indexing.report import Outcome, Progress, SourceReport, Tally
@@ -103,12 +103,14 @@ class Ingest:
         tally = Tally()
         with self._reader.catalogue() as catalogue:
             known = catalogue.known_files(source.source_id)
+            last_root = catalogue.root_id(source.source_id)
         self._watchers.progress(Progress(source.source_id, 0, 0, 0))
         try:
             found = walk(source.root, WalkRules(source.include, source.exclude))
+            _refuse_stranger(source.root, last_root)
             plan = compare(found, known, self._recipe.made_by)
         except SourceError as error:
-            self._set_state(source, "paused")
+            self._writer.set_source_state(source.source_id, "paused")
             return SourceReport(source.source_id, source.root, {}, (), (), paused=error.message)
         tally.counts["unchanged"] = plan.unchanged
         tally.problems += [f"{rows.shown(p.path) or '.'}: {p.reason}" for p in plan.problems]
@@ -117,7 +119,7 @@ class Ingest:
         self._work(source, plan, known, tally)
         self._basket.commit()
         if not self._watchers.cancelled():
-            self._set_state(source, "indexed")
+            self._writer.set_source_state(source.source_id, "indexed", _root_id(source.root))
         return SourceReport(
             source.source_id, source.root, dict(tally.counts), tuple(tally.files), tuple(tally.problems)
         )
@@ -158,8 +160,23 @@ class Ingest:
                 tally.note(rows.shown(new), "moved", f"from {rows.shown(os.fsdecode(old))}")
             self._basket.changes.append(MoveNotes(tuple(moves)))
 
-    def _set_state(self, source: Source, state: SourceState) -> None:
-        self._writer.set_source_state(source.source_id, state)
+
+def _root_id(root: str) -> str:
+    """Names the folder itself, whatever stands under its path later."""
+    status = os.stat(root)
+    return f"{status.st_dev}:{status.st_ino}"
+
+
+def _refuse_stranger(root: str, last: str) -> None:
+    """An empty folder that is not the one that was read: the place where something was mounted."""
+    if last in ("", _root_id(root)):
+        return
+    with os.scandir(root) as entries:
+        if next(entries, None) is None:
+            raise SourceError(
+                f"another folder, an empty one, stands in its place: {root}",
+                "mount it again; if the notes are gone for good, remove the source",
+            )
 
 
 def _outcome(change: Change | None, was: KnownFile | None) -> tuple[Outcome, str]:

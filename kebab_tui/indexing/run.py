@@ -37,6 +37,8 @@ def run_ingest(session: Session, ingest: Ingest, folders: Sequence[str], healed:
 
 
 def _chosen(session: Session, folders: Sequence[str], everything: bool) -> list[Source]:
+    for folder in folders:
+        session.check(folder)  # all of them before the first becomes a source
     named = {source.source_id: source for source in map(session.source_for, folders)}
     sources = session.sources() if everything else list(named.values())
     if not sources:

@@ -54,12 +54,20 @@ class Session:
     def source_for(self, folder: str) -> Source:
         """The source that holds a folder; a folder unknown so far becomes one."""
         root = os.path.abspath(os.path.expanduser(folder))
+        known = self.check(root)
+        return known or self.add(
+            Source(source_id_for(root, self._taken()), os.path.basename(root) or root, root)
+        )
+
+    def check(self, folder: str) -> Source | None:
+        """The source that holds a folder, None for a new one; raises when it can be neither."""
+        root = os.path.abspath(os.path.expanduser(folder))
         related = relation(root, self.sources())
         if related is not None and related[0] == "same":
             return related[1]
         check_root(root)
         if related is None:
-            return self.add(Source(source_id_for(root, self._taken()), os.path.basename(root) or root, root))
+            return None
         kind, source = related
         if kind == "around":
             raise UsageError(

@@ -26,9 +26,10 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The query as a vector, and who can be asked with it."""
+    """What the model has read of a query, as a vector, and who can be asked with it."""
 
     semantics: Semantics
+    text: str
     vector: Vector
 
 

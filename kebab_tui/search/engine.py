@@ -17,7 +17,7 @@ from kebab_tui.domain.errors import ModelError, NotIndexedError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import lexical, shown
-from kebab_tui.search.answer import Answer, Asked, Ranked
+from kebab_tui.search.answer import Answer, Ranked
 from kebab_tui.search.fusion import HybridOptions
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, Semantics, SemanticsSource, Snapshot
 from kebab_tui.search.query_language import ParsedQuery, merge, parse
@@ -93,10 +93,13 @@ class SearchEngine:
             verdict = why_not.judge(
                 snapshot, understood.parsed, understood.query, understood.filters, document
             )
-            if verdict.stage == "filtered" or understood.semantics is None:
+            by_words = understood.semantics is None and not understood.parsed.is_only_filters
+            if verdict.stage == "filtered" or by_words:
                 return verdict
-            whole = replace(understood, query=replace(query, k=_EVERYTHING, offset=0))
-            answer = self._find(snapshot, whole, Stopwatch(), first_answer=False)
+            whole = replace(understood.query, k=_EVERYTHING, offset=0, min_score=None, threshold=None)
+            answer = self._find(snapshot, replace(understood, query=whole), Stopwatch(), first_answer=False)
+            if answer.mode == "lexical" and not understood.parsed.is_only_filters:
+                return verdict
             return why_not.in_list(snapshot, answer, query, document, verdict)
 
     def _understand(self, query: SearchQuery) -> _Understood:
@@ -108,8 +111,8 @@ class SearchEngine:
         if isinstance(semantics, Semantics):
             return _Understood(query, parsed, filters, semantics)
         if query.mode == "vector":
-            raise ModelError(semantics.text, "search by words with --mode lexical")
-        return _Understood(replace(query, mode="lexical"), parsed, filters, None, (semantics,))
+            raise ModelError(semantics.text.removesuffix("."), "search by words with --mode lexical")
+        return _Understood(replace(query, mode="lexical"), parsed, filters, None, (_by_words(semantics),))
 
     def _find(
         self, snapshot: Snapshot, understood: _Understood, watch: Stopwatch, first_answer: bool
@@ -132,11 +135,13 @@ class SearchEngine:
 
         query, parsed, filters = understood.query, understood.parsed, understood.filters
         asked = meaning.ask(semantics, query.text, parsed, watch)
-        if not isinstance(asked, Asked):
+        if isinstance(asked, Notice) and query.mode == "vector":
+            return Answer("vector", "cosine", notices=(asked,))
+        if isinstance(asked, Notice):
             answer = lexical.find(snapshot, parsed, query, filters, watch)
-            return replace(answer, notices=(asked, *answer.notices))
+            return replace(answer, notices=(_by_words(asked), *answer.notices))
         if query.mode == "vector":
-            return meaning.find(snapshot, asked, query, filters, watch)
+            return meaning.find(snapshot, asked, parsed, query, filters, watch)
         if self._scripts is None:
             self._scripts = meaning.Scripts()
         return hybrid.find(
@@ -170,7 +175,11 @@ class SearchEngine:
         )
 
 
-_EVERYTHING = 1_000
+_EVERYTHING = 300
+
+
+def _by_words(notice: Notice) -> Notice:
+    return replace(notice, text=f"{notice.text} Searched by words only.")
 
 
 def _browsed(snapshot: Snapshot, query: SearchQuery, filters: SearchFilters, watch: Stopwatch) -> Answer:

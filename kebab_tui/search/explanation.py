@@ -101,19 +101,23 @@ def explain(
     tables: dict[ChunkRow, LexicalExplanation] = {}
     for relaxed in (False, True):
         phrases = answer.relaxed_phrases if relaxed else answer.phrases
-        rows = [hit.row for hit in response.hits if hit.relaxed == relaxed]
+        rows = [hit.row for hit in response.hits if hit.relaxed == relaxed and _has_words(hit)]
         if phrases and rows:
             tables |= explain_lexical(snapshot, phrases, rows, weights)
     fused = {ranked.row: ranked.fused for ranked in answer.page}
     hits = tuple(
-        ExplainedHit(hit, tables.get(hit.row), _semantic(hit, answer), fused[hit.row])
+        ExplainedHit(hit, tables.get(hit.row), _semantic(hit, answer, fused[hit.row]), fused[hit.row])
         for hit in response.hits
     )
     return ExplainedResponse(response, hits, answer.fused, answer.fusion)
 
 
-def _semantic(hit: SearchHit, answer: Answer) -> SemanticExplanation | None:
-    cosine = hit.retrieval.vector_score
+def _has_words(hit: SearchHit) -> bool:
+    return hit.retrieval.lexical_rank is not None
+
+
+def _semantic(hit: SearchHit, answer: Answer, fused: Fused | None) -> SemanticExplanation | None:
+    cosine = hit.retrieval.vector_score if fused is None else fused.evidence.cosine
     if answer.asked is None or cosine is None:
         return None
     nearest = answer.asked.semantics.encoder.nearest_sentence(hit.text, answer.asked.vector)

@@ -22,11 +22,17 @@ _SHORTEST_UNFINISHED = 2
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """`phrases` are those of `match`, in its order; `excluded` are MATCH strings of chunks to leave out."""
+    """`phrases` are what is scored; `excluded` are MATCH strings of chunks to leave out.
+
+    `scored` is what the bm25 is of, where it is not `match`: FTS5 passes over words of a
+    chunk that stand in a branch of an OR which as a whole does not match, so a match with
+    such branches is scored by its phrases alone.
+    """
 
     match: str
     phrases: tuple[Phrase, ...]
     excluded: tuple[str, ...] = ()
+    scored: str | None = None
 
 
 _Completions = Mapping[Leaf, Completion]
@@ -45,6 +51,11 @@ def starred_words(parsed: ParsedQuery) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in starred if word))
 
 
+def rules_out(parsed: ParsedQuery, only_strict: bool) -> bool:
+    """Whether the words of a query keep chunks out, by whatever else those are found."""
+    return only_strict or bool(_Strict({}).node(parsed.terms)[1])
+
+
 def strict(
     parsed: ParsedQuery,
     *,
@@ -60,7 +71,7 @@ def strict(
     """
     built = _Strict(_completions(parsed, unfinished, instead, starred or {}))
     found, excluded = built.node(parsed.terms)
-    return Expression(found.match, found.phrases, _unique(excluded)) if found else None
+    return _expression(found, built.branched, excluded) if found else None
 
 
 def relaxed(
@@ -78,8 +89,7 @@ def relaxed(
     if not units:
         return None
     excluded = _Strict({}).node(parsed.terms)[1]
-    match = " OR ".join(one.match for one in units)
-    return Expression(match, tuple(phrase for one in units for phrase in one.phrases), _unique(excluded))
+    return _expression(_any_of(units), _is_branched(units), excluded)
 
 
 def _completions(
@@ -118,6 +128,23 @@ def _is_stop_word(leaf: Leaf) -> bool:
     return leaf.kind == "word" and all(word in STOP_WORDS for word in plain_words(leaf.text))
 
 
+def _expression(found: Unit, branched: bool, excluded: Sequence[str]) -> Expression:
+    if not branched:
+        return Expression(found.match, found.phrases, _unique(excluded))
+    phrases = {phrase.match: phrase for phrase in found.phrases}
+    return Expression(found.match, tuple(phrases.values()), _unique(excluded), " OR ".join(phrases))
+
+
+def _any_of(units: Sequence[Unit]) -> Unit:
+    phrases = tuple(phrase for one in units for phrase in one.phrases)
+    return Unit(" OR ".join(one.match for one in units), phrases)
+
+
+def _is_branched(units: Sequence[Unit]) -> bool:
+    """Whether one of several alternatives wants more than one thing; words are folded, operators are not."""
+    return len(units) > 1 and any(" AND " in one.match or " NOT " in one.match for one in units)
+
+
 def _unique(matches: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(matches))
 
@@ -136,6 +163,7 @@ class _Strict:
     def __init__(self, completions: _Completions, narrow: bool = False) -> None:
         self._completions = completions
         self._narrow = narrow
+        self.branched = False
 
     def node(self, node: Node | None) -> _Built:
         match node:
@@ -165,7 +193,9 @@ class _Strict:
                 units.append(Unit(f"({found.match} NOT ({' OR '.join(excluded)}))", found.phrases))
             else:
                 units.append(found)
-        return _joined(_distinct(units), "OR"), left_over
+        distinct = _distinct(units)
+        self.branched |= _is_branched(distinct)
+        return _joined(distinct, "OR"), left_over
 
 
 def _joined(units: Sequence[Unit], operator: str) -> Unit | None:

@@ -5,7 +5,8 @@ A second look then orders the best of them by one number that a person can read:
 `look = l * bm25 / best bm25 of this query + (1 - l) * cosine`, with l = 0.3. Where the
 notes hold two scripts, hits in the other script than the query's stand in a leg of
 their own; they have no fair bm25, so theirs is `0.95 * cosine`, and one place in three,
-from the fourth on, is kept for them while they are near enough.
+from the fourth on, is kept for them while they are near enough. Without the second look
+the order is the fusion's own, with no places kept.
 
 Pure: the same evidence and settings give the same order, so a what-if needs no search.
 Ranks are 1-based; ties go by lexical rank, then by row.
@@ -13,6 +14,7 @@ Ranks are 1-based; ties go by lexical rank, then by row.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -47,8 +49,9 @@ class HybridOptions:
     vector_weight_hangul: float = 0.35
     second_look: bool = True
 
-    def fusion(self, query: SearchQuery) -> FusionSettings:
-        weight = self.vector_weight_hangul if is_hangul(query.text) else self.vector_weight
+    def fusion(self, read: str, query: SearchQuery) -> FusionSettings:
+        """For a query of which the model reads `read`; filters and what it excludes have no script."""
+        weight = self.vector_weight_hangul if is_hangul(read) else self.vector_weight
         look = self.second_look if query.second_look is None else query.second_look
         return FusionSettings(rrf_k=self.rrf_k, vector_weight=weight, second_look=look)
 
@@ -95,10 +98,12 @@ class Fused:
 
 def fuse(evidence: Sequence[Evidence], settings: FusionSettings) -> list[Fused]:
     """Order the candidates, best first."""
-    fused = _by_rank(evidence, settings)
+    drafts = _by_rank(evidence, settings)
     if settings.second_look:
-        fused = _looked_at(fused, settings)
-    return _with_places(fused)
+        drafts = _with_places(_looked_at(drafts, settings))
+    first = settings.rrf_k, 1
+    best = _part(settings.lexical_weight, *first) + _part(settings.vector_weight, *first)
+    return [draft.fused(rank, best) for rank, draft in enumerate(drafts, 1)]
 
 
 def refuse(
@@ -117,66 +122,93 @@ def refuse(
     return fuse([one.evidence for one in fused], changed)
 
 
-def _by_rank(evidence: Sequence[Evidence], settings: FusionSettings) -> list[Fused]:
-    best = (settings.lexical_weight + settings.vector_weight) / (settings.rrf_k + 1)
-    found = []
+@dataclass(slots=True)
+class _Draft:
+    """A candidate on its way through the steps: hundreds at every key, so none is copied at each."""
+
+    evidence: Evidence
+    lexical_part: float
+    vector_part: float
+    rrf_raw: float
+    fusion_rank: int = 0
+    look_lexical: float | None = None
+    look_vector: float | None = None
+    look: float | None = None
+    look_rank: int | None = None
+    kept_place: bool = False
+
+    def fused(self, rank: int, best: float) -> Fused:
+        return Fused(
+            self.evidence, self.lexical_part, self.vector_part, self.rrf_raw,
+            self.rrf_raw / best if best else 0.0, self.fusion_rank,
+            self.look_lexical, self.look_vector, self.look, self.look_rank, rank, self.kept_place,
+        )  # fmt: skip
+
+
+def _by_rank(evidence: Sequence[Evidence], settings: FusionSettings) -> list[_Draft]:
+    drafts = []
     for one in evidence:
         lexical = _part(settings.lexical_weight, settings.rrf_k, one.lexical_rank)
         vector = _part(settings.vector_weight, settings.rrf_k, one.vector_rank)
-        raw = lexical + vector
-        found.append(Fused(one, lexical, vector, raw, raw / best if best else 0.0, 0))
-    found.sort(key=lambda one: (-one.rrf_raw, *_tie(one)))
-    return [replace(one, fusion_rank=rank, rank=rank) for rank, one in enumerate(found, 1)]
+        drafts.append(_Draft(one, lexical, vector, lexical + vector))
+    drafts.sort(key=lambda draft: (-draft.rrf_raw, *_tie(draft.evidence)))
+    for rank, draft in enumerate(drafts, 1):
+        draft.fusion_rank = rank
+    return drafts
 
 
 def _part(weight: float, rrf_k: int, rank: int | None) -> float:
     return 0.0 if rank is None else weight / (rrf_k + rank)
 
 
-def _looked_at(fused: list[Fused], settings: FusionSettings) -> list[Fused]:
-    head, tail = fused[: settings.look_depth], fused[settings.look_depth :]
-    strongest = max((one.evidence.strength or 0.0 for one in fused), default=0.0)
-    seen = [_look(one, settings.look_lexical, strongest) for one in head]
-    seen.sort(key=lambda one: (-one.score, *_tie(one)))
-    ordered = [replace(one, look_rank=rank) for rank, one in enumerate(seen, 1)] + tail
-    return [replace(one, rank=rank) for rank, one in enumerate(ordered, 1)]
+def _looked_at(drafts: list[_Draft], settings: FusionSettings) -> list[_Draft]:
+    """Every candidate gets its look, so that a list has one kind of score; the best are re-ordered."""
+    strongest = max((draft.evidence.strength or 0.0 for draft in drafts), default=0.0)
+    for draft in drafts:
+        _look(draft, settings.look_lexical, strongest)
+    head, tail = drafts[: settings.look_depth], drafts[settings.look_depth :]
+    head.sort(key=lambda draft: (-(draft.look or 0.0), *_tie(draft.evidence)))
+    for rank, draft in enumerate(head, 1):
+        draft.look_rank = rank
+    return head + tail
 
 
-def _look(one: Fused, share: float, strongest: float) -> Fused:
-    cosine = max(one.evidence.cosine or 0.0, 0.0)
-    words = (one.evidence.strength or 0.0) / strongest if strongest > 0 else 0.0
+def _look(draft: _Draft, share: float, strongest: float) -> None:
+    evidence = draft.evidence
+    cosine = max(evidence.cosine or 0.0, 0.0)
+    words = (evidence.strength or 0.0) / strongest if strongest > 0 else 0.0
     lexical, vector = share * words, (1 - share) * cosine
-    if one.evidence.other_script and lexical + vector < OTHER_SCRIPT_SHARE * cosine:
+    if evidence.other_script and lexical + vector < OTHER_SCRIPT_SHARE * cosine:
         lexical, vector = 0.0, OTHER_SCRIPT_SHARE * cosine
-    return replace(one, look_lexical=lexical, look_vector=vector, look=lexical + vector)
+    draft.look_lexical, draft.look_vector, draft.look = lexical, vector, lexical + vector
 
 
-def _with_places(fused: list[Fused]) -> list[Fused]:
+def _with_places(drafts: list[_Draft]) -> list[_Draft]:
     """Let the other script have one place in three, from the fourth on, while it is near enough."""
-    waiting = [one for one in fused if _deserves_a_place(one)]
-    if not waiting:
-        return fused
-    placed: list[Fused] = []
+    waiting = deque(draft for draft in drafts if _deserves_a_place(draft.evidence))
+    placed: list[_Draft] = []
     given: set[ChunkRow] = set()
     since = 0
-    for one in fused:
-        if one.evidence.row in given:
+    for draft in drafts:
+        if draft.evidence.row in given:
             continue
-        if since >= PLACE_EVERY - 1 and len(placed) >= PLACE_EVERY and not one.evidence.other_script:
-            waiting = [other for other in waiting if other.evidence.row not in given]
+        if since >= PLACE_EVERY - 1 and len(placed) >= PLACE_EVERY and not draft.evidence.other_script:
+            while waiting and waiting[0].evidence.row in given:
+                waiting.popleft()
             if waiting:
-                placed.append(replace(waiting[0], kept_place=True))
+                waiting[0].kept_place = True
+                placed.append(waiting[0])
                 given.add(waiting[0].evidence.row)
                 since = 0
-        placed.append(one)
-        given.add(one.evidence.row)
-        since = 0 if one.evidence.other_script else since + 1
-    return [replace(one, rank=rank) for rank, one in enumerate(placed, 1)]
+        placed.append(draft)
+        given.add(draft.evidence.row)
+        since = 0 if draft.evidence.other_script else since + 1
+    return placed
 
 
-def _deserves_a_place(one: Fused) -> bool:
-    return one.evidence.other_script and (one.evidence.cosine or 0.0) >= NEAR_ENOUGH
+def _deserves_a_place(one: Evidence) -> bool:
+    return one.other_script and (one.cosine or 0.0) >= NEAR_ENOUGH
 
 
-def _tie(one: Fused) -> tuple[int, int]:
-    return (one.evidence.lexical_rank or _LAST, one.evidence.row)
+def _tie(one: Evidence) -> tuple[int, int]:
+    return (one.lexical_rank or _LAST, one.row)

@@ -7,12 +7,13 @@ cut from the one fused order fit together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.identity import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
-from kebab_tui.search import lexical, meaning
+from kebab_tui.search import expression, lexical, meaning
 from kebab_tui.search.answer import Answer, Asked, Ranked
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.fusion import NEAR_ENOUGH, Evidence, Fused, HybridOptions, fuse
@@ -23,6 +24,7 @@ from kebab_tui.search.query_language import ParsedQuery
 from kebab_tui.search.stopwatch import Stopwatch
 
 _DEPTH = 300
+"""Candidates of each leg. The same for every page, or a deeper page would be cut from another order."""
 
 
 def find(
@@ -36,20 +38,23 @@ def find(
     watch: Stopwatch,
 ) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the fused order."""
-    depth = max(_DEPTH, 3 * (query.offset + query.k))
+    depth = _DEPTH if query.k <= _DEPTH else 3 * query.k
     with watch.stage("words") as stage:
         words = lexical.leg(snapshot, parsed, query, filters, depth)
         stage.kept = len(words.found)
     with watch.stage("meaning") as stage:
-        near = meaning.legs(snapshot, asked, filters, is_hangul(query.text), depth, scripts)
+        narrowed = partial(lexical.admitted, snapshot, words.question, query.strict)
+        admitted = narrowed if expression.rules_out(parsed, query.strict) else None
+        near = meaning.legs(snapshot, asked, filters, depth, scripts, admitted)
         near = Legs(_near_enough(near.own), _near_enough(near.other))
         stage.kept = len(near.own) + len(near.other)
-    settings = options.fusion(query)
+    settings = options.fusion(asked.text, query)
     with watch.stage("fusion") as stage:
-        fused = fuse(gather(snapshot, asked, words, near, filters, scripts, is_hangul(query.text)), settings)
+        fused = fuse(gather(snapshot, asked, words, near, filters, scripts), settings)
         kept, dropped = _above(fused, query)
         stage.kept = len(kept)
-    page = tuple(_ranked(one) for one in kept[query.offset : query.offset + query.k])
+    end = query.offset + query.k
+    page = tuple(_ranked(rank, one) for rank, one in enumerate(kept[query.offset : end], query.offset + 1))
     return Answer(
         mode="hybrid",
         score_kind="look" if settings.second_look else "rrf",
@@ -71,7 +76,6 @@ def gather(
     near: Legs,
     filters: SearchFilters,
     scripts: Scripts,
-    hangul_query: bool,
 ) -> list[Evidence]:
     """What the legs say of every candidate; who was not among the nearest gets its cosine too."""
     by_words = {scored.row: (rank, scored.bm25) for rank, scored in enumerate(words.found, 1)}
@@ -80,7 +84,7 @@ def gather(
     }
     unseen = [row for row in by_words if row not in by_meaning]
     cosines = asked.semantics.index.cosines(asked.vector, unseen)
-    others = _in_other_script(snapshot, filters, scripts, hangul_query, near)
+    others = _in_other_script(snapshot, filters, scripts, is_hangul(asked.text), near)
     found = []
     for row in dict.fromkeys([*by_words, *by_meaning]):
         lexical_rank, raw = by_words.get(row, (None, None))
@@ -114,14 +118,15 @@ def _near_enough(near: Sequence[Near]) -> list[Near]:
     return [one for one in near if one.cosine >= NEAR_ENOUGH]
 
 
+def is_above(one: Fused, query: SearchQuery) -> bool:
+    """Whether it reaches both limits: the threshold is on the raw RRF, the least score on what is shown."""
+    above_threshold = query.threshold is None or one.rrf_raw >= query.threshold
+    return above_threshold and (query.min_score is None or one.score >= query.min_score)
+
+
 def _above(fused: list[Fused], query: SearchQuery) -> tuple[list[Fused], tuple[Notice, ...]]:
     """Without what is below the asked scores, saying how many that were."""
-    kept = [
-        one
-        for one in fused
-        if (query.threshold is None or one.rrf_raw >= query.threshold)
-        and (query.min_score is None or one.score >= query.min_score)
-    ]
+    kept = [one for one in fused if is_above(one, query)]
     if len(kept) == len(fused):
         return kept, ()
     return kept, (
@@ -131,7 +136,7 @@ def _above(fused: list[Fused], query: SearchQuery) -> tuple[list[Fused], tuple[N
     )
 
 
-def _ranked(one: Fused) -> Ranked:
+def _ranked(rank: int, one: Fused) -> Ranked:
     evidence = one.evidence
     detail = RetrievalDetail(
         method="hybrid",
@@ -144,4 +149,4 @@ def _ranked(one: Fused) -> Ranked:
         rrf_raw=one.rrf_raw,
         look=one.look,
     )
-    return Ranked(evidence.row, one.rank, one.score, detail, evidence.relaxed, one)
+    return Ranked(evidence.row, rank, one.score, detail, evidence.relaxed, one)

@@ -6,12 +6,15 @@ excludes. Filters go into the search, so a narrow one costs no recall.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+from kebab_tui.domain.embedded import is_hangul
+from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.identity import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.search import expression, lexical
 from kebab_tui.search.answer import Answer, Asked, Ranked
 from kebab_tui.search.ports import Near, Semantics, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
@@ -36,31 +39,52 @@ def read_text(query: str, parsed: ParsedQuery) -> str:
 
 def ask(semantics: Semantics, query: str, parsed: ParsedQuery, watch: Stopwatch) -> Asked | Notice:
     """The query as a vector, or why this model has nothing to say to it."""
+    if parsed.raw is not None:
+        return Notice("no_meaning", "A query in FTS5's own syntax says nothing to a model.")
     text = read_text(query, parsed)
-    if not text or parsed.raw is not None or parsed.terms is None:
+    if not text or parsed.terms is None:
         return Notice("no_meaning", "There is no text here to find by meaning.")
     if not semantics.knows_hangul and _has_hangul(text):
-        return Notice("model_language", "This model knows no Korean: searched by words only.", "warning")
-    if not semantics.encoder.understands(text):
-        return Notice("no_meaning", "The model knows no part of this text: searched by words only.")
-    with watch.stage("read query"):
-        return Asked(semantics, semantics.encoder.query(text))
+        return Notice("model_language", "This model knows no Korean.", "warning")
+    try:
+        if not semantics.encoder.understands(text):
+            return Notice("no_meaning", "The model knows no part of this text.")
+        with watch.stage("read query"):
+            return Asked(semantics, text, semantics.encoder.query(text))
+    except ModelError as error:
+        return Notice("no_model", f"{error.message}.", "warning")
 
 
 def find(
-    snapshot: Snapshot, asked: Asked, query: SearchQuery, filters: SearchFilters, watch: Stopwatch
+    snapshot: Snapshot,
+    asked: Asked,
+    parsed: ParsedQuery,
+    query: SearchQuery,
+    filters: SearchFilters,
+    watch: Stopwatch,
 ) -> Answer:
     """The page of chunks by cosine alone."""
     wanted = query.offset + query.k
     with watch.stage("meaning") as stage:
         allowed = _allowed(snapshot, filters)
-        near = existing(snapshot, asked.semantics.index.nearest(asked.vector, wanted, allowed))
-        total = stage.kept = asked.semantics.index.count if allowed is None else len(allowed)
+        if expression.rules_out(parsed, query.strict):
+            rows = _everything(snapshot) if allowed is None else allowed
+            allowed = lexical.admitted(snapshot, lexical.ask(snapshot, parsed, query), query.strict, rows)
+        near = _nearest(snapshot, asked, wanted, allowed)
+        total = asked.semantics.index.count if allowed is None else len(allowed)
+        total = stage.kept = total if len(near) == wanted else len(near)
     page = [_ranked(rank, one) for rank, one in enumerate(near, 1)]
-    if query.min_score is not None:
-        page = [one for one in page if one.score >= query.min_score]
-        total = len(page)
-    return Answer("vector", "cosine", tuple(page[query.offset :]), total, asked=asked)
+    answer = Answer("vector", "cosine", tuple(page[query.offset :]), total, asked=asked)
+    return answer if query.min_score is None else _above(answer, page, query.offset, query.min_score)
+
+
+def _above(answer: Answer, ranked: Sequence[Ranked], offset: int, least: float) -> Answer:
+    """Down to the least score, itself included: there the list ends."""
+    kept = [one for one in ranked if one.score >= least]
+    if len(kept) == len(ranked):
+        return answer
+    text = f"All after hit {len(kept)} are below the score asked for, {least:g}."
+    return replace(answer, page=tuple(kept[offset:]), total=len(kept), notices=(Notice("below_score", text),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +96,25 @@ class Legs:
 
 
 def legs(
-    snapshot: Snapshot, asked: Asked, filters: SearchFilters, hangul_query: bool, depth: int, scripts: Scripts
+    snapshot: Snapshot,
+    asked: Asked,
+    filters: SearchFilters,
+    depth: int,
+    scripts: Scripts,
+    admitted: Callable[[Rows], Rows] | None,
 ) -> Legs:
-    """Ask once for each script, so that hits of one do not fill the list of the other."""
-    index = asked.semantics.index
+    """Ask once for each script, so that hits of one do not fill the list of the other.
+
+    `admitted` narrows the rows to those that the words of the query do not rule out.
+    """
     hangul, others = scripts.of(snapshot, filters)
-    own, other = (hangul, others) if hangul_query else (others, hangul)
-    if not own or not other:
-        allowed = (own or other) if filters.active else None
-        return Legs(existing(snapshot, index.nearest(asked.vector, depth, allowed)), [])
-    return Legs(
-        existing(snapshot, index.nearest(asked.vector, depth, own)),
-        existing(snapshot, index.nearest(asked.vector, depth, other)),
-    )
+    own, other = (hangul, others) if is_hangul(asked.text) else (others, hangul)
+    if admitted is not None:
+        own, other = admitted(own), admitted(other)
+    if own and other:
+        return Legs(_nearest(snapshot, asked, depth, own), _nearest(snapshot, asked, depth, other))
+    everything = admitted is None and not filters.active
+    return Legs(_nearest(snapshot, asked, depth, None if everything else own or other), [])
 
 
 class Scripts:
@@ -123,15 +153,24 @@ class _Known:
     others_set: frozenset[ChunkRow]
 
 
-def existing(snapshot: Snapshot, near: list[Near]) -> list[Near]:
-    """Without chunks that this moment of the corpus does not know: the index may be a step off."""
-    known = snapshot.known([one.row for one in near])
-    return near if len(known) == len(near) else [one for one in near if one.row in known]
+def _nearest(snapshot: Snapshot, asked: Asked, k: int, allowed: Rows | None) -> list[Near]:
+    """The index may be a step off from this moment of the corpus; what is gone takes nobody's place."""
+    index = asked.semantics.index
+    near = index.nearest(asked.vector, k, allowed)
+    if allowed is None and len(snapshot.known([one.row for one in near])) < len(near):
+        return index.nearest(asked.vector, k, _everything(snapshot))
+    return near
 
 
-def _allowed(snapshot: Snapshot, filters: SearchFilters) -> list[ChunkRow] | None:
-    if not filters.active:
-        return None
+def _allowed(snapshot: Snapshot, filters: SearchFilters) -> Rows | None:
+    return _passing(snapshot, filters) if filters.active else None
+
+
+def _everything(snapshot: Snapshot) -> Rows:
+    return _passing(snapshot, SearchFilters())
+
+
+def _passing(snapshot: Snapshot, filters: SearchFilters) -> Rows:
     hangul, others = snapshot.rows_by_script(filters)
     return [*hangul, *others]
 

@@ -84,19 +84,29 @@ class Snapshot(Protocol):
         limit: int,
         *,
         without: Sequence[str] = (),
+        scored: str | None = None,
         leaving_out: Sequence[ChunkRow] = (),
         newest: int | None = None,
     ) -> list[Scored]:
         """The best `limit` chunks by bm25, ties by row.
 
-        `without`: matches that exclude a chunk; `leaving_out`: rows already listed;
-        `newest`: score only that many of the latest matches, for a quick first answer.
+        `without`: matches that exclude a chunk; `scored`: what the bm25 is of, where that is
+        not `match` itself; `leaving_out`: rows already listed; `newest`: score only that many
+        of the latest matches, for a quick first answer.
         """
         ...
 
     def count(self, match: str, filters: SearchFilters, *, without: Sequence[str] = ()) -> int: ...
 
-    def better(self, match: str, filters: SearchFilters, than: Scored, *, without: Sequence[str] = ()) -> int:
+    def better(
+        self,
+        match: str,
+        filters: SearchFilters,
+        than: Scored,
+        *,
+        without: Sequence[str] = (),
+        scored: str | None = None,
+    ) -> int:
         """How many matching chunks stand above a given one."""
         ...
 

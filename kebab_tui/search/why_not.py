@@ -7,16 +7,19 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from kebab_tui.domain.document import Document, Trust
+from kebab_tui.domain.hit import RetrievalDetail
 from kebab_tui.domain.identity import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import lexical
-from kebab_tui.search.answer import Answer
+from kebab_tui.search.answer import Answer, Ranked
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.expression import Expression
 from kebab_tui.search.ports import Scored, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
 
-WhyNotStage = Literal["not indexed", "filtered", "no match", "ranked", "listed"]
+_NO_DETAIL = RetrievalDetail("hybrid")
+
+WhyNotStage = Literal["not indexed", "filtered", "no match", "below score", "ranked", "listed"]
 
 _FILTER_NAMES = {
     "tags_any": "tag", "tags_all": "tag", "tags_none": "-tag", "types": "type", "kinds": "kind",
@@ -27,7 +30,9 @@ _FILTER_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """`ranked`: it matches, but stands on another page. `listed`: it is there after all."""
+    """`below score`: it matches, but not well enough for the limits that were asked for.
+    `ranked`: it stands on another page. `listed`: it is there after all.
+    """
 
     path: str
     stage: WhyNotStage
@@ -48,9 +53,8 @@ def judge(
             document.path, "filtered", f"left out by {', '.join(dropped)}", "drop the filter to see it"
         )
     if parsed.raw is not None:
-        return _placed(snapshot, Expression(parsed.raw, ()), query, filters, document, 0) or _unmatched(
-            document
-        )
+        found = _placed(snapshot, Expression(parsed.raw, ()), query, filters, document, 0)
+        return found or _unmatched(document)
     question = lexical.ask(snapshot, parsed, query)
     strict, loose = question.strict, question.relaxed
     if strict is None:
@@ -60,7 +64,7 @@ def judge(
         return found
     missing = _missing(snapshot, strict, document)
     if loose is not None:
-        above = snapshot.count(strict.match, filters, without=strict.excluded)
+        above = lexical.count(snapshot, strict, filters, query)
         found = _placed(snapshot, loose, query, filters, document, above)
     if found is None:
         return _unmatched(document, missing)
@@ -68,7 +72,11 @@ def judge(
 
 
 def _dropping_filters(snapshot: Snapshot, rows: list[ChunkRow], filters: SearchFilters) -> list[str]:
-    return [name for name, alone in _single_filters(filters) if not snapshot.passes(rows, alone)]
+    single = list(_single_filters(filters))
+    alone = [name for name, one in single if not snapshot.passes(rows, one)]
+    if alone or not filters.active or snapshot.passes(rows, filters):
+        return alone
+    return [f"{' and '.join(name for name, _ in single)} together"]
 
 
 def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters]]:
@@ -96,11 +104,14 @@ def _placed(
 ) -> WhyNot | None:
     """Where the note's best passage stands, `above` others standing above the whole tier."""
     own = replace(filters, doc_ids=(document.doc_id,))
-    best: list[Scored] = snapshot.rank(wanted.match, own, 1, without=wanted.excluded)
+    best: list[Scored] = snapshot.rank(wanted.match, own, 1, without=wanted.excluded, scored=wanted.scored)
     if not best:
         return None
-    rank = above + snapshot.better(wanted.match, filters, best[0], without=wanted.excluded) + 1
-    return _at(document, query, rank, normalised(best[0].bm25))
+    score = normalised(best[0].bm25)
+    if query.min_score is not None and score < query.min_score:
+        return _below(document, score, f"its score {score:.4f} is below {query.min_score:g}")
+    better = snapshot.better(wanted.match, filters, best[0], without=wanted.excluded, scored=wanted.scored)
+    return _at(document, query, above + better + 1, score)
 
 
 def _at(document: Document, query: SearchQuery, rank: int, score: float) -> WhyNot:
@@ -114,6 +125,10 @@ def _at(document: Document, query: SearchQuery, rank: int, score: float) -> WhyN
         rank,
         score,
     )
+
+
+def _below(document: Document, score: float, detail: str) -> WhyNot:
+    return WhyNot(document.path, "below score", detail, "lower the limit to see it", None, score)
 
 
 def _missing(snapshot: Snapshot, strict: Expression, document: Document) -> str:
@@ -131,10 +146,35 @@ def in_list(
 ) -> WhyNot:
     """Where a note stands in a list that is not ranked by words alone."""
     own = set(snapshot.chunk_rows(document.doc_id))
-    best = next((ranked for ranked in answer.page if ranked.row in own), None)
+    listed = [one for one in answer.page if answer.mode != "hybrid"] or _candidates(answer)
+    mine = [ranked for ranked in listed if ranked.row in own]
+    if not mine:
+        return _no_candidate(answer, len(listed), document, by_words)
+    reaching = [ranked for ranked in listed if _limit(ranked, query) is None]
+    best = next((place for place, ranked in enumerate(reaching, 1) if ranked.row in own), None)
     if best is None:
-        detail = (
-            f"not among the {len(answer.page)} candidates of words and meaning; by words: {by_words.detail}"
-        )
-        return WhyNot(document.path, "no match", detail, by_words.advice)
-    return _at(document, query, best.rank, best.score)
+        return _below(document, mine[0].score, _limit(mine[0], query) or "")
+    return _at(document, query, best, reaching[best - 1].score)
+
+
+def _candidates(answer: Answer) -> list[Ranked]:
+    """All that were fused, in order, on whatever page they stand."""
+    return [Ranked(one.evidence.row, one.rank, one.score, _NO_DETAIL, fused=one) for one in answer.fused]
+
+
+def _limit(ranked: Ranked, query: SearchQuery) -> str | None:
+    """Which of the limits that were asked for a hit does not reach."""
+    if query.min_score is not None and ranked.score < query.min_score:
+        return f"its score {ranked.score:.4f} is below {query.min_score:g}"
+    fused = ranked.fused
+    if query.threshold is not None and fused is not None and fused.rrf_raw < query.threshold:
+        return f"its raw RRF {fused.rrf_raw:.4f} is below the threshold {query.threshold:g}"
+    return None
+
+
+def _no_candidate(answer: Answer, candidates: int, document: Document, by_words: WhyNot) -> WhyNot:
+    if answer.asked is None:
+        return by_words
+    what = "words and meaning" if answer.mode == "hybrid" else "meaning"
+    detail = f"not among the {candidates} candidates of {what}; by words: {by_words.detail}"
+    return WhyNot(document.path, "no match", detail, by_words.advice)

@@ -72,6 +72,8 @@ def _default(item: FieldInfo) -> Any:
 def _toml(value: Any) -> str:
     if isinstance(value, str):
         return f'"{value}"'
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return str(value)

@@ -55,6 +55,7 @@ class Batch:
         self._new: list[tuple[Any, ...]] = []
         self._removed: list[tuple[int]] = []
         self._new_titles: list[str] = []
+        self._renamed: list[tuple[int, int]] = []
         self._kept = 0
 
     def take(self, change: Change) -> None:
@@ -89,6 +90,11 @@ class Batch:
             "INSERT OR IGNORE INTO changes(revision, chunk, op) VALUES (?, ?, 'remove')",
             [(self.revision, row) for (row,) in self._removed],
         )
+        # Another title is another text to embed: who follows the vectors forgets the old one and looks again.
+        for op in ("remove", "add"):
+            self._connection.executemany(
+                f"INSERT OR IGNORE INTO changes(revision, chunk, op) VALUES (?, ?, '{op}')", self._renamed
+            )
         revision = self.revision if self.visible else self.revision - 1
         return Applied(revision, len(self._new), len(self._removed), self._kept)
 
@@ -126,6 +132,7 @@ class Batch:
             self._connection.execute(_MOVE_CHUNK, (*place, row[1]))
         if row[7] != title:
             self._new_titles.append(title)
+            self._renamed.append((self.revision, row[1]))
             self._connection.execute(
                 "UPDATE chunks SET title = ?, grams = ?, embed_hash = ? WHERE id = ?",
                 (

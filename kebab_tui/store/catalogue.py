@@ -139,6 +139,13 @@ class Catalogue:
         )
         return [(tag, n) for tag, n in self._connection.execute(statement)]
 
+    def root_id(self, source: SourceId) -> str:
+        """Which folder it was that was read last; empty before the first time."""
+        row = self._connection.execute(
+            "SELECT root_id FROM sources WHERE source_id = ?", (source,)
+        ).fetchone()
+        return str(row[0]) if row else ""
+
     def model(self) -> str | None:
         """The model that was chosen for this index; None: the bundled one."""
         row = self._connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()

@@ -51,10 +51,11 @@ class StoreSnapshot:
         limit: int,
         *,
         without: Sequence[str] = (),
+        scored: str | None = None,
         leaving_out: Sequence[ChunkRow] = (),
         newest: int | None = None,
     ) -> list[Scored]:
-        where, values = self._where(match, filters, without)
+        where, values = self._where(match, filters, without, scored)
         if leaving_out:
             where += " AND chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
             values.append(json.dumps(leaving_out))
@@ -73,12 +74,19 @@ class StoreSnapshot:
         with _refusals():
             return self._number(f"SELECT count(*) FROM chunks_fts WHERE {where}", values)
 
-    def better(self, match: str, filters: SearchFilters, than: Scored, *, without: Sequence[str] = ()) -> int:
-        where, values = self._where(match, filters, without)
-        scored = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
-        statement = f"SELECT count(*) FROM ({scored}) WHERE score < ? OR (score = ? AND row < ?)"
-        found = self._connection.execute(statement, (*values, than.bm25, than.bm25, than.row)).fetchone()
-        return int(found[0])
+    def better(
+        self,
+        match: str,
+        filters: SearchFilters,
+        than: Scored,
+        *,
+        without: Sequence[str] = (),
+        scored: str | None = None,
+    ) -> int:
+        where, values = self._where(match, filters, without, scored)
+        found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
+        statement = f"SELECT count(*) FROM ({found}) WHERE score < ? OR (score = ? AND row < ?)"
+        return self._number(statement, [*values, than.bm25, than.bm25, than.row])
 
     def browse(self, filters: SearchFilters, limit: int, offset: int) -> tuple[list[ChunkRow], int]:
         where, values = sql.predicate(filters)
@@ -164,10 +172,12 @@ class StoreSnapshot:
         return self._number(statement, [json.dumps(wanted), *values]) > 0
 
     def _where(
-        self, match: str, filters: SearchFilters, without: Sequence[str]
-    ) -> tuple[str, list[str | int]]:
-        where, values = "chunks_fts MATCH ?", [match]
-        parameters: list[str | int] = [*values]
+        self, match: str, filters: SearchFilters, without: Sequence[str], scored: str | None = None
+    ) -> tuple[str, list[str | float]]:
+        where, parameters = "chunks_fts MATCH ?", list[str | float]([scored or match])
+        if scored is not None:
+            where += " AND chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+            parameters.append(match)
         if filters.active:
             condition, more = sql.predicate(filters)
             where += f" AND chunks_fts.rowid IN (SELECT c.id FROM {sql.FROM} WHERE {condition})"
@@ -177,7 +187,7 @@ class StoreSnapshot:
             parameters.append(excluded)
         return where, parameters
 
-    def _number(self, statement: str, values: Sequence[str | int]) -> int:
+    def _number(self, statement: str, values: Sequence[str | float]) -> int:
         return int(self._connection.execute(statement, values).fetchone()[0])
 
     def _words(self, statement: str, values: tuple[str | int, ...]) -> list[str]:

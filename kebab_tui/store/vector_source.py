@@ -10,10 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-_ALL = (
-    "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ? "
-    "ORDER BY c.id"
-)
+_ALL = "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?"
 _CHANGED = (
     "SELECT DISTINCT c.id, e.vector FROM changes g JOIN chunks c ON c.id = g.chunk "
     "JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?1 "
@@ -61,7 +58,7 @@ class VectorSource:
         return int(self._meta("corpus_revision"))
 
     def all(self) -> Iterator[tuple[int, bytes]]:
-        """Every chunk that has a vector, by row."""
+        """Every chunk that has a vector, in no order: sorting would read the chunks' whole table."""
         yield from self._connection.execute(_ALL, (self._model,))
 
     def changes_after(self, revision: int) -> VectorChanges | None:
@@ -109,6 +106,11 @@ class VectorSource:
     def pending_count(self) -> int:
         """How many chunks still have no vector."""
         return int(self._connection.execute(f"SELECT count(*) {_WITHOUT}", (self._model,)).fetchone()[0])
+
+    def pending_texts(self) -> int:
+        """How many texts those are: the same text in several chunks is one."""
+        statement = f"SELECT count(DISTINCT c.embed_hash) {_WITHOUT}"
+        return int(self._connection.execute(statement, (self._model,)).fetchone()[0])
 
     def _meta(self, key: str) -> int:
         return int(self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()[0])

@@ -98,11 +98,13 @@ class Writer:
             with self._transaction():
                 self._set_meta("made_by", made_by)
 
-    def set_source_state(self, source: SourceId, state: SourceState) -> None:
+    def set_source_state(self, source: SourceId, state: SourceState, root_id: str = "") -> None:
+        """Remember how the folder was found; `root_id` names the very folder that was read."""
         with self._transaction() as connection:
             connection.execute(
-                "UPDATE sources SET state = ?, scanned_ns = ? WHERE source_id = ?",
-                (state, time.time_ns(), source),
+                "UPDATE sources SET state = ?1, scanned_ns = ?2, "
+                "root_id = CASE WHEN ?3 = '' THEN root_id ELSE ?3 END WHERE source_id = ?4",
+                (state, time.time_ns(), root_id, source),
             )
 
     def remove_source(self, source: SourceId) -> None:
@@ -140,8 +142,10 @@ class Writer:
         """Drop vectors that no chunk uses, or all that a model made; gives how many went."""
         unused = "text_hash NOT IN (SELECT embed_hash FROM chunks)"
         with self._transaction() as connection:
-            condition, values = (unused, ()) if model is None else ("model = ?", (model,))
-            return connection.execute(f"DELETE FROM embeddings WHERE {condition}", values).rowcount
+            if model is None:
+                return connection.execute(f"DELETE FROM embeddings WHERE {unused}").rowcount
+            self._begin_log_anew()
+            return connection.execute("DELETE FROM embeddings WHERE model = ?", (model,)).rowcount
 
     def use_model(self, model: str) -> None:
         """Remember which model answers from now on."""
@@ -232,8 +236,12 @@ class Writer:
         with self._transaction() as connection:
             connection.execute("UPDATE chunks SET embed_hash = kebab_embedded(title, heading_path, text)")
             self._set_meta("embed_recipe", RECIPE_VERSION)
-            self._set_meta("changes_after", self._revision() + 1)
-            self._bump()
+            self._begin_log_anew()
+
+    def _begin_log_anew(self) -> None:
+        """What happened to the vectors stands in no log: whoever follows it makes everything anew."""
+        self._bump()
+        self._set_meta("changes_after", self._revision())
 
     def _sources(self) -> list[Source]:
         """In the order they were added, without what the notes tell of them."""

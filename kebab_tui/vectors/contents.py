@@ -137,15 +137,13 @@ class Contents:
 
 
 def contents_of(blocks: Iterable[tuple[Rows, Codes]], dims: int, exact_up_to: int) -> Contents:
-    """Made anew from blocks in the order of their rows."""
+    """Made anew from blocks of different rows, in any order."""
     taken = list(blocks)
     nothing = np.empty(0, np.int64)
-    base = Segment(np.concatenate([rows for rows, _ in taken] or [nothing]), dims)
-    end = len(base)
+    base = Segment(np.sort(np.concatenate([rows for rows, _ in taken] or [nothing])), dims)
     while taken:  # each block is let go as it is copied, so that nothing is held twice
-        _, codes = taken.pop()
-        base.codes[end - len(codes) : end] = codes
-        end -= len(codes)
+        rows, codes = taken.pop()
+        base.codes[base.find(rows)] = codes
     if len(base) > exact_up_to:
         base.make_coarse(lambda: False)
     return Contents(base, None, Segment(nothing, dims))

@@ -16,7 +16,7 @@ _SAMPLED = 64
 
 
 def everything(log: VectorLog, dims: int) -> Iterator[tuple[Rows, Codes]]:
-    """All vectors of the store in blocks, by row."""
+    """All vectors of the store in blocks."""
     pairs = log.all()
     while block := list(itertools.islice(pairs, _BLOCK)):
         codes, sound = decoded([vector for _, vector in block], dims)

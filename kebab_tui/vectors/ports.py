@@ -38,7 +38,7 @@ class VectorLog(Protocol):
     def revision(self) -> int: ...
 
     def all(self) -> Iterator[tuple[int, bytes]]:
-        """Every row that has a vector, by row."""
+        """Every row that has a vector, in any order."""
         ...
 
     def changes_after(self, revision: int) -> Changes | None:

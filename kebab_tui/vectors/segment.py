@@ -23,9 +23,9 @@ _SLACK = 16
 _DENSE = 0.25
 """The share from which fetching more and dropping is faster than the selector (by 1.2x to 3x)."""
 _K_FACTOR = 10
-_COARSE_MOST = 1_000
+_COARSE_MOST = 500
 _COARSE_SHARE = 20
-"""The coarse index answers for at most so many, and at most a twentieth of the segment."""
+"""The coarse index answers for so many at most, and at most for a twentieth: more takes as long as a scan."""
 _ROUNDING = 1e-5
 """More than FAISS's fp32 sums can be wrong by."""
 _BLOCK = 8_192

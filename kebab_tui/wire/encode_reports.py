@@ -1,14 +1,15 @@
-"""Reports of wire v1: what an ingest did, what the doctor found, why a hit ranks where it does."""
+"""Reports of wire v1: what an ingest did, what the doctor found, how the index is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from kebab_tui.indexing.embedding_job import EmbeddingReport
 from kebab_tui.indexing.inspection import Inspection
 from kebab_tui.indexing.report import OUTCOMES, IngestReport, SourceReport
-from kebab_tui.search.explanation import ExplainedHit, LexicalExplanation
 from kebab_tui.search.why_not import WhyNot
+from kebab_tui.semantic_health import Pending, VectorState
 from kebab_tui.store.catalogue import Run
 from kebab_tui.store.health import Finding
 from kebab_tui.store.lock import Holder
@@ -16,7 +17,8 @@ from kebab_tui.wire.encode import Json, chunk, document, source, timestamp
 from kebab_tui.workspace import Status
 
 
-def ingest_report(report: IngestReport) -> Json:
+def ingest_report(report: IngestReport, vectors: EmbeddingReport | Pending | None) -> Json:
+    """`vectors`: what was made of them, or only what is pending; None where no model can be used."""
     return {
         "schema_version": "ingest_report.v1",
         **{outcome: report.count(outcome) for outcome in OUTCOMES},
@@ -26,11 +28,18 @@ def ingest_report(report: IngestReport) -> Json:
             "kept": report.chunks_kept,
         },
         "corpus_revision": report.corpus_revision,
+        "vectors": None if vectors is None else _vectors_made(vectors),
         "seconds": round(report.seconds, 3),
         "cancelled": report.cancelled,
         "healed": report.healed,
         "sources": [_source_report(source) for source in report.sources],
     }
+
+
+def _vectors_made(vectors: EmbeddingReport | Pending) -> Json:
+    if isinstance(vectors, Pending):
+        return {"embedded": 0, "pending": vectors.texts, "seconds": 0.0, "cancelled": False}
+    return asdict(vectors) | {"seconds": round(vectors.seconds, 3)}
 
 
 def _source_report(report: SourceReport) -> Json:
@@ -50,35 +59,6 @@ def doctor(findings: Iterable[Finding]) -> Json:
         "schema_version": "doctor.v1",
         "ok": all(check["level"] != "problem" for check in checks),
         "checks": checks,
-    }
-
-
-def explanation(explained: ExplainedHit) -> Json:
-    lexical = explained.lexical
-    return {"lexical": None if lexical is None else lexical_explanation(lexical)}
-
-
-def lexical_explanation(explanation: LexicalExplanation) -> Json:
-    """The only place of the wire where a raw bm25 appears, named as such."""
-    return {
-        "bm25": explanation.bm25,
-        "score": explanation.score,
-        "length": explanation.length,
-        "average_length": explanation.average_length,
-        "chunks": explanation.chunks,
-        "length_norm": explanation.length_norm,
-        "weights": asdict(explanation.weights),
-        "terms": [
-            {
-                "term": term.label,
-                "tf": asdict(term.counts),
-                "weighted_tf": term.weighted_count,
-                "df": term.frequency,
-                "idf": term.idf,
-                "contribution": term.contribution,
-            }
-            for term in explanation.terms
-        ],
     }
 
 
@@ -105,7 +85,7 @@ def index_status(status: Status) -> Json:
         "corpus_revision": figures.corpus_revision,
         "schema": figures.schema_version,
         "lexical": {"present": figures.lexical_version, "expected": status.expected_lexical_version},
-        "vector": None,
+        "vector": _vectors(status.vectors),
         "documents": figures.documents,
         "failed": figures.failed,
         "skipped": figures.skipped,
@@ -114,6 +94,22 @@ def index_status(status: Status) -> Json:
         "sources": [source(item) for item in status.sources],
         "runs": [_run(run) for run in status.runs],
         "writer": None if status.holder is None else _holder(status.holder),
+    }
+
+
+def _vectors(state: VectorState) -> Json:
+    """`expected` is what the model would make; `present` is empty while it has made nothing."""
+    return {
+        "model": state.model,
+        "problem": state.problem,
+        "present": state.version if state.made else "",
+        "expected": state.version,
+        "dims": state.dims,
+        "passages": state.total,
+        "made": state.made,
+        "pending": state.pending,
+        "indexed": state.indexed,
+        "file": {"state": state.file, "detail": state.file_detail, "bytes": state.file_bytes},
     }
 
 

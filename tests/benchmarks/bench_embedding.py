@@ -41,11 +41,12 @@ PRODUCTS_PER_TOKEN = 6 * (4 * 384 * 384 + 2 * 384 * 1536)
 _ROUNDS = 3
 _WISH_S = 0.1
 _COLD = """
-import resource, sys, time; start = time.perf_counter()
+import sys, time; start = time.perf_counter()
 from kebab_tui.embedding.card import read_card
 from kebab_tui.embedding.encoder import Encoder
 Encoder(read_card(sys.argv[1])).query("port conflict")
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(time.perf_counter() - start)
+print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith(("VmHWM", "VmRSS"))))
 """
 Feed = dict[str, NDArray[np.int64]]
 
@@ -70,11 +71,12 @@ def main() -> None:
 
 
 def sample(corpus: str, count: int) -> tuple[list[str], list[str]]:
-    """Passages as they are embedded, and as many headings as queries."""
+    """Passages as they are embedded, and their headings as queries, none twice."""
     passages = [passage for note in notes_of(corpus, 20 * count) for passage in note.passages]
     chosen = random.Random(1).sample(passages, min(count, len(passages)))
     texts = [f"{passage.heading_path}\n{passage.text}" for passage in chosen]
-    return texts, [passage.heading_path.rpartition(" > ")[2] for passage in chosen if passage.heading_path]
+    headings = (passage.heading_path.rpartition(" > ")[2] for passage in chosen)
+    return texts, [heading for heading in dict.fromkeys(headings) if heading]
 
 
 def opening(card: ModelCard) -> list[Figure]:
@@ -85,12 +87,13 @@ def opening(card: ModelCard) -> list[Figure]:
         argv = [sys.executable, "-c", _COLD, card.folder]
         answer = subprocess.run(argv, capture_output=True, check=True).stdout.split()
         cold.append(float(answer[0]))
-        memory.append(float(answer[1]))
+        memory.append([float(kilobytes) / 1024 for kilobytes in answer[1:]])
     return [
         Figure("checking the files by sha256", min(hashing) * 1e3, "ms"),
         Figure("opening, engines imported, files checked", min(opening) * 1e3, "ms"),
         Figure("a new process: import, check, open, first query", min(cold) * 1e3, "ms"),
-        Figure("its largest memory", max(memory) / 1024, "MB"),
+        Figure("its memory, at most", memory[0][0], "MB"),
+        Figure("its memory, at the end", memory[0][1], "MB"),
     ]
 
 

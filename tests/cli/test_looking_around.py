@@ -113,8 +113,8 @@ def test_rebuilding_nothing_makes_no_index(kebab: Kebab) -> None:
 # doctor
 
 
-def test_a_sound_index_is_0_and_every_line_is_ok(indexed: Kebab) -> None:
-    done = indexed("doctor")
+def test_a_sound_index_is_0_and_every_line_is_ok(embedded: Kebab) -> None:
+    done = embedded("doctor")
     assert done.code == 0
     assert all(line.startswith("ok ") for line in done.lines), done.out
 

@@ -20,7 +20,7 @@ def test_several_words_are_one_query(indexed: Kebab) -> None:
 
 def test_something_found_is_0_and_nothing_found_is_1(indexed: Kebab) -> None:
     assert indexed("search", "docker").code == 0
-    nothing = indexed("search", "qqqqzzzz")
+    nothing = indexed("search", "qqqqzzzz", "--mode", "lexical")
     assert (nothing.code, nothing.out) == (1, "")
     assert nothing.err.startswith("nothing found · lexical")
 
@@ -113,36 +113,9 @@ def test_dates_trust_and_ids_filter_too(indexed: Kebab) -> None:
     assert paths(indexed, "docker", "--doc-id", one["doc_id"]) == {one["doc_path"]}
 
 
-def test_hits_below_the_least_score_are_left_out_and_counted(indexed: Kebab) -> None:
-    scores = [hit["score"] for hit in indexed("search", "docker", "--json").json["hits"]]
-    least = sorted(scores)[len(scores) // 2]
-    done = indexed("search", "docker", "--min-score", str(least), "--json").json
-    assert [hit["score"] for hit in done["hits"]] == [score for score in scores if score >= least]
-    assert [notice["code"] for notice in done["notices"]] == ["below_min_score"]
-
-
 def test_strict_does_not_fill_up_with_hits_that_lack_words(indexed: Kebab) -> None:
     assert any(hit["relaxed"] for hit in indexed("search", "docker sourdough", "--json").json["hits"])
     assert indexed("search", "docker sourdough", "--strict").code == 1
-
-
-# modes
-
-
-@pytest.mark.parametrize(
-    "flags", [(), ("--mode", "lexical"), ("--fts-only",), ("--fts-only", "--mode", "lexical")]
-)
-def test_words_are_what_this_version_searches_by(indexed: Kebab, flags: tuple[str, ...]) -> None:
-    answer = indexed("search", "docker", *flags, "--json").json
-    assert answer["mode"] == "lexical"
-    assert {hit["retrieval"]["vector_rank"] for hit in answer["hits"]} == {None}
-    assert answer["notices"] == []
-
-
-def test_hybrid_without_a_model_is_by_words_and_says_so(indexed: Kebab) -> None:
-    done = indexed("search", "docker", "--mode", "hybrid", "--json").json
-    assert (done["mode"], [notice["code"] for notice in done["notices"]]) == ("lexical", ["no_model"])
-    assert "no model" in indexed("search", "docker", "--mode", "hybrid").err
 
 
 # why not

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.cli.explanation_output import fitted
 from kebab_tui.cli.search_output import shown_score
 from tests.command_line import Kebab
 
@@ -55,32 +54,6 @@ def test_what_a_note_or_its_name_holds_never_commands_the_terminal(kebab: Kebab,
     for form in ("human", "markdown", "context", "vimgrep"):
         done = kebab("search", "zanzibar", "--full", "--explain", "--format", form)
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", done.out + done.err), form
-
-
-def test_the_explanations_printed_numbers_add_up(indexed: Kebab) -> None:
-    out = indexed("search", "rust", "workspace", "build", "--explain", "-n", "5").out
-    adds: list[int] = []
-    tables = 0
-    for line in out.splitlines():
-        last = line.split()[-1] if line.split() else ""
-        if line.startswith("   sum"):
-            assert sum(adds) == int(last.replace(".", ""))
-            adds, tables = [], tables + 1
-        elif re.fullmatch(r"   \S.* \d+\.\d{4}  +\d+\.\d{4}", line):
-            adds.append(int(last.replace(".", "")))
-        elif found := re.match(r"   bm25 -(\d+\.\d{4}), as a score (\d\.\d{4})", line):
-            raw = float(found[1])
-            assert float(found[2]) == pytest.approx(raw / (1 + raw), abs=1e-4)
-    assert tables == 5
-    assert re.search(r"^stages: .*\d in \d+\.\d ms → show: 5 in ", out, re.MULTILINE)
-
-
-@pytest.mark.parametrize("parts", [[1 / 3, 1 / 3, 1 / 3], [2 / 3, 2 / 3, 2 / 3], [0.00004] * 7, [5.5], []])
-def test_rounding_keeps_the_sum(parts: list[float]) -> None:
-    total = round(sum(parts), 4)
-    shown = fitted(parts, total)
-    assert round(sum(shown), 4) == total
-    assert all(abs(part - number) < 0.0001 for part, number in zip(parts, shown, strict=True))
 
 
 # for editors

@@ -49,8 +49,7 @@ def codes(vectors: Floats) -> Codes:
 
 def index_of(rows: Sequence[int] | Rows, vectors: Floats, exact_up_to: int = EXACT) -> FaissIndex:
     """An index as a rebuild makes it."""
-    order = np.argsort(rows_of(rows))
-    made = contents_of([(rows_of(rows)[order], codes(vectors)[order])], vectors.shape[1], exact_up_to)
+    made = contents_of([(rows_of(rows), codes(vectors))], vectors.shape[1], exact_up_to)
     return FaissIndex(made, exact_up_to)
 
 
@@ -132,7 +131,7 @@ class Moment:
         return self._shelf.now
 
     def all(self) -> Iterator[tuple[int, bytes]]:
-        yield from sorted(self._shelf.held.items())
+        yield from self._shelf.held.items()
 
     def changes_after(self, revision: int) -> ToldChanges | None:
         shelf = self._shelf

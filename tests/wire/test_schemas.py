@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from tests.command_line import Kebab
+from tests.embedding.tiny_models import write_tiny
 
 SCHEMAS: dict[str, Any] = {
     entry.name.removesuffix(".json"): json.loads(entry.read_text("utf-8"))
@@ -88,6 +89,53 @@ def test_an_answer(indexed: Kebab, argv: tuple[str, ...]) -> None:
     assert [json.loads(line) for line in lines] == answer["hits"]
     for line in lines:
         check(json.loads(line), "search_hit.v1")
+
+
+MEANINGS = [
+    ("port conflict", "--explain"),
+    ("포트 충돌", "--explain", "--no-second-look"),
+    ("docker", "--mode", "vector", "--explain", "--full"),
+    ("docker", "--threshold", "0.02"),
+    ("docker", "--mode", "lexical", "--threshold", "0.02"),
+    ("tag:docker", "--explain"),
+    ("🍢", "--explain"),
+]
+
+
+@pytest.mark.parametrize("argv", MEANINGS, ids=" ".join)
+def test_an_answer_by_meaning(embedded: Kebab, argv: tuple[str, ...]) -> None:
+    answer = one(embedded, "search", *argv, "-n", "4", "--json")
+    for hit in answer["hits"]:
+        check(hit, "search_hit.v1")
+        if "explanation" in hit:
+            check(hit["explanation"], "explanation.v1")
+
+
+def test_models(kebab: Kebab, tmp_path: Path) -> None:
+    tiny = str(write_tiny(tmp_path / "tiny"))
+    assert one(kebab, "model", "list", "--json")["items"][0]["used"]
+    assert one(kebab, "model", "add", tiny, "--json")["id"] == "tiny"
+    assert one(kebab, "model", "info", "tiny", "--json")["dims"] == 4
+    assert one(kebab, "model", "use", "tiny", "--json")["schema_version"] == "model_switch.v1"
+    (kebab.data / "models" / "tiny" / "model.onnx").unlink()
+    assert one(kebab, "model", "verify", "--json")["ok"] is False
+    (kebab.data / "models" / "tiny" / "model.toml").write_text("nonsense")
+    assert one(kebab, "model", "info", "tiny", "--json")["dims"] is None
+    assert one(kebab, "model", "list", "--json")["items"][1]["problem"]
+    assert one(kebab, "doctor", "--json")["ok"] is False
+
+
+def test_vectors(embedded: Kebab, tmp_path: Path, kebab: Kebab) -> None:
+    assert one(embedded, "index", "--status", "--json")["vector"]["pending"] == 0
+    assert one(embedded, "doctor", "--json")["ok"] is True
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# A\n\nword\n")
+    assert one(kebab, "ingest", str(tmp_path / "notes"), "--json")["vectors"]["pending"] == 1
+    assert one(kebab, "index", "--embed", "--json")["vector"]["made"] == 1
+    assert one(kebab, "ingest", "--wait", "--json")["vectors"]["embedded"] == 0
+    (kebab.data / "vectors.kebabvec").write_bytes(b"nonsense")
+    assert one(kebab, "index", "--status", "--json")["vector"]["file"]["state"] == "unusable"
+    assert one(kebab, "doctor", "--json")["ok"] is True
 
 
 @pytest.mark.parametrize("path", ["infra/docker.md", "요리/sourdough.md", "nowhere.md"])

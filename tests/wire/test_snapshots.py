@@ -19,10 +19,10 @@ VOLATILE = {"ms": 0, "indexed_at": "…", "root": "…", "database": "…", "dat
             "started_at": "…", "finished_at": "…"}  # fmt: skip
 
 COMMANDS = {
-    "search_response": "search rust workspace -n 3 --json",
-    "search_response_explained": "search 포트 충돌 -n 2 --explain --full --json",
-    "search_response_filtered": "search --tag network --path-glob infra/** -n 2 --json",
-    "why_not": "search docker --why-not 요리/sourdough.md --json",
+    "search_response": "search rust workspace -n 3 --mode lexical --json",
+    "search_response_explained": "search 포트 충돌 -n 2 --mode lexical --explain --full --json",
+    "search_response_filtered": "search --tag network --path-glob infra/** -n 2 --mode lexical --json",
+    "why_not": "search docker --mode lexical --why-not 요리/sourdough.md --json",
     "document_list": "list infra/*.md --json",
     "inspection": "inspect infra/docker.md:L11 --json",
     "source_list": "source list --json",

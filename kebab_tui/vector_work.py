@@ -1,0 +1,72 @@
+"""What is done about vectors while one holds the writer's lock: made, remade, their file written.
+
+Reads nothing that a model has read before. The vectors' file is only a cache: where it is
+not written, searches make its contents from the database.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingProgress, EmbeddingReport
+from kebab_tui.semantic_health import RUN_KIND, damaged_vectors
+from kebab_tui.semantics import SemanticHalf
+from kebab_tui.store.reader import StoreReader
+from kebab_tui.store.writer import Writer
+
+if TYPE_CHECKING:
+    from kebab_tui.embedding.card import ModelCard
+
+
+def embed(
+    semantics: SemanticHalf,
+    writer: Writer,
+    reader: StoreReader,
+    progress: Callable[[EmbeddingProgress], None],
+    cancelled: Callable[[], bool],
+) -> EmbeddingReport:
+    """Give every passage that has none its vector. Who cancels does not wait for the file."""
+    card, started = semantics.card(), time.time_ns()
+    job = EmbeddingJob(writer, reader, semantics.encoder(), card.fingerprint, progress, cancelled)
+    report = job.run()
+    if report.embedded:
+        writer.record_run(RUN_KIND, started, _remembered(card, report))
+    if not report.cancelled:
+        semantics.save()
+    return report
+
+
+def use(semantics: SemanticHalf, writer: Writer, model: str) -> None:
+    """Answer with another model from now on; what it has read before counts again."""
+    writer.use_model(model)
+    _new_file(semantics)
+
+
+def rebuild(semantics: SemanticHalf, writer: Writer, reader: StoreReader) -> int:
+    """Make the file anew; gives how many vectors were dropped because the store's own were damaged."""
+    dropped = 0
+    if damaged_vectors(semantics, reader):  # the store drops a model's vectors only as a whole
+        dropped = writer.forget_vectors(semantics.card().fingerprint)
+    _new_file(semantics)
+    return dropped
+
+
+def _new_file(semantics: SemanticHalf) -> None:
+    semantics.discard_file()
+    semantics.save()
+
+
+def _remembered(card: ModelCard, report: EmbeddingReport) -> str:
+    """The next estimate is made of it."""
+    return json.dumps(
+        {
+            "model": card.fingerprint,
+            "embedded": report.embedded,
+            "pending": report.pending,
+            "seconds": round(report.seconds, 3),
+            "cancelled": report.cancelled,
+        }
+    )

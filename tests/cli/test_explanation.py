@@ -1,0 +1,203 @@
+"""`kebab search --explain`: every number is made of the numbers beside it, in JSON and as printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import pytest
+
+from kebab_tui.cli.rounding import fitted, printed
+from tests.command_line import Done, Kebab
+
+pytestmark = pytest.mark.usefixtures("warm_model")
+
+QUERIES = ["port conflict", "포트 충돌", "docker sourdough", "why is the build slow"]
+Hit = dict[str, Any]
+
+
+@cache
+def asked(kebab: Kebab, *argv: str) -> Done:
+    """Asked once for all tests: the nearest sentence of every hit takes the model a while."""
+    return kebab("search", *argv, "--explain", "-n", "6")
+
+
+def explained(kebab: Kebab, query: str, *flags: str) -> list[Hit]:
+    hits: list[Hit] = asked(kebab, query, *flags, "--full", "--json").json["hits"]
+    assert hits
+    return hits
+
+
+# recomputed from the JSON
+
+
+def share(leg: Hit, rrf_k: int) -> float:
+    return 0.0 if leg["rank"] is None else float(leg["weight"] / (rrf_k + leg["rank"]))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_fusion_is_the_sum_of_its_legs(embedded: Kebab, query: str) -> None:
+    for hit in explained(embedded, query):
+        fusion, settings = hit["explanation"]["fusion"], hit["explanation"]["settings"]
+        legs = fusion["legs"]
+        for leg in legs.values():
+            assert leg["share"] == pytest.approx(share(leg, settings["rrf_k"]), abs=1e-12)
+        raw = legs["lexical"]["share"] + legs["vector"]["share"]
+        assert fusion["rrf_raw"] == pytest.approx(raw, abs=1e-12)
+        best = (settings["lexical_weight"] + settings["vector_weight"]) / (settings["rrf_k"] + 1)
+        assert fusion["fusion_score"] == pytest.approx(raw / best, abs=1e-12)
+        detail = hit["retrieval"]
+        assert detail["rrf_raw"] == pytest.approx(raw, abs=1e-6)
+        assert detail["fusion_score"] == pytest.approx(raw / best, abs=1e-6)
+        assert (detail["lexical_rank"], detail["vector_rank"]) == (
+            legs["lexical"]["rank"],
+            legs["vector"]["rank"],
+        )
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_second_look_is_made_of_bm25_and_cosine(embedded: Kebab, query: str) -> None:
+    for hit in explained(embedded, query):
+        fusion, settings = hit["explanation"]["fusion"], hit["explanation"]["settings"]
+        look = fusion["look"]
+        cosine = max(fusion["legs"]["vector"]["cosine"] or 0.0, 0.0)
+        words = settings["look_lexical"] * (fusion["legs"]["lexical"]["bm25"] or 0) / look["strongest_bm25"]
+        parts = (words, (1 - settings["look_lexical"]) * cosine)
+        alone = settings["other_script_share"] * cosine
+        if fusion["legs"]["vector"]["other_script"] and sum(parts) < alone:
+            parts = (0.0, alone)
+        assert (look["lexical"], look["vector"]) == pytest.approx(parts, abs=1e-9)
+        assert look["sum"] == pytest.approx(sum(parts), abs=1e-9)
+        assert hit["score"] == pytest.approx(look["sum"], abs=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_bm25_is_the_sum_of_its_terms(embedded: Kebab, query: str, mode: str) -> None:
+    seen = 0
+    for hit in explained(embedded, query, "--mode", mode):
+        lexical, fusion = hit["explanation"]["lexical"], hit["explanation"]["fusion"]
+        if lexical is None:
+            assert hit["retrieval"]["lexical_rank"] is None
+            continue
+        seen += 1
+        assert -lexical["bm25"] == pytest.approx(sum(t["contribution"] for t in lexical["terms"]), abs=1e-9)
+        for term in lexical["terms"]:
+            weighted = sum(term["tf"][name] * weight for name, weight in lexical["weights"].items())
+            norm = lexical["length_norm"]
+            adds = term["idf"] * weighted * 2.2 / (weighted + norm) if weighted else 0
+            assert term["contribution"] == pytest.approx(adds, abs=1e-9)
+        if fusion and fusion["legs"]["lexical"]["bm25"] is not None:
+            assert fusion["legs"]["lexical"]["bm25"] == pytest.approx(lexical["bm25"], abs=1e-6)
+    assert seen
+
+
+def test_the_nearest_sentence_is_part_of_the_passage(embedded: Kebab) -> None:
+    hits = explained(embedded, "port conflict")
+    for hit in hits:
+        semantic = hit["explanation"]["semantic"]
+        assert hit["text"][semantic["start"] : semantic["end"]] == semantic["sentence"]
+        assert semantic["cosine"] == pytest.approx(hit["explanation"]["fusion"]["legs"]["vector"]["cosine"])
+    assert max(hit["explanation"]["semantic"]["sentence_cosine"] for hit in hits) > 0.6
+
+
+def test_each_mode_explains_what_it_has(embedded: Kebab) -> None:
+    parts = {
+        mode: {name for name, part in explained(embedded, "docker", "--mode", mode)[0]["explanation"].items()
+               if part is not None}
+        for mode in ("lexical", "vector", "hybrid")
+    }  # fmt: skip
+    assert parts["lexical"] == {"schema_version", "lexical"}
+    assert parts["vector"] == {"schema_version", "semantic"}
+    assert parts["hybrid"] == {"schema_version", "lexical", "semantic", "fusion", "settings"}
+
+
+# recomputed from what is printed
+
+
+def printed_hits(kebab: Kebab, query: str, *flags: str) -> list[str]:
+    out = asked(kebab, query, *flags).out
+    return re.split(r"^\d+\. ", out, flags=re.MULTILINE)[1:]
+
+
+def units(number: str) -> int:
+    """A printed number in units of its last digit."""
+    return int(number.replace(".", ""))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_printed_shares_add_up_to_the_printed_sum(embedded: Kebab, query: str) -> None:
+    for hit in printed_hits(embedded, query):
+        shares = re.findall(r"^   (?:words|meaning)\b.*? (\d\.\d{6})$", hit, re.MULTILINE)
+        raw = re.findall(r"^   rrf_raw +(\d\.\d{6})$", hit, re.MULTILINE)[0]
+        assert len(shares) == 2
+        assert sum(map(units, shares)) == units(raw)
+        for number, (weight, k, rank) in zip(
+            [number for number in shares if units(number)],
+            re.findall(r" ([\d.]+)/\((\d+)\+(\d+)\) ", hit),
+            strict=True,
+        ):
+            assert float(number) == pytest.approx(float(weight) / (int(k) + int(rank)), abs=1.01e-6)
+        score, told, lexical, vector, k = re.findall(
+            r"fused ([\d.]+) = ([\d.]+) of at most \(([\d.]+)\+([\d.]+)\)/\((\d+)\+1\)", hit
+        )[0]
+        assert told == raw
+        best = (float(lexical) + float(vector)) / (int(k) + 1)
+        assert float(score) == pytest.approx(float(raw) / best, abs=1e-4)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_printed_second_look_adds_up_and_is_the_score(embedded: Kebab, query: str) -> None:
+    for hit in printed_hits(embedded, query):
+        look, words, meaning = re.findall(
+            r"second look ([\d.]+) = words ([\d.]+) \+ meaning ([\d.]+), place", hit
+        )[0]
+        assert units(look) == units(words) + units(meaning)
+        assert float(re.findall(r"^\[<?([\d.]+)\]", hit)[0]) == pytest.approx(float(look), abs=0.0051)
+        (factor, cosine) = re.findall(r"meaning: ([\d.]+) × cosine ([\d.]+)", hit)[0]
+        assert float(meaning) == pytest.approx(float(factor) * float(cosine), abs=2e-4)
+        if found := re.search(r"words: ([\d.]+) × bm25 ([\d.]+) of the best ([\d.]+)", hit):
+            part = float(found[1]) * float(found[2]) / float(found[3])
+            assert float(words) == pytest.approx(part, abs=2e-4)
+
+
+def bm25_columns(hit: str) -> Iterator[tuple[list[int], int, str, str]]:
+    """The last column of each table of terms, its sum, and the line below it."""
+    adds: list[int] = []
+    for line in hit.splitlines():
+        last = line.split()[-1] if line.split() else ""
+        if line.startswith("   sum"):
+            total = units(last)
+        elif found := re.match(r"   bm25 -(\d+\.\d{4}), as a score (\d\.\d{4})", line):
+            yield adds, total, found[1], found[2]
+        elif re.fullmatch(r"   \S.* \d+\.\d{4}  +\d+\.\d{4}", line):
+            adds.append(units(last))
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_the_printed_terms_add_up_to_the_printed_bm25(embedded: Kebab, mode: str) -> None:
+    tables = 0
+    for hit in printed_hits(embedded, "rust workspace build", "--mode", mode):
+        for adds, total, raw, score in bm25_columns(hit):
+            tables += 1
+            assert sum(adds) == total == units(raw)
+            assert float(score) == pytest.approx(float(raw) / (1 + float(raw)), abs=1e-4)
+    assert tables >= 5
+
+
+def test_the_stages_are_told_with_their_counts_and_times(embedded: Kebab) -> None:
+    out = asked(embedded, "port conflict").out
+    names = re.findall(r"(?:stages: |→ )([a-z ]+): [\d,]+ in \d+\.\d ms", out.splitlines()[-1])
+    assert names[-4:] == ["words", "meaning", "fusion", "show"]
+
+
+@pytest.mark.parametrize("parts", [[1 / 3, 1 / 3, 1 / 3], [2 / 3, 2 / 3, 2 / 3], [0.00004] * 7, [5.5], []])
+def test_rounding_keeps_the_sum(parts: Sequence[float]) -> None:
+    total = round(sum(parts), 4)
+    shown = fitted(parts, total, 4)
+    assert round(sum(shown), 4) == total
+    assert all(abs(part - number) < 0.0001 for part, number in zip(parts, shown, strict=True))
+    texts, told = printed(parts, 4)
+    assert sum(map(units, texts)) == units(told)

@@ -1,0 +1,258 @@
+"""Vectors from the command line: made, cancelled, counted, their file lost, damaged, rebuilt."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kebab_tui.cli.embedding import duration, rate_text
+from kebab_tui.embedding.card import ModelCard, read_card
+from kebab_tui.embedding.catalogue import BUNDLED_MODEL, bundled_root
+from kebab_tui.indexing.embedding_job import EmbeddingProgress
+from kebab_tui.workspace import Workspace
+from tests.cli.test_terminal_output import on_a_terminal
+from tests.command_line import Done, Kebab
+
+pytestmark = pytest.mark.usefixtures("warm_model")
+FILE = "vectors.kebabvec"
+
+
+@pytest.fixture
+def with_vectors(kebab: Kebab, notes: Path) -> Kebab:
+    assert kebab("ingest", "--wait", str(notes)).code == 0
+    return kebab
+
+
+@pytest.fixture
+def many(embedded_place: Path, tmp_path: Path) -> Iterator[Kebab]:
+    """A copy of the sample vault's index that has lost all its vectors."""
+    shutil.copytree(embedded_place / "data", tmp_path / "many")
+    (tmp_path / "many" / FILE).unlink()
+    change(tmp_path / "many", "DELETE FROM embeddings")
+    yield Kebab(tmp_path / "many", tmp_path / "home")
+
+
+def change(data: Path, *statements: str) -> None:
+    with sqlite3.connect(data / "kebab.sqlite") as database:
+        for statement in statements:
+            database.execute(statement)
+    database.close()
+
+
+def vector(kebab: Kebab) -> dict[str, Any]:
+    found: dict[str, Any] = kebab("index", "--status", "--json").json["vector"]
+    return found
+
+
+def find_bundled() -> ModelCard:
+    return read_card(os.path.join(bundled_root(), BUNDLED_MODEL))
+
+
+def checks(kebab: Kebab) -> dict[str, tuple[str, str, str]]:
+    found = kebab("doctor", "--json").json["checks"]
+    return {check["check"]: (check["level"], check["detail"], check["fix"]) for check in found}
+
+
+def codes(done: Done) -> list[str]:
+    return [notice["code"] for notice in done.json["notices"]]
+
+
+# made
+
+
+def test_ingest_returns_after_the_words_and_names_what_is_missing(kebab: Kebab, notes: Path) -> None:
+    done = kebab("ingest", str(notes))
+    assert "still without a vector: 3 passages, found by words only; `kebab index --embed`" in done.err
+    assert vector(kebab)["made"] == 0
+    report = kebab("ingest", "--json").json
+    assert report["vectors"] == {"embedded": 0, "pending": 3, "seconds": 0.0, "cancelled": False}
+
+
+def test_waiting_for_the_vectors_makes_them(kebab: Kebab, notes: Path) -> None:
+    report = kebab("ingest", str(notes), "--wait", "--json").json
+    assert (report["vectors"]["embedded"], report["vectors"]["pending"]) == (3, 0)
+    done = kebab("search", "sockets fighting", "--vec-only", "-n", "1", "--json")
+    assert done.json["hits"][0]["doc_path"] == "port.md"
+    again = kebab("ingest", "--wait")
+    assert "every passage has its vector" in again.err
+    assert (kebab.data / FILE).exists()
+
+
+def test_embedding_later_is_the_same_as_waiting(kebab: Kebab, notes: Path) -> None:
+    kebab("ingest", str(notes))
+    done = kebab("index", "--embed")
+    assert done.out == "vectors: 3 of 3 passages (100 %)\n"
+    assert re.fullmatch(r"3 vectors made in \d+\.\d s \(\d+ a second\)\n", done.err)
+    state = vector(kebab)
+    assert (state["made"], state["pending"], state["indexed"]) == (3, 0, 3)
+    assert state["present"] == state["expected"]
+    assert state["file"]["state"] == "current"
+    assert kebab("doctor").code == 0
+
+
+def test_only_what_changed_is_read_again(with_vectors: Kebab, notes: Path) -> None:
+    (notes / "port.md").write_text("# Port conflict\n\nThree listeners collide.\n")
+    (notes / "케밥.md").rename(notes / "moved.md")
+    report = with_vectors("ingest", "--wait", "--json").json
+    assert report["vectors"]["embedded"] == 1
+    (notes / "port.md").write_text("---\ntags: [ops]\n---\n# Port conflict\n\nTwo listeners collide.\n")
+    assert with_vectors("ingest", "--wait", "--json").json["vectors"]["embedded"] == 0, "an undo is free"
+
+
+def test_a_passage_that_is_new_is_found_by_words_until_it_has_a_vector(
+    with_vectors: Kebab, notes: Path
+) -> None:
+    (notes / "new.md").write_text("# Cloud\n\nzanzibar harbour\n")
+    with_vectors("ingest")
+    done = with_vectors("search", "zanzibar", "--json")
+    assert done.json["hits"][0]["doc_path"] == "new.md"
+    assert codes(done) == ["vectors_pending"]
+    assert "vectors 75 %" in with_vectors("search", "zanzibar").err
+    assert "3 of 4 passages (75 %), 1 to go" in with_vectors("index", "--status").out
+
+
+def test_an_estimate_is_given_once_a_run_has_shown_the_rate(many: Kebab) -> None:
+    change(many.data, "DELETE FROM runs")
+    assert "about" not in many("ingest").err
+    run = '{"model": "MODEL", "embedded": 100, "pending": 0, "seconds": 50.0, "cancelled": false}'
+    made_by = find_bundled().fingerprint
+    change(
+        many.data,
+        "INSERT INTO runs(kind, started_ns, finished_ns, report) "
+        f"VALUES ('embed', 1, 2, '{run.replace('MODEL', made_by)}')",
+    )
+    assert re.search(r"makes the rest, in about (9\d|10\d|110) s\n", many("ingest").err)
+
+
+# cancelled
+
+
+class Cancelling:
+    """Presses ctrl+c when the first vectors are safe, and takes the time until the run has ended."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pressed = 0.0
+        embed = Workspace.embed
+
+        def watched(workspace: Workspace, callbacks: Any) -> Any:
+            def watch(progress: EmbeddingProgress) -> None:
+                callbacks.embedding(progress)
+                if progress.done and not self.pressed:
+                    self.pressed = time.monotonic()
+                    os.kill(os.getpid(), signal.SIGINT)
+
+            report = embed(workspace, replace(callbacks, embedding=watch))
+            self.seconds = time.monotonic() - self.pressed
+            return report
+
+        monkeypatch.setattr(Workspace, "embed", watched)
+
+
+def test_ctrl_c_stops_at_once_and_keeps_what_was_made(many: Kebab, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        cancelling = Cancelling(patched)
+        done = many("index", "--embed")
+    assert done.code == 130
+    assert "cancelled" in done.err
+    assert cancelling.seconds < 0.2
+    made = vector(many)["made"]
+    assert 0 < made < vector(many)["passages"]
+    found = many("search", "kernel", "--json")
+    assert (found.code, found.json["mode"], codes(found)) == (0, "hybrid", ["vectors_pending"])
+    assert checks(many)["vectors"][0] == "warning"
+    assert many("index", "--embed").code == 0
+    assert vector(many)["pending"] == 0
+    runs = many("index", "--status", "--json").json["runs"]
+    assert [run["report"]["embedded"] > 0 for run in runs if run["kind"] == "embed"][:2] == [True, True]
+
+
+def test_a_bar_shows_how_far_it_is_and_leaves(many: Kebab) -> None:
+    code, shown = on_a_terminal(many, "index", "--embed")
+    assert code == 0
+    assert re.search(r"\d+ passages/s, .+ left", shown)
+    assert "opening the model" in shown
+    assert re.search(r"\d+ vectors made in \d+\.\d s", shown)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.4, "under 1 s"), (1, "1 s"), (119, "119 s"), (150, "2 min"), (7000, "117 min"), (9000, "2.5 h")],
+)
+def test_an_estimate_is_no_more_exact_than_it_can_be(seconds: float, told: str) -> None:
+    assert duration(seconds) == told
+
+
+def test_the_rate_is_that_of_the_whole_run() -> None:
+    assert rate_text(EmbeddingProgress(0, 500, 0.0)) == "opening the model"
+    assert rate_text(EmbeddingProgress(100, 500, 20.0)) == "20 passages/s, 20 s left"
+
+
+# the file
+
+
+def harm(data: Path, how: str) -> None:
+    file = data / FILE
+    content = bytearray(file.read_bytes())
+    if how == "truncated":
+        file.write_bytes(content[: len(content) // 2])
+    elif how == "zeroed":
+        file.write_bytes(bytes(len(content)))
+    elif how == "bit flip":
+        content[-5] ^= 4
+        file.write_bytes(content)
+    elif how == "empty":
+        file.write_bytes(b"")
+    else:
+        file.unlink()
+
+
+@pytest.mark.parametrize("how", ["truncated", "zeroed", "bit flip", "empty", "gone"])
+def test_a_vector_file_that_is_no_good_costs_nothing_but_time(with_vectors: Kebab, how: str) -> None:
+    before = with_vectors("search", "listeners", "--format", "jsonl").out
+    harm(with_vectors.data, how)
+    assert with_vectors("search", "listeners", "--format", "jsonl").out == before
+    level, _, fix = checks(with_vectors)["vector file"]
+    assert with_vectors("doctor").code == 0
+    if how not in ("gone", "empty"):
+        assert (level, "--rebuild-vectors" in fix) == ("warning", True)
+        assert vector(with_vectors)["file"]["state"] == "unusable"
+    assert with_vectors("index", "--rebuild-vectors").out == "vectors: 3 of 3 passages (100 %)\n"
+    assert vector(with_vectors)["file"]["state"] == "current"
+    assert {level for level, _, _ in checks(with_vectors).values()} == {"ok"}
+    assert with_vectors("search", "listeners", "--format", "jsonl").out == before
+
+
+@pytest.mark.parametrize("blob", ["x'00'", "zeroblob(768)", "zeroblob(769)"])
+def test_damaged_vectors_are_found_and_made_anew(with_vectors: Kebab, blob: str) -> None:
+    (with_vectors.data / FILE).unlink()
+    change(
+        with_vectors.data,
+        f"UPDATE embeddings SET vector = {blob} WHERE text_hash = (SELECT min(text_hash) FROM embeddings)",
+    )
+    level, detail, fix = checks(with_vectors)["vector parity"]
+    assert (level, "1 are damaged" in detail) == ("problem", True)
+    assert with_vectors("doctor").code == 3
+    assert with_vectors("search", "listeners").code == 0
+    assert "kebab index --rebuild-vectors" in fix
+    assert "kebab index --embed" in fix
+    assert "dropped" in with_vectors("index", "--rebuild-vectors").err
+    with_vectors("index", "--embed")
+    assert {level for level, _, _ in checks(with_vectors).values()} == {"ok"}
+
+
+def test_rebuilding_or_embedding_nothing_makes_no_index(kebab: Kebab) -> None:
+    for flag in ("--embed", "--rebuild-vectors"):
+        done = kebab("index", flag)
+        assert done.code == 2
+        assert "kebab ingest FOLDER" in done.err
+    assert not kebab.data.exists()

@@ -1,0 +1,259 @@
+"""Two rankings become one, in numbers that anybody can add up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.search.fusion import (
+    NEAR_ENOUGH,
+    OTHER_SCRIPT_SHARE,
+    Evidence,
+    Fused,
+    FusionSettings,
+    HybridOptions,
+    fuse,
+    refuse,
+)
+
+PURE = FusionSettings(second_look=False)
+
+
+def an_evidence(
+    row: int, lexical: int | None = None, vector: int | None = None, other_script: bool = False
+) -> Evidence:
+    strength = None if lexical is None else 10.0 / lexical
+    cosine = None if vector is None else 0.9 - vector / 1_000
+    return Evidence(ChunkRow(row), lexical, strength, vector, cosine, other_script)
+
+
+def rows(fused: list[Fused]) -> list[int]:
+    return [int(one.evidence.row) for one in fused]
+
+
+def only(evidence: Evidence, settings: FusionSettings = PURE) -> Fused:
+    (fused,) = fuse([evidence], settings)
+    return fused
+
+
+@pytest.mark.parametrize(
+    ("lexical", "vector", "raw", "normalised"),
+    [
+        (1, 1, 1 / 61 + 1 / 61, 1.0),
+        (1, 2, 1 / 61 + 1 / 62, 0.9919),
+        (2, 5, 1 / 62 + 1 / 65, 0.9612),
+        (1, None, 1 / 61, 0.5),
+        (None, 1, 1 / 61, 0.5),
+        (None, 7, 1 / 67, 61 / 67 / 2),
+    ],
+)
+def test_a_rank_counts_one_over_60_more(
+    lexical: int | None, vector: int | None, raw: float, normalised: float
+) -> None:
+    fused = only(an_evidence(1, lexical, vector))
+    assert fused.rrf_raw == pytest.approx(raw, abs=1e-12)
+    assert fused.rrf_raw == fused.lexical_part + fused.vector_part
+    assert fused.score == fused.fusion_score == pytest.approx(normalised, abs=5e-5)
+    assert fused.look is None
+
+
+def test_second_and_fifth_beat_any_place_in_a_single_list() -> None:
+    both = only(an_evidence(1, 2, 5))
+    assert both.rrf_raw == pytest.approx(0.0315, abs=5e-5)
+    assert both.rrf_raw > only(an_evidence(1, 1)).rrf_raw
+
+
+def test_a_weight_counts_in_the_sum_and_in_what_the_best_could_have() -> None:
+    settings = replace(PURE, rrf_k=10, vector_weight=0.35)
+    fused = only(an_evidence(1, 3, 4), settings)
+    assert fused.lexical_part == 1 / 13
+    assert fused.vector_part == 0.35 / 14
+    assert fused.fusion_score == pytest.approx((1 / 13 + 0.35 / 14) / (1.35 / 11))
+    assert only(an_evidence(1, 1, 1), settings).fusion_score == 1.0
+
+
+def test_without_weights_nothing_is_divided_by_nothing() -> None:
+    fused = only(an_evidence(1, 1, 1), replace(PURE, lexical_weight=0.0, vector_weight=0.0))
+    assert (fused.rrf_raw, fused.fusion_score) == (0.0, 0.0)
+
+
+def test_equal_scores_go_by_lexical_rank_and_then_by_row() -> None:
+    by_meaning, by_words = an_evidence(1, None, 1), an_evidence(2, 1)
+    assert rows(fuse([by_meaning, by_words], PURE)) == [2, 1]
+    assert rows(fuse([an_evidence(9, None, 3), an_evidence(4, None, 3)], PURE)) == [4, 9]
+
+
+def test_the_pure_order_is_that_of_the_sums_whatever_the_script() -> None:
+    """No place is kept: a list that says it is ordered by fusion is."""
+    own = [an_evidence(row, row) for row in range(1, 9)]
+    others = [an_evidence(100 + row, None, 40 + row, other_script=True) for row in range(1, 4)]
+    fused = fuse(own + others, PURE)
+    assert rows(fused) == [*range(1, 9), 101, 102, 103]
+    assert [one.rank for one in fused] == [one.fusion_rank for one in fused] == list(range(1, 12))
+
+
+# The second look
+
+
+def test_a_look_is_a_share_of_the_best_bm25_and_a_share_of_the_cosine() -> None:
+    best = Evidence(ChunkRow(1), 1, 8.0, None, None)
+    second = Evidence(ChunkRow(2), 2, 4.0, 1, 0.6)
+    looks = {int(one.evidence.row): one for one in fuse([best, second], FusionSettings())}
+    assert looks[1].look == pytest.approx(0.3 * 1.0)
+    assert looks[2].look_lexical == pytest.approx(0.3 * 4 / 8)
+    assert looks[2].look_vector == pytest.approx(0.7 * 0.6)
+    assert looks[2].score == pytest.approx(0.3 * 4 / 8 + 0.7 * 0.6)
+
+
+def test_a_cosine_below_nothing_counts_as_nothing() -> None:
+    fused = only(Evidence(ChunkRow(1), 1, 8.0, None, -0.4), FusionSettings())
+    assert fused.look == pytest.approx(0.3)
+
+
+def test_the_other_script_has_no_fair_bm25_so_the_better_of_both_looks_counts() -> None:
+    own = Evidence(ChunkRow(1), 1, 10.0, 1, 0.1)
+    near = Evidence(ChunkRow(2), 2, 1.0, 1, 0.8, other_script=True)
+    worded = Evidence(ChunkRow(3), 3, 9.0, 2, 0.1, other_script=True)
+    looks = {int(one.evidence.row): one for one in fuse([own, near, worded], FusionSettings())}
+    assert (looks[2].look_lexical, looks[2].look) == (0.0, pytest.approx(OTHER_SCRIPT_SHARE * 0.8))
+    assert looks[3].look == pytest.approx(0.3 * 0.9 + 0.7 * 0.1)
+
+
+def test_only_the_best_of_the_fusion_are_re_ordered_but_all_have_a_score_of_the_same_kind() -> None:
+    evidence = [Evidence(ChunkRow(row), row, 1.0, None, row / 100) for row in range(1, 91)]
+    fused = fuse(evidence, FusionSettings())
+    assert rows(fused) == [*range(75, 0, -1), *range(76, 91)]
+    assert [one.look_rank for one in fused] == [*range(1, 76), *[None] * 15]
+    assert all(one.score == one.look for one in fused)
+
+
+# Places for the other script
+
+
+def own_and_others(own: int, others: int, cosine: float) -> list[Evidence]:
+    """Own hits that all look better than those in the other script."""
+    mine = [Evidence(ChunkRow(row), row, 50.0 - row, None, 0.99) for row in range(1, own + 1)]
+    return mine + [
+        Evidence(ChunkRow(1_000 + n), None, None, n, cosine, other_script=True) for n in range(1, others + 1)
+    ]
+
+
+def test_one_place_in_three_from_the_fourth_on_is_kept() -> None:
+    fused = fuse(own_and_others(9, 3, 0.4), FusionSettings())
+    assert rows(fused) == [1, 2, 3, 1001, 4, 5, 1002, 6, 7, 1003, 8, 9]
+    assert [one.rank for one in fused if one.kept_place] == [4, 7, 10]
+
+
+def test_no_place_is_kept_for_what_is_not_near_enough() -> None:
+    assert rows(fuse(own_and_others(5, 1, NEAR_ENOUGH), FusionSettings()))[3] == 1001
+    far = fuse(own_and_others(5, 1, NEAR_ENOUGH - 0.001), FusionSettings())
+    assert rows(far) == [1, 2, 3, 4, 5, 1001]
+    assert not any(one.kept_place for one in far)
+
+
+def test_who_stands_well_by_itself_needs_no_place() -> None:
+    fused = fuse([*own_and_others(3, 0, 0), an_evidence(9, 1, 1, other_script=True)], FusionSettings())
+    assert not any(one.kept_place for one in fused)
+
+
+RANK = st.none() | st.integers(1, 40)
+ONE = st.builds(
+    Evidence,
+    row=st.integers(1, 10**6).map(ChunkRow),
+    lexical_rank=RANK,
+    strength=st.none() | st.floats(0, 50),
+    vector_rank=RANK,
+    cosine=st.none() | st.floats(-1, 1),
+    other_script=st.booleans(),
+)
+EVIDENCE = st.lists(ONE, max_size=120, unique_by=lambda one: one.row)
+SETTINGS = st.builds(
+    FusionSettings,
+    rrf_k=st.integers(1, 200),
+    vector_weight=st.floats(0, 10),
+    second_look=st.booleans(),
+    look_depth=st.integers(0, 80),
+)
+
+
+@given(EVIDENCE, SETTINGS)
+def test_places_take_nothing_away_and_leave_each_script_in_its_order(
+    evidence: list[Evidence], settings: FusionSettings
+) -> None:
+    kept = fuse(evidence, settings)
+    one_script = fuse([replace(one, other_script=False) for one in evidence], settings)
+    assert sorted(rows(kept)) == sorted(int(one.row) for one in evidence)
+    assert [one.rank for one in kept] == list(range(1, len(evidence) + 1))
+    assert all(one.evidence.other_script and one.rank >= 4 for one in kept if one.kept_place)
+    assert all((one.evidence.cosine or 0) >= NEAR_ENOUGH for one in kept if one.kept_place)
+    own = [one for one in kept if not one.evidence.other_script]
+    if settings.look_depth >= len(evidence):
+        mine = {one.row for one in evidence if not one.other_script}
+        assert rows(own) == [int(one.evidence.row) for one in one_script if one.evidence.row in mine]
+
+
+@given(EVIDENCE, SETTINGS)
+def test_every_number_adds_up(evidence: list[Evidence], settings: FusionSettings) -> None:
+    strongest = max((one.strength or 0.0 for one in evidence), default=0.0)
+    for one in fuse(evidence, settings):
+        assert one.rrf_raw == one.lexical_part + one.vector_part
+        best = (settings.lexical_weight + settings.vector_weight) / (settings.rrf_k + 1)
+        assert one.fusion_score == pytest.approx(one.rrf_raw / best)
+        if settings.second_look:
+            assert one.look == (one.look_lexical or 0.0) + (one.look_vector or 0.0)
+            words = (one.evidence.strength or 0.0) / strongest if strongest else 0.0
+            cosine = max(one.evidence.cosine or 0.0, 0.0)
+            look = 0.3 * words + 0.7 * cosine
+            wanted = max(look, OTHER_SCRIPT_SHARE * cosine) if one.evidence.other_script else look
+            assert one.look == pytest.approx(wanted)
+
+
+@given(EVIDENCE, SETTINGS, st.randoms())
+def test_the_order_of_the_evidence_means_nothing(
+    evidence: list[Evidence], settings: FusionSettings, dice: object
+) -> None:
+    shuffled = sorted(evidence, key=lambda one: hash((one.row, repr(dice))))
+    assert repr(fuse(evidence, settings)) == repr(fuse(shuffled, settings))
+
+
+@given(EVIDENCE, SETTINGS, st.integers(1, 300), st.floats(0, 10))
+def test_a_what_if_equals_a_fusion_with_those_settings(
+    evidence: list[Evidence], settings: FusionSettings, rrf_k: int, weight: float
+) -> None:
+    asked = refuse(fuse(evidence, settings), settings, rrf_k=rrf_k, vector_weight=weight)
+    assert asked == fuse(evidence, replace(settings, rrf_k=rrf_k, vector_weight=weight))
+    assert refuse(fuse(evidence, settings), settings) == fuse(evidence, settings)
+
+
+@given(st.permutations(range(1, 12)), st.permutations(range(1, 12)))
+def test_what_bm25_is_measured_in_does_not_change_the_pure_order(
+    words: list[int], meaning: list[int]
+) -> None:
+    evidence = [
+        Evidence(ChunkRow(n), rank, 100.0 / rank, near, 1.0 / near)
+        for n, (rank, near) in enumerate(zip(words, meaning, strict=True), 1)
+    ]
+    squared = [replace(one, strength=(one.strength or 0) ** 2) for one in evidence]
+    assert rows(fuse(evidence, PURE)) == rows(fuse(squared, PURE))
+
+
+# Options
+
+
+def test_a_query_in_hangul_has_its_own_weight() -> None:
+    options = HybridOptions(vector_weight=2.0, vector_weight_hangul=0.5)
+    assert options.fusion("포트 충돌", SearchQuery("포트 충돌")).vector_weight == 0.5
+    assert options.fusion("port", SearchQuery("port")).vector_weight == 2.0
+    long_filter = SearchQuery("path:infrastructure/notes/kubernetes/** 충돌")
+    assert options.fusion("충돌", long_filter).vector_weight == 0.5
+
+
+def test_a_query_may_choose_the_second_look_against_the_settings() -> None:
+    assert HybridOptions(second_look=False).fusion("a", SearchQuery("a", second_look=True)).second_look
+    assert not HybridOptions().fusion("a", SearchQuery("a", second_look=False)).second_look
+    assert HybridOptions().fusion("a", SearchQuery("a")).second_look
