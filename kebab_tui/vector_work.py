@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kebab_tui.domain.errors import VectorError
 from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingProgress, EmbeddingReport
 from kebab_tui.semantic_health import RUN_KIND, damaged_vectors
 from kebab_tui.semantics import SemanticHalf
@@ -42,21 +43,19 @@ def embed(
 def use(semantics: SemanticHalf, writer: Writer, model: str) -> None:
     """Answer with another model from now on; what it has read before counts again."""
     writer.use_model(model)
-    _new_file(semantics)
+    semantics.discard_file()
+    semantics.save()
 
 
 def rebuild(semantics: SemanticHalf, writer: Writer, reader: StoreReader) -> int:
-    """Make the file anew; gives how many vectors were dropped because the store's own were damaged."""
+    """Make the file anew; gives how many vectors were dropped because some were damaged in the store."""
     dropped = 0
     if damaged_vectors(semantics, reader):  # the store drops a model's vectors only as a whole
         dropped = writer.forget_vectors(semantics.card().fingerprint)
-    _new_file(semantics)
-    return dropped
-
-
-def _new_file(semantics: SemanticHalf) -> None:
     semantics.discard_file()
-    semantics.save()
+    if trouble := semantics.save():
+        raise VectorError(trouble, "searches take the vectors from the database meanwhile")
+    return dropped
 
 
 def _remembered(card: ModelCard, report: EmbeddingReport) -> str:

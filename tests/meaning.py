@@ -1,4 +1,4 @@
-"""Notes whose vectors a test chooses: a real store and a real FAISS index, and an encoder that only looks things up.
+"""Notes whose vectors a test chooses, in a real store and a real FAISS index, behind a fake encoder.
 
 Every passage is given its cosine with the one query vector there is.
 """
@@ -6,7 +6,7 @@ Every passage is given its cosine with the one query vector there is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -88,14 +88,14 @@ class Chosen:
         self.reader.close()
         self.writer.close()
 
-    def add(self, path: str, passages: dict[str, float | None], tags: tuple[str, ...] = ()) -> Document:
+    def add(self, path: str, passages: Mapping[str, float | None], tags: tuple[str, ...] = ()) -> Document:
         """A note whose passages have these cosines; None is a passage that no model has read yet."""
         note = a_note(path, *passages, tags=tags)
         self.writer.apply([note])
         self.read(note, passages)
         return note.document
 
-    def read(self, note: SaveNote, passages: dict[str, float | None]) -> None:
+    def read(self, note: SaveNote, passages: Mapping[str, float | None]) -> None:
         vectors = [
             (embedded_hash(note.document.title, "Heading", text), at_cosine(cosine).astype("f2").tobytes())
             for text, cosine in passages.items()

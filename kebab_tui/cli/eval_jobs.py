@@ -15,16 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kebab_tui.cli.interrupt import Interrupt
+from kebab_tui.cli.embedding import embed_watched
 from kebab_tui.cli.output import field, say
-from kebab_tui.cli.progress import ingest_watched, tell_waiting
+from kebab_tui.cli.progress import ingest_watched
 from kebab_tui.cli.terminal import detect
 from kebab_tui.domain.errors import ModelError, StoreReadOnlyError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchFilters, SearchMode
 from kebab_tui.evaluation.measuring import Task
 from kebab_tui.evaluation.runs import QuestionSet
-from kebab_tui.workspace import Callbacks, Workspace
+from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
     from kebab_tui.cli.context import Invocation
@@ -134,27 +134,11 @@ def _brought_up_to_date(workspace: Workspace, folder: str, *, vectors: bool) -> 
         yield Notice("not_indexed", f"{lost} of the documents could not be indexed", "warning")
     if vectors and not cancelled:
         try:
-            cancelled = _embedded(workspace)
+            cancelled = embed_watched(workspace, quiet=False).cancelled
         except ModelError as error:
             yield Notice("no_model", error.message)
     if cancelled:
         raise KeyboardInterrupt
-
-
-def _embedded(workspace: Workspace) -> bool:
-    """Give every passage its vector; whether that was cut short."""
-    with _bars() as show, Interrupt() as interrupt:
-        interrupt.work_began()
-        report = workspace.embed(
-            Callbacks(
-                cancelled=interrupt.requested,
-                waiting=tell_waiting,
-                embedding=lambda progress: show("embedding", progress.done, progress.total),
-            )
-        )
-    if report.embedded:
-        say(f"made {report.embedded:,} vectors in {report.seconds:.1f} s")
-    return report.cancelled
 
 
 @contextmanager

@@ -69,11 +69,12 @@ def _fusion(explained: ExplainedHit, fused: Fused, settings: FusionSettings) -> 
 def _second_look(fused: Fused, settings: FusionSettings, strongest: float) -> Iterator[str]:
     lexical, vector = fused.look_lexical, fused.look_vector
     if lexical is None or vector is None:
-        if settings.second_look:
-            yield f"second look: none, only the best {settings.look_depth} get one"
         return
     parts, total = printed((lexical, vector), _DIGITS)
-    yield f"second look {total} = words {parts[0]} + meaning {parts[1]}, place {fused.look_rank}"
+    place = f"place {fused.look_rank}"
+    if fused.look_rank is None:
+        place = f"below the best {settings.look_depth}, which alone are re-ordered"
+    yield f"second look {total} = words {parts[0]} + meaning {parts[1]}, {place}"
     yield f"  {_look_parts(fused, settings, strongest)}"
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError, NotIndexedError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
-from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search import lexical, shown
 from kebab_tui.search.answer import Answer, Ranked
 from kebab_tui.search.fusion import HybridOptions
@@ -159,7 +159,7 @@ class SearchEngine:
         end = query.offset + len(found)
         said = [*understood.parsed.notices, *understood.notices, *answer.notices, *_relaxed(found)]
         if answer.asked is not None:
-            said += _pending(snapshot, answer.asked.semantics)
+            said += _pending(snapshot, answer.asked.semantics, answer.mode)
         return SearchResponse(
             query=query.text,
             mode=answer.mode,
@@ -204,10 +204,11 @@ def _relaxed(found: tuple[SearchHit, ...]) -> list[Notice]:
     return [Notice("relaxed", f"{count} of these hits do not have all the words.")] if count else []
 
 
-def _pending(snapshot: Snapshot, semantics: Semantics) -> list[Notice]:
+def _pending(snapshot: Snapshot, semantics: Semantics, mode: SearchMode) -> list[Notice]:
     """How far the vectors are, while they are not all there."""
     chunks, vectors = snapshot.collection().chunks, semantics.index.count
     if vectors >= chunks:
         return []
     share = int(100 * vectors / chunks)
-    return [Notice("vectors_pending", f"vectors {share} %: the rest is found by words only.")]
+    rest = "is not found by meaning yet" if mode == "vector" else "is found by words only"
+    return [Notice("vectors_pending", f"vectors {share} %: the rest {rest}.")]

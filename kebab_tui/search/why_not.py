@@ -65,7 +65,8 @@ def judge(
     missing = _missing(snapshot, strict, document)
     if loose is not None:
         above = lexical.count(snapshot, strict, filters, query)
-        found = _placed(snapshot, loose, query, filters, document, above)
+        others = replace(loose, excluded=(*loose.excluded, strict.match))
+        found = _placed(snapshot, others, query, filters, document, above)
     if found is None:
         return _unmatched(document, missing)
     return replace(found, detail=f"{found.detail}; no passage has all the words{missing}")

@@ -70,8 +70,9 @@ def decoded(blobs: Sequence[bytes], dims: int) -> tuple[Codes, Mask]:
 def exact_cosines(codes: Codes, query: Vector) -> Scores:
     """Cosines that do not depend on what else is in the matrix, nor on the processor.
 
-    Products of fp16 and fp32 are exact in fp64, and the sum of each row is its own.
+    Products of fp16 and fp32 are exact in fp64, and the sum of each row is its own. A stored
+    vector is rounded and may be a hair too long: nothing is nearer than the same.
     """
     products = codes.astype(np.float64) * query.astype(np.float64)
-    cosines: Scores = products.sum(axis=1).astype(np.float32)
+    cosines: Scores = products.sum(axis=1).clip(-1.0, 1.0).astype(np.float32)
     return cosines

@@ -187,6 +187,19 @@ def test_the_printed_terms_add_up_to_the_printed_bm25(embedded: Kebab, mode: str
     assert tables >= 5
 
 
+def test_a_hit_too_far_down_to_be_re_ordered_is_said_to_be(embedded: Kebab) -> None:
+    out = embedded("search", "the", "--offset", "70", "-n", "12", "--explain").out
+    assert ", place 7" in out
+    assert "below the best 75, which alone are re-ordered" in out
+    assert "None" not in out
+
+
+def test_without_the_second_look_there_is_none_to_explain(embedded: Kebab) -> None:
+    out = asked(embedded, "port conflict", "--no-second-look").out
+    assert "fused 1.0000" in out
+    assert "second look" not in out
+
+
 def test_the_stages_are_told_with_their_counts_and_times(embedded: Kebab) -> None:
     out = asked(embedded, "port conflict").out
     names = re.findall(r"(?:stages: |→ )([a-z ]+): [\d,]+ in \d+\.\d ms", out.splitlines()[-1])

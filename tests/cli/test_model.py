@@ -7,12 +7,16 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kebab_tui.domain.query import SearchQuery
 from kebab_tui.embedding.catalogue import BUNDLED_MODEL, bundled_root
+from kebab_tui.settings.model import Settings
+from kebab_tui.workspace import Workspace
 from tests.cli.test_terminal_output import on_a_terminal
 from tests.command_line import Done, Kebab
 from tests.embedding.tiny_models import Tiny, write_tiny
@@ -158,6 +162,20 @@ def test_vectors_of_another_model_are_never_used(filled: Kebab, tiny: Path, tmp_
     assert pending(filled) == 3
 
 
+def test_who_searches_all_the_while_follows_the_switch(filled: Kebab, tiny: Path) -> None:
+    """As the screen does: one workspace that stays open while other processes write."""
+    with closing(Workspace(Settings(), str(filled.data))) as searching:
+        query = SearchQuery("port listeners")
+        assert "vec-kebab-ko-en" in searching.search(query).index_version
+        filled("model", "add", str(tiny))
+        filled("model", "use", "tiny", "--yes")
+        assert [notice.code for notice in searching.search(query).notices] == ["no_vectors"]
+        filled("index", "--embed")
+        assert "vec-tiny-4-" in searching.search(query).index_version
+        filled("model", "use", BUNDLED_MODEL)
+        assert "vec-kebab-ko-en" in searching.search(query).index_version
+
+
 def test_nobody_is_switched_without_being_asked(filled: Kebab, tiny: Path) -> None:
     filled("model", "add", str(tiny))
     done = filled("model", "use", "tiny")
@@ -247,9 +265,13 @@ def harm(folder: Path, how: str) -> None:
 
 
 HARMS = {
-    "truncated": "damaged", "bit flip": "damaged", "pointer": "git lfs pull", "missing": "model.onnx is missing",
-    "no tokenizer": "tokenizer.json is missing", "gone": "there is no model 'own'",
-}  # fmt: skip
+    "truncated": "damaged",
+    "bit flip": "damaged",
+    "pointer": "git lfs pull",
+    "missing": "model.onnx is missing",
+    "no tokenizer": "tokenizer.json is missing",
+    "gone": "there is no model 'own'",
+}
 
 
 def test_the_copy_answers_while_it_is_whole(own: Kebab) -> None:

@@ -8,7 +8,6 @@ import shutil
 import signal
 import sqlite3
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,12 +33,12 @@ def with_vectors(kebab: Kebab, notes: Path) -> Kebab:
 
 
 @pytest.fixture
-def many(embedded_place: Path, tmp_path: Path) -> Iterator[Kebab]:
+def many(embedded_place: Path, tmp_path: Path) -> Kebab:
     """A copy of the sample vault's index that has lost all its vectors."""
     shutil.copytree(embedded_place / "data", tmp_path / "many")
     (tmp_path / "many" / FILE).unlink()
     change(tmp_path / "many", "DELETE FROM embeddings")
-    yield Kebab(tmp_path / "many", tmp_path / "home")
+    return Kebab(tmp_path / "many", tmp_path / "home")
 
 
 def change(data: Path, *statements: str) -> None:

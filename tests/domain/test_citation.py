@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.citation import Citation, SourceSpan, parse_citation
 
-PATHS = st.text(min_size=1) | st.sampled_from(["a.md", "a:b#c.md", "메모/포트 충돌.md", "a:12", "x#L1", "a\nb"])
+PATHS = st.text(min_size=1) | st.sampled_from(
+    ["a.md", "a:b#c.md", "메모/포트 충돌.md", "a:12", "x#L1", "a\nb"]
+)
 LINES = st.integers(1, 999_999_999)
 
 
@@ -38,7 +40,9 @@ def test_the_letter_may_be_left_out(text: str, span: tuple[int, int]) -> None:
     assert parse_citation(text) == Citation("a.md", SourceSpan(*span))
 
 
-@pytest.mark.parametrize("text", ["a.md", "", ":L1", "a.md:L0", "a.md:L9-L3", "a.md:Lx", "a.md:L1-", "a.md#p=0"])
+@pytest.mark.parametrize(
+    "text", ["a.md", "", ":L1", "a.md:L0", "a.md:L9-L3", "a.md:Lx", "a.md:L1-", "a.md#p=0"]
+)
 def test_what_names_no_span_is_no_citation(text: str) -> None:
     assert parse_citation(text) is None
 

@@ -28,7 +28,8 @@ def test_a_name_is_the_same_on_every_machine() -> None:
 def test_two_spellings_of_a_name_are_one() -> None:
     path = "메모/충돌.md"
     names = {
-        document_id(SourceId("notes"), unicodedata.normalize(form, path), "hash", 0) for form in ("NFC", "NFD")
+        document_id(SourceId("notes"), unicodedata.normalize(form, path), "hash", 0)
+        for form in ("NFC", "NFD")
     }
     assert len(names) == 1
 

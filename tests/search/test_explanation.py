@@ -27,17 +27,51 @@ from tests.notes import a_note, a_source
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TEXTS = [
-    "git branch and git merge", "branch without the other", "merge of branches in git and svn",
-    "충돌은 포트에서 난다", "포트 충돌 해결", "데이터베이스 백업을 한다", "데이터베이스백업", "rust로 쓴 C++ 코드",
-    "install the package", "installation of packages", "3월 회의 git", "svn only", "merge only", "branch svn",
-    "node.js 18 and node", "docker compose", "svn merge 충돌", "git", "포트", "the of and a",
-]  # fmt: skip
+    "git branch and git merge",
+    "branch without the other",
+    "merge of branches in git and svn",
+    "충돌은 포트에서 난다",
+    "포트 충돌 해결",
+    "데이터베이스 백업을 한다",
+    "데이터베이스백업",
+    "rust로 쓴 C++ 코드",
+    "install the package",
+    "installation of packages",
+    "3월 회의 git",
+    "svn only",
+    "merge only",
+    "branch svn",
+    "node.js 18 and node",
+    "docker compose",
+    "svn merge 충돌",
+    "git",
+    "포트",
+    "the of and a",
+]
 QUERIES = [
-    "git", "git branch", '"git branch"', "inst*", "instal", "충돌", "포트 충돌", "데이터베이스백업", "git OR svn",
-    "git (branch OR svn)", "(git branch) OR svn", "(git svn) OR (branch merge) OR 충돌", "git -svn",
-    "(merge -git) OR branch", "((git OR branch) merge) OR 포트", "Rust로 C++", "rust코드 OR git", "node.js 충돌",
-    "(branch (merge -svn)) OR (git 3월)", "데이터베이스백업 OR (git merge)", "git git", "(git merge) OR (git svn)",
-]  # fmt: skip
+    "git",
+    "git branch",
+    '"git branch"',
+    "inst*",
+    "instal",
+    "충돌",
+    "포트 충돌",
+    "데이터베이스백업",
+    "git OR svn",
+    "git (branch OR svn)",
+    "(git branch) OR svn",
+    "(git svn) OR (branch merge) OR 충돌",
+    "git -svn",
+    "(merge -git) OR branch",
+    "((git OR branch) merge) OR 포트",
+    "Rust로 C++",
+    "rust코드 OR git",
+    "node.js 충돌",
+    "(branch (merge -svn)) OR (git 3월)",
+    "데이터베이스백업 OR (git merge)",
+    "git git",
+    "(git merge) OR (git svn)",
+]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +110,19 @@ def test_the_table_of_a_query_adds_up_to_the_index_own_bm25(indexed: StoreReader
 
 
 WORDS = st.sampled_from(
-    ["git", "branch", "merge", "svn", "충돌", "포트를", "데이터베이스백업", "inst*", '"git merge"', "rust로", "3월"]
+    [
+        "git",
+        "branch",
+        "merge",
+        "svn",
+        "충돌",
+        "포트를",
+        "데이터베이스백업",
+        "inst*",
+        '"git merge"',
+        "rust로",
+        "3월",
+    ]
 )
 EXPRESSIONS = st.recursive(
     WORDS,
@@ -148,7 +194,12 @@ def assert_fusion_adds_up(hit: ExplainedHit, strongest: float, weight: float) ->
 
 @pytest.mark.parametrize(
     ("text", "weight"),
-    [("port conflict", 1.0), ("포트 충돌 해결", 0.35), ("(git merge) OR docker", 1.0), ("how do I undo a commit", 1.0)],
+    [
+        ("port conflict", 1.0),
+        ("포트 충돌 해결", 0.35),
+        ("(git merge) OR docker", 1.0),
+        ("how do I undo a commit", 1.0),
+    ],
 )
 def test_every_number_of_a_hybrid_answer_is_worked_out_again(
     embedded_sample: Workspace, text: str, weight: float
@@ -169,9 +220,7 @@ def test_every_number_of_a_hybrid_answer_is_worked_out_again(
 
 
 @pytest.mark.parametrize("text", ["port conflict", "포트 충돌", "git branch -merge", '"포트 충돌"', "dock*"])
-def test_every_number_of_a_lexical_answer_is_worked_out_again(
-    embedded_sample: Workspace, text: str
-) -> None:
+def test_every_number_of_a_lexical_answer_is_worked_out_again(embedded_sample: Workspace, text: str) -> None:
     explained = embedded_sample.explain(SearchQuery(text, mode="lexical", k=40))
     assert explained.hits
     assert (explained.candidates, explained.fusion) == ((), None)

@@ -22,7 +22,7 @@ GOLDEN: list[dict[str, Any]] = yaml.safe_load(
 )
 BEYOND_THIS_MODEL = {
     "semantic-sour-bread-ko": "the model puts the note 26th: it does not relate 발효종 to sourdough",
-    "semantic-crash-loop": "the model puts the note 21st: it does not relate 죽었다가 다시 켜지는 to a crash loop",
+    "semantic-crash-loop": "the model puts the note 21st: it does not relate 죽었다가 켜지는 to crashing",
 }
 EASY = [golden for golden in GOLDEN if golden["id"] not in BEYOND_THIS_MODEL]
 

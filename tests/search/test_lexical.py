@@ -27,7 +27,9 @@ def words(chosen: Chosen, text: str, **query: object) -> list[str]:
 
 
 def test_who_has_all_the_words_stands_above_who_has_one_of_them_often(chosen: Chosen) -> None:
-    chosen.add("a.md", {"git git git git": 0, "git " + "filler " * 200 + "install": 0, "install": 0, "none": 0})
+    chosen.add(
+        "a.md", {"git git git git": 0, "git " + "filler " * 200 + "install": 0, "install": 0, "none": 0}
+    )
     response = chosen.ask("install git", mode="lexical")
     assert [hit.relaxed for hit in response.hits] == [False, True, True]
     assert response.hits[0].text.startswith("git filler")
@@ -46,7 +48,9 @@ def test_equal_scores_go_by_row(chosen: Chosen) -> None:
     assert words(chosen, "same words") == ["same words", "words same"]
 
 
-def test_stop_words_only_are_looked_for_and_otherwise_left_aside_when_any_word_will_do(chosen: Chosen) -> None:
+def test_stop_words_only_are_looked_for_and_otherwise_left_aside_when_any_word_will_do(
+    chosen: Chosen,
+) -> None:
     chosen.add("a.md", {"the of": 0, "install the package": 0, "unrelated": 0})
     assert words(chosen, "the of")[0] == "the of"
     assert words(chosen, "install of missing") == ["install the package"]
@@ -54,7 +58,9 @@ def test_stop_words_only_are_looked_for_and_otherwise_left_aside_when_any_word_w
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.sampled_from(["git 브랜치", "포트 충돌", "how do I undo", "docker -compose", "(git merge) OR 포트", "'git'"]),
+    st.sampled_from(
+        ["git 브랜치", "포트 충돌", "how do I undo", "docker -compose", "(git merge) OR 포트", "'git'"]
+    ),
     st.integers(1, 40),
     st.integers(0, 60),
     st.none() | st.floats(0, 0.99),
@@ -98,7 +104,9 @@ def test_a_least_score_includes_itself_and_says_what_it_cost(chosen: Chosen) -> 
 
 def test_a_least_score_lets_any_word_fill_the_page(chosen: Chosen) -> None:
     """Of those with all words the weak ones go; one with a single word may still be strong enough."""
-    chosen.add("a.md", {"alpha " + "filler " * 300 + "beta": 0, "alpha alpha": 0} | {f"x {n}": 0 for n in range(30)})
+    chosen.add(
+        "a.md", {"alpha " + "filler " * 300 + "beta": 0, "alpha alpha": 0} | {f"x {n}": 0 for n in range(30)}
+    )
     hits = chosen.ask("alpha beta", mode="lexical").hits
     assert hits[0].score < hits[1].score
     kept = chosen.ask("alpha beta", mode="lexical", min_score=hits[1].score)

@@ -129,7 +129,9 @@ def test_a_model_that_fails_at_a_query_costs_only_the_meaning(chosen: Chosen) ->
     assert (chosen.ask("alpha", mode="vector").hits, response.notices[0].level) == ((), "warning")
 
 
-@pytest.mark.parametrize("text", ["the of and", "그리고", "ㅋㅋㅋ", "word " * 10_000, "낱말 " * 10_000, "a\0b"])
+@pytest.mark.parametrize(
+    "text", ["the of and", "그리고", "ㅋㅋㅋ", "word " * 10_000, "낱말 " * 10_000, "a\0b"]
+)
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
 def test_odd_queries_are_answered(embedded_sample: Workspace, text: str, mode: str) -> None:
     response = embedded_sample.search(SearchQuery(text, mode=mode))  # type: ignore[arg-type]
@@ -192,7 +194,11 @@ def test_a_least_score_includes_itself_and_ends_the_list_on_every_page(chosen: C
     first = chosen.ask("q", mode="vector", k=4, min_score=least)
     assert (len(first.hits), first.next_offset) == (4, 4)
     second = chosen.ask("q", mode="vector", k=4, offset=4, min_score=least)
-    assert ([hit.rank for hit in second.hits], second.total_matches, second.next_offset) == ([5, 6, 7], 7, None)
+    assert ([hit.rank for hit in second.hits], second.total_matches, second.next_offset) == (
+        [5, 6, 7],
+        7,
+        None,
+    )
     assert codes(second) == ["below_score"]
 
 

@@ -23,7 +23,12 @@ def test_a_hit_names_the_note_and_the_lines_it_shows(chosen: Chosen) -> None:
     chosen.add("docs/a.md", {"first": 0.4, "alpha\nbeta": 0.9})
     (hit,) = chosen.ask("beta", mode="lexical").hits
     assert str(hit.citation) == "docs/a.md:L3-L4"
-    assert (hit.path, hit.title, hit.heading_path, hit.text) == ("docs/a.md", "A title", "Heading", "alpha\nbeta")
+    assert (hit.path, hit.title, hit.heading_path, hit.text) == (
+        "docs/a.md",
+        "A title",
+        "Heading",
+        "alpha\nbeta",
+    )
     assert hit.citation.section == "Heading"
 
 

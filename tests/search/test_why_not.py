@@ -11,6 +11,7 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.workspace import Workspace
 from tests.meaning import Chosen
+from tests.vault import Vault
 
 MODES = ("lexical", "vector", "hybrid")
 
@@ -44,12 +45,15 @@ def test_filters_that_only_drop_a_note_together_are_named_together(chosen: Chose
     assert chosen.why_not("alpha", other, filters=filters).stage == "filtered"
 
 
-def test_passages_that_pass_one_filter_each_pass_none_together(embedded_sample: Workspace) -> None:
-    """Code stands in one passage, the heading over another."""
-    query = SearchQuery("docker", mode="lexical", filters=SearchFilters(kinds=("code",), headings=("청소",)))
-    verdict = embedded_sample.why_not(query, "infra/docker.md")
-    assert verdict.stage == "filtered"
-    assert verdict.detail.startswith("left out by ")
+def test_passages_that_pass_one_filter_each_pass_none_together(tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    code, prose = "docker run --rm image\n" * 60, "docker in prose, at length. " * 60
+    vault.write("a.md", f"# Above\n\n```sh\n{code}```\n\n# Below\n\n{prose}\n")
+    vault.ingest()
+    query = SearchQuery("docker", filters=SearchFilters(kinds=("code",), headings=("Below",)))
+    verdict = vault.workspace.why_not(query, "a.md")
+    assert (verdict.stage, verdict.detail) == ("filtered", "left out by kind:code and heading:Below together")
+    vault.workspace.close()
 
 
 def test_missing_words_are_named(chosen: Chosen) -> None:

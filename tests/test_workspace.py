@@ -1,0 +1,140 @@
+"""The one door: what the faces ask of an index, from nothing to a damaged one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.domain.errors import NotIndexedError
+from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.settings.model import SearchSettings, Settings, SourceSettings, WeightSettings
+from kebab_tui.workspace import Callbacks, Workspace
+from tests.vault import Vault
+
+MODES = ("lexical", "vector", "hybrid")
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Vault]:
+    made = Vault(tmp_path)
+    yield made
+    made.workspace.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_without_an_index_a_search_says_what_to_do(vault: Vault, mode: str) -> None:
+    assert not vault.workspace.has_index
+    with pytest.raises(NotIndexedError) as error:
+        vault.workspace.search(SearchQuery("alpha", mode=mode))  # type: ignore[arg-type]
+    assert "kebab ingest" in error.value.hint
+    assert vault.workspace.sources() == []
+
+
+def test_an_index_without_notes_is_no_error_to_embed(vault: Vault) -> None:
+    vault.ingest()
+    report = vault.workspace.embed(Callbacks())
+    assert (report.embedded, report.pending) == (0, 0)
+
+
+def test_from_a_folder_to_a_hit_by_words_and_by_meaning(vault: Vault) -> None:
+    vault.write("포트.md", "# 포트 충돌\n\n이미 사용 중인 포트라서 서버가 뜨지 않는다.\n")
+    vault.write("bread.md", "# Sourdough\n\nFeed the starter twice a day.\n")
+    vault.ingest()
+    vault.workspace.embed(Callbacks())
+    response = vault.workspace.search(SearchQuery("the address is already in use"))
+    assert response.mode == "hybrid"
+    assert response.hits[0].path == "포트.md"
+    assert str(response.hits[0].citation).startswith("포트.md:L")
+
+
+def test_a_note_that_is_saved_is_found_by_its_words_at_once(vault: Vault) -> None:
+    vault.write("a.md", "about sourdough bread")
+    vault.ingest()
+    vault.workspace.embed(Callbacks())
+    vault.write("b.md", "about kebab and lamb")
+    vault.ingest()
+    response = vault.workspace.search(SearchQuery("kebab"))
+    assert "b.md" in {hit.path for hit in response.hits}
+    assert response.notices[-1].text.startswith("vectors 50 %")
+
+
+def test_settings_reach_the_fusion(vault: Vault) -> None:
+    vault.write("a.md", "about sourdough bread")
+    vault.ingest()
+    vault.workspace.embed(Callbacks())
+    search = SearchSettings(rrf_k=10, vector_weight=0.5, vector_weight_hangul=0.25, second_look=False)
+    other = vault.opened(Settings(search=search))
+    english, korean = (other.explain(SearchQuery(text)).fusion for text in ("bread", "빵"))
+    assert english is not None
+    assert korean is not None
+    assert (english.rrf_k, english.vector_weight, english.second_look) == (10, 0.5, False)
+    assert korean.vector_weight == 0.25
+    assert other.search(SearchQuery("bread")).hits[0].score_kind == "rrf"
+    assert other.search(SearchQuery("bread", second_look=True)).hits[0].score_kind == "look"
+    other.close()
+
+
+def test_settings_reach_the_weights_of_words(vault: Vault) -> None:
+    vault.write("kebab.md", "# Kebab\n\nlamb on a spit\n")
+    vault.write("spit.md", "# Spit\n\nkebab kebab kebab\n")
+    vault.write("other.md", "nothing")
+    vault.write("more.md", "nothing else")
+    vault.write("last.md", "nothing at all")
+    vault.ingest()
+    query = SearchQuery("kebab", mode="lexical")
+    assert vault.workspace.search(query).hits[0].path == "kebab.md"
+    plain = vault.opened(Settings(search=SearchSettings(weights=WeightSettings(title=0.0, heading=0.0))))
+    assert plain.search(query).hits[0].path == "spit.md"
+    plain.close()
+
+
+def test_sources_of_the_settings_are_ingested_with_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "declared").mkdir()
+    (tmp_path / "declared" / "a.md").write_text("alpha")
+    settings = Settings(
+        sources=(SourceSettings(path=str(tmp_path / "declared"), id="mine", trust="secondary"),)
+    )
+    workspace = Workspace(settings, str(tmp_path / "data"))
+    workspace.ingest((), Callbacks())
+    (source,) = workspace.sources()
+    assert (source.source_id, source.trust.label) == ("mine", "secondary")
+    assert len(workspace.search(SearchQuery("alpha", mode="lexical")).hits) == 1
+    workspace.close()
+
+
+def test_a_damaged_database_is_set_aside_and_meaning_comes_back_with_it(vault: Vault) -> None:
+    vault.write("a.md", "# Bread\n\nabout sourdough bread")
+    vault.ingest()
+    vault.workspace.embed(Callbacks())
+    before = vault.workspace.search(SearchQuery("baking", mode="vector")).hits
+    vault.workspace.close()
+    for name in ("kebab.sqlite-wal", "kebab.sqlite-shm"):
+        (vault.data / name).unlink(missing_ok=True)
+    (vault.data / "kebab.sqlite").write_bytes(b"not a database" * 1_000)
+    report = vault.ingest()
+    assert report.healed
+    assert vault.workspace.search(SearchQuery("bread")).notices[0].code == "no_vectors"
+    vault.workspace.embed(Callbacks())
+    after = vault.workspace.search(SearchQuery("baking", mode="vector")).hits
+    assert [(hit.path, hit.score) for hit in after] == [(hit.path, hit.score) for hit in before]
+
+
+def test_an_explanation_is_of_the_same_page(embedded_sample: Workspace) -> None:
+    query = SearchQuery("docker", k=3)
+    assert embedded_sample.explain(query).response.hits == embedded_sample.search(query).hits
+
+
+def test_notes_are_listed_and_counted(embedded_sample: Workspace) -> None:
+    page, total = embedded_sample.documents(SearchFilters(langs=("ko",)), limit=2)
+    assert (len(page), {note.lang for note in page}) == (2, {"ko"})
+    assert total > 2
+    status = embedded_sample.status()
+    assert status.figures.documents >= total
+    assert status.database_bytes > 0
+
+
+@pytest.mark.parametrize(("date", "known"), [("2026-01", True), ("7d", True), ("soon", False)])
+def test_dates_are_read_as_in_the_query_box(vault: Vault, date: str, known: bool) -> None:
+    assert (vault.workspace.instant(date) is not None) is known
