@@ -96,7 +96,8 @@ class SearchEngine:
             by_words = understood.semantics is None and not understood.parsed.is_only_filters
             if verdict.stage == "filtered" or by_words:
                 return verdict
-            whole = replace(understood.query, k=_EVERYTHING, offset=0, min_score=None, threshold=None)
+            k = max(_DEEP, query.k)
+            whole = replace(understood.query, k=k, offset=0, min_score=None, threshold=None)
             answer = self._find(snapshot, replace(understood, query=whole), Stopwatch(), first_answer=False)
             if answer.mode == "lexical" and not understood.parsed.is_only_filters:
                 return verdict
@@ -175,7 +176,8 @@ class SearchEngine:
         )
 
 
-_EVERYTHING = 300
+_DEEP = 300
+"""How far down a list by meaning a note is looked for."""
 
 
 def _by_words(notice: Notice) -> Notice:

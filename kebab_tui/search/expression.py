@@ -7,7 +7,7 @@ within one side of an OR. Nothing here runs a query.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kebab_tui.domain.words import plain_words
@@ -80,11 +80,15 @@ def relaxed(
     unfinished: Sequence[str] | None = None,
     instead: Sequence[str] | None = None,
     starred: Mapping[str, Sequence[str]] | None = None,
+    common: Collection[str] = (),
 ) -> Expression | None:
-    """Any of the words, the commonest left aside; what the query excludes stays excluded."""
+    """Any of the words, stop words and those `common` in the corpus left aside unless there are no others.
+
+    What the query excludes stays excluded.
+    """
     completions = _completions(parsed, unfinished, instead, starred or {})
     leaves = list(_wanted(parsed.terms))
-    telling = [leaf for leaf in leaves if leaf in completions or not _is_stop_word(leaf)]
+    telling = [leaf for leaf in leaves if leaf in completions or not _is_stop_word(leaf, common)]
     units = _distinct(unit(leaf, completions.get(leaf)) for leaf in telling or leaves)
     if not units:
         return None
@@ -124,8 +128,15 @@ def _wanted(node: Node | None) -> Iterator[Leaf]:
             yield from _wanted(part)
 
 
-def _is_stop_word(leaf: Leaf) -> bool:
-    return leaf.kind == "word" and all(word in STOP_WORDS for word in plain_words(leaf.text))
+def wanted_words(parsed: ParsedQuery) -> list[str]:
+    """The plain words that are looked for."""
+    leaves = (leaf for leaf in _wanted(parsed.terms) if leaf.kind == "word")
+    return [word for leaf in leaves for word in plain_words(leaf.text)]
+
+
+def _is_stop_word(leaf: Leaf, common: Collection[str]) -> bool:
+    words = plain_words(leaf.text)
+    return leaf.kind == "word" and all(word in STOP_WORDS or word in common for word in words)
 
 
 def _expression(found: Unit, branched: bool, excluded: Sequence[str]) -> Expression:

@@ -107,7 +107,8 @@ def ask(snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, first_answe
     if prefix is not None and instead is None:
         unfinished = snapshot.unfinished(prefix, _UNFINISHED)
     strict = expression.strict(parsed, unfinished=unfinished, instead=instead, starred=starred)
-    loose = expression.relaxed(parsed, unfinished=unfinished, instead=instead, starred=starred)
+    common = snapshot.commonplace(expression.wanted_words(parsed))
+    loose = expression.relaxed(parsed, unfinished=unfinished, instead=instead, starred=starred, common=common)
     return Question(strict, None if query.strict else loose)
 
 

@@ -120,6 +120,10 @@ class Snapshot(Protocol):
         """Whole words that begin with `prefix` but whose stem does not begin with its stem."""
         ...
 
+    def commonplace(self, words: Sequence[str]) -> set[str]:
+        """Which of the words stand in so many chunks that having one of them says nothing."""
+        ...
+
     def common_words(self, prefix: str, limit: int) -> list[str]:
         """The commonest whole words that begin with `prefix`."""
         ...

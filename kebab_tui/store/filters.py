@@ -21,13 +21,41 @@ _TAGGED = "SELECT 1 FROM document_tags t WHERE t.doc_id = d.doc_id AND t.folded"
 
 def predicate(filters: SearchFilters) -> Condition:
     """One SQL condition for all filters; `1` when there are none."""
-    conditions = [*_tags(filters), *_lists(filters), *_paths(filters), *_words(filters)]
+    return _all([*_of_notes(filters), *_of_chunks(filters)])
+
+
+def passing_chunks(filters: SearchFilters, condition: str = "1") -> Condition:
+    """A SELECT of `c.id` over the chunks that pass, and a condition on `c` besides.
+
+    Notes are judged first, each once: a path filter is our own function, and dear.
+    """
+    of_notes, values = _all(_of_notes(filters))
+    of_chunks, more = _all(_of_chunks(filters))
+    if not values:
+        return f"SELECT c.id FROM chunks c WHERE {condition} AND {of_chunks}", more
+    notes = f"SELECT d.doc_id FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE {of_notes}"
+    chunks = f"SELECT c.id FROM ({notes}) n CROSS JOIN chunks c ON c.doc_id = n.doc_id"
+    return f"{chunks} WHERE {condition} AND {of_chunks}", [*values, *more]
+
+
+def _of_notes(filters: SearchFilters) -> list[Condition]:
+    conditions = [*_tags(filters), *_lists(filters), *_paths(filters)]
+    conditions += [("kebab_contains(?, d.title)", [part]) for part in filters.titles]
     if filters.trust_min is not None:
         conditions.append(("coalesce(d.trust, s.trust) >= ?", [int(filters.trust_min)]))
     if filters.after_ns is not None:
         conditions.append(("d.mtime_ns >= ?", [filters.after_ns]))
     if filters.before_ns is not None:
         conditions.append(("d.mtime_ns < ?", [filters.before_ns]))
+    return conditions
+
+
+def _of_chunks(filters: SearchFilters) -> list[Condition]:
+    conditions = [_one_of("c.kind", filters.kinds)] if filters.kinds else []
+    return conditions + [("kebab_contains(?, c.heading_path)", [part]) for part in filters.headings]
+
+
+def _all(conditions: Sequence[Condition]) -> Condition:
     if not conditions:
         return "1", []
     sql = " AND ".join(f"({condition})" for condition, _ in conditions)
@@ -53,16 +81,15 @@ def _tags(filters: SearchFilters) -> list[Condition]:
 def _lists(filters: SearchFilters) -> list[Condition]:
     columns: list[tuple[str, Sequence[str]]] = [
         ("d.type", filters.types),
-        ("c.kind", filters.kinds),
         ("d.lang", filters.langs),
         ("d.source_id", filters.sources),
         ("d.doc_id", filters.doc_ids),
     ]
-    return [
-        (f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(list(values))])
-        for column, values in columns
-        if values
-    ]
+    return [_one_of(column, values) for column, values in columns if values]
+
+
+def _one_of(column: str, values: Sequence[str]) -> Condition:
+    return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(list(values))]
 
 
 def _paths(filters: SearchFilters) -> list[Condition]:
@@ -71,12 +98,6 @@ def _paths(filters: SearchFilters) -> list[Condition]:
         conditions.append((" OR ".join(["kebab_glob(?, d.path)"] * len(filters.paths)), list(filters.paths)))
     conditions += [("NOT kebab_glob(?, d.path)", [pattern]) for pattern in filters.paths_none]
     return conditions
-
-
-def _words(filters: SearchFilters) -> list[Condition]:
-    wanted = [("d.title", part) for part in filters.titles]
-    wanted += [("c.heading_path", part) for part in filters.headings]
-    return [(f"kebab_contains(?, {column})", [part]) for column, part in wanted]
 
 
 def _folded(tags: Sequence[str]) -> str:

@@ -71,7 +71,6 @@ CREATE TABLE documents(
   checked_ns INTEGER NOT NULL,
   UNIQUE (source_id, raw_path)
 );
-CREATE INDEX documents_by_path ON documents(path);
 
 CREATE TABLE document_tags(
   doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE,
@@ -97,10 +96,9 @@ CREATE TABLE chunks(
   embed_hash BLOB NOT NULL,
   hangul INTEGER NOT NULL
 );
-CREATE INDEX chunks_by_document ON chunks(doc_id);
+CREATE INDEX chunks_by_document ON chunks(doc_id, kind, hangul);
 CREATE INDEX chunks_by_name ON chunks(substr(chunk_id, 1, 8));
 CREATE INDEX chunks_by_vector ON chunks(embed_hash);
-CREATE INDEX chunks_by_script ON chunks(hangul);
 
 CREATE TABLE embeddings(
   text_hash BLOB NOT NULL,

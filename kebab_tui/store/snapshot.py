@@ -25,6 +25,8 @@ _HYDRATE = (
     f"SELECT {rows.CHUNK_COLUMNS}, s.root, d.made_by, {rows.DOCUMENT_COLUMNS} FROM {sql.FROM} "
     "WHERE c.id IN (SELECT value FROM json_each(?))"
 )
+_COMMONPLACE_CHUNKS = 2_000
+_COMMONPLACE_SHARE = 0.04
 _CHUNK_WIDTH = len(rows.CHUNK_COLUMNS.split(", "))
 
 
@@ -57,7 +59,7 @@ class StoreSnapshot:
     ) -> list[Scored]:
         where, values = self._where(match, filters, without, scored)
         if leaving_out:
-            where += " AND chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
+            where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
             values.append(json.dumps(leaving_out))
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         if newest is not None:
@@ -117,6 +119,11 @@ class StoreSnapshot:
             (prefix, prefix + _UP, found, found + _UP, limit),
         )
 
+    def commonplace(self, words: Sequence[str]) -> set[str]:
+        least = max(_COMMONPLACE_CHUNKS, int(_COMMONPLACE_SHARE * self.collection().chunks))
+        statement = "SELECT word FROM words WHERE word IN (SELECT value FROM json_each(?)) AND seen > ?"
+        return set(self._words(statement, (json.dumps(list(words)), least)))
+
     def common_words(self, prefix: str, limit: int) -> list[str]:
         return self._words(
             "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY seen DESC, word LIMIT ?",
@@ -140,15 +147,12 @@ class StoreSnapshot:
         return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
 
     def rows_by_script(self, filters: SearchFilters) -> tuple[list[ChunkRow], list[ChunkRow]]:
-        statement = "SELECT id FROM chunks WHERE hangul = ? ORDER BY id"
-        values: list[str | int] = []
-        if filters.active:
-            where, values = sql.predicate(filters)
-            statement = f"SELECT c.id FROM {sql.FROM} WHERE c.hangul = ? AND {where} ORDER BY c.id"
-        hangul, others = (
-            [row for (row,) in self._connection.execute(statement, (script, *values))] for script in (1, 0)
-        )
+        hangul, others = (self._in_script(script, filters) for script in (1, 0))
         return hangul, others
+
+    def _in_script(self, script: int, filters: SearchFilters) -> list[ChunkRow]:
+        passing, values = sql.passing_chunks(filters, f"c.hangul = {script}")
+        return [ChunkRow(row) for (row,) in self._connection.execute(f"{passing} ORDER BY c.id", values)]
 
     def known(self, wanted: Sequence[ChunkRow]) -> set[ChunkRow]:
         statement = "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
@@ -179,11 +183,12 @@ class StoreSnapshot:
             where += " AND chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
             parameters.append(match)
         if filters.active:
-            condition, more = sql.predicate(filters)
-            where += f" AND chunks_fts.rowid IN (SELECT c.id FROM {sql.FROM} WHERE {condition})"
+            passing, more = sql.passing_chunks(filters)
+            # The plus keeps the rows away from FTS5, which would start one search for each of them.
+            where += f" AND +chunks_fts.rowid IN ({passing})"
             parameters += more
         for excluded in without:
-            where += " AND chunks_fts.rowid NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+            where += " AND +chunks_fts.rowid NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
             parameters.append(excluded)
         return where, parameters
 
