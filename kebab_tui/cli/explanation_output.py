@@ -81,8 +81,9 @@ def _second_look(fused: Fused, settings: FusionSettings, strongest: float) -> It
 def _look_parts(fused: Fused, settings: FusionSettings, strongest: float) -> str:
     """Where the two parts of a second look come from."""
     evidence = fused.evidence
-    near = max(evidence.cosine or 0.0, 0.0)
-    cosine = f"{near:.{_DIGITS}f}"
+    assumed = fused.assumed_cosine
+    near = max(evidence.cosine or assumed or 0.0, 0.0)
+    cosine = f"{near:.{_DIGITS}f}" + ("" if assumed is None else " (assumed: no vector yet)")
     if evidence.other_script and near and not fused.look_lexical:
         factor = (fused.look_vector or 0.0) / near
         return f"meaning: {factor:.3g} × cosine {cosine}; its words are in another language"

@@ -25,6 +25,8 @@ from kebab_tui.domain.query import SearchQuery
 OTHER_SCRIPT_SHARE = 0.95
 PLACE_EVERY = 3
 NEAR_ENOUGH = 0.3
+_USUALLY_NEAREST = 0.6
+"""The cosine of a good hit, where not one vector is known."""
 _LAST = 1 << 60
 
 
@@ -87,6 +89,8 @@ class Fused:
     look_vector: float | None = None
     look: float | None = None
     look_rank: int | None = None
+    assumed_cosine: float | None = None
+    """What the look took for the cosine of a passage that has no vector yet."""
     rank: int = 0
     kept_place: bool = False
     """It stands where it does because a place was kept for its script."""
@@ -135,13 +139,15 @@ class _Draft:
     look_vector: float | None = None
     look: float | None = None
     look_rank: int | None = None
+    assumed_cosine: float | None = None
     kept_place: bool = False
 
     def fused(self, rank: int, best: float) -> Fused:
         return Fused(
             self.evidence, self.lexical_part, self.vector_part, self.rrf_raw,
             self.rrf_raw / best if best else 0.0, self.fusion_rank,
-            self.look_lexical, self.look_vector, self.look, self.look_rank, rank, self.kept_place,
+            self.look_lexical, self.look_vector, self.look, self.look_rank,
+            self.assumed_cosine, rank, self.kept_place,
         )  # fmt: skip
 
 
@@ -164,8 +170,9 @@ def _part(weight: float, rrf_k: int, rank: int | None) -> float:
 def _looked_at(drafts: list[_Draft], settings: FusionSettings) -> list[_Draft]:
     """Every candidate gets its look, so that a list has one kind of score; the best are re-ordered."""
     strongest = max((draft.evidence.strength or 0.0 for draft in drafts), default=0.0)
+    nearest = max((draft.evidence.cosine or 0.0 for draft in drafts), default=0.0)
     for draft in drafts:
-        _look(draft, settings.look_lexical, strongest)
+        _look(draft, settings.look_lexical, strongest, nearest)
     head, tail = drafts[: settings.look_depth], drafts[settings.look_depth :]
     head.sort(key=lambda draft: (-(draft.look or 0.0), *_tie(draft.evidence)))
     for rank, draft in enumerate(head, 1):
@@ -173,10 +180,13 @@ def _looked_at(drafts: list[_Draft], settings: FusionSettings) -> list[_Draft]:
     return head + tail
 
 
-def _look(draft: _Draft, share: float, strongest: float) -> None:
+def _look(draft: _Draft, share: float, strongest: float, nearest: float) -> None:
     evidence = draft.evidence
-    cosine = max(evidence.cosine or 0.0, 0.0)
     words = (evidence.strength or 0.0) / strongest if strongest > 0 else 0.0
+    if evidence.cosine is None:
+        # Not read by the model yet: its meaning is taken to be as near as its words are strong.
+        draft.assumed_cosine = words * (nearest or _USUALLY_NEAREST)
+    cosine = max(evidence.cosine or draft.assumed_cosine or 0.0, 0.0)
     lexical, vector = share * words, (1 - share) * cosine
     if evidence.other_script and lexical + vector < OTHER_SCRIPT_SHARE * cosine:
         lexical, vector = 0.0, OTHER_SCRIPT_SHARE * cosine

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.vectors.arrays import Rows
 from kebab_tui.vectors.contents import Contents
-from kebab_tui.vectors.segment import FAISS_VERSION, Passing, Segment
+from kebab_tui.vectors.segment import Passing, Segment
 
 _MAGIC = b"kebabvec"
 _VERSION = 1
@@ -191,5 +191,4 @@ def _memory(array: npt.NDArray[Any]) -> memoryview:
 
 
 def _fingerprint(model: str) -> bytes:
-    """FAISS takes part: what one version packed another need not unpack."""
-    return hashlib.sha256(f"{model}\n{FAISS_VERSION}".encode()).digest()
+    return hashlib.sha256(model.encode()).digest()

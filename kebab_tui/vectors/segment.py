@@ -1,24 +1,30 @@
 """Vectors in FAISS, written once: the only module that imports faiss.
 
 A segment is filled by whoever makes it and never changes afterwards, so any number of
-threads search it without a lock. Its slots stand in the order of their rows. Small
-segments are scanned exactly (SQfp16); on request a large one gets a coarse index beside
-(RaBitQ fast scan), whose best are refined on the same fp16 codes. No IDMap: a row that
-was replaced would stand in it twice under one id. Never removes; never re-orders.
+threads search it without a lock. Its slots stand in the order of their rows. Up to
+150,000 vectors are scanned exactly (SQfp16); on request a larger segment gets a coarse
+index beside (RaBitQ fast scan), whose best are refined on the same fp16 codes. No IDMap:
+a row that was replaced would stand in it twice under one id. Never removes; never
+re-orders. A segment of a few vectors needs no FAISS at all, and a cold start without
+its import is noticeably shorter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-import faiss
 import numpy as np
 
 from kebab_tui.search.ports import Vector
 from kebab_tui.vectors.arrays import Codes, Mask, Rows, Scores, Slots
 
-FAISS_VERSION: str = faiss.__version__
+if TYPE_CHECKING:
+    import faiss
 
+_FEW = 2_048
+"""So many vectors are compared one by one in a millisecond."""
 _SLACK = 16
 _DENSE = 0.25
 """The share from which fetching more and dropping is faster than the selector (by 1.2x to 3x)."""
@@ -36,16 +42,19 @@ _TRAINING = 65_536
 class Passing:
     """Which slots of a segment may be found."""
 
-    __slots__ = ("count", "mask", "parameters", "share")
-
     def __init__(self, mask: Mask) -> None:
         self.mask = mask
         self.count = int(np.count_nonzero(mask))
         self.share = self.count / max(1, len(mask))
-        bits = np.packbits(mask, bitorder="little")
+
+    @cached_property
+    def parameters(self) -> faiss.SearchParameters:
+        import faiss
+
+        bits = np.packbits(self.mask, bitorder="little")
         # The stubs know only the constructors of C++; those of Python keep what they are given alive.
         selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
-        self.parameters = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
+        return faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
 
 
 class Segment:
@@ -56,8 +65,7 @@ class Segment:
     def __init__(self, rows: Rows, dims: int) -> None:
         self.rows = rows
         self.dims = dims
-        quantizer = faiss.ScalarQuantizer.QT_fp16
-        self._flat = faiss.IndexScalarQuantizer(dims, quantizer, faiss.METRIC_INNER_PRODUCT)
+        self._flat: faiss.IndexScalarQuantizer | None = None
         self.codes: Codes = self._room(len(rows))
         self._coarse: faiss.IndexRaBitQFastScan | None = None
         self._refined: faiss.IndexRefine | None = None
@@ -96,7 +104,7 @@ class Segment:
     def best(self, query: Vector, count: int, passing: Passing | None) -> Slots:
         """Slots among which are the `count` best that pass, all that tie with the last included."""
         total = len(self) if passing is None else passing.count
-        fetch = count + _SLACK
+        fetch = total if self._flat is None else count + _SLACK
         while fetch < total:
             scores, slots = self._search(query, fetch, passing)
             if len(slots) > count and scores[-1] < scores[count - 1] - _ROUNDING:
@@ -106,6 +114,8 @@ class Segment:
 
     def make_coarse(self, stopped: Callable[[], bool]) -> bool:
         """Build the coarse index from the codes; False when told to stop."""
+        import faiss
+
         faiss.omp_set_num_threads(1)
         coarse = faiss.IndexRaBitQFastScan(self.dims, faiss.METRIC_INNER_PRODUCT)
         step = max(1, len(self) // _TRAINING)
@@ -118,28 +128,54 @@ class Segment:
         return True
 
     def coarse_bytes(self) -> bytes:
-        """The coarse index as FAISS writes it; nothing when there is none."""
-        return b"" if self._coarse is None else faiss.serialize_index(self._coarse).tobytes()
+        """The coarse index as this version of FAISS writes it; nothing when there is none."""
+        if self._coarse is None:
+            return b""
+        import faiss
+
+        return _packed_by(faiss.__version__) + faiss.serialize_index(self._coarse).tobytes()
 
     def load_coarse(self, data: bytes) -> None:
         """Take back what `coarse_bytes` gave. The caller has checked that it is just that."""
-        coarse = faiss.deserialize_index(np.frombuffer(data, np.uint8))
+        import faiss
+
+        mark = _packed_by(faiss.__version__)
+        if not data.startswith(mark):
+            raise ValueError("the coarse index was packed by another FAISS")
+        coarse = faiss.deserialize_index(np.frombuffer(data[len(mark) :], np.uint8))
         if not isinstance(coarse, faiss.IndexRaBitQFastScan) or coarse.ntotal != len(self):
             raise ValueError("the coarse index belongs to other vectors")
         self._adopt(coarse)
 
     def _room(self, count: int) -> Codes:
-        if count == 0:
-            return np.empty((0, self.dims), np.float16)
+        if count <= _FEW:
+            return np.empty((count, self.dims), np.float16)
+        return self._faiss_room(count)
+
+    def _faiss_room(self, count: int) -> Codes:
+        import faiss
+
+        quantizer = faiss.ScalarQuantizer.QT_fp16
+        self._flat = faiss.IndexScalarQuantizer(self.dims, quantizer, faiss.METRIC_INNER_PRODUCT)
         size = count * self._flat.code_size
         self._flat.codes.resize(size)
         self._flat.ntotal = count
         room: Codes = faiss.rev_swig_ptr(self._flat.codes.data(), size).view(np.float16)
         return room.reshape(count, self.dims)
 
+    @property
+    def _all(self) -> faiss.Index:
+        assert self._flat is not None, "a segment of a few vectors is never scanned by FAISS"
+        return self._flat
+
     def _adopt(self, coarse: faiss.IndexRaBitQFastScan) -> None:
+        import faiss
+
+        if self._flat is None:
+            self.codes, few = self._faiss_room(len(self)), self.codes
+            self.codes[:] = few
         self._coarse = coarse
-        self._refined = faiss.IndexRefine(coarse, self._flat)
+        self._refined = faiss.IndexRefine(coarse, self._all)
         self._refined.k_factor = _K_FACTOR
 
     def _search(self, query: Vector, fetch: int, passing: Passing | None) -> tuple[Scores, Slots]:
@@ -151,7 +187,7 @@ class Segment:
             passed = passing.mask[slots]
             if np.count_nonzero(passed) >= fetch:  # then these are the best of all that pass
                 return scores[passed][:fetch], slots[passed][:fetch]
-        return self._ask(self._flat, query, fetch, passing)
+        return self._ask(self._all, query, fetch, passing)
 
     def _serves_coarsely(self, fetch: int) -> bool:
         return self.is_coarse and fetch <= min(_COARSE_MOST, len(self) // _COARSE_SHARE)
@@ -159,14 +195,21 @@ class Segment:
     def _scan(self, query: Vector, fetch: int) -> tuple[Scores, Slots]:
         if self._refined is not None and self._serves_coarsely(fetch):
             return self._ask(self._refined, query, fetch, None)
-        return self._ask(self._flat, query, fetch, None)
+        return self._ask(self._all, query, fetch, None)
 
     def _ask(
         self, index: faiss.Index, query: Vector, fetch: int, passing: Passing | None
     ) -> tuple[Scores, Slots]:
+        import faiss
+
         # Each thread has its own setting, and a team of threads makes one query 3x slower.
         faiss.omp_set_num_threads(1)
         parameters = None if passing is None else passing.parameters
         scores, slots = index.search(query[np.newaxis], fetch, params=parameters)
         found = slots[0] >= 0
         return scores[0][found], slots[0][found]
+
+
+def _packed_by(version: str) -> bytes:
+    """What one version of FAISS packed another need not unpack."""
+    return version.encode("ascii").ljust(16)[:16]

@@ -103,6 +103,7 @@ def _look(fused: Fused, strongest: float) -> Json:
     return {
         "lexical": fused.look_lexical,
         "vector": fused.look_vector,
+        "assumed_cosine": fused.assumed_cosine,
         "sum": fused.look,
         "strongest_bm25": -strongest,
     }

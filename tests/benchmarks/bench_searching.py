@@ -71,7 +71,7 @@ def give_vectors(root: str, real: int) -> None:
 
 def queries_from(notes: Sequence[SaveNote], words: int, dice: random.Random) -> list[str]:
     """Neighbouring words of random passages, as somebody would remember them."""
-    found = []
+    found: list[str] = []
     while len(found) < _QUERIES:
         passages = dice.choice(notes).passages
         text = dice.choice(passages).text.split() if passages else []

@@ -103,7 +103,7 @@ def filtered(index: FaissIndex, count: int, queries: Floats) -> list[Figure]:
 
 
 def threads(index: FaissIndex, queries: Floats) -> list[Figure]:
-    flat = index.contents.base._flat
+    flat = index.contents.base._all
     figures = []
     for count in (1, 2):
         faiss.omp_set_num_threads(count)

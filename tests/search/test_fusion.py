@@ -101,13 +101,23 @@ def test_the_pure_order_is_that_of_the_sums_whatever_the_script() -> None:
 
 
 def test_a_look_is_a_share_of_the_best_bm25_and_a_share_of_the_cosine() -> None:
-    best = Evidence(ChunkRow(1), 1, 8.0, None, None)
+    best = Evidence(ChunkRow(1), 1, 8.0, None, 0.0)
     second = Evidence(ChunkRow(2), 2, 4.0, 1, 0.6)
     looks = {int(one.evidence.row): one for one in fuse([best, second], FusionSettings())}
     assert looks[1].look == pytest.approx(0.3 * 1.0)
     assert looks[2].look_lexical == pytest.approx(0.3 * 4 / 8)
     assert looks[2].look_vector == pytest.approx(0.7 * 0.6)
     assert looks[2].score == pytest.approx(0.3 * 4 / 8 + 0.7 * 0.6)
+
+
+def test_a_passage_without_a_vector_does_not_sink_for_that() -> None:
+    unread = Evidence(ChunkRow(1), 1, 8.0, None, None)
+    weaker = Evidence(ChunkRow(2), 2, 4.0, 1, 0.6)
+    first, second = fuse([unread, weaker], FusionSettings())
+    assert first.evidence.row == 1
+    assert first.assumed_cosine == pytest.approx(0.6)
+    assert first.look == pytest.approx(0.3 + 0.7 * 0.6)
+    assert second.assumed_cosine is None
 
 
 def test_a_cosine_below_nothing_counts_as_nothing() -> None:
@@ -208,7 +218,8 @@ def test_every_number_adds_up(evidence: list[Evidence], settings: FusionSettings
         if settings.second_look:
             assert one.look == (one.look_lexical or 0.0) + (one.look_vector or 0.0)
             words = (one.evidence.strength or 0.0) / strongest if strongest else 0.0
-            cosine = max(one.evidence.cosine or 0.0, 0.0)
+            assert (one.assumed_cosine is None) == (one.evidence.cosine is not None)
+            cosine = max(one.evidence.cosine or one.assumed_cosine or 0.0, 0.0)
             look = 0.3 * words + 0.7 * cosine
             wanted = max(look, OTHER_SCRIPT_SHARE * cosine) if one.evidence.other_script else look
             assert one.look == pytest.approx(wanted)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.vectors import file as index_file
+from kebab_tui.vectors import segment
 from kebab_tui.vectors.contents import Contents
 from kebab_tui.vectors.file import Saved, UnusableFileError, read, write
 from kebab_tui.vectors.segment import Segment
@@ -120,9 +121,13 @@ def test_a_file_of_another_model_is_refused(path: str) -> None:
     assert "another model" in refusal(path, dims=DIMS * 2)
 
 
-def test_a_file_packed_by_another_faiss_is_refused(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_file, "FAISS_VERSION", "0.0.0")
-    assert "another FAISS" in refusal(path)
+def test_a_coarse_index_packed_by_another_faiss_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "coarse")
+    write(path, MODEL, Saved(index_of(range(1, 2_001), unit(2_000), exact_up_to=1_000).contents, 1))
+    monkeypatch.setattr(segment, "_packed_by", lambda version: b"0.0.0".ljust(16))
+    assert "does not take back" in refusal(path)
 
 
 def test_a_file_of_a_later_format_is_refused(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
