@@ -288,7 +288,7 @@ class Workspace:
     @cached_property
     def _engine(self) -> SearchEngine:
         from kebab_tui.search.engine import SearchEngine, SearchOptions
-        from kebab_tui.search.fusion import HybridOptions
+        from kebab_tui.search.hybrid_options import HybridOptions
         from kebab_tui.store.file_state import file_state
 
         search = self.settings.search

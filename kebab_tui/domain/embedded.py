@@ -6,7 +6,6 @@ itself. Its hash names the vector: a renamed or restored note costs no embedding
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 
@@ -30,6 +29,8 @@ def embedded_text(title: str, heading_path: str, text: str) -> str:
 
 def embedded_hash(title: str, heading_path: str, text: str) -> bytes:
     """16 bytes that stand for that text."""
+    import hashlib  # loads OpenSSL, and searching by words hashes nothing
+
     whole = embedded_text(title, heading_path, text)
     return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

@@ -7,7 +7,6 @@ its place in the note: an edit elsewhere leaves it alone.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import unicodedata
 from collections.abc import Iterable
@@ -26,6 +25,8 @@ def canonical_id(facts: dict[str, str | int]) -> str:
 
 
 def _hashed(text: str) -> str:
+    import hashlib  # loads OpenSSL, and searching hashes nothing
+
     normal = text if text.isascii() else unicodedata.normalize("NFC", text)
     return hashlib.blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -47,6 +48,8 @@ def document_id(source: SourceId, path: str, content_hash: str, generation: int)
 
 def text_hash(text: str) -> str:
     """16 hex digits that stand for a chunk's exact text."""
+    import hashlib
+
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

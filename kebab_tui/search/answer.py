@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
 from kebab_tui.domain.identity import ChunkRow
 from kebab_tui.domain.query import SearchMode
-from kebab_tui.search.fusion import Fused, FusionSettings
-from kebab_tui.search.phrases import Phrase
-from kebab_tui.search.ports import Semantics, Vector
+
+if TYPE_CHECKING:
+    from kebab_tui.search.fusion import Fused, FusionSettings
+    from kebab_tui.search.phrases import Phrase
+    from kebab_tui.search.ports import Semantics, Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchRespo
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search import lexical, shown
 from kebab_tui.search.answer import Answer, Ranked
-from kebab_tui.search.fusion import HybridOptions
+from kebab_tui.search.hybrid_options import HybridOptions
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, Semantics, SemanticsSource, Snapshot
 from kebab_tui.search.query_language import ParsedQuery, merge, parse
 from kebab_tui.search.stopwatch import Stopwatch

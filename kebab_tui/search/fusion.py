@@ -18,9 +18,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.identity import ChunkRow
-from kebab_tui.domain.query import SearchQuery
 
 OTHER_SCRIPT_SHARE = 0.95
 PLACE_EVERY = 3
@@ -40,22 +38,6 @@ class FusionSettings:
     second_look: bool = True
     look_depth: int = 75
     look_lexical: float = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class HybridOptions:
-    """How hybrid lists are made, whatever the query; `fusion` says it for one."""
-
-    rrf_k: int = 60
-    vector_weight: float = 1.0
-    vector_weight_hangul: float = 0.35
-    second_look: bool = True
-
-    def fusion(self, read: str, query: SearchQuery) -> FusionSettings:
-        """For a query of which the model reads `read`; filters and what it excludes have no script."""
-        weight = self.vector_weight_hangul if is_hangul(read) else self.vector_weight
-        look = self.second_look if query.second_look is None else query.second_look
-        return FusionSettings(rrf_k=self.rrf_k, vector_weight=weight, second_look=look)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import expression, lexical, meaning
 from kebab_tui.search.answer import Answer, Asked, Ranked
 from kebab_tui.search.bm25 import normalised
-from kebab_tui.search.fusion import NEAR_ENOUGH, Evidence, Fused, HybridOptions, fuse
+from kebab_tui.search.fusion import NEAR_ENOUGH, Evidence, Fused, fuse
+from kebab_tui.search.hybrid_options import HybridOptions
 from kebab_tui.search.lexical import Leg
 from kebab_tui.search.meaning import Legs, Scripts
 from kebab_tui.search.ports import Near, Snapshot

@@ -12,7 +12,6 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from functools import lru_cache
-from urllib.parse import quote
 
 from kebab_tui.domain import errors
 from kebab_tui.domain.embedded import embedded_hash
@@ -118,8 +117,14 @@ def disk_full(path: str) -> errors.DiskFullError:
     )
 
 
+def _uri(path: str) -> str:
+    """A path as SQLite's URI. (`urllib` would cost a tenth of a cold search.)"""
+    plain = frozenset(b"/.-_~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+    return "file:" + "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in os.fsencode(path))
+
+
 def _connect_for_reading(path: str) -> sqlite3.Connection:
-    uri = "file:" + quote(os.fsencode(path))
+    uri = _uri(path)
     # A WAL database needs its -shm file; where that cannot be made, the disk is read-only or full.
     if os.access(os.path.dirname(path), os.W_OK) and _can_map(path):
         return _attached(uri)

@@ -12,8 +12,8 @@ unfinished word may go on.
 
 from __future__ import annotations
 
-import hashlib
 import json
+from zlib import crc32
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x6B656261  # "keba"
@@ -160,11 +160,13 @@ SELECT id, {_COLUMNS} FROM chunks WHERE id > ? ORDER BY id
 
 def fts_signature() -> str:
     """8 hex digits over everything that decides what the full-text index holds for a given text."""
+    import hashlib  # dear at start-up, and not needed to search
+
     facts = [TOKENIZER, PLAIN_TOKENIZER, FTS_COLUMNS, GRAMS_VERSION]
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=4).hexdigest()
 
 
 def lexical_version(signature: str, made_by: str) -> str:
     """The version a lexical answer carries: schema, index configuration, parser and chunker."""
-    mixed = hashlib.blake2b(f"{signature}/{made_by}".encode(), digest_size=4).hexdigest()
-    return f"fts{SCHEMA_VERSION}-{mixed}"
+    mixed = crc32(f"{signature}/{made_by}".encode())
+    return f"fts{SCHEMA_VERSION}-{mixed:08x}"

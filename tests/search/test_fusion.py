@@ -16,10 +16,10 @@ from kebab_tui.search.fusion import (
     Evidence,
     Fused,
     FusionSettings,
-    HybridOptions,
     fuse,
     refuse,
 )
+from kebab_tui.search.hybrid_options import HybridOptions
 
 PURE = FusionSettings(second_look=False)
 

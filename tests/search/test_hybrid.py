@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search.engine import SearchEngine, SearchOptions
-from kebab_tui.search.fusion import HybridOptions, refuse
+from kebab_tui.search.fusion import refuse
+from kebab_tui.search.hybrid_options import HybridOptions
 from kebab_tui.workspace import Workspace
 from tests.meaning import NOW, Chosen, codes
 
