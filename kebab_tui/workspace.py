@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,9 +31,6 @@ if TYPE_CHECKING:  # a name `as` itself is a type that the faces may take from h
     from kebab_tui.indexing.report import Progress as Progress
     from kebab_tui.indexing.report import SourceReport as SourceReport
     from kebab_tui.indexing.session import Session
-    from kebab_tui.model_shelf import ModelShelf
-    from kebab_tui.model_shelf import Shelved as Shelved
-    from kebab_tui.model_shelf import Switch as Switch
     from kebab_tui.search.engine import SearchEngine
     from kebab_tui.search.explanation import ExplainedHit as ExplainedHit
     from kebab_tui.search.explanation import ExplainedResponse as ExplainedResponse
@@ -43,9 +40,12 @@ if TYPE_CHECKING:  # a name `as` itself is a type that the faces may take from h
     from kebab_tui.search.fusion import FusionSettings as FusionSettings
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.why_not import WhyNot as WhyNot
-    from kebab_tui.semantic_health import Pending as Pending
-    from kebab_tui.semantic_health import VectorState as VectorState
-    from kebab_tui.semantics import SemanticHalf
+    from kebab_tui.semantics.half import SemanticHalf
+    from kebab_tui.semantics.health import Pending as Pending
+    from kebab_tui.semantics.health import VectorState as VectorState
+    from kebab_tui.semantics.shelf import ModelShelf
+    from kebab_tui.semantics.shelf import Shelved as Shelved
+    from kebab_tui.semantics.shelf import Switch as Switch
     from kebab_tui.settings.model import Settings
     from kebab_tui.store.catalogue import Figures
     from kebab_tui.store.catalogue import Run as Run
@@ -158,37 +158,32 @@ class Workspace:
                 sources=catalogue.sources(),
                 runs=catalogue.runs(5),
                 database=self.folder.database,
-                database_bytes=self._database_bytes(),
+                database_bytes=self.folder.database_bytes(),
                 holder=WriterLock(self.folder.lock).holder(),
             )
 
     def vectors(self) -> VectorState:
         """How many passages have a vector, and how the file of them is."""
-        from kebab_tui.semantic_health import vector_state
+        from kebab_tui.semantics.health import vector_state
 
         return vector_state(self._semantics, self._reader, self.folder)
 
     def pending(self) -> Pending:
         """How many passages have no vector yet, and how long the last run says they take."""
-        from kebab_tui.semantic_health import pending
+        from kebab_tui.semantics.health import pending
 
         return pending(self._semantics, self._reader)
 
     @property
     def models(self) -> ModelShelf:
         """The models that this index can use."""
-        from kebab_tui.model_shelf import ModelShelf
+        from kebab_tui.semantics.shelf import ModelShelf
 
         threads = self.settings.index.embed_threads
         return ModelShelf(self.folder, self._reader, self._semantics, threads)
 
-    def _database_bytes(self) -> int:
-        """The database with the part of it that is still in the log."""
-        files = (self.folder.database, self.folder.database + "-wal")
-        return sum(os.path.getsize(file) for file in files if os.path.exists(file))
-
     def doctor(self) -> Iterator[Finding]:
-        from kebab_tui.semantic_health import examine_semantics
+        from kebab_tui.semantics.health import examine_semantics
         from kebab_tui.store.health import examine
 
         yield from examine(self.folder, self._recipe.made_by)
@@ -197,8 +192,7 @@ class Workspace:
     # Writing
 
     def add_source(self, source: Source, callbacks: Callbacks) -> Source:
-        with self._session("source add", callbacks) as session:
-            self._refill(session, callbacks)
+        with self._refilled_session("source add", callbacks) as session:
             return session.add(source)
 
     def new_source_id(self, root: str) -> SourceId:
@@ -207,8 +201,7 @@ class Workspace:
         return source_id_for(root, {source.source_id for source in self.sources()})
 
     def remove_source(self, source: SourceId, callbacks: Callbacks) -> None:
-        with self._session("source remove", callbacks) as session:
-            self._refill(session, callbacks)
+        with self._refilled_session("source remove", callbacks) as session:
             session.writer.remove_source(source)
 
     def ingest(self, folders: Sequence[str], callbacks: Callbacks) -> IngestReport:
@@ -228,54 +221,55 @@ class Workspace:
 
     def embed(self, callbacks: Callbacks) -> EmbeddingReport:
         """Give every passage that has none its vector, and write the vectors' file."""
-        from kebab_tui.vector_work import embed
+        from kebab_tui.semantics.work import embed
 
-        with self._session("index --embed", callbacks) as session:
+        with self._refilled_session("index --embed", callbacks) as session:
             return embed(
                 self._semantics, session.writer, self._reader, callbacks.embedding, callbacks.cancelled
             )
 
     def use_model(self, model: str, callbacks: Callbacks) -> None:
         """Answer with another model from now on; vectors that it lacks are for `embed` to make."""
-        from kebab_tui.vector_work import use
+        from kebab_tui.semantics.work import use
 
         card = self.models.find(model)
-        with self._session("model use", callbacks) as session:
+        with self._refilled_session("model use", callbacks) as session:
             use(self._semantics, session.writer, card.model_id)
 
     def rebuild_vectors(self, callbacks: Callbacks) -> int:
         """Make the vectors' file anew; gives how many vectors were dropped because some were damaged."""
-        from kebab_tui.vector_work import rebuild
+        from kebab_tui.semantics.work import rebuild
 
-        with self._session("index --rebuild-vectors", callbacks) as session:
+        with self._refilled_session("index --rebuild-vectors", callbacks) as session:
             return rebuild(self._semantics, session.writer, self._reader)
 
     def rebuild_full_text(self, callbacks: Callbacks) -> None:
-        with self._session("index --rebuild-fts", callbacks) as session:
-            self._refill(session, callbacks)
+        with self._refilled_session("index --rebuild-fts", callbacks) as session:
             session.writer.rebuild_full_text()
 
     def _ingest(self, folders: Sequence[str], callbacks: Callbacks, healed: str = "") -> IngestReport:
-        from kebab_tui.declared_sources import declared_sources
+        from kebab_tui.indexing.configured import declared_sources
 
         with self._session("ingest", callbacks) as session:
             session.declare(declared_sources(self.settings.sources))
             return self._bring_up_to_date(session, folders, callbacks, healed)
 
-    def _refill(self, session: Session, callbacks: Callbacks) -> None:
-        """A database that was lost or set aside is empty: read the notes before anything else is done."""
-        if session.begun_anew:
-            self._bring_up_to_date(session, (), callbacks)
-
     def _bring_up_to_date(
         self, session: Session, folders: Sequence[str], callbacks: Callbacks, healed: str = ""
     ) -> IngestReport:
-        from kebab_tui.indexing.ingest import Ingest, Watchers
+        from kebab_tui.indexing.ingest import Watchers
         from kebab_tui.indexing.run import run_ingest
 
         watchers = Watchers(callbacks.progress, callbacks.cancelled)
-        ingest = Ingest(session.writer, self._reader, self._recipe, watchers)
-        return run_ingest(session, ingest, folders, healed)
+        return run_ingest(session, self._recipe, watchers, folders, healed)
+
+    @contextmanager
+    def _refilled_session(self, command: str, callbacks: Callbacks) -> Iterator[Session]:
+        """A database that was lost or set aside is empty: its notes are read before anything else is done."""
+        with self._session(command, callbacks) as session:
+            if session.begun_anew:
+                self._bring_up_to_date(session, (), callbacks)
+            yield session
 
     def _session(self, command: str, callbacks: Callbacks) -> AbstractContextManager[Session]:
         from kebab_tui.indexing.session import open_session
@@ -304,7 +298,7 @@ class Workspace:
 
     @cached_property
     def _semantics(self) -> SemanticHalf:
-        from kebab_tui.semantics import SemanticHalf
+        from kebab_tui.semantics.half import SemanticHalf
 
         return SemanticHalf(self.folder, self._reader, self.settings.index.embed_threads)
 
@@ -323,12 +317,6 @@ class Workspace:
 
     @cached_property
     def _recipe(self) -> Recipe:
-        from kebab_tui.chunking import ChunkLimits
-        from kebab_tui.indexing.pipeline import Recipe
-        from kebab_tui.reading.limits import MEGABYTE, ReadLimits
+        from kebab_tui.indexing.configured import recipe_of
 
-        chunking = self.settings.chunking
-        return Recipe(
-            ReadLimits(self.settings.reading.max_file_mb * MEGABYTE),
-            ChunkLimits(target=chunking.target, cap=chunking.cap),
-        )
+        return recipe_of(self.settings)

@@ -91,10 +91,6 @@ class Ingest:
         return self._watchers.cancelled()
 
     @property
-    def made_by(self) -> str:
-        return self._recipe.made_by
-
-    @property
     def totals(self) -> Totals:
         return Totals(self._basket.added, self._basket.removed, self._basket.kept)
 

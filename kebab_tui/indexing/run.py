@@ -8,16 +8,20 @@ from collections.abc import Sequence
 
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.source import Source
-from kebab_tui.indexing.ingest import Ingest
+from kebab_tui.indexing.ingest import Ingest, Watchers
+from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.report import OUTCOMES, IngestReport
 from kebab_tui.indexing.session import Session
 
 
-def run_ingest(session: Session, ingest: Ingest, folders: Sequence[str], healed: str = "") -> IngestReport:
+def run_ingest(
+    session: Session, recipe: Recipe, watchers: Watchers, folders: Sequence[str], healed: str = ""
+) -> IngestReport:
     """Bring the sources that hold `folders` up to date; all of them when none is named or all was lost."""
     started_ns, started = time.time_ns(), time.monotonic()
     healed = healed or session.healed
     sources = _chosen(session, folders, everything=bool(healed) or session.begun_anew or not folders)
+    ingest = Ingest(session.writer, session.reader, recipe, watchers)
     reports = [ingest.source(source) for source in sources if not ingest.cancelled]
     totals = ingest.totals
     report = IngestReport(
@@ -31,7 +35,7 @@ def run_ingest(session: Session, ingest: Ingest, folders: Sequence[str], healed:
         healed=healed,
     )
     if not ingest.cancelled and len(sources) == len(session.sources()):
-        session.writer.set_made_by(ingest.made_by)
+        session.writer.set_made_by(recipe.made_by)
     session.writer.record_run("ingest", started_ns, _summary(report))
     return report
 

@@ -29,17 +29,17 @@ class Session:
 
     def __init__(self, writer: Writer, reader: StoreReader, healed: str, begun_anew: bool) -> None:
         self.writer = writer
+        self.reader = reader
         self.healed = healed
         self.begun_anew = begun_anew
         """The index was lost and knows nothing but its folders: all of them are to be read."""
-        self._reader = reader
 
     def sources(self) -> list[Source]:
-        with self._reader.catalogue() as catalogue:
+        with self.reader.catalogue() as catalogue:
             return catalogue.sources()
 
     def revision(self) -> int:
-        with self._reader.catalogue() as catalogue:
+        with self.reader.catalogue() as catalogue:
             return catalogue.figures().corpus_revision
 
     def declare(self, declared: Sequence[Source]) -> None:

@@ -29,3 +29,8 @@ class DataFolder:
     def suspicion(self) -> str:
         """A file that is there when somebody has met damage: the next writer looks closely."""
         return os.path.join(self.root, "suspect")
+
+    def database_bytes(self) -> int:
+        """The database with the part of it that is still in the log."""
+        files = (self.database, self.database + "-wal")
+        return sum(os.path.getsize(file) for file in files if os.path.exists(file))

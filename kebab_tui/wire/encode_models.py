@@ -9,7 +9,7 @@ from kebab_tui.embedding.card import ONNX, TOKENIZER
 from kebab_tui.wire.encode import Json
 
 if TYPE_CHECKING:
-    from kebab_tui.model_shelf import Shelved, Switch
+    from kebab_tui.semantics.shelf import Shelved, Switch
 
 _FACTS = (
     "folder", "name", "version", "languages", "licence", "dims", "max_tokens", "pooling", "normalise",

@@ -9,7 +9,7 @@ from kebab_tui.indexing.embedding_job import EmbeddingReport
 from kebab_tui.indexing.inspection import Inspection
 from kebab_tui.indexing.report import OUTCOMES, IngestReport, SourceReport
 from kebab_tui.search.why_not import WhyNot
-from kebab_tui.semantic_health import Pending, VectorState
+from kebab_tui.semantics.health import Pending, VectorState
 from kebab_tui.store.catalogue import Run
 from kebab_tui.store.health import Finding
 from kebab_tui.store.lock import Holder

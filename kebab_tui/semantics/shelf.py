@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
     from kebab_tui.embedding.catalogue import ListedModel
     from kebab_tui.embedding.encoder import Encoder
-    from kebab_tui.semantics import SemanticHalf
+    from kebab_tui.semantics.half import SemanticHalf
     from kebab_tui.store.folder import DataFolder
     from kebab_tui.store.reader import StoreReader
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingProgress, EmbeddingReport
-from kebab_tui.semantic_health import RUN_KIND, damaged_vectors
-from kebab_tui.semantics import SemanticHalf
+from kebab_tui.semantics.half import SemanticHalf
+from kebab_tui.semantics.health import RUN_KIND, damaged_vectors
 from kebab_tui.store.reader import StoreReader
 from kebab_tui.store.writer import Writer
 

@@ -16,7 +16,7 @@ from kebab_tui.store.health import Finding
 
 if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
-    from kebab_tui.semantics import SemanticHalf
+    from kebab_tui.semantics.half import SemanticHalf
     from kebab_tui.store.folder import DataFolder
     from kebab_tui.store.reader import StoreReader
 

@@ -1,15 +1,28 @@
-"""The folders that the configuration file declares, as sources. Looks at no folder."""
+"""What the settings say to indexing: which folders are declared, how their notes are read and cut.
+
+Looks at no folder.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 
+from kebab_tui.chunking import ChunkLimits
 from kebab_tui.domain.document import Trust
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source
+from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.source_names import source_id_for
-from kebab_tui.settings.model import SourceSettings
+from kebab_tui.reading.limits import MEGABYTE, ReadLimits
+from kebab_tui.settings.model import Settings, SourceSettings
+
+
+def recipe_of(settings: Settings) -> Recipe:
+    return Recipe(
+        ReadLimits(settings.reading.max_file_mb * MEGABYTE),
+        ChunkLimits(target=settings.chunking.target, cap=settings.chunking.cap),
+    )
 
 
 def declared_sources(entries: Sequence[SourceSettings]) -> list[Source]:
