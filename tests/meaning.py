@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -107,16 +108,16 @@ class Chosen:
     def remove_behind_the_index(self, document: Document) -> None:
         self.writer.apply([RemoveNote(document.doc_id)])
 
-    def ask(self, text: str, **query: object) -> SearchResponse:
-        return self.engine.search(SearchQuery(text, **query))  # type: ignore[arg-type]
+    def ask(self, text: str, **query: Any) -> SearchResponse:
+        return self.engine.search(SearchQuery(text, **query))
 
-    def explain(self, text: str, **query: object) -> ExplainedResponse:
-        return self.engine.explain(SearchQuery(text, **query))  # type: ignore[arg-type]
+    def explain(self, text: str, **query: Any) -> ExplainedResponse:
+        return self.engine.explain(SearchQuery(text, **query))
 
-    def why_not(self, text: str, document: Document, **query: object) -> WhyNot:
-        return self.engine.why_not(SearchQuery(text, **query), document)  # type: ignore[arg-type]
+    def why_not(self, text: str, document: Document, **query: Any) -> WhyNot:
+        return self.engine.why_not(SearchQuery(text, **query), document)
 
-    def texts(self, text: str, **query: object) -> list[str]:
+    def texts(self, text: str, **query: Any) -> list[str]:
         return [hit.text for hit in self.ask(text, **query).hits]
 
     @contextmanager

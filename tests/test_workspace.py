@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.errors import NotIndexedError
-from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.query import SEARCH_MODES, SearchFilters, SearchMode, SearchQuery
 from kebab_tui.settings.model import SearchSettings, Settings, SourceSettings, WeightSettings
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.vault import Vault
-
-MODES = ("lexical", "vector", "hybrid")
 
 
 @pytest.fixture
@@ -23,11 +21,11 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
     made.workspace.close()
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_without_an_index_a_search_says_what_to_do(vault: Vault, mode: str) -> None:
+@pytest.mark.parametrize("mode", SEARCH_MODES)
+def test_without_an_index_a_search_says_what_to_do(vault: Vault, mode: SearchMode) -> None:
     assert not vault.workspace.has_index
     with pytest.raises(NotIndexedError) as error:
-        vault.workspace.search(SearchQuery("alpha", mode=mode))  # type: ignore[arg-type]
+        vault.workspace.search(SearchQuery("alpha", mode=mode))
     assert "kebab ingest" in error.value.hint
     assert vault.workspace.sources() == []
 

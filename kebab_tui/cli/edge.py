@@ -115,15 +115,16 @@ def _tell(failure: Failure, *, as_json: bool) -> None:
     if as_json:
         import json
 
-        told = {"code": failure.code, "message": failure.message, "hint": failure.hint}
-        print(json.dumps({"schema_version": "error.v1", **told}), file=sys.stderr)  # noqa: T201
+        from kebab_tui.wire.encode import error
+
+        print(json.dumps(error(failure.code, failure.message, failure.hint)), file=sys.stderr)
         return
     from kebab_tui.domain.visible import visible
 
     lead = "" if failure.exit_code == EXIT_INTERRUPTED else "error: "
-    print(lead + visible(failure.message), file=sys.stderr)  # noqa: T201
+    print(lead + visible(failure.message), file=sys.stderr)
     if failure.hint:
-        print("  hint: " + visible(failure.hint), file=sys.stderr)  # noqa: T201
+        print("  hint: " + visible(failure.hint), file=sys.stderr)
 
 
 def _crash(error: BaseException, root: click.Context | None) -> Failure:
@@ -132,7 +133,7 @@ def _crash(error: BaseException, root: click.Context | None) -> Failure:
 
     text = "".join(traceback.format_exception(error))
     if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0") and sys.stderr is not None:
-        print(text, end="", file=sys.stderr)  # noqa: T201
+        print(text, end="", file=sys.stderr)
     reason = str(error).partition("\n")[0][:200]
     message = f"something unforeseen happened ({type(error).__name__}: {reason})"
     path = _write_log(text, root)

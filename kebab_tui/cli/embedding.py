@@ -49,7 +49,7 @@ def pending_told(workspace: Workspace, *, quiet: bool) -> Pending | None:
             say(f"{field(error.message)}: searches go by words only; `kebab doctor` says more")
         return None
     if found.passages and not quiet:
-        estimate = "" if found.seconds is None else f", in about {duration(found.seconds)}"
+        estimate = "" if found.seconds is None else f", in {estimated(found.seconds)}"
         say(
             f"still without a vector: {plural(found.passages, 'passage')}, found by words only; "
             f"`kebab index --embed` makes the rest{estimate}"
@@ -64,6 +64,11 @@ def duration(seconds: float) -> str:
     if seconds < 2 * _MINUTE:
         return f"{seconds:.0f} s"
     return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:.1f} h"
+
+
+def estimated(seconds: float) -> str:
+    """`under 1 s`, `about 12 min`."""
+    return duration(seconds) if seconds < 1 else f"about {duration(seconds)}"
 
 
 def _told(report: EmbeddingReport) -> str:

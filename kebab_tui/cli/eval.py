@@ -34,7 +34,7 @@ _KEPT_SETTINGS = ("search", "chunking", "reading")
 """The settings that a ranking can depend on; none of them is a place."""
 
 
-def _modes(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[SearchMode, ...]:  # noqa: ARG001
+def _modes(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[SearchMode, ...]:
     names = [] if value is None else [name.strip() for name in value.split(",")]
     for name in names:
         if name not in SEARCH_MODES:

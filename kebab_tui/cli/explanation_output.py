@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import field
-from kebab_tui.cli.rounding import printed
 from kebab_tui.cli.table import aligned
+from kebab_tui.domain.rounding import printed
 from kebab_tui.wire.encode_explanation import strongest_bm25
 
 if TYPE_CHECKING:

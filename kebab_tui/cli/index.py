@@ -58,7 +58,7 @@ def _done(workspace: Workspace, verb: str) -> tuple[Callable[[Status], str] | No
     """Do what was asked; gives what is told of the index afterwards, and whether it was cut short."""
     if verb == "status":
         return None, False
-    if not workspace.has_index:  # none of them may leave an empty index where there was none
+    if not (workspace.has_index or workspace.sources()):  # none may leave an empty index where there was none
         raise NotIndexedError(
             "nothing has been indexed yet", "run `kebab ingest FOLDER` with the folder of your notes"
         )

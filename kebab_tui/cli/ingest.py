@@ -16,7 +16,7 @@ from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.edge import EXIT_INTERRUPTED
 from kebab_tui.cli.output import field, plural, say, write, write_json
 from kebab_tui.cli.progress import ingest_watched
-from kebab_tui.domain.errors import ModelError, UsageError
+from kebab_tui.domain.errors import ModelError, StoreDamagedError, UsageError
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _MOST_NAMED = 20
 
 
 @click.command()
-@click.argument("folders", nargs=-1, type=click.Path(), metavar="[FOLDER…]")
+@click.argument("folders", nargs=-1, type=click.Path(readable=False), metavar="[FOLDER…]")
 @click.option("--json", "as_json", is_flag=True, help="The report as an ingest_report.v1 object.")
 @click.option("--quiet", is_flag=True, help="No progress, and only what went wrong.")
 @click.option("--wait", is_flag=True, help="Also make the vectors, with which notes are found by meaning.")
@@ -50,6 +50,11 @@ def command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, qui
             vectors = _vectors(workspace, wait=wait and not report.cancelled, quiet=quiet)
         except ModelError as error:
             trouble = error
+        except StoreDamagedError:  # in pages that unchanged notes do not touch: the next session mends it
+            workspace.close()
+            report = ingest_watched(workspace, folders, quiet=quiet)
+            _tell(report, as_json=as_json, quiet=quiet)
+            vectors = _vectors(workspace, wait=wait and not report.cancelled, quiet=quiet)
     if as_json:
         from kebab_tui.wire.encode_reports import ingest_report
 

@@ -12,13 +12,13 @@ from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.options import chosen_format, filter_options, filters_from, format_options, page_options
 from kebab_tui.cli.output import plural, say, write, write_json
 from kebab_tui.cli.table import table_lines
-from kebab_tui.domain.document import Document
+from kebab_tui.domain.document import Document, DocumentState
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.globs import glob_problem
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.workspace import Workspace
 
-STATES = ("ok", "failed", "skipped")
+STATES: tuple[DocumentState, ...] = ("ok", "failed", "skipped")
 _COLUMNS = ("path", "state", "type", "tags", "passages", "reason")
 
 
@@ -30,7 +30,9 @@ _COLUMNS = ("path", "state", "type", "tags", "passages", "reason")
 @format_options("human", "json", "jsonl")
 @shared_options
 @pass_invocation
-def command(invocation: Invocation, /, globs: tuple[str, ...], states: tuple[str, ...], **given: Any) -> int:
+def command(
+    invocation: Invocation, /, globs: tuple[str, ...], states: tuple[DocumentState, ...], **given: Any
+) -> int:
     """List the notes of the index and their state.
 
     PATH-GLOB: * stays within a folder, ** does not; without a wildcard it is a part of
@@ -40,7 +42,7 @@ def command(invocation: Invocation, /, globs: tuple[str, ...], states: tuple[str
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         filters = _below(globs, filters_from(given, workspace))
         limit = -1 if given["limit"] is None else given["limit"]
-        found, total = workspace.documents(filters, states, limit, given["offset"])  # type: ignore[arg-type]
+        found, total = workspace.documents(filters, states, limit, given["offset"])
     _write(found, total, form)
     return 0 if found else 1
 

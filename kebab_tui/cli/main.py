@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "search": ("kebab_tui.cli.search", "command", "Find passages and cite their exact lines."),
     "list": ("kebab_tui.cli.list", "command", "List the notes of the index and their state."),
     "inspect": ("kebab_tui.cli.inspect", "command", "Show all that is known of one note or passage."),
+    "open": ("kebab_tui.cli.open", "command", "Open a citation in your editor, at its line."),
     "index": ("kebab_tui.cli.index", "command", "Show, complete or rebuild the index."),
     "model": (
         "kebab_tui.cli.model",
@@ -46,10 +47,10 @@ VERBS: dict[str, tuple[str, str, str]] = {
 class LazyGroup(click.Group):
     """A group of the verbs in the table."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
         module, attribute, _ = VERBS[cmd_name]
@@ -60,11 +61,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in VERBS:
+        if args[0] not in VERBS and not ctx.resilient_parsing:  # a shell that completes wants no error
             raise UsageError(f"there is no verb {args[0]!r}", _nearest_verb(args[0]))
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
             formatter.write_dl([(name, line) for name, (_, _, line) in VERBS.items()])
 

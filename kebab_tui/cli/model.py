@@ -170,11 +170,11 @@ def use(invocation: Invocation, name: str, yes: bool, as_json: bool) -> int:
 
 
 def _cost(switch: Switch) -> str:
-    from kebab_tui.cli.embedding import duration
+    from kebab_tui.cli.embedding import estimated
 
     return (
         f"{field(switch.model)} has yet to read {plural(switch.pending, 'passage')}, "
-        f"about {duration(switch.seconds)} here; until then they are found by words only"
+        f"{estimated(switch.seconds)} here; until then they are found by words only"
     )
 
 

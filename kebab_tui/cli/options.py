@@ -39,7 +39,7 @@ class _TypeChoice(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-def _glob(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> Sequence[str]:  # noqa: ARG001
+def _glob(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> Sequence[str]:
     for pattern in value:
         if problem := glob_problem(pattern):
             raise click.BadParameter(f"{pattern!r} is no pattern: {problem}")
@@ -102,14 +102,14 @@ def chosen_format(given: Given) -> str:
     return "json" if as_json else form or "human"
 
 
-def share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:  # noqa: ARG001
+def share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Check a score that was given."""
     if value is not None and not 0 <= value <= 1:  # NaN fails here too
         raise click.BadParameter("a score lies between 0 and 1")
     return value
 
 
-def raw_score(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:  # noqa: ARG001
+def raw_score(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Check a sum of reciprocal ranks that was given."""
     if value is not None and not 0 <= value < float("inf"):
         raise click.BadParameter("a sum of reciprocal ranks is a number from 0 on, such as 0.02")

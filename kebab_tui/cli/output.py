@@ -19,7 +19,8 @@ _ROW_BREAKERS = str.maketrans({"\n": "␊", "\t": "␉"})
 
 def write(line: str) -> None:
     """One line of data."""
-    sys.stdout.write(line + "\n")
+    if sys.stdout is not None:  # None: whoever started us has closed it
+        sys.stdout.write(line + "\n")
 
 
 def write_json(value: Json) -> None:
@@ -31,7 +32,8 @@ def write_json(value: Json) -> None:
 
 def say(line: str) -> None:
     """One line for whoever watches; data never goes this way."""
-    sys.stderr.write(line + "\n")
+    if sys.stderr is not None:
+        sys.stderr.write(line + "\n")
 
 
 def field(text: str) -> str:

@@ -28,7 +28,7 @@ def markdown(hits: Sequence[SearchHit]) -> Iterator[str]:
         yield from (f"> {line}".rstrip() for line in visible(hit.text).split("\n"))
         yield ">"
         span = hit.citation.uri[len(hit.citation.path) :]
-        link = f"[{_plain(str(hit.citation))}]({quote(hit.path)}{span})"
+        link = f"[{_plain(str(hit.citation))}]({quote(hit.raw_path)}{span})"
         heading = f" · {_plain(hit.heading_path)}" if hit.heading_path else ""
         yield f"> — {link}{heading}"
 

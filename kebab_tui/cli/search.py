@@ -84,7 +84,7 @@ def command(invocation: Invocation, /, query: tuple[str, ...], **given: Any) -> 
     """
     form = chosen_format(given)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
-        asked = query_from(query, given, workspace)
+        asked = _mended(workspace, lambda: query_from(query, given, workspace))
         if given["why_not"] is not None:
             return _tell_why_not(workspace, asked, given["why_not"], form)
         answer = _answered(workspace, asked, explain=given["explain"])
@@ -97,7 +97,7 @@ def command(invocation: Invocation, /, query: tuple[str, ...], **given: Any) -> 
 def _answered(workspace: Workspace, asked: SearchQuery, *, explain: bool) -> Answer:
     explained = _mended(workspace, lambda: workspace.explain(asked)) if explain else None
     response = explained.response if explained else _mended(workspace, lambda: workspace.search(asked))
-    notices = threshold_notices(asked, response.mode, workspace.settings.search)
+    notices = threshold_notices(asked, response, workspace.settings.search)
     return Answer(replace(response, notices=(*notices, *response.notices)), explained)
 
 

@@ -30,7 +30,7 @@ def answer_lines(answer: Answer, style: Style, *, full: bool) -> Iterator[str]:
         if place and style.terminal.tty:
             yield ""
         yield from hit_lines(hit, style)
-        if found := badges(hit, answer.response.query):
+        if found := badges(hit, answer.response.read):
             yield style.dim(f"{_INDENT}({', '.join(found)})")
         if full:
             yield from (f"{_INDENT}│ {line}" for line in visible(hit.text).split("\n"))
@@ -67,10 +67,10 @@ def shown_score(score: float) -> str:
     return "<0.01" if 0 < score < _LEAST_SHOWN else f"{score:.2f}"
 
 
-def badges(hit: SearchHit, query: str) -> list[str]:
-    """How the hit was found, and what a reader should know before trusting it."""
+def badges(hit: SearchHit, read: str) -> list[str]:
+    """How the hit was found, and what a reader should know; `read` is what a model was given of the query."""
     found = [how] if (how := _found_by(hit)) else []
-    if hit.retrieval.vector_rank is not None and is_hangul(hit.text) != is_hangul(query):
+    if hit.retrieval.vector_rank is not None and is_hangul(hit.text) != is_hangul(read):
         found.append("other language")
     if hit.kind == "code":
         found.append("code")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kebab_tui.cli.options import filters_from
 from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.hit import Notice, SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
 
 if TYPE_CHECKING:
@@ -46,19 +46,19 @@ def _mode(given: Given, settings: Settings) -> SearchMode:
     return next(iter(wanted.values()), settings.search.mode)
 
 
-def threshold_notices(asked: SearchQuery, answered: SearchMode, settings: SearchSettings) -> list[Notice]:
+def threshold_notices(asked: SearchQuery, answer: SearchResponse, settings: SearchSettings) -> list[Notice]:
     """What must be said of a `--threshold` that can keep nothing, or has nothing to be compared with."""
     if asked.threshold is None:
         return []
     lowest = settings.rrf_k + 1
-    if answered != "hybrid":
+    if answer.mode != "hybrid":
         text = (
             f"--threshold is about the fusion of two lists; this answer is one list, so it was left out of "
             f"account. Raw, one list gives at most 1/({settings.rrf_k}+1) = {1 / lowest:.6f}; "
             "--min-score cuts by the score shown."
         )
         return [Notice("threshold_unused", text, "warning")]
-    weight = settings.vector_weight_hangul if is_hangul(asked.text) else settings.vector_weight
+    weight = settings.vector_weight_hangul if is_hangul(answer.read) else settings.vector_weight
     most = (1 + weight) / lowest
     if asked.threshold <= most:
         return []

@@ -32,13 +32,13 @@ def command() -> None:
     """Add, list or remove folders of notes."""
 
 
-def _name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+def _name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     if value is not None and not _NAME.fullmatch(value):
         raise click.BadParameter(f"{value!r}: letters, digits, '-', '_' and '.' make a name, 64 at most")
     return value
 
 
-def _weight(ctx: click.Context, param: click.Parameter, value: float) -> float:  # noqa: ARG001
+def _weight(ctx: click.Context, param: click.Parameter, value: float) -> float:
     if not 0 <= value <= 100:  # NaN fails here too
         raise click.BadParameter("a weight lies between 0 and 100")
     return value

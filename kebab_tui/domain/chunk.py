@@ -17,7 +17,8 @@ HEADING_SEPARATOR = " > "
 class Passage:
     """A chunk before it has an id: what the chunker makes of a note.
 
-    `text` is exactly the lines `span` names, joined by newlines.
+    `text` is exactly the lines `span` names, joined by newlines; of a line that is larger
+    than a passage may be, a part.
     """
 
     kind: ChunkKind

@@ -90,7 +90,7 @@ class Block:
     """Neighbouring lines `first..last` (1-based, inclusive) that belong together.
 
     `level` is 1-6 for a heading and 0 otherwise; `text` is a heading's plain text.
-    Blank lines belong to no block.
+    No block begins or ends with a blank line.
     """
 
     kind: BlockKind

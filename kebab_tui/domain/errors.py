@@ -56,12 +56,6 @@ class RawQueryError(KebabError):
     code = "bad_raw_query"
 
 
-class StaleCursorError(KebabError):
-    """A page was asked for of a corpus that has changed since the first page."""
-
-    code = "stale_cursor"
-
-
 class StoreError(KebabError):
     """The index could not be read or written."""
 
@@ -72,6 +66,12 @@ class StoreDamagedError(StoreError):
     """The database is not a database any more; the notes can rebuild it."""
 
     code = "store_damaged"
+
+
+class StoreLostError(StoreDamagedError):
+    """The database is gone, but which folders it covered is still known."""
+
+    code = "store_lost"
 
 
 class StoreTooNewError(StoreError):

@@ -101,3 +101,5 @@ class SearchResponse:
     raw: bool = False
     complete: bool = True
     """False for a first answer that the full ranking is going to replace."""
+    read: str = ""
+    """What a model was given of the query: without its filters and what it excludes."""

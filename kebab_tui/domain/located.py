@@ -1,8 +1,8 @@
 """Where an indexed passage stands in its file now, next to where the index says it stands.
 
 `same`: at the indexed lines. `moved`: the same text, `shift` lines further down (negative: up).
-`changed`: the text is another; `span` is the nearest thing to it. `gone`: there is no such file,
-or nothing in it resembles the passage; `span` is then the indexed one, for people only.
+`changed`: the text is another; `span` is what resembles it most or, where nothing does, the
+indexed lines as far as the file has them. `gone`: there is no such file; `span` is the indexed one.
 """
 
 from __future__ import annotations

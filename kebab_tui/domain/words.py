@@ -18,8 +18,6 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kebab_tui.domain.porter import stem
-
 _SPACE, _DROPPED = 0x20, 0x00
 _ASCII_WORD = re.compile(r"[0-9a-z]+")
 _WORD = re.compile(r"[^ \x00][^ ]*")
@@ -41,7 +39,7 @@ _UNKNOWN_TO_61 = (
 
 
 class Token(NamedTuple):
-    """One word: `term` is its folded form, or its stem where the caller asked for stems.
+    """One word and its folded form; the index holds the stem of that.
 
     A tuple and not a dataclass: highlighting makes thousands of them per screen.
     """
@@ -67,12 +65,6 @@ def folded_tokens(text: str) -> Iterator[Token]:
         return
     for match in _WORD.finditer(text.translate(_SHADOW)):
         yield Token(*match.span(), match.group().replace("\0", ""))
-
-
-def tokens(text: str) -> Iterator[Token]:
-    """Yield the words of `text` with the terms that the index holds for them."""
-    for start, end, word in folded_tokens(text):
-        yield Token(start, end, stem(word))
 
 
 def plain_words(text: str) -> list[str]:

@@ -139,7 +139,8 @@ def _output(card: ModelCard, session: ort.InferenceSession) -> str:
     dims = fitting.shape[-1]
     if isinstance(dims, int) and dims != card.dims:
         raise ModelError(
-            f"the model {card.model_id} gives vectors of {dims} dimensions, its card says {card.dims}"
+            f"the model {card.model_id} gives vectors of {dims} dimensions, its card says {card.dims}",
+            f"write dims = {dims} in its card, or use another model: `kebab model use NAME`",
         )
     return str(fitting.name)
 

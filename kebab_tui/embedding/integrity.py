@@ -1,6 +1,6 @@
 """Whether a model's files are the ones that its card names. Reads bytes; opens no session.
 
-Every file is hashed each time a model opens, and no earlier result is remembered: for 44
+Every file is hashed each time a model opens, and no earlier result is remembered: for 42
 MB that is 30 ms of the 340 that a new process needs to its first vector, and a bit that
 flipped under an unchanged stamp is exactly what a remembered result would let through.
 """

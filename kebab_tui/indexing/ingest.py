@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kebab_tui.domain.errors import SourceError
 from kebab_tui.domain.identity import DocId
 from kebab_tui.domain.source import Source
+from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.pipeline import Place, Recipe, change_of
 from kebab_tui.indexing.reconcile import Plan, compare, recognise_moves
 from kebab_tui.indexing.report import Outcome, Progress, SourceReport, Tally
@@ -27,14 +27,6 @@ from kebab_tui.store.writer import Writer
 
 _COMMIT_CHUNKS = 8_000
 _COMMIT_SECONDS = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Watchers:
-    """Who is told of progress, and who may ask to stop."""
-
-    progress: Callable[[Progress], None] = lambda _: None
-    cancelled: Callable[[], bool] = lambda: False
 
 
 @dataclass(slots=True)
@@ -79,16 +71,16 @@ class Totals:
 class Ingest:
     """One run over some sources. Call `source` for each, then read `totals`."""
 
-    def __init__(self, writer: Writer, reader: StoreReader, recipe: Recipe, watchers: Watchers) -> None:
+    def __init__(self, writer: Writer, reader: StoreReader, recipe: Recipe, callbacks: Callbacks) -> None:
         self._writer = writer
         self._reader = reader
         self._recipe = recipe
-        self._watchers = watchers
+        self._callbacks = callbacks
         self._basket = _Basket(writer)
 
     @property
     def cancelled(self) -> bool:
-        return self._watchers.cancelled()
+        return self._callbacks.cancelled()
 
     @property
     def totals(self) -> Totals:
@@ -100,7 +92,7 @@ class Ingest:
         with self._reader.catalogue() as catalogue:
             known = catalogue.known_files(source.source_id)
             last_root = catalogue.root_id(source.source_id)
-        self._watchers.progress(Progress(source.source_id, 0, 0, 0))
+        self._callbacks.progress(Progress(source.source_id, 0, 0, 0))
         try:
             found = walk(source.root, WalkRules(source.include, source.exclude))
             _refuse_stranger(source.root, last_root)
@@ -114,7 +106,7 @@ class Ingest:
             recognise_moves(plan, known, source.root, self._recipe.limits)
         self._work(source, plan, known, tally)
         self._basket.commit()
-        if not self._watchers.cancelled():
+        if not self.cancelled:
             self._writer.set_source_state(source.source_id, "indexed", _root_id(source.root))
         return SourceReport(
             source.source_id, source.root, dict(tally.counts), tuple(tally.files), tuple(tally.problems)
@@ -125,7 +117,7 @@ class Ingest:
         given_away = {path for path, _ in plan.moved.values()}
         taken: set[DocId] = {file.doc_id for file in known.values()}
         for done, found in enumerate(plan.to_read):
-            if self._watchers.cancelled():
+            if self.cancelled:
                 return
             path = os.fsencode(found.path)
             moved = found.path in plan.moved
@@ -140,7 +132,7 @@ class Ingest:
                 self._basket.put(change)
             if not moved:
                 tally.note(rows.shown(found.path), *_outcome(change, was))
-            self._watchers.progress(
+            self._callbacks.progress(
                 Progress(source.source_id, done + 1, len(plan.to_read), self._basket.added, found.path)
             )
 
@@ -179,8 +171,8 @@ def _outcome(change: Change | None, was: KnownFile | None) -> tuple[Outcome, str
     match change:
         case SaveNote():
             return ("added" if was is None else "changed"), ""
-        case MarkNote():
-            return change.document.state, change.document.reason  # type: ignore[return-value]
+        case MarkNote(document) if document.state != "ok":
+            return document.state, document.reason
     if was is not None and was.state != "ok":
         return was.state, was.reason
     return "unchanged", ""

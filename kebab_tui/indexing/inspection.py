@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kebab_tui.domain.chunk import Chunk
-from kebab_tui.domain.citation import parse_citation
+from kebab_tui.domain.citation import SourceSpan, parse_citation
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.source import Source
@@ -36,16 +36,18 @@ class Inspection:
     chunks: tuple[Chunk, ...]
     root: str
     file_state: FileState
+    cited: SourceSpan | None = None
+    """The lines that were named, by a citation or as those of a chunk."""
 
 
 def inspect(catalogue: Catalogue, target: str) -> Inspection:
     """Look a target up; NotFoundError says why there is nothing."""
     if _CHUNK_ID.fullmatch(target) and (named := catalogue.chunks_named(target)):
         if len(named) > 1:
-            raise NotFoundError(f"several chunks begin with {target}", "give more digits of the id")
+            raise NotFoundError(f"several passages begin with {target}", "give more digits of the id")
         document = catalogue.document(named[0].doc_id)
         assert document is not None  # a chunk cannot be without its note: a foreign key
-        return _inspection(catalogue, document, tuple(named))
+        return _inspection(catalogue, document, tuple(named), named[0].span)
     document = find_document(catalogue, target)
     if document is not None:
         return _inspection(catalogue, document, tuple(catalogue.chunks_of(document.doc_id)))
@@ -60,7 +62,7 @@ def inspect(catalogue: Catalogue, target: str) -> Inspection:
         for c in catalogue.chunks_of(document.doc_id)
         if c.span.first <= span.last and c.span.last >= span.first
     ]
-    return _inspection(catalogue, document, tuple(inside))
+    return _inspection(catalogue, document, tuple(inside), span)
 
 
 def find_document(catalogue: Catalogue, path: str) -> Document | None:
@@ -92,7 +94,11 @@ def why_not_indexed(sources: Sequence[Source], path: str, document: Document | N
     place = _source_of(sources, path)
     if place is None:
         folders = ", ".join(source.root for source in sources) or "none yet"
-        return WhyNot(path, "not indexed", f"in no indexed folder ({folders})", "run `kebab ingest FOLDER`")
+        if sources and not os.path.lexists(os.path.expanduser(path)):
+            detail = f"there is no such file, neither here nor in an indexed folder: {folders}"
+            return WhyNot(path, "not indexed", detail, "`kebab list` shows the notes")
+        detail = f"it lies outside the indexed folders: {folders}"
+        return WhyNot(path, "not indexed", detail, "run `kebab ingest FOLDER`")
     source, inner = place
     rules = WalkRules(source.include, source.exclude)
     if not os.path.lexists(os.path.join(source.root, inner)):
@@ -103,9 +109,12 @@ def why_not_indexed(sources: Sequence[Source], path: str, document: Document | N
     return WhyNot(path, "not indexed", "not seen yet", f"run `kebab ingest {source.root}`")
 
 
-def _inspection(catalogue: Catalogue, document: Document, chunks: tuple[Chunk, ...]) -> Inspection:
+def _inspection(
+    catalogue: Catalogue, document: Document, chunks: tuple[Chunk, ...], cited: SourceSpan | None = None
+) -> Inspection:
     root = catalogue.root_of(document.source)
-    return Inspection(document, chunks, root, file_state(root, document.raw_path, document.fingerprint))
+    state = file_state(root, document.raw_path, document.fingerprint)
+    return Inspection(document, chunks, root, state, cited)
 
 
 def _source_of(sources: Sequence[Source], path: str) -> tuple[Source, str] | None:

@@ -8,20 +8,21 @@ from collections.abc import Sequence
 
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.source import Source
-from kebab_tui.indexing.ingest import Ingest, Watchers
+from kebab_tui.indexing.callbacks import Callbacks
+from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.report import OUTCOMES, IngestReport
 from kebab_tui.indexing.session import Session
 
 
 def run_ingest(
-    session: Session, recipe: Recipe, watchers: Watchers, folders: Sequence[str], healed: str = ""
+    session: Session, recipe: Recipe, callbacks: Callbacks, folders: Sequence[str] = (), healed: str = ""
 ) -> IngestReport:
     """Bring the sources that hold `folders` up to date; all of them when none is named or all was lost."""
     started_ns, started = time.time_ns(), time.monotonic()
     healed = healed or session.healed
     sources = _chosen(session, folders, everything=bool(healed) or session.begun_anew or not folders)
-    ingest = Ingest(session.writer, session.reader, recipe, watchers)
+    ingest = Ingest(session.writer, session.reader, recipe, callbacks)
     reports = [ingest.source(source) for source in sources if not ingest.cancelled]
     totals = ingest.totals
     report = IngestReport(

@@ -68,7 +68,7 @@ class Scan:
     def finish(self) -> tuple[Block, ...]:
         self.emit_prose(len(self.lines) - 1)
         for draft in self.blocks:
-            draft.__class__ = Block  # type: ignore[assignment]
+            draft.__class__ = Block  # type: ignore[assignment]  # see `Draft`
         return tuple(cast("list[Block]", self.blocks))
 
     def pass_over(self, last: int) -> None:

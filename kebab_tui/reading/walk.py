@@ -71,12 +71,12 @@ def check_root(root: str) -> None:
     except FileNotFoundError:
         raise SourceError(
             f"the folder is not there: {root}",
-            "Mount it again, or remove the source; its notes stay indexed.",
+            "is it spelled right, and its drive mounted? notes that were indexed before stay",
         ) from None
     except NotADirectoryError:
-        raise SourceError(f"not a folder: {root}", "Name the folder that holds the note.") from None
+        raise SourceError(f"not a folder: {root}", "name the folder that holds the note") from None
     except PermissionError:
-        raise SourceError(f"the folder is not readable: {root}", "Check its permissions.") from None
+        raise SourceError(f"the folder is not readable: {root}", "check its permissions") from None
     except (OSError, ValueError) as error:
         raise SourceError(f"the folder cannot be read: {root}", str(error)) from error
 

@@ -73,6 +73,15 @@ class SearchEngine:
             answer = self._find(snapshot, understood, watch, first_answer)
             return self._respond(snapshot, understood, answer, watch)
 
+    def recent(self, count: int) -> SearchResponse:
+        """The first passage of the notes that changed last."""
+        query = SearchQuery("", "lexical", k=count)
+        watch = Stopwatch()
+        with self._corpus.snapshot() as snapshot:
+            answer = _browsed(snapshot, query, SearchFilters(), watch)
+            understood = _Understood(query, parse("", self._now()), SearchFilters(), None)
+            return self._respond(snapshot, understood, answer, watch)
+
     def explain(self, query: SearchQuery) -> ExplainedResponse:
         """The same page, with the figures behind every hit."""
         from kebab_tui.search import explanation
@@ -173,6 +182,7 @@ class SearchEngine:
             corpus_revision=snapshot.revision,
             raw=understood.parsed.raw is not None,
             complete=answer.complete,
+            read="" if answer.asked is None else answer.asked.text,
         )
 
 
@@ -203,7 +213,8 @@ def _version(snapshot: Snapshot, answer: Answer) -> str:
 
 def _relaxed(found: tuple[SearchHit, ...]) -> list[Notice]:
     count = sum(hit.relaxed for hit in found)
-    return [Notice("relaxed", f"{count} of these hits do not have all the words.")] if count else []
+    verb = "does" if count == 1 else "do"
+    return [Notice("relaxed", f"{count} of these hits {verb} not have all the words.")] if count else []
 
 
 def _pending(snapshot: Snapshot, semantics: Semantics, mode: SearchMode) -> list[Notice]:

@@ -6,7 +6,6 @@ missing or broken becomes a notice: search by words goes on.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -76,8 +75,16 @@ class SemanticHalf:
         """Forget the vectors' file; it is made anew from the database."""
         from kebab_tui.vectors.follower import FILE_NAME
 
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(os.path.join(self._folder.root, FILE_NAME))
+        path = os.path.join(self._folder.root, FILE_NAME)
+        try:
+            os.remove(path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise VectorError(
+                f"cannot remove {path}: {error.strerror}",
+                "remove it by hand; searches take the vectors from the database meanwhile",
+            ) from error
 
     def new_follower(self, card: ModelCard, *, may_save: bool = False) -> VectorFollower:
         """The vectors of a model, yet to be opened."""

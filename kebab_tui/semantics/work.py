@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import VectorError
-from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingProgress, EmbeddingReport
+from kebab_tui.indexing.callbacks import Callbacks
+from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingReport
 from kebab_tui.semantics.half import SemanticHalf
 from kebab_tui.semantics.health import RUN_KIND, damaged_vectors
 from kebab_tui.store.reader import StoreReader
@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 
 
 def embed(
-    semantics: SemanticHalf,
-    writer: Writer,
-    reader: StoreReader,
-    progress: Callable[[EmbeddingProgress], None],
-    cancelled: Callable[[], bool],
+    semantics: SemanticHalf, writer: Writer, reader: StoreReader, callbacks: Callbacks
 ) -> EmbeddingReport:
     """Give every passage that has none its vector. Who cancels does not wait for the file."""
     card, started = semantics.card(), time.time_ns()
-    job = EmbeddingJob(writer, reader, semantics.encoder(), card.fingerprint, progress, cancelled)
-    report = job.run()
+    report = EmbeddingJob(
+        writer, reader, semantics.encoder(), card.fingerprint, callbacks.embedding, callbacks.cancelled
+    ).run()
     if report.embedded:
         writer.record_run(RUN_KIND, started, _remembered(card, report))
     if not report.cancelled:

@@ -25,12 +25,13 @@ from kebab_tui.settings.model import (
     Settings,
     expectation,
     is_list,
+    is_mapping,
     plain_keys,
     section_of,
 )
 
 PREFIX = "KEBAB_"
-OTHER_VARIABLES = (CONFIG_VARIABLE, "KEBAB_DEBUG", "KEBAB_HYPERLINKS")
+OTHER_VARIABLES = (CONFIG_VARIABLE, "KEBAB_DEBUG", "KEBAB_EDITOR", "KEBAB_HYPERLINKS")
 """Variables of ours that are no settings; named so that a typing slip in one is noticed."""
 
 _DATA_DIR: Key = ("data_dir",)
@@ -164,6 +165,8 @@ def _flat(tree: dict[str, Any], owner: type[Struct], prefix: Key, where: Where) 
         elif section and isinstance(value, dict):
             yield from _flat(value, section, key, where)
         else:
+            if name in items and is_mapping(items[name]):
+                _check_mapping(value, key, where)
             yield key, value
 
 
@@ -171,6 +174,16 @@ def _check_entries(entries: Any, owner: type[Struct], key: Key, where: Where) ->
     for number, entry in enumerate(entries if isinstance(entries, list) else ()):
         for name in entry if isinstance(entry, dict) else ():
             _known(name, owner, key, (*key, number, name), where)
+
+
+def _check_mapping(value: Any, key: Key, where: Where) -> None:
+    """Names are the user's own; the library would name only the table of a wrong value."""
+    for name, entry in value.items() if isinstance(value, dict) else ():
+        if not (isinstance(entry, list) and all(isinstance(text, str) for text in entry)):
+            raise ConfigError(
+                f"{where((*key, name))}: {_dotted((*key, name))}: Expected a list of texts",
+                'write it as in ["f4", "ctrl+e"]',
+            )
 
 
 def _known(name: str, owner: type[Struct], prefix: Key, path: Path, where: Where) -> None:

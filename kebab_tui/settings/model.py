@@ -91,6 +91,20 @@ class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How many passages are read by the model side by side, at low priority."""
 
 
+class EditorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a note is opened in an editor."""
+
+    command: str = ""
+    """The editor, such as `hx`, or the whole command, such as `hx {path}:{line}:{column}`; empty: what
+    KEBAB_EDITOR, VISUAL or EDITOR says, else the first of nvim, vim, nano and vi that is there."""
+    terminal: bool = True
+    """Whether a command with `{path}` in it runs in the terminal; false: it has a window of its own."""
+
+    def __post_init__(self) -> None:
+        if "{path}" not in self.command and ("{line}" in self.command or "{column}" in self.command):
+            raise ValueError("the editor's command says where the line goes, but not where {path} goes")
+
+
 class SourceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A folder of notes declared here instead of with `kebab source add`. Repeat for each folder."""
 
@@ -121,6 +135,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     reading: ReadingSettings = field(default_factory=ReadingSettings)
     index: IndexSettings = field(default_factory=IndexSettings)
+    editor: EditorSettings = field(default_factory=EditorSettings)
+    keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Other keys for actions of the screen. What stands here replaces all keys of that action; the README
+    lists the actions. A key that types a character holds in the lists, any other one everywhere.
+    Example: `next_hit = ["down", "ctrl+n", "j"]`"""
     sources: tuple[SourceSettings, ...] = ()
 
 
@@ -135,13 +154,18 @@ def is_list(item: FieldInfo) -> bool:
     return get_origin(item.type) is tuple
 
 
+def is_mapping(item: FieldInfo) -> bool:
+    """Whether the key is a table whose names the user chooses."""
+    return get_origin(item.type) is dict
+
+
 def plain_keys(owner: type[Struct] = Settings, prefix: Key = ()) -> Iterator[Key]:
     """Every key that holds one value, such as `("search", "weights", "title")`."""
     for item in fields(owner):
         section = section_of(item)
-        if section is None:
+        if section is None and not is_mapping(item):
             yield (*prefix, item.name)
-        elif not is_list(item):
+        elif section and not is_list(item):
             yield from plain_keys(section, (*prefix, item.name))
 
 
@@ -151,6 +175,8 @@ def expectation(item: FieldInfo) -> str:
         return "one of " + ", ".join(f'"{choice}"' for choice in get_args(item.type))
     if is_list(item):
         return "a list of texts"
+    if item.type is bool:
+        return "true or false"
     if get_origin(item.type) is Annotated and get_args(item.type)[0] is not str:
         number, limits = get_args(item.type)
         noun = "a whole number" if number is int else "a number"

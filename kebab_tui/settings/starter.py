@@ -16,7 +16,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
 from kebab_tui.settings import model
-from kebab_tui.settings.model import Settings, expectation, is_list, section_of
+from kebab_tui.settings.model import Settings, expectation, is_list, is_mapping, section_of
 
 _HEAD = """\
 # Settings of kebab. Every key is shown with its default; delete the `#` before a key to change it.
@@ -40,13 +40,17 @@ def _section(owner: type[Struct], header: str, documents: dict[str, dict[str, st
         yield header
     items = fields(owner)
     for item in items:
-        if section_of(item) is None:
+        if section_of(item) is None and not is_mapping(item):
             yield ""
             yield from _comment(_explained(documents[owner.__name__][item.name], item))
             yield f"#{item.name} = {_toml(_default(item))}"
     for item in items:
         if section := section_of(item):
             yield from _section(section, _header(header, item), documents)
+        elif is_mapping(item):
+            yield ""
+            yield from _comment(documents[owner.__name__][item.name])
+            yield _header(header, item)
 
 
 def _header(parent: str, item: FieldInfo) -> str:

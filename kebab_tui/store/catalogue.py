@@ -33,7 +33,7 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One past ingest."""
+    """One past ingest or embedding, with the report that its kind leaves."""
 
     kind: str
     started_ns: int
@@ -138,6 +138,11 @@ class Catalogue:
             "SELECT min(tag), count(*) AS n FROM document_tags GROUP BY folded ORDER BY n DESC, folded"
         )
         return [(tag, n) for tag, n in self._connection.execute(statement)]
+
+    def paths(self) -> list[str]:
+        """The shown paths of notes that can be searched, each once."""
+        statement = "SELECT DISTINCT path FROM documents WHERE state = 'ok' ORDER BY path"
+        return [path for (path,) in self._connection.execute(statement)]
 
     def root_id(self, source: SourceId) -> str:
         """Which folder it was that was read last; empty before the first time."""

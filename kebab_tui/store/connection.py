@@ -61,9 +61,7 @@ def open_writer(path: str) -> sqlite3.Connection:
 def open_reader(path: str) -> sqlite3.Connection:
     """Open for reading only; NotIndexedError when there is nothing yet."""
     if not os.path.exists(path):
-        raise errors.NotIndexedError(
-            "nothing has been indexed yet", "run `kebab ingest FOLDER` with the folder of your notes"
-        )
+        raise _nothing_indexed()
     with translated(path):
         connection = _connect_for_reading(path)
         try:
@@ -71,6 +69,8 @@ def open_reader(path: str) -> sqlite3.Connection:
             _common_pragmas(connection)
             connection.execute("PRAGMA query_only = ON")
             _register_functions(connection)
+            if _user_version(connection) == 0:
+                raise _nothing_indexed()
             if _user_version(connection) < schema.SCHEMA_VERSION:
                 raise errors.NotIndexedError(
                     "the index was made by an older version", "run `kebab ingest` once to bring it up to date"
@@ -79,6 +79,12 @@ def open_reader(path: str) -> sqlite3.Connection:
             connection.close()
             raise
         return connection
+
+
+def _nothing_indexed() -> errors.NotIndexedError:
+    return errors.NotIndexedError(
+        "nothing has been indexed yet", "run `kebab ingest FOLDER` with the folder of your notes"
+    )
 
 
 @contextlib.contextmanager

@@ -11,12 +11,26 @@ import os
 import sqlite3
 import time
 
-from kebab_tui.domain.errors import StoreDamagedError
-from kebab_tui.store.connection import translate
+from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError
+from kebab_tui.store.connection import open_reader, translate
 from kebab_tui.store.folder import DataFolder
 
 _COMPANIONS = ("", "-wal", "-shm")
 """The database first: without its log it is only old, but a log without its database is nothing."""
+
+
+def open_known(folder: DataFolder) -> sqlite3.Connection:
+    """Open for reading. Without a database a list of folders says that there was one, and it is lost."""
+    try:
+        return open_reader(folder.database)
+    except NotIndexedError:
+        from kebab_tui.store import sources_file
+
+        if folder.database_bytes() or not sources_file.read(folder.sources):
+            raise
+        raise StoreLostError(
+            f"the index is lost: {folder.database}", "run `kebab ingest`: it is rebuilt from your notes"
+        ) from None
 
 
 def suspect(folder: DataFolder) -> None:

@@ -18,7 +18,7 @@ from kebab_tui.domain.errors import KebabError, StoreBusyError, StoreError
 from kebab_tui.domain.source import Source
 from kebab_tui.store import damage, schema
 from kebab_tui.store.catalogue import Catalogue
-from kebab_tui.store.connection import open_reader, open_writer
+from kebab_tui.store.connection import open_writer
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.lock import WriterLock
 
@@ -50,12 +50,14 @@ def examine(folder: DataFolder, made_by: str) -> Iterator[Finding]:
     yield _sqlite()
     yield _disk(folder)
     try:
-        connection = open_reader(folder.database)
+        connection = damage.open_known(folder)
     except KebabError as error:
         yield Finding("database", "problem", error.message, error.hint)
         return
     try:
-        yield Finding("database", "ok", f"schema {schema.SCHEMA_VERSION}, {_size(folder.database)}")
+        yield Finding(
+            "database", "ok", f"schema {schema.SCHEMA_VERSION}, {_megabytes(folder.database_bytes())}"
+        )
         yield _pages(connection, folder)
         yield _parity(connection)
         yield _orphans(connection, folder)
@@ -96,9 +98,9 @@ def _pages(connection: sqlite3.Connection, folder: DataFolder) -> Finding:
 def _parity(connection: sqlite3.Connection) -> Finding:
     chunks, indexed, unindexed, ghosts = connection.execute(_PARITY).fetchone()
     if unindexed or ghosts:
-        detail = f"{chunks} chunks, {indexed} in the full text: {unindexed} missing, {ghosts} too many"
+        detail = f"{chunks} passages, {indexed} in the full text: {unindexed} missing, {ghosts} too many"
         return Finding("row parity", "problem", detail, _REBUILD)
-    return Finding("row parity", "ok", f"{chunks} chunks, all in the full text")
+    return Finding("row parity", "ok", f"{chunks} passages, all in the full text")
 
 
 def _orphans(connection: sqlite3.Connection, folder: DataFolder) -> Finding:
@@ -107,7 +109,7 @@ def _orphans(connection: sqlite3.Connection, folder: DataFolder) -> Finding:
         damage.suspect(folder)
         tables = ", ".join(sorted({str(row[0]) for row in orphans}))
         return Finding("orphans", "problem", f"{len(orphans)} rows without an owner in {tables}", _START_OVER)
-    return Finding("orphans", "ok", "every chunk has its note, every note its source")
+    return Finding("orphans", "ok", "every passage has its note, every note its source")
 
 
 def _versions(connection: sqlite3.Connection, made_by: str) -> Iterator[Finding]:
@@ -142,7 +144,7 @@ def _source(source: Source) -> Finding:
             name, "warning", f"paused: the folder is not there: {source.root}",
             f"bring the folder back, or run `kebab source remove {source.source_id}`",
         )  # fmt: skip
-    return Finding(name, "ok", f"{source.documents} files, {source.chunks} chunks in {source.root}")
+    return Finding(name, "ok", f"{source.documents} files, {source.chunks} passages in {source.root}")
 
 
 def _lock_and_full_text(folder: DataFolder) -> Iterator[Finding]:
@@ -176,10 +178,6 @@ def _full_text(folder: DataFolder) -> Finding:
     if complaint:
         return Finding("full text", "problem", f"differs from the notes' text ({complaint})", _REBUILD)
     return Finding("full text", "ok", "the index agrees with the text")
-
-
-def _size(path: str) -> str:
-    return _megabytes(os.path.getsize(path))
 
 
 def _megabytes(count: int) -> str:

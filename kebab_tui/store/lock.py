@@ -145,7 +145,7 @@ def _try_lock_windows(descriptor: int) -> bool:
     try:
         # Far behind the text, so that others can still read who holds it.
         os.lseek(descriptor, 1 << 20, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]  # only on Windows
     except OSError:
         return False
     return True

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.errors import StoreDamagedError
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.store import damage
-from kebab_tui.store.connection import Detached, open_reader, translated
+from kebab_tui.store.connection import Detached, translated
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.snapshot import StoreSnapshot
 
@@ -80,7 +80,7 @@ class StoreReader:
             return held[0]
         if held is not None:
             self._let_go(held[0])
-        stamp, connection = self._stamp(), open_reader(self._folder.database)
+        stamp, connection = self._stamp(), damage.open_known(self._folder)
         self._local.held = connection, stamp
         with self._opened_lock:
             self._opened.append(connection)

@@ -44,7 +44,6 @@ CREATE TABLE sources(
   weight REAL NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('new', 'indexed', 'paused')),
   added_ns INTEGER NOT NULL,
-  scanned_ns INTEGER NOT NULL DEFAULT 0,
   root_id TEXT NOT NULL DEFAULT ''
 );
 

@@ -102,9 +102,9 @@ class Writer:
         """Remember how the folder was found; `root_id` names the very folder that was read."""
         with self._transaction() as connection:
             connection.execute(
-                "UPDATE sources SET state = ?1, scanned_ns = ?2, "
-                "root_id = CASE WHEN ?3 = '' THEN root_id ELSE ?3 END WHERE source_id = ?4",
-                (state, time.time_ns(), root_id, source),
+                "UPDATE sources SET state = ?1, root_id = CASE WHEN ?2 = '' THEN root_id ELSE ?2 END "
+                "WHERE source_id = ?3",
+                (state, root_id, source),
             )
 
     def remove_source(self, source: SourceId) -> None:
@@ -154,7 +154,7 @@ class Writer:
             self._bump()
 
     def record_run(self, kind: str, started_ns: int, report: str) -> None:
-        """Remember what an ingest did, for `index --status`."""
+        """Remember what an ingest or an embedding did, for `index --status` and for estimates."""
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO runs(kind, started_ns, finished_ns, report) VALUES (?,?,?,?)",

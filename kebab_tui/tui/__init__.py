@@ -1,9 +1,10 @@
-"""`kebab-tui`, the screen. This version has none yet and says what to use instead."""
+"""`kebab-tui`, the screen. The package root imports nothing until it is called."""
 
 
 def main() -> None:
-    """The console script: refuses, and points to the same search without a screen."""
+    """The console script: runs the screen and exits with its code."""
     import sys
 
-    sys.stderr.write('error: this version has no screen yet\n  hint: kebab search "a few words"\n')
-    sys.exit(2)
+    from kebab_tui.tui.launch import main as launch
+
+    sys.exit(launch())

@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from kebab_tui.domain.chunk import Chunk
+from kebab_tui.domain.chunk import HEADING_SEPARATOR, Chunk
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import Document
-from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse, Stage
 from kebab_tui.domain.source import Source
 
@@ -41,7 +40,7 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "type": hit.type,
         "lang": hit.lang,
         "kind": hit.kind,
-        "heading_path": hit.heading_path.split(" > ") if hit.heading_path else [],
+        "heading_path": headings(hit.heading_path),
         "section_label": hit.heading_path,
         "snippet": hit.snippet,
         "highlights": [list(mark) for mark in hit.highlights],
@@ -75,6 +74,10 @@ def search_response(response: SearchResponse, full: bool = False) -> Json:
         "index_version": response.index_version,
         "corpus_revision": response.corpus_revision,
     }
+
+
+def headings(path: str) -> list[str]:
+    return path.split(HEADING_SEPARATOR) if path else []
 
 
 def citation(value: Citation) -> Json:
@@ -139,7 +142,7 @@ def chunk(value: Chunk, path: str) -> Json:
         "doc_id": value.doc_id,
         "ordinal": value.ordinal,
         "kind": value.kind,
-        "heading_path": value.heading_path.split(" > ") if value.heading_path else [],
+        "heading_path": headings(value.heading_path),
         "citation": citation(Citation(path, value.span, value.heading_path)),
         "text": value.text,
     }
@@ -164,8 +167,8 @@ def source(value: Source) -> Json:
     }
 
 
-def error(value: KebabError) -> Json:
-    return {"schema_version": "error.v1", "code": value.code, "message": value.message, "hint": value.hint}
+def error(code: str, message: str, hint: str) -> Json:
+    return {"schema_version": "error.v1", "code": code, "message": message, "hint": hint}
 
 
 def listing(kind: str, items: Iterable[Json], total: int) -> Json:

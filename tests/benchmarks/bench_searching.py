@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def give_vectors(root: str, real: int) -> None:
     """Store a vector for every passage: the model's for the first ones, noisy copies for the rest."""
     workspace = Workspace(Settings(), root)
     card = Catalogue(root).find(BUNDLED_MODEL)
-    reader = workspace._reader
+    reader = workspace._parts.reader
     with reader.vectors(card.fingerprint) as source:
         pending = source.pending(10 * CHUNKS)
     texts = [embedded_text(text.title, text.heading_path, text.text) for text in pending[:real]]
@@ -65,7 +66,7 @@ def give_vectors(root: str, real: int) -> None:
     hashes = [text.text_hash for text in pending]
     writer.save_vectors(card.fingerprint, list(zip(hashes, blobs, strict=True)))
     writer.close()
-    workspace._semantics.save()
+    workspace._parts.semantics.save()
     workspace.close()
 
 
@@ -82,7 +83,7 @@ def queries_from(notes: Sequence[SaveNote], words: int, dice: random.Random) -> 
 
 
 def latencies(ask: Callable[[SearchQuery], object], queries: Sequence[SearchQuery]) -> list[float]:
-    return [1000 * seconds(lambda query=query: ask(query)) for query in queries]  # type: ignore[misc]
+    return [1000 * seconds(partial(ask, query)) for query in queries]
 
 
 def lexical(workspace: Workspace, notes: Sequence[SaveNote]) -> list[Figure]:
@@ -95,11 +96,13 @@ def lexical(workspace: Workspace, notes: Sequence[SaveNote]) -> list[Figure]:
         for text in queries_from(notes, 1, dice)
     ]
     typed = [query for query in typed if len(query.text.strip()) >= 2]
-    with workspace._reader.catalogue() as catalogue:
+    with workspace._parts.reader.catalogue() as catalogue:
         top = catalogue._connection.execute("SELECT word FROM words ORDER BY seen DESC LIMIT 40").fetchall()
     common = [SearchQuery(word, "lexical") for (word,) in top]
-    first = latencies(lambda query: workspace._engine.search(query, first_answer=True), [*typed, *common])
-    quick = latencies(lambda query: workspace._engine.search(query, first_answer=True), few)
+    first = latencies(
+        lambda query: workspace._parts.engine.search(query, first_answer=True), [*typed, *common]
+    )
+    quick = latencies(lambda query: workspace._parts.engine.search(query, first_answer=True), few)
     rare = latencies(workspace.search, few)
     full = latencies(workspace.search, common)
     selective = median(rare)
@@ -156,7 +159,7 @@ def edits(root: str, notes: Sequence[SaveNote]) -> list[Figure]:
         edited = replace(note.passages[place], text=f"{note.passages[place].text} edit {number}")
         passages = (*note.passages[:place], edited, *note.passages[place + 1 :])
         changed = replace(note, passages=passages)
-        taken.append(1000 * seconds(lambda changed=changed: writer.apply([changed])))  # type: ignore[misc]
+        taken.append(1000 * seconds(partial(writer.apply, [changed])))
     writer.close()
     return [
         Figure("one edited note, p50", median(taken), "ms", 1.0),
@@ -193,7 +196,7 @@ def reconcile(folder: str) -> list[Figure]:
         before = resource.getrusage(resource.RUSAGE_SELF)
         elapsed = seconds(lambda: workspace.ingest([folder], Callbacks()))
         after = resource.getrusage(resource.RUSAGE_SELF)
-        with workspace._reader.catalogue() as catalogue:
+        with workspace._parts.reader.catalogue() as catalogue:
             files = catalogue.figures().documents
         workspace.close()
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -47,3 +47,9 @@ def test_verbs_are_completed(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -
 
 def test_options_of_a_verb_are_completed(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"--path", "--data-dir", "--config"} <= completed("kebab init --", 2, capsys, monkeypatch)
+
+
+def test_after_a_mistyped_verb_there_is_nothing_to_complete_and_no_error(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert completed("kebab serch x", 2, capsys, monkeypatch) == {""}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.cli.rounding import fitted, printed
+from kebab_tui.domain.rounding import fitted, printed
 from tests.command_line import Done, Kebab
 
 pytestmark = pytest.mark.usefixtures("warm_model")

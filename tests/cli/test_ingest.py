@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -186,3 +188,48 @@ def test_ctrl_c_while_waiting_gives_up_at_once(kebab: Kebab, notes: Path) -> Non
             assert process.wait(timeout=20) == 130
     finally:
         lock.release()
+
+
+def test_a_folder_that_was_never_there_is_not_taken_for_a_drive_alone(kebab: Kebab, tmp_path: Path) -> None:
+    done = kebab("ingest", str(tmp_path / "noets"))
+    assert done.code == 2
+    assert "is it spelled right" in done.err
+
+
+def test_a_known_folder_that_cannot_be_read_is_paused(
+    kebab: Kebab, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kebab("ingest", str(notes))
+    really = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(notes) and really(path, mode))
+    monkeypatch.setattr(os, "scandir", refused)
+    done = kebab("ingest", str(notes))
+    assert done.code == 0
+    assert "notes: paused" in done.out
+
+
+def refused(path: str) -> NoReturn:
+    raise PermissionError(path)
+
+
+def test_damage_that_unchanged_notes_do_not_touch_is_mended_by_the_same_command(
+    kebab: Kebab, notes: Path
+) -> None:
+    assert kebab("ingest", "--wait", str(notes)).code == 0
+    overwrite_table(kebab.data / "kebab.sqlite", "embeddings")
+    done = kebab("ingest")
+    assert done.code == 0
+    assert "the index was damaged; it was set aside" in done.err
+    assert done.out.splitlines()[-2] == "notes: 3 added"
+    assert kebab("doctor").code == 0
+
+
+def overwrite_table(database: Path, table: str) -> None:
+    """Nothing but the first page of one table is nonsense from now on."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", [table]).fetchone()
+    with database.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xa5" * size)

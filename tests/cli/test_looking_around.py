@@ -135,3 +135,47 @@ def test_a_damaged_index_is_3_with_a_fix(kebab: Kebab) -> None:
     assert done.code == 3
     problem = next(check for check in done.json["checks"] if check["level"] == "problem")
     assert "kebab ingest" in problem["fix"]
+
+
+# a lost index
+
+
+@pytest.fixture
+def lost(kebab: Kebab, notes: Path) -> Kebab:
+    """The database is gone; the list of its folders is not."""
+    kebab("ingest", str(notes))
+    for file in kebab.data.glob("kebab.sqlite*"):
+        file.unlink()
+    return kebab
+
+
+def test_a_lost_index_is_rebuilt_by_the_next_search(lost: Kebab) -> None:
+    done = lost("search", "listeners", "--in", "notes")
+    assert done.code == 0
+    assert "port.md:L" in done.out
+    assert "the index is lost" in done.err
+    assert "rebuilt: 3 notes" in done.err
+
+
+def test_an_empty_file_in_its_place_is_a_lost_index_too(lost: Kebab) -> None:
+    (lost.data / "kebab.sqlite").touch()
+    assert lost("search", "listeners").code == 0
+
+
+def test_a_lost_index_still_knows_its_folders(lost: Kebab, notes: Path) -> None:
+    assert lost("source", "list").out == f"notes\tnew\t0\t0\tnotes\t{notes}\n"
+
+
+@pytest.mark.parametrize("verb", ["list", "inspect port.md", "index --status"])
+def test_whoever_looks_around_in_a_lost_index_is_told_what_brings_it_back(lost: Kebab, verb: str) -> None:
+    done = lost(*verb.split())
+    assert done.code == 2
+    assert "hint: run `kebab ingest`" in done.err
+    assert lost("ingest").code == 0
+    assert lost(*verb.split()).code == 0
+
+
+@pytest.mark.parametrize("part", ["--rebuild-fts", "--embed"])
+def test_a_part_of_a_lost_index_is_made_of_the_notes(lost: Kebab, part: str) -> None:
+    assert lost("index", part).code == 0
+    assert lost("list", "--json").json["total"] == 3

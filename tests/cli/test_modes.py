@@ -102,7 +102,12 @@ def test_a_threshold_does_not_silently_empty_a_single_list(embedded: Kebab, mode
 
 
 @pytest.mark.parametrize(
-    ("query", "most"), [("docker", "(1+1)/(60+1) = 0.032787"), ("포트 충돌", "(1+0.35)/(60+1) = 0.022131")]
+    ("query", "most"),
+    [
+        ("docker", "(1+1)/(60+1) = 0.032787"),
+        ("포트 충돌", "(1+0.35)/(60+1) = 0.022131"),
+        ("tag:network path:infrastructure/** -docker 충돌", "(1+0.35)/(60+1) = 0.022131"),
+    ],
 )
 def test_a_threshold_that_nothing_can_reach_is_told_with_what_can(
     embedded: Kebab, query: str, most: str
@@ -149,3 +154,9 @@ def test_a_query_without_meaning_is_answered_all_the_same(embedded: Kebab, query
 def test_the_same_question_gets_the_same_bytes(embedded: Kebab) -> None:
     first, second = (embedded("search", "bread", "--explain", "--format", "jsonl").out for _ in range(2))
     assert first == second
+
+
+def test_the_language_of_a_query_is_that_of_its_words_not_of_its_filters(embedded: Kebab) -> None:
+    plain = embedded("search", "백업", "--lang", "ko", "--path-glob", "infra/**")
+    assert "other language" not in plain.out
+    assert embedded("search", "lang:ko path:infra/** 백업").out == plain.out

@@ -183,3 +183,12 @@ def test_a_pipe_gets_four_lines_for_each_hit_and_no_escapes(indexed: Kebab) -> N
     shape = r"1\. \[0\.\d\d\] .+\n   doc: .+\n   citation: .+:L\d+(-L\d+)?\n   heading:.*\n"
     assert re.match(shape, out)
     assert re.fullmatch(r"(.*\n)*2 of \d+ hits · lexical · \d+ ms\n", done.stderr.decode())
+
+
+def test_who_closes_our_output_gets_the_exit_code_alone(indexed: Kebab) -> None:
+    argv = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *indexed.argv, "search"]
+    found, nothing = (
+        subprocess.run([*argv, word], env=indexed.environ, timeout=60, check=False).returncode
+        for word in ("docker", "tag:nobody-has-it")
+    )
+    assert (found, nothing) == (0, 1)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import unicodedata
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -129,6 +131,14 @@ def test_markdown_quotes_the_cited_lines_and_names_them(kebab: Kebab, notes: Pat
     assert kebab("search", "숯불", "--format", "markdown").out == (
         "> # 케밥\n>\n> 숯불에 구운 고기.\n>\n> — [케밥.md:L1-L3](%EC%BC%80%EB%B0%A5.md#L1-L3) · 케밥\n"
     )
+
+
+def test_a_link_leads_to_the_name_that_the_file_system_has(kebab: Kebab, notes: Path) -> None:
+    apart = unicodedata.normalize("NFD", "꼬치.md")
+    (notes / apart).write_text("zanzibar\n")
+    kebab("ingest", str(notes))
+    quoted = kebab("search", "zanzibar", "--format", "markdown").out
+    assert f"[꼬치.md:L1]({quote(apart)}#L1)" in quoted
 
 
 def test_context_is_rules_then_passages_with_lines_between(kebab: Kebab, notes: Path) -> None:

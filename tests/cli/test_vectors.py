@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.cli.embedding import duration, rate_text
+from kebab_tui.cli.embedding import duration, estimated, rate_text
 from kebab_tui.embedding.card import ModelCard, read_card
 from kebab_tui.embedding.catalogue import BUNDLED_MODEL, bundled_root
 from kebab_tui.indexing.embedding_job import EmbeddingProgress
@@ -255,3 +255,17 @@ def test_rebuilding_or_embedding_nothing_makes_no_index(kebab: Kebab) -> None:
         assert done.code == 2
         assert "kebab ingest FOLDER" in done.err
     assert not kebab.data.exists()
+
+
+def test_a_vector_file_that_cannot_be_removed_is_told(with_vectors: Kebab) -> None:
+    file = with_vectors.data / FILE
+    file.unlink()
+    file.mkdir()
+    done = with_vectors("index", "--rebuild-vectors")
+    assert done.code == 2
+    assert f"error: cannot remove {file}: " in done.err
+    assert with_vectors("search", "listeners", "--vec-only").code == 0
+
+
+def test_an_estimate_is_no_more_precise_than_it_is() -> None:
+    assert [estimated(seconds) for seconds in (0.2, 40, 800)] == ["under 1 s", "about 40 s", "about 13 min"]

@@ -81,8 +81,9 @@ def test_inputs_that_are_no_integers_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_graph_of_other_dimensions_than_its_card_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="gives vectors of 5 dimensions, its card says 4"):
+    with pytest.raises(ModelError, match="gives vectors of 5 dimensions, its card says 4") as told:
         Encoder(made(tmp_path, Tiny(dims=5), dims=4)).open()
+    assert "write dims = 5 in its card" in told.value.hint
 
 
 @pytest.mark.parametrize(("pooled", "pooling"), [(True, "mean"), (True, "cls"), (False, "none")])

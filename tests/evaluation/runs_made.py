@@ -31,6 +31,6 @@ def a_run(digest: str = "d1", **modes: Ranks) -> Run:
     runs: dict[SearchMode, ModeRun] = {}
     for mode, ranks in modes.items():
         answers = tuple(an_answer(query, place) for query, place in ranks.items())
-        runs[mode] = ModeRun(index_version=f"{mode}-1", answers=answers)  # type: ignore[index]
+        runs[mode] = ModeRun(index_version=f"{mode}-1", answers=answers)  # type: ignore[index]  # keywords are plain strings
     asked = QuestionSet(kind="beir", name="made", split="test", digest=digest, queries=2, documents=9)
     return Run(version="1", set=asked, depth=100, settings={"search": {"rrf_k": 60}}, modes=runs)

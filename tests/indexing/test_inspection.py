@@ -91,7 +91,8 @@ def test_the_reason_is_given_for_a_file_that_is_not_indexed(two: Vault) -> None:
     assert reasons["new.md"] == "not seen yet"
     assert "type" in reasons["pic.png"]
     assert reasons["gone.md"] == "there is no such file"
-    assert "in no indexed folder" in two.workspace.why_not(SearchQuery("x"), "/etc/passwd").detail
+    assert "outside the indexed folders" in two.workspace.why_not(SearchQuery("x"), "/etc/passwd").detail
+    assert "no such file, neither here nor" in two.workspace.why_not(SearchQuery("x"), "no/such.md").detail
 
 
 def test_names_that_look_alike_are_told_apart_by_their_bytes(vault: Vault) -> None:

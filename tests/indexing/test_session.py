@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from kebab_tui.domain.errors import NotFoundError, SourceError, UsageError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.source import Source
+from kebab_tui.embedding.catalogue import BUNDLED_MODEL
 from kebab_tui.settings.model import Settings, SourceSettings
 from kebab_tui.store import damage, sources_file
-from kebab_tui.workspace import Callbacks
+from kebab_tui.workspace import Callbacks, Workspace
 from tests.vault import Vault
 
 
@@ -147,6 +149,30 @@ def test_a_lost_database_is_rebuilt_from_the_list_of_folders(vault: Vault, other
     )
     assert vault.workspace.sources() == before
     assert vault.find("omega") == ["o.md"]
+
+
+WRITING: dict[str, Callable[[Workspace], object]] = {
+    "source add": lambda workspace: workspace.add_source(
+        Source(SourceId("new"), "new", os.path.join(os.path.dirname(workspace.folder.root), "new")),
+        Callbacks(),
+    ),
+    "index --embed": lambda workspace: workspace.embed(Callbacks()),
+    "index --rebuild-fts": lambda workspace: workspace.rebuild_full_text(Callbacks()),
+    "index --rebuild-vectors": lambda workspace: workspace.rebuild_vectors(Callbacks()),
+    "model use": lambda workspace: workspace.use_model(BUNDLED_MODEL, Callbacks()),
+}
+
+
+@pytest.mark.parametrize("verb", WRITING)
+def test_whoever_writes_next_brings_the_notes_of_a_lost_database_back(vault: Vault, verb: str) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    vault.workspace.close()
+    (vault.root.parent / "new").mkdir()
+    for file in vault.data.glob("kebab.sqlite*"):
+        file.unlink()
+    WRITING[verb](vault.workspace)
+    assert vault.find("alpha") == ["a.md"]
 
 
 def test_the_list_of_folders_survives_a_restoration_that_is_cut_short(

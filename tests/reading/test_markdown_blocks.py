@@ -228,7 +228,7 @@ def test_blocks_are_frozen_values() -> None:
     assert block == Block("heading", 1, 1, 1, "Title")
     assert hash(block) == hash(Block("heading", 1, 1, 1, "Title"))
     with pytest.raises(AttributeError):
-        block.first = 2  # type: ignore[misc]
+        block.first = 2  # type: ignore[misc]  # frozen, which is the point
 
 
 # Any text

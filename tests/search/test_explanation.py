@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search import expression
 from kebab_tui.search.explanation import ExplainedHit, LexicalExplanation, explain_lexical
 from kebab_tui.search.expression import Expression
@@ -232,8 +232,8 @@ def test_every_number_of_a_lexical_answer_is_worked_out_again(embedded_sample: W
 
 
 @pytest.mark.parametrize("mode", ["vector", "hybrid"])
-def test_the_nearest_sentence_is_one_of_the_passage(embedded_sample: Workspace, mode: str) -> None:
-    query = SearchQuery("how do I undo the last commit?", mode=mode)  # type: ignore[arg-type]
+def test_the_nearest_sentence_is_one_of_the_passage(embedded_sample: Workspace, mode: SearchMode) -> None:
+    query = SearchQuery("how do I undo the last commit?", mode=mode)
     explained = embedded_sample.explain(query)
     for hit in explained.hits:
         semantic = hit.semantic

@@ -98,7 +98,11 @@ def test_a_what_if_equals_a_search_with_those_settings(
     asked = refuse(explained.candidates, explained.fusion, rrf_k=rrf_k, vector_weight=weight)
     options = SearchOptions(hybrid=HybridOptions(rrf_k, weight, weight))
     other = SearchEngine(
-        embedded_sample._reader, lambda _: "same", options, embedded_sample._semantics, lambda: NOW
+        embedded_sample._parts.reader,
+        lambda _: "same",
+        options,
+        embedded_sample._parts.semantics,
+        lambda: NOW,
     )
     assert tuple(asked) == other.explain(query).candidates
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.search.meaning import read_text
 from kebab_tui.search.ports import Vector
 from kebab_tui.search.query_language import parse
@@ -133,8 +133,8 @@ def test_a_model_that_fails_at_a_query_costs_only_the_meaning(chosen: Chosen) ->
     "text", ["the of and", "그리고", "ㅋㅋㅋ", "word " * 10_000, "낱말 " * 10_000, "a\0b"]
 )
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
-def test_odd_queries_are_answered(embedded_sample: Workspace, text: str, mode: str) -> None:
-    response = embedded_sample.search(SearchQuery(text, mode=mode))  # type: ignore[arg-type]
+def test_odd_queries_are_answered(embedded_sample: Workspace, text: str, mode: SearchMode) -> None:
+    response = embedded_sample.search(SearchQuery(text, mode=mode))
     assert len(response.hits) <= 10
     assert response.mode == mode or codes(response)[-1] in {"no_meaning", "relaxed"}
 

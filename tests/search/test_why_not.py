@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.workspace import Workspace
 from tests.meaning import Chosen
 from tests.vault import Vault
@@ -140,8 +140,8 @@ def test_a_raw_query_is_explained_by_its_words(chosen: Chosen, mode: str) -> Non
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("text", ["port conflict", "포트 충돌 -docker", "git branch", "(git merge) OR 포트"])
-def test_a_verdict_agrees_with_the_list(embedded_sample: Workspace, text: str, mode: str) -> None:
-    query = SearchQuery(text, mode=mode, k=8)  # type: ignore[arg-type]
+def test_a_verdict_agrees_with_the_list(embedded_sample: Workspace, text: str, mode: SearchMode) -> None:
+    query = SearchQuery(text, mode=mode, k=8)
     hits = embedded_sample.search(query).hits
     best: dict[str, int] = {}
     for hit in hits:

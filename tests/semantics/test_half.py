@@ -9,7 +9,7 @@ import pytest
 
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import SearchResponse
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.settings.model import Settings
 from kebab_tui.vectors.follower import FILE_NAME
 from kebab_tui.workspace import Callbacks, Workspace
@@ -31,8 +31,8 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
     made.workspace.close()
 
 
-def ask(workspace: Workspace, text: str = "port conflict", mode: str = "hybrid") -> SearchResponse:
-    return workspace.search(SearchQuery(text, mode=mode))  # type: ignore[arg-type]
+def ask(workspace: Workspace, text: str = "port conflict", mode: SearchMode = "hybrid") -> SearchResponse:
+    return workspace.search(SearchQuery(text, mode=mode))
 
 
 def test_nothing_of_it_is_opened_by_a_search_by_words(vault: Vault) -> None:
@@ -40,7 +40,7 @@ def test_nothing_of_it_is_opened_by_a_search_by_words(vault: Vault) -> None:
     vault.workspace.close()
     with_words_only = vault.opened(Settings())
     ask(with_words_only, mode="lexical")
-    assert "_semantics" not in with_words_only.__dict__ or with_words_only._semantics._encoder is None
+    assert with_words_only._parts.semantics._encoder is None
     with_words_only.close()
 
 

@@ -248,3 +248,9 @@ def test_the_line_of_a_key_is_where_its_statement_begins(before: int, within: in
     text = "# x\n" * before + "a = [\n" + "1,\n" * within + "]\nb = 2\n"
     assert line_of(text, ("a",)) == before + 1
     assert line_of(text, ("b",)) == before + within + 3
+
+
+def test_a_switch_that_is_none_is_told_its_two_words(file: Path) -> None:
+    error = refusal(file, '[search]\nsecond_look = "yes"\n')
+    assert error.message.endswith("2: search.second_look: Expected true or false, got text")
+    assert error.hint == "second_look is true or false"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kebab_tui.domain.document import Document, Trust
+from kebab_tui.domain.document import Document, DocumentState, Trust
 from kebab_tui.domain.identity import DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.store.changes import MarkNote
@@ -13,8 +13,8 @@ from kebab_tui.store.writer import Writer
 from tests.notes import MADE_BY, SOURCE, a_note
 
 
-def a_failure(path: str, state: str = "failed") -> MarkNote:
-    document = replace(a_note(path).document, state=state, reason="permission denied")  # type: ignore[arg-type]
+def a_failure(path: str, state: DocumentState = "failed") -> MarkNote:
+    document = replace(a_note(path).document, state=state, reason="permission denied")
     return MarkNote(document, MADE_BY, keep_text=state == "failed")
 
 

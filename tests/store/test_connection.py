@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -80,7 +80,7 @@ def test_there_is_nothing_to_read_before_the_first_ingest(tmp_path: Path) -> Non
 @pytest.mark.parametrize("opened", [open_reader, open_writer])
 @pytest.mark.parametrize("owner", [0, 0x1234])
 def test_a_database_of_another_program_is_refused_untouched(
-    tmp_path: Path, opened: object, owner: int
+    tmp_path: Path, opened: Callable[[str], sqlite3.Connection], owner: int
 ) -> None:
     path = tmp_path / "kebab.sqlite"
     connection = sqlite3.connect(path)
@@ -89,7 +89,7 @@ def test_a_database_of_another_program_is_refused_untouched(
     connection.close()
     before = path.read_bytes()
     with pytest.raises(StoreError, match="another program"):
-        opened(str(path))  # type: ignore[operator]
+        opened(str(path))
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["kebab.sqlite"]
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kebab_tui.domain.document import Trust
+from kebab_tui.domain.chunk import ChunkKind
+from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, Trust
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.ports import FieldWeights
@@ -50,13 +51,13 @@ def the_notes() -> Iterator[SaveNote]:
             mtime_ns=n % 7,
             source=source,
         )
-        kind = "code" if n % 3 == 0 else "info"
-        lang = ("ko", "en", "und")[n // 4 % 3]
-        type_ = ("markdown", "note", "code", "pdf")[n // 6 % 4]
+        kind: ChunkKind = "code" if n % 3 == 0 else "info"
+        lang = LANGUAGES[n // 4 % 3]
+        type_ = DOCUMENT_TYPES[n // 6 % 4]
         yield replace(
             note,
-            document=replace(note.document, lang=lang, type=type_),  # type: ignore[arg-type]
-            passages=(replace(note.passages[0], kind=kind),),  # type: ignore[arg-type]
+            document=replace(note.document, lang=lang, type=type_),
+            passages=(replace(note.passages[0], kind=kind),),
         )
 
 

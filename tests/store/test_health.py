@@ -175,3 +175,11 @@ def test_a_newer_schema_is_said_so(vault: Vault) -> None:
     vault.workspace.close()
     change(vault, f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
     assert "newer version" in findings(vault)["database"].detail
+
+
+def test_the_size_of_the_database_counts_what_is_still_in_its_log(vault: Vault) -> None:
+    size = findings(vault)["database"].detail
+    fold_log(vault)
+    assert size.partition(", ")[2] != "0 kB"
+    assert (vault.data / "kebab.sqlite").stat().st_size > 50_000
+    assert int(size.split()[-2]) >= 50

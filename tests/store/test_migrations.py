@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,14 +65,16 @@ def test_a_reader_of_a_half_made_database_asks_for_an_ingest(path: str) -> None:
 
 
 @pytest.mark.parametrize("opened", [open_reader, open_writer])
-def test_a_newer_schema_is_refused_and_left_as_it_is(path: str, opened: object) -> None:
+def test_a_newer_schema_is_refused_and_left_as_it_is(
+    path: str, opened: Callable[[str], sqlite3.Connection]
+) -> None:
     open_writer(path).close()
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
     connection.close()
     before = Path(path).read_bytes()
     with pytest.raises(StoreTooNewError, match="newer version") as refused:
-        opened(path)  # type: ignore[operator]
+        opened(path)
     assert "--data-dir" in refused.value.hint
     assert Path(path).read_bytes() == before
 

@@ -106,7 +106,7 @@ def _untrue(folder: DataFolder) -> Iterator[str]:
     """Passages that are not the lines they cite, of files that are seen as unchanged."""
     workspace = Workspace(SETTINGS, folder.root)
     try:
-        with workspace._reader.catalogue() as catalogue:
+        with workspace._parts.reader.catalogue() as catalogue:
             rows = catalogue._connection.execute(_CITED).fetchall()
             stamps = {row[2]: catalogue.document(row[2]) for row in rows}
     except KebabError as error:
@@ -153,7 +153,7 @@ def _different(workspace: Workspace, notes: str, scratch: str) -> Iterator[str]:
 
 
 def _rows(workspace: Workspace, statement: str) -> list[tuple[object, ...]]:
-    with workspace._reader.catalogue() as catalogue:
+    with workspace._parts.reader.catalogue() as catalogue:
         return list(catalogue._connection.execute(statement))
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -164,11 +165,13 @@ def test_another_thread_that_follows_is_not_waited_for(shelf: Shelf, tmp_path: P
     inside, leave = threading.Event(), threading.Event()
 
     class Slow(Shelf):
-        def vectors(self, model: str):  # type: ignore[no-untyped-def]
+        @contextmanager
+        def vectors(self, model: str) -> Iterator[Moment]:
             if threading.current_thread() is not threading.main_thread():
                 inside.set()
                 assert leave.wait(10)
-            return super().vectors(model)
+            with super().vectors(model) as moment:
+                yield moment
 
     slow = Slow(dict(shelf.held), list(shelf.log), shelf.now, 0, shelf.last_row)
     follower = follower_of(slow, tmp_path)

@@ -1,0 +1,104 @@
+"""What stands behind the one door: the parts of an index, wired by the settings.
+
+Each is made when it is first asked for, and imported only then: a search never pays for
+reading, and nothing pays for a model it does not ask. Answers no question itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kebab_tui.indexing.callbacks import Callbacks
+    from kebab_tui.indexing.pipeline import Recipe
+    from kebab_tui.indexing.session import Session
+    from kebab_tui.search.engine import SearchEngine
+    from kebab_tui.search.ports import FieldWeights
+    from kebab_tui.semantics.half import SemanticHalf
+    from kebab_tui.semantics.shelf import ModelShelf
+    from kebab_tui.settings.model import Settings
+    from kebab_tui.store.folder import DataFolder
+    from kebab_tui.store.reader import StoreReader
+
+
+class Parts:
+    def __init__(self, settings: Settings, folder: DataFolder) -> None:
+        self._settings = settings
+        self._folder = folder
+
+    def close(self) -> None:
+        """Let go of what was opened; whatever is asked again opens anew."""
+        if "semantics" in self.__dict__:
+            self.semantics.close()
+        if "reader" in self.__dict__:
+            self.reader.close()
+
+    @cached_property
+    def reader(self) -> StoreReader:
+        from kebab_tui.store.reader import StoreReader
+
+        return StoreReader(self._folder, self._weights)
+
+    @cached_property
+    def engine(self) -> SearchEngine:
+        from kebab_tui.search.engine import SearchEngine, SearchOptions
+        from kebab_tui.search.hybrid_options import HybridOptions
+        from kebab_tui.store.file_state import file_state
+
+        search = self._settings.search
+        fusion = HybridOptions(
+            search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.second_look
+        )
+        return SearchEngine(
+            self.reader,
+            lambda found: file_state(found.root, found.document.raw_path, found.document.fingerprint),
+            SearchOptions(self._weights, search.snippet_chars, fusion),
+            self.semantics,
+        )
+
+    @cached_property
+    def semantics(self) -> SemanticHalf:
+        from kebab_tui.semantics.half import SemanticHalf
+
+        return SemanticHalf(self._folder, self.reader, self._settings.index.embed_threads)
+
+    @property
+    def models(self) -> ModelShelf:
+        from kebab_tui.semantics.shelf import ModelShelf
+
+        return ModelShelf(self._folder, self.reader, self.semantics, self._settings.index.embed_threads)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        from kebab_tui.indexing.configured import recipe_of
+
+        return recipe_of(self._settings)
+
+    def session(self, command: str, callbacks: Callbacks) -> AbstractContextManager[Session]:
+        """A time of writing, for the command of that name."""
+        from kebab_tui.indexing.session import open_session
+
+        index = self._settings.index
+        return open_session(
+            self._folder, self.reader, command, index.lock_timeout_s, callbacks.waiting, index.bulk_chunks
+        )
+
+    @contextmanager
+    def refilled_session(self, command: str, callbacks: Callbacks) -> Iterator[Session]:
+        """The same, and a database that was lost, and so is empty, has its notes read before all else."""
+        with self.session(command, callbacks) as session:
+            if session.begun_anew:
+                from kebab_tui.indexing.run import run_ingest
+
+                run_ingest(session, self.recipe, callbacks)
+            yield session
+
+    @cached_property
+    def _weights(self) -> FieldWeights:
+        from kebab_tui.search.ports import FieldWeights
+
+        weights = self._settings.search.weights
+        return FieldWeights(weights.heading, weights.text, weights.title, weights.grams)

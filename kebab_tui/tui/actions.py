@@ -1,0 +1,163 @@
+"""Every action of the screen, written down here and nowhere else.
+
+Bindings, footer, help sheet, palette, the README's table and the user's `[keys]` are
+made from this registry. A key holds `everywhere`, only in the `query` box, or only in
+the `lists` (hits, preview, explanation), where a key that types a character may stand
+too. An essential action has a key that survives ssh and tmux. Does nothing itself: the
+application performs an action by its id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+Place = Literal["query", "lists"]
+PLACES: tuple[Place, ...] = ("query", "lists")
+
+Section = Literal["Hits", "Query", "Preview", "Explain", "Screen"]
+SECTIONS: tuple[Section, ...] = ("Hits", "Query", "Preview", "Explain", "Screen")
+
+When = Literal["always", "hits", "empty_query", "filters", "explain", "first_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the screen shows at the moment, as far as it decides which actions make sense."""
+
+    hits: bool = False
+    empty_query: bool = True
+    filters: bool = False
+    explain: bool = False
+    first_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`label` is for the footer and the palette, `help` a sentence without its full stop."""
+
+    id: str
+    label: str
+    help: str
+    section: Section
+    everywhere: tuple[str, ...] = ()
+    query: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    when: When = "always"
+    in_footer: bool = False
+    essential: bool = False
+    """Without it the screen cannot be used, so one of its keys must come through every terminal."""
+
+    def keys(self, place: Place) -> tuple[str, ...]:
+        """The keys that hold in one place, the one to show first."""
+        own = self.query if place == "query" else self.lists
+        return (*self.everywhere, *own)
+
+    def is_available(self, facts: Facts) -> bool:
+        """Whether the action would do something now."""
+        match self.when:
+            case "always":
+                return True
+            case "hits":
+                return facts.hits
+            case "empty_query":
+                return facts.empty_query
+            case "filters":
+                return facts.filters
+            case "explain":
+                return facts.explain
+            case "first_run":
+                return facts.first_run
+            case _:
+                assert_never(self.when)
+
+
+Actions = tuple[Action, ...]
+
+ACTIONS: Actions = (
+    Action("open", "open", "Open the citation, or every marked one, in the editor", "Hits",
+           ("enter", "ctrl+o"), lists=("e",), when="hits", in_footer=True, essential=True),
+    Action("next_hit", "next", "Go to the next hit; in the preview, scroll a line down", "Hits",
+           ("down", "ctrl+n", "ctrl+j"), lists=("j",), when="hits", essential=True),
+    Action("previous_hit", "previous", "Go to the previous hit; in the preview, scroll a line up", "Hits",
+           ("up", "ctrl+p", "ctrl+k"), lists=("k",), when="hits", essential=True),
+    Action("next_page", "page down", "Go a page down", "Hits", ("pagedown",), when="hits"),
+    Action("previous_page", "page up", "Go a page up", "Hits", ("pageup",), when="hits"),
+    Action("first_hit", "first", "Go to the first hit; in the preview, to the top", "Hits",
+           lists=("home", "g"), when="hits"),
+    Action("last_hit", "last", "Go to the last hit; in the preview, to the end", "Hits",
+           lists=("end", "G"), when="hits"),
+    Action("copy", "copy", "Copy the citation, or every marked one", "Hits",
+           ("ctrl+y",), lists=("y",), when="hits", in_footer=True, essential=True),
+    Action("copy_text", "copy text", "Copy the citation with its text", "Hits", lists=("Y",), when="hits"),
+    Action("mark", "mark", "Mark the hit, to open or copy several at once", "Hits",
+           ("ctrl+space",), lists=("space",), when="hits", essential=True),
+    Action("focus_query", "query", "Go to the query box", "Query",
+           ("ctrl+l",), lists=("/",), essential=True),
+    Action("mode", "mode", "Search by both, by words only, by meaning only", "Query",
+           ("ctrl+t",), in_footer=True, essential=True),
+    Action("drop_filter", "drop filter", "Take the last filter out of the query", "Query",
+           ("f8",), lists=("x",), when="filters", essential=True),
+    Action("recall_query", "last query", "Bring back the last query when the box is empty", "Query",
+           query=("up",), when="empty_query"),
+    Action("older_query", "older query", "Go back in the queries asked before", "Query",
+           query=("ctrl+up",)),
+    Action("newer_query", "newer query", "Go forward in the queries asked before", "Query",
+           query=("ctrl+down",)),
+    Action("preview", "preview", "Show or hide the preview", "Preview",
+           ("f3",), in_footer=True, essential=True),
+    Action("scroll_down", "scroll down", "Scroll the preview down", "Preview", ("shift+down",), when="hits"),
+    Action("scroll_up", "scroll up", "Scroll the preview up", "Preview", ("shift+up",), when="hits"),
+    Action("half_page_down", "half page down", "Scroll the preview half a page down", "Preview",
+           lists=("ctrl+d",), when="hits"),
+    Action("half_page_up", "half page up", "Scroll the preview half a page up", "Preview",
+           lists=("ctrl+u",), when="hits"),
+    Action("next_match", "next match", "Go to the next word of the query in the note", "Preview",
+           lists=("n",), when="hits"),
+    Action("previous_match", "previous match", "Go to the previous word of the query in the note", "Preview",
+           lists=("N",), when="hits"),
+    Action("render", "rendered", "Show the Markdown rendered, or its source again", "Preview",
+           lists=("m",), when="hits"),
+    Action("explain", "explain", "Show or hide why the hit ranks where it does", "Explain",
+           ("f4",), in_footer=True, essential=True),
+    Action("rrf_k_down", "smaller rrf_k", "What if rrf_k were smaller", "Explain",
+           lists=("[",), when="explain"),
+    Action("rrf_k_up", "larger rrf_k", "What if rrf_k were larger", "Explain",
+           lists=("]",), when="explain"),
+    Action("vector_weight_down", "less meaning", "What if meaning counted less", "Explain",
+           lists=("{",), when="explain"),
+    Action("vector_weight_up", "more meaning", "What if meaning counted more", "Explain",
+           lists=("}",), when="explain"),
+    Action("second_look", "second look", "What if the second look were off, or on again", "Explain",
+           lists=("|",), when="explain"),
+    Action("what_if_reset", "as searched", "Go back to the order that was searched", "Explain",
+           lists=("=",), when="explain"),
+    Action("why_not", "why not", "Ask why a note is not among the hits", "Explain", lists=("w",)),
+    Action("layout", "layout", "Put the preview beside or below the hits", "Screen",
+           ("f6",), essential=True),
+    Action("zoom", "zoom", "Give the focused pane the whole screen, or take it back", "Screen",
+           ("f11",), lists=("z",), essential=True),
+    Action("next_pane", "next pane", "Go to the next pane", "Screen", ("tab",), essential=True),
+    Action("previous_pane", "previous pane", "Go to the previous pane", "Screen", ("shift+tab",)),
+    Action("rescan", "rescan", "Look for changed notes and ask again", "Screen",
+           ("f5", "ctrl+r"), essential=True),
+    Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
+           ("f7",), when="first_run", in_footer=True, essential=True),
+    Action("help", "help", "Show the keys of the focused pane, then all others", "Screen",
+           ("f1",), lists=("?",), in_footer=True, essential=True),
+    Action("palette", "commands", "Find an action by its name", "Screen",
+           ("f2",), lists=(":",), in_footer=True, essential=True),
+    Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
+           ("escape",), essential=True),
+    Action("quit", "quit", "Leave", "Screen", ("ctrl+q",), lists=("q",), in_footer=True, essential=True),
+)  # fmt: skip
+
+
+def action_of(actions: Actions, action_id: str) -> Action:
+    """The action with this id; asking for one that is not there is a mistake of the program."""
+    return next(action for action in actions if action.id == action_id)
+
+
+def available(actions: Actions, facts: Facts) -> Actions:
+    """The actions that would do something now, in the order of the registry."""
+    return tuple(action for action in actions if action.is_available(facts))

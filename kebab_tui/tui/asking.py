@@ -1,0 +1,186 @@
+"""One thread that asks the engine: the latest question wins, and the screen never waits.
+
+The engine is opened here, after the first paint. Questions are numbered; an answer says
+which one it is of, and whoever shows it drops all but the latest. A question about the
+place of a hit in its file, or about a note that is missing, waits behind the search.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.tui.messages import (
+    Answered,
+    Completed,
+    CorpusChanged,
+    EngineReady,
+    Explained,
+    HitLocated,
+    Judged,
+    PathsFound,
+    Refused,
+)
+
+if TYPE_CHECKING:
+    from textual.message import Message
+
+    from kebab_tui.domain.hit import SearchHit
+    from kebab_tui.domain.query import SearchQuery
+    from kebab_tui.workspace import Workspace
+
+Post = Callable[["Message"], object]
+
+_LOOK_AGAIN_S = 0.5
+_RECENT = 50
+_PATHS = 50
+
+
+class Asker:
+    """Started after the first paint; `close` returns at once, whatever runs."""
+
+    def __init__(self, open_workspace: Callable[[], Workspace], post: Post) -> None:
+        self._open = open_workspace
+        self._post = post
+        self._wake = threading.Condition()
+        self._question: _Question | None = None
+        self._errands: deque[_Errand] = deque()
+        self._closing = False
+        self._revision = -1
+        self._thread = threading.Thread(target=self._run, name="asking", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def ask(self, generation: int, query: SearchQuery | None, explain: bool) -> None:
+        """Ask a question; None is "what changed lately". Takes the place of one that waits."""
+        with self._wake:
+            self._question = _Question(generation, query, explain)
+            self._wake.notify()
+
+    def locate(self, hit: SearchHit) -> None:
+        """Where does the passage of a hit stand now? Only the last hit asked about matters."""
+        with self._wake:
+            self._errands = deque(errand for errand in self._errands if errand.name != "locate")
+        self._send(_Errand("locate", lambda workspace: HitLocated(hit, workspace.locate(hit))))
+
+    def find_paths(self, part: str) -> None:
+        self._send(_Errand("paths", lambda workspace: PathsFound(part, _paths(workspace, part))))
+
+    def judge(self, query: SearchQuery, path: str) -> None:
+        """Why is the note at `path` not among the hits?"""
+        self._send(_Errand("judge", lambda workspace: _judged(workspace, query, path)))
+
+    def close(self) -> None:
+        with self._wake:
+            self._closing = True
+            self._wake.notify()
+
+    def _send(self, errand: _Errand) -> None:
+        with self._wake:
+            self._errands.append(errand)
+            self._wake.notify()
+
+    def _run(self) -> None:
+        workspace = self._open()
+        self._attempt(-1, partial(self._announce, workspace))
+        while not self._closing:
+            question, errand = self._next()
+            if question is not None:
+                self._attempt(question.generation, partial(self._answer, workspace, question))
+            elif errand is not None:
+                self._attempt(-1, partial(self._run_errand, workspace, errand))
+            else:
+                self._attempt(-1, partial(self._look_for_news, workspace))
+
+    def _next(self) -> tuple[_Question | None, _Errand | None]:
+        """The question first, then errands in order; neither when it is time to look for news."""
+        with self._wake:
+            if self._question is None and not self._errands and not self._closing:
+                self._wake.wait(_LOOK_AGAIN_S)
+            question, self._question = self._question, None
+            if question is not None or not self._errands:
+                return question, None
+            return None, self._errands.popleft()
+
+    def _attempt(self, generation: int, action: Callable[[], None]) -> None:
+        """An engine's error becomes a word on the screen; the thread goes on."""
+        try:
+            action()
+        except KebabError as error:
+            if generation >= 0 or error.code != "not_indexed":
+                self._post(Refused(generation, error.code, error.message, error.hint))
+        except Exception as error:  # noqa: BLE001 - a defect must not leave the screen without answers
+            self._post(Refused(generation, "internal", f"{type(error).__name__}: {error}", ""))
+
+    def _announce(self, workspace: Workspace) -> None:
+        passages = workspace.revision()[1] if workspace.has_index else 0
+        self._post(EngineReady(workspace, len(workspace.sources()), passages))
+        if workspace.has_index:
+            self._post(Completed(workspace.completions()))
+
+    def _answer(self, workspace: Workspace, question: _Question) -> None:
+        query, generation = question.query, question.generation
+        if query is None:
+            self._post(Answered(generation, workspace.recent(_RECENT), final=True))
+            return
+        if query.mode == "hybrid":
+            first = workspace.search(replace(query, mode="lexical"), first_answer=True)
+            self._post(Answered(generation, first, final=False))
+            if self._is_superseded():
+                return
+        if question.explain:
+            explained = workspace.explain(query)
+            self._post(Answered(generation, explained.response, final=True))
+            self._post(Explained(generation, explained))
+        else:
+            self._post(Answered(generation, workspace.search(query), final=True))
+
+    def _is_superseded(self) -> bool:
+        with self._wake:
+            return self._question is not None or self._closing
+
+    def _run_errand(self, workspace: Workspace, errand: _Errand) -> None:
+        self._post(errand.run(workspace))
+
+    def _look_for_news(self, workspace: Workspace) -> None:
+        if not workspace.has_index:
+            return
+        revision, passages = workspace.revision()
+        if self._revision not in (-1, revision):
+            self._post(CorpusChanged(revision, passages))
+            self._post(Completed(workspace.completions()))
+        self._revision = revision
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    generation: int
+    query: SearchQuery | None
+    explain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Errand:
+    """Something small to ask besides, answered by one message."""
+
+    name: str
+    run: Callable[[Workspace], Message]
+
+
+def _paths(workspace: Workspace, part: str) -> tuple[str, ...]:
+    documents, _ = workspace.documents(SearchFilters(paths=(part,) if part else ()), limit=_PATHS)
+    return tuple(document.path for document in documents)
+
+
+def _judged(workspace: Workspace, query: SearchQuery, path: str) -> Judged:
+    try:
+        return Judged(path, workspace.why_not(query, path))
+    except KebabError as error:
+        return Judged(path, None, error.message, error.hint)

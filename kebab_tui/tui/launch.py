@@ -1,0 +1,125 @@
+"""`kebab-tui` from the command line to the terminal and back.
+
+Checks that there is a terminal to paint on, sends whatever C libraries write to the log
+instead of the screen, restores the terminal on SIGTERM and SIGHUP, and prints what was
+picked. Imports Textual only once it is sure to be used, and no engine at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kebab_tui import __version__
+from kebab_tui.domain.errors import KebabError
+
+if TYPE_CHECKING:
+    from kebab_tui.settings.model import Settings
+    from kebab_tui.tui.app import KebabApp
+
+LOG = "screen.log"
+_MODES = ("lexical", "vector", "hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for on the command line."""
+
+    folders: tuple[str, ...] = ()
+    query: str = ""
+    mode: str = ""
+    explain: bool = False
+    pick: bool = False
+    theme: str = ""
+    config: str = ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the screen; gives the exit code."""
+    given = _parser().parse_args(argv)
+    try:
+        _require_terminal(pick=given.pick)
+        settings = _settings(given)
+    except KebabError as error:
+        return _refuse(error)
+    options = Options(
+        tuple(given.folder), given.query, given.mode, given.explain, given.pick, given.theme, given.config
+    )
+    _send_noise_to_log(settings.data_dir)
+    from kebab_tui.tui.app import KebabApp
+
+    app = KebabApp(options, settings)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), partial(_leave, app))
+    app.run()
+    for citation in app.return_value or ():
+        print(citation)  # noqa: T201 - the picked citations are the output
+    return app.return_code or (0 if app.return_value or not given.pick else 1)
+
+
+def _leave(app: KebabApp, *_: object) -> None:
+    """Asked to end from outside: let Textual give the terminal back first."""
+    app.call_later(app.exit, ())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kebab-tui", description="Search folders of notes on a full screen, with exact citations."
+    )
+    parser.add_argument("folder", nargs="*", help="a folder of notes; one that is new is added and indexed")
+    parser.add_argument("--query", default="", metavar="Q", help="start with this query")
+    parser.add_argument("--mode", default="", choices=_MODES, help="by words, by meaning, or by both")
+    parser.add_argument(
+        "--explain", action="store_true", help="show at once why each hit ranks where it does"
+    )
+    parser.add_argument("--pick", action="store_true", help="print the chosen citation and end")
+    parser.add_argument("--data-dir", default="", metavar="FOLDER", help="keep the index in this folder")
+    parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")
+    parser.add_argument("--theme", default="", help="a theme of Textual, or `ansi`")
+    parser.add_argument("--version", action="version", version=f"kebab-tui {__version__}")
+    return parser
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    from kebab_tui.settings.loading import load_settings
+
+    return load_settings(given.config or None, os.environ, {"data_dir": given.data_dir or None})
+
+
+def _require_terminal(*, pick: bool) -> None:
+    """A screen needs a terminal that can be painted on; with --pick, stdout is for the citation."""
+    if os.environ.get("TERM", "") in ("", "dumb"):
+        raise KebabError("this terminal cannot show a screen (TERM is dumb)", "kebab search WORDS")
+    if not sys.stdin.isatty() or not (sys.stderr if pick else sys.stdout).isatty():
+        raise KebabError("kebab-tui needs a terminal", "in a pipe use `kebab search WORDS`")
+
+
+def _refuse(error: KebabError) -> int:
+    print(f"error: {error.message}", file=sys.stderr)  # noqa: T201
+    if error.hint:
+        print(f"  hint: {error.hint}", file=sys.stderr)  # noqa: T201
+    return error.exit_code
+
+
+def _send_noise_to_log(data_folder: str) -> None:
+    """Keep the terminal for Textual, which paints by `sys.__stderr__`; everyone else's stderr is a file."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError:
+        terminal = os.dup(2)
+    sys.__stderr__ = io.TextIOWrapper(os.fdopen(terminal, "wb", 0), "utf-8", write_through=True)  # type: ignore[misc]
+    try:
+        os.makedirs(data_folder, exist_ok=True)
+        log = os.open(os.path.join(data_folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError:
+        log = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(log, 2)
+    os.close(log)

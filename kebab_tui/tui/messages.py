@@ -1,0 +1,117 @@
+"""What the parts of the screen tell the application: its whole vocabulary.
+
+Messages carry frozen values. Those that describe the latest state replace an older one
+of their kind that has not been read yet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.hit import SearchHit, SearchResponse
+    from kebab_tui.domain.located import Located
+    from kebab_tui.workspace import Completions, ExplainedResponse, WhyNot, Workspace
+
+
+class Answered(Message):
+    """The engine's answer to question number `generation`; `final` unless a better one follows."""
+
+    def __init__(self, generation: int, response: SearchResponse, final: bool) -> None:
+        super().__init__()
+        self.generation = generation
+        self.response = response
+        self.final = final
+
+
+class Explained(Message):
+    """The figures behind the hits of question number `generation`."""
+
+    def __init__(self, generation: int, explained: ExplainedResponse) -> None:
+        super().__init__()
+        self.generation = generation
+        self.explained = explained
+
+
+class Refused(Message):
+    """The question could not be answered: what to say instead. The last hits stay."""
+
+    def __init__(self, generation: int, code: str, message: str, hint: str) -> None:
+        super().__init__()
+        self.generation = generation
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+
+class HitLocated(Message):
+    """Where a hit's passage stands in its file now."""
+
+    def __init__(self, hit: SearchHit, located: Located) -> None:
+        super().__init__()
+        self.hit = hit
+        self.located = located
+
+
+class EngineReady(Message):
+    """The engine is open; `passages` are indexed in `sources` folders."""
+
+    def __init__(self, workspace: Workspace, sources: int, passages: int) -> None:
+        super().__init__()
+        self.workspace = workspace
+        self.sources = sources
+        self.passages = passages
+
+
+class Completed(Message):
+    """What the query box can offer, as of now."""
+
+    def __init__(self, completions: Completions) -> None:
+        super().__init__()
+        self.completions = completions
+
+
+class PathsFound(Message):
+    """Paths that hold what was typed at "why not"."""
+
+    def __init__(self, part: str, paths: tuple[str, ...]) -> None:
+        super().__init__()
+        self.part = part
+        self.paths = paths
+
+
+class Judged(Message):
+    """Why a note is not among the hits; None and an error's words when it cannot be said."""
+
+    def __init__(self, path: str, why: WhyNot | None, error: str = "", hint: str = "") -> None:
+        super().__init__()
+        self.path = path
+        self.why = why
+        self.error = error
+        self.hint = hint
+
+
+class CorpusChanged(Message):
+    """Something was committed: the open question is asked again."""
+
+    def __init__(self, revision: int, passages: int) -> None:
+        super().__init__()
+        self.revision = revision
+        self.passages = passages
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, CorpusChanged)
+
+
+class IndexingProgress(Message):
+    """How far the indexing behind the screen is; `text` is for the status line."""
+
+    def __init__(self, text: str, running: bool) -> None:
+        super().__init__()
+        self.text = text
+        self.running = running
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, IndexingProgress)

@@ -1,0 +1,290 @@
+"""What every action of the registry does: one short method each, named `do_<id>`.
+
+Knows the application's parts, holds no state. A test sees to it that registry and
+methods are the same.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.query import SEARCH_MODES
+from kebab_tui.tui.actions import Place, Section
+from kebab_tui.tui.clipboard import citation_text, citations_text, copy, quotations_text
+from kebab_tui.tui.escape import Standing, escape
+from kebab_tui.tui.layout import Pane
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.hit import SearchHit
+    from kebab_tui.tui.app import KebabApp
+
+
+class Performer:
+    def __init__(self, app: KebabApp) -> None:
+        self._app = app
+
+    def perform(self, action_id: str) -> None:
+        getattr(self, f"do_{action_id}")()
+
+    # Hits
+
+    def do_open(self) -> None:
+        """Open the chosen hits; with --pick, end with their citations instead."""
+        hits = self._chosen()
+        if self._app.box.history is not None:
+            self._app.box.history.add(self._app.box.value)
+        if self._app.options.pick:
+            self._app.exit(tuple(_pickable(hit) for hit in hits))
+            return
+        for hit in hits:
+            self._open(hit)
+
+    def _open(self, hit: SearchHit) -> None:
+        from kebab_tui.editor.choice import choose, line_hint
+        from kebab_tui.tui.editing import open_in_editor
+
+        app = self._app
+        path = os.fsdecode(os.path.join(os.fsencode(hit.root), hit.raw_path))
+        if not os.path.exists(path):
+            app.status.fail(f"the file is gone: {hit.path}", "F5 looks for changed notes")
+            return
+        located = app.place_of(hit)
+        line = located.span.first if located else hit.citation.span.first
+        try:
+            made = choose(app.settings.editor, os.environ, shutil.which).at(path, line)
+        except KebabError as error:
+            app.status.fail(error.message, error.hint)
+            return
+        outcome = open_in_editor(app, made, path)
+        app.refresh(layout=True)
+        if not outcome.ok:
+            app.status.fail(outcome.message)
+        elif hint := line_hint(made):
+            app.status.say(Notice("editor", hint))
+        app.moved_by_hand()
+        app.indexing.start(())
+
+    def do_next_hit(self) -> None:
+        self._vertically("down")
+
+    def do_previous_hit(self) -> None:
+        self._vertically("up")
+
+    def _vertically(self, way: str) -> None:
+        """In the preview and the explanation the same keys scroll."""
+        app = self._app
+        if app.focused in (app.preview, app.explain):
+            scroll = app.focused.scroll_down if way == "down" else app.focused.scroll_up
+            scroll(animate=False)
+            return
+        app.moved_by_hand()
+        app.hits.move_to(app.hits.cursor + (1 if way == "down" else -1))
+
+    def do_next_page(self) -> None:
+        self._app.moved_by_hand()
+        self._app.hits.move_by_pages(1)
+
+    def do_previous_page(self) -> None:
+        self._app.moved_by_hand()
+        self._app.hits.move_by_pages(-1)
+
+    def do_first_hit(self) -> None:
+        if self._app.focused in (self._app.preview, self._app.explain):
+            self._app.focused.scroll_home(animate=False)
+        else:
+            self._app.hits.move_to(0)
+
+    def do_last_hit(self) -> None:
+        if self._app.focused in (self._app.preview, self._app.explain):
+            self._app.focused.scroll_end(animate=False)
+        else:
+            self._app.hits.move_to_last()
+
+    def do_mark(self) -> None:
+        self._app.moved_by_hand()
+        self._app.hits.toggle_mark()
+
+    def do_copy(self) -> None:
+        self._copy(citations_text(self._chosen()))
+
+    def do_copy_text(self) -> None:
+        self._copy(quotations_text(self._chosen()))
+
+    def _copy(self, text: str) -> None:
+        copied = copy(text, self._app.copy_to_clipboard, os.environ)
+        self._app.status.say(Notice("copied", copied.message))
+
+    def _chosen(self) -> tuple[SearchHit, ...]:
+        hits = self._app.hits
+        if hits.marked:
+            return hits.marked
+        return (hits.selected,) if hits.selected is not None else ()
+
+    # Query
+
+    def do_focus_query(self) -> None:
+        self._app.box.focus()
+
+    def do_mode(self) -> None:
+        app = self._app
+        modes = ("hybrid", *(mode for mode in SEARCH_MODES if mode != "hybrid"))
+        app.mode = SEARCH_MODES[SEARCH_MODES.index(modes[(modes.index(app.mode) + 1) % len(modes)])]
+        app.query_line.mode = app.mode
+        app.ask()
+
+    def do_drop_filter(self) -> None:
+        from kebab_tui.tui.chips import ChipsLine
+
+        self._app.query_one(ChipsLine).drop_last()
+
+    def do_recall_query(self) -> None:
+        self._app.box.older_query()
+
+    def do_older_query(self) -> None:
+        self._app.box.older_query()
+
+    def do_newer_query(self) -> None:
+        self._app.box.newer_query()
+
+    # Preview
+
+    def do_preview(self) -> None:
+        self._toggle(preview=not self._app.toggles.preview)
+
+    def do_scroll_down(self) -> None:
+        self._app.preview.scroll_down(animate=False)
+
+    def do_scroll_up(self) -> None:
+        self._app.preview.scroll_up(animate=False)
+
+    def do_half_page_down(self) -> None:
+        self._app.preview.scroll_relative(y=self._app.preview.size.height // 2, animate=False)
+
+    def do_half_page_up(self) -> None:
+        self._app.preview.scroll_relative(y=-(self._app.preview.size.height // 2), animate=False)
+
+    def do_next_match(self) -> None:
+        self._app.preview.next_match()
+
+    def do_previous_match(self) -> None:
+        self._app.preview.previous_match()
+
+    def do_render(self) -> None:
+        self._app.preview.toggle_rendered()
+
+    # Explain
+
+    def do_explain(self) -> None:
+        self._toggle(explain=not self._app.toggles.explain)
+        if self._app.toggles.explain:
+            self._app.moved_by_hand()
+            self._app.ask()
+
+    def do_rrf_k_down(self) -> None:
+        self._app.explain.turn_rrf_k(up=False)
+
+    def do_rrf_k_up(self) -> None:
+        self._app.explain.turn_rrf_k(up=True)
+
+    def do_vector_weight_down(self) -> None:
+        self._app.explain.turn_vector_weight(up=False)
+
+    def do_vector_weight_up(self) -> None:
+        self._app.explain.turn_vector_weight(up=True)
+
+    def do_second_look(self) -> None:
+        self._app.explain.turn_second_look()
+
+    def do_what_if_reset(self) -> None:
+        self._app.explain.reset_what_if()
+
+    def do_why_not(self) -> None:
+        from kebab_tui.tui.why_not_prompt import WhyNotPrompt
+
+        self._app.push_screen(WhyNotPrompt(self._app.box.value))
+
+    # Screen
+
+    def do_layout(self) -> None:
+        self._toggle(swapped=not self._app.toggles.swapped)
+
+    def do_zoom(self) -> None:
+        app = self._app
+        pane: Pane = "hits"
+        if app.focused is app.preview:
+            pane = "preview"
+        elif app.focused is app.explain:
+            pane = "explain"
+        app.toggles = replace(app.toggles, zoomed=None if app.toggles.zoomed else pane)
+        app.arrange()
+
+    def do_next_pane(self) -> None:
+        self._app.screen.focus_next()
+
+    def do_previous_pane(self) -> None:
+        self._app.screen.focus_previous()
+
+    def do_rescan(self) -> None:
+        self._app.indexing.start(())
+        self._app.moved_by_hand()
+        self._app.ask()
+
+    def do_sample_vault(self) -> None:
+        from kebab_tui.tui.sample import sample_folder
+
+        folder = sample_folder(self._app.settings.data_dir)
+        if folder is None:
+            self._app.status.fail("the sample notes did not come with this installation", "kebab-tui FOLDER")
+        else:
+            self._app.status.say(Notice("sample", "reading the sample notes"))
+            self._app.indexing.start((folder,))
+
+    def do_help(self) -> None:
+        from kebab_tui.tui.help import HelpSheet
+
+        self._app.push_screen(HelpSheet(self._app.actions, self._section()))
+
+    def do_palette(self) -> None:
+        from kebab_tui.tui.palette import palette
+
+        self._app.push_screen(palette())
+
+    def do_back(self) -> None:
+        app = self._app
+        overlay = len(app.screen_stack) > 1
+        focus: Place = "query" if app.focused is app.box else "lists"
+        match escape(Standing(overlay, False, focus, app.box.value)):
+            case "close_overlay":
+                app.pop_screen()
+            case "stop_search" | "focus_query":
+                app.box.focus()
+            case "clear_query":
+                app.box.clear()
+            case "say_how_to_quit":
+                app.status.say(Notice("quit", "ctrl+q leaves"))
+
+    def do_quit(self) -> None:
+        self._app.exit(())
+
+    def _section(self) -> Section:
+        app = self._app
+        if app.focused is app.preview:
+            return "Preview"
+        if app.focused is app.explain:
+            return "Explain"
+        return "Hits" if app.focused is app.hits else "Query"
+
+    def _toggle(self, **changes: bool) -> None:
+        self._app.toggles = replace(self._app.toggles, zoomed=None, **changes)
+        self._app.arrange()
+
+
+def _pickable(hit: SearchHit) -> str:
+    """A citation that an editor or a shell takes: the absolute path and the first line."""
+    path = os.path.join(hit.root, hit.path)
+    return f"{path}:{hit.citation.span.first}" if hit.citation.span.page is None else citation_text(hit)

@@ -1,0 +1,262 @@
+"""The preview: the file behind the selected hit, opened at the lines that are cited.
+
+Paints line by line, and of each line only the columns in view, so neither the length of a
+note nor that of a line slows a key. A large file is read in a thread; the screen goes on.
+What stands there is the file as it is now, and the first row says so where it is no longer
+what was indexed. Asks the engine only how bytes become lines and what a query matches.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
+
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from kebab_tui.domain.errors import KebabError
+from kebab_tui.tui.preview_lines import column_of
+from kebab_tui.tui.preview_marks import Place
+from kebab_tui.tui.preview_note import Aim, Note, aim
+from kebab_tui.tui.preview_pane import SIDEWAYS, PreviewPane
+from kebab_tui.tui.preview_reading import read_at_once, read_in_thread
+from kebab_tui.tui.preview_rendered import LONGEST, Look, Rendered, rendered
+from kebab_tui.tui.preview_source import OpenFile, WholeText, identity
+from kebab_tui.tui.text import UNICODE, Glyphs
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from kebab_tui.domain.hit import Highlight, SearchHit
+    from kebab_tui.domain.located import Located
+
+_NOWHERE = Place(0, -1)
+_TURN_S = 0.01
+"""How long the search for the next match keeps a key waiting before it lets others have their turn."""
+
+
+class PreviewEngine(Protocol):
+    """What the preview asks of the workspace."""
+
+    def decode(self, data: bytes) -> Sequence[str]: ...
+
+    def marks(self, text: str, query: str) -> Sequence[Highlight]: ...
+
+
+class Preview(PreviewPane, can_focus=True):
+    """Shows one hit's file, scrolls and searches in it. Its keys are the application's to bind."""
+
+    class Read(Message):
+        """A thread has read a note, or the rest of it, or found that it cannot be shown."""
+
+        def __init__(self, generation: int, read: Note | KebabError) -> None:
+            super().__init__()
+            self.generation = generation
+            self.read = read
+
+    class MadeMarkdown(Message):
+        """A thread has rendered a note."""
+
+        def __init__(self, note: Note, made: Rendered) -> None:
+            super().__init__()
+            self.note = note
+            self.made = made
+
+    def __init__(
+        self,
+        engine: PreviewEngine | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's own name for it
+        glyphs: Glyphs = UNICODE,
+    ) -> None:
+        super().__init__(id=id, glyphs=glyphs)
+        self.engine = engine
+        """Has to be there before the first hit is shown."""
+        self._generation = 0
+        self._query = ""
+        self._hunt: Iterator[Place | None] = iter(())
+
+    # What is shown
+
+    def show(self, hit: SearchHit, located: Located | None = None, query: str = "") -> None:
+        """Show the file behind a hit, the words of `query` marked; what is shown already stays put."""
+        is_other = self._hit is None or hit.chunk_id != self._hit.chunk_id
+        self._generation += 1
+        self._hit, self._located, self._query, self._remark = hit, located, query, ""
+        if is_other:
+            self._rendered = None
+        path = os.path.join(os.fsencode(hit.root), hit.raw_path)
+        if self._note is not None and self._note.identity and self._note.identity == identity(path):
+            self._open(self._note, is_other)
+        else:
+            self._rendered = None
+            self._read(path, hit, is_other)
+
+    def clear(self, message: str = "") -> None:
+        """Show no note, and perhaps some words instead."""
+        self._generation += 1
+        self._hit = self._note = None
+        self._say("", message.splitlines())
+
+    def _read(self, path: bytes, hit: SearchHit, is_other: bool) -> None:
+        assert self.engine is not None
+        if hit.citation.span.page is not None:
+            self._open(Note(None, "", WholeText(hit.text.split("\n"))), is_other)
+            return
+        try:
+            file = OpenFile(path)
+            note = read_at_once(file, hit.path, self.engine.decode)
+        except KebabError as error:
+            self._refuse(error)
+            return
+        if note is not None:
+            self._open(note, is_other)
+            return
+        self._say(f"reading {file.size / 1e6:,.0f} MB", ())
+        line = (self._located or hit.citation).span.last
+        work = partial(self._read_away, self._generation, file, hit.path, line)
+        self.run_worker(work, thread=True, exclusive=True, group="preview-read")
+
+    def _read_away(self, generation: int, file: OpenFile, name: str, line: int) -> None:
+        assert self.engine is not None
+        worker = get_current_worker()
+        try:
+            for note in read_in_thread(file, name, self.engine.decode, line, lambda: worker.is_cancelled):
+                self.post_message(self.Read(generation, note))
+        except KebabError as error:
+            self.post_message(self.Read(generation, error))
+
+    def on_preview_read(self, message: Preview.Read) -> None:
+        if message.generation != self._generation:
+            return
+        if isinstance(message.read, KebabError):
+            self._refuse(message.read)
+        else:
+            self._open(message.read, message.read is not self._note)
+
+    def _open(self, note: Note, is_other: bool) -> None:
+        assert self._hit is not None
+        assert self.engine is not None
+        engine, query = self.engine, self._query
+        self._note, self._words = note, ()
+        note.seek(lambda text: engine.marks(text, query))
+        before, self._aim = self._aim, aim(self._hit, self._located, note.lines)
+        self._hunt = iter(())
+        self._measure()
+        if is_other or before.first != self._aim.first:
+            self._place = Place(self._aim.first, -1)
+            self._left = max(note.passage_column(self._aim.first, self._hit.text) - 1, 0)
+            self._to_aim()
+        self._repaint()
+
+    def _refuse(self, error: KebabError) -> None:
+        """Say why the file cannot be shown, and what the index still has of it."""
+        kept = self._hit.text.split("\n") if self._hit else []
+        self._say(error.message, [error.hint, "", "The index still has:", "", *kept])
+
+    def _say(self, state: str, words: Sequence[str]) -> None:
+        self._remark, self._words = state, words
+        self._note = self._rendered = None
+        self._aim = Aim(1, 1, None, "")
+        self._measure()
+        self.to_top()
+        self._repaint()
+
+    # Moving about
+
+    def on_resize(self, _: events.Resize) -> None:
+        was_aimed = self.scroll_offset.y == self._aimed_row
+        if self._rendered is not None and self._note is not None:
+            self._render_away(self._note)
+        self._measure()
+        if was_aimed:
+            self._to_aim()
+        self._repaint()
+
+    # Matches
+
+    def next_match(self) -> None:
+        self._seek(forward=True)
+
+    def previous_match(self) -> None:
+        self._seek(forward=False)
+
+    def _seek(self, forward: bool) -> None:
+        """Search from the last match, or from the lines in view where that is out of sight."""
+        if self._note is None or self._rendered is not None:
+            return
+        top = self.scroll_offset.y + 1
+        if not top <= self._place.line < top + self.page_rows:
+            self._place = Place(top if forward else min(top + self.page_rows, self._note.lines.count + 1), -1)
+        self._hunt = self._note.hunt(self._place, forward)
+        self._hunt_on(self._hunt)
+
+    def _hunt_on(self, hunt: Iterator[Place | None]) -> None:
+        """Search for a moment, then let the keys have their turn before going on."""
+        turn_ends = monotonic() + _TURN_S
+        while hunt is self._hunt:
+            place = next(hunt, _NOWHERE)
+            if place is not None:
+                self._arrive(place)
+                return
+            if monotonic() > turn_ends:
+                self.call_later(self._hunt_on, hunt)
+                return
+
+    def _arrive(self, place: Place) -> None:
+        if place is _NOWHERE or self._note is None:
+            self._remark = "no match"
+        else:
+            self._remark = ""
+            self._place = place
+            self._bring_into_view(place, self._note)
+        self._repaint()
+
+    def _bring_into_view(self, place: Place, note: Note) -> None:
+        top = self.scroll_offset.y + 1
+        if not top <= place.line < top + self.page_rows:
+            self.to_row(place.line - 1 - self.page_rows // 3)
+        columns = self._view(note).columns
+        column = column_of(note.text(place.line), place.column)
+        if not self._left < column + 1 < self._left + columns - SIDEWAYS:
+            self._left = max(column - columns // 3, 0) if column >= columns - SIDEWAYS else 0
+
+    # Rendered Markdown
+
+    def toggle_rendered(self) -> None:
+        """Show the note as rendered Markdown, or its lines again."""
+        if self._rendered is not None:
+            self._show_rendered(None)
+        elif self._note is not None:
+            self._render_away(self._note)
+
+    def _render_away(self, note: Note) -> None:
+        lines = note.whole(LONGEST)
+        if lines is None:
+            self._remark = "too long to render"
+            self.refresh()
+            return
+        mark = self._aim.sign(self._aim.first, self._signs)
+        first, last = (1, 0) if self._aim.sure is None else (self._aim.first, self._aim.last)
+        look = Look(self.columns, mark, self.app.current_theme.dark, self._look())
+        work = partial(self._make, note, partial(rendered, lines, first, last, look))
+        self.run_worker(work, thread=True, exclusive=True, group="preview-markdown")
+
+    def _make(self, note: Note, make: Callable[[Callable[[], bool]], Rendered | None]) -> None:
+        worker = get_current_worker()
+        made = make(lambda: worker.is_cancelled)
+        if made is not None:
+            self.post_message(self.MadeMarkdown(note, made))
+
+    def on_preview_made_markdown(self, message: Preview.MadeMarkdown) -> None:
+        if message.note is self._note and message.made.width == self.columns:
+            self._show_rendered(message.made)
+
+    def _show_rendered(self, made: Rendered | None) -> None:
+        self._rendered = made
+        self._measure()
+        self._to_aim()
+        self._repaint()

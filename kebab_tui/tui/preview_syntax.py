@@ -1,0 +1,149 @@
+"""What kind of text each stretch of a line is, for colouring: only of the blocks that are shown.
+
+A block is lexed with some lines before it, from the opening of a Markdown fence when it
+begins inside one, and only the beginnings of very long lines: a colour may be missing
+there, never a character. Knows kinds, not colours.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from textual.cache import LRUCache
+
+from kebab_tui.tui.preview_source import Lines, WholeText
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer  # type: ignore[import-untyped]
+    from pygments.token import _TokenType  # type: ignore[import-untyped]
+
+Kind = Literal["heading", "strong", "emphasis", "comment", "keyword", "string", "number", "name", "link"]
+KINDS: tuple[Kind, ...] = (
+    "heading", "strong", "emphasis", "comment", "keyword", "string", "number", "name", "link",
+)  # fmt: skip
+
+_BLOCK = 64
+_BEFORE = 48
+_LINE = 400
+_LONGEST_FENCE = 300
+_FENCE = re.compile(r" {0,3}(?:[-*+>] )?(```|~~~)")
+_MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
+
+
+class Stretch(NamedTuple):
+    start: int
+    end: int
+    kind: Kind
+
+
+class Syntax:
+    """The kinds of text in one note, by the ending of its file's name."""
+
+    def __init__(self, name: str, lines: Lines) -> None:
+        self._ending = os.path.splitext(name)[1].lower()
+        self._lines = lines
+        self._blocks: LRUCache[int, list[list[Stretch]]] = LRUCache(64)
+
+    def of(self, number: int) -> Sequence[Stretch]:
+        lexer = _lexer(self._ending)
+        if lexer is None:
+            return ()
+        block, at = divmod(number - 1, _BLOCK)
+        known = self._blocks.get(block)
+        if known is None:
+            known = self._blocks[block] = self._lexed(lexer, block)
+        return known[at] if at < len(known) else ()
+
+    def _lexed(self, lexer: Lexer, block: int) -> list[list[Stretch]]:
+        first = block * _BLOCK + 1
+        start = self._start(first)
+        texts = [text[:_LINE] for text in self._lines.slice(start, first + _BLOCK - 1)]
+        return _by_line(lexer, texts)[first - start :]
+
+    def _start(self, first: int) -> int:
+        """Where lexing has to begin for line `first` to be understood."""
+        if self._ending not in _MARKDOWN:
+            return max(1, first - _BEFORE)
+        before = bisect_right(self._fences, first - 1)
+        opening = self._fences[before - 1] if before % 2 else first
+        return opening if first - opening <= _LONGEST_FENCE else first
+
+    @cached_property
+    def _fences(self) -> list[int]:
+        """The lines of a Markdown text that open or close a fence, in turn."""
+        if not isinstance(self._lines, WholeText):
+            return []
+        return [number for number, text in enumerate(self._lines.lines, 1) if _FENCE.match(text)]
+
+
+def _by_line(lexer: Lexer, texts: Sequence[str]) -> list[list[Stretch]]:
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    found: list[list[Stretch]] = [[] for _ in texts]
+    for start, end, kind in _stretches(lexer, "\n".join([*texts, ""])):
+        line = bisect_right(starts, start) - 1
+        while line < len(texts) and starts[line] < end:
+            begin, last = max(start - starts[line], 0), min(end - starts[line], len(texts[line]))
+            if begin < last:
+                found[line].append(Stretch(begin, last, kind))
+            line += 1
+    return found
+
+
+def _stretches(lexer: Lexer, text: str) -> Iterator[tuple[int, int, Kind]]:
+    for start, token, value in lexer.get_tokens_unprocessed(text):
+        kind = _kind(token)
+        if kind is not None:
+            yield start, start + len(value), kind
+
+
+@lru_cache(maxsize=256)
+def _kind(token: _TokenType) -> Kind | None:
+    kinds = _kinds()
+    wanted: _TokenType | None = token
+    while wanted is not None:
+        if wanted in kinds:
+            return kinds[wanted]
+        wanted = wanted.parent
+    return None
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> Mapping[_TokenType, Kind]:
+    from pygments.token import Comment, Generic, Keyword, Literal, Name
+
+    return {
+        Generic.Heading: "heading",
+        Generic.Subheading: "heading",
+        Generic.Strong: "strong",
+        Generic.Emph: "emphasis",
+        Comment: "comment",
+        Keyword: "keyword",
+        Literal.String: "string",
+        Literal.Number: "number",
+        Name.Function: "name",
+        Name.Class: "name",
+        Name.Tag: "link",
+        Name.Attribute: "link",
+    }
+
+
+@lru_cache(maxsize=32)
+def _lexer(ending: str) -> Lexer | None:
+    """The lexer for an ending; looked up in Pygments' table, as its own search by name takes 80 ms."""
+    # Costs 7 ms, which the first paint does not have to wait for.
+    from pygments.lexers import LEXERS, get_lexer_by_name  # type: ignore[import-untyped]
+
+    if ending in _MARKDOWN:
+        return get_lexer_by_name("markdown")
+    if ending in ("", ".txt", ".text"):
+        return None
+    pattern = f"*{ending}"
+    aliases = (aliases for _, _, aliases, patterns, _ in LEXERS.values() if pattern in patterns and aliases)
+    alias = next(aliases, None)
+    return get_lexer_by_name(alias[0]) if alias else None

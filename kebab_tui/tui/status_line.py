@@ -1,0 +1,180 @@
+"""The one line that says how the answer came about, and what is wrong.
+
+`12 of 4,031 passages · 38 ms · hybrid · live`, then notices. Facts have priorities: what
+does not fit goes, the least important first, and a shorter one may take its room. What is
+said in passing stands before the facts until the next thing is said; an error stands
+before that; both stay until `hush`. Everything is cleaned here, whoever says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.strip import Strip
+from textual.widget import Widget
+
+from kebab_tui.tui.text import UNICODE, Glyphs, clean, cut
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+    from kebab_tui.domain.hit import Notice
+    from kebab_tui.domain.query import SearchMode
+
+Tone = Literal["fact", "strong", "said", "warning", "error"]
+TONES: tuple[Tone, ...] = get_args(Tone)
+_LEAST_CUT = 12
+"""A sentence shorter than this says nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One piece of the line. The highest priority stays longest; `cut` may lose its end before it goes."""
+
+    text: str
+    priority: int
+    tone: Tone = "fact"
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What there is to say of an answer and of the index it came from."""
+
+    hits: int | None = None
+    """None where nothing was asked."""
+    total: int = 0
+    milliseconds: float | None = None
+    mode: SearchMode = "hybrid"
+    raw: bool = False
+    complete: bool = True
+    index: str = ""
+    """The state of the index in a word: live, polling, read-only, 3 pending."""
+    progress: str = ""
+    """What runs behind the screen, in counts."""
+    marked: int = 0
+    notices: tuple[Notice, ...] = ()
+
+
+def facts(status: Status) -> Iterator[Fact]:
+    """The pieces of the line, in their order."""
+    if status.hits is not None:
+        yield Fact(_counted(status), 90, "strong")
+        if status.milliseconds is not None:
+            yield Fact(_duration(status.milliseconds), 20)
+    elif status.total:
+        yield Fact(_passages(status.total), 50)
+    yield Fact("RAW" if status.raw else status.mode, 40)
+    if status.marked:
+        yield Fact(f"{status.marked:,} marked", 80, "strong")
+    if status.index:
+        yield Fact(clean(status.index), 30)
+    if status.progress:
+        yield Fact(clean(status.progress), 60, cut=True)
+    for notice in status.notices:
+        yield said(notice, 70 if notice.level == "warning" else 10)
+
+
+def said(notice: Notice, priority: int) -> Fact:
+    """A notice as a piece; a warning says so in a word too."""
+    warning = notice.level == "warning"
+    text = clean(f"warning: {notice.text}" if warning else notice.text)
+    return Fact(text, priority, "warning" if warning else "said", cut=True)
+
+
+def fitted(pieces: Sequence[Fact], width: int, glyphs: Glyphs = UNICODE) -> list[Fact]:
+    """The pieces that fit beside each other, in their order; one of them may be cut."""
+    gap = cell_len(glyphs.dot) + 2
+    kept: dict[int, Fact] = {}
+    room = width
+    for place in sorted(range(len(pieces)), key=lambda place: -pieces[place].priority):
+        piece, left = pieces[place], room - gap * bool(kept)
+        wanted = cell_len(piece.text)
+        if wanted > left and (not kept or (piece.cut and left >= _LEAST_CUT)):
+            piece = Fact(cut(piece.text, left, glyphs.ellipsis), piece.priority, piece.tone)
+            wanted = cell_len(piece.text)
+        if 0 < wanted <= left:
+            kept[place] = piece
+            room = left - wanted
+    return [kept[place] for place in sorted(kept)]
+
+
+def _counted(status: Status) -> str:
+    found = f"{status.hits:,} of {_passages(status.total)}" if status.total else "nothing found"
+    return found if status.complete else f"{found} so far"
+
+
+def _passages(count: int) -> str:
+    return f"{count:,} passage" if count == 1 else f"{count:,} passages"
+
+
+def _duration(milliseconds: float) -> str:
+    return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds:.0f} ms"
+
+
+class StatusLine(Widget):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{tone}" for tone in TONES}
+
+    DEFAULT_CSS = """
+    StatusLine {
+        height: 1;
+        & > .status-line--fact { color: $text-muted; }
+        & > .status-line--strong { text-style: bold; }
+        & > .status-line--said { color: $text-primary; }
+        & > .status-line--warning { color: $text-warning; text-style: bold; }
+        & > .status-line--error { color: $text-error; text-style: bold reverse; }
+    }
+    """
+
+    def __init__(self, *, glyphs: Glyphs = UNICODE, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
+        super().__init__(id=id)
+        self._glyphs = glyphs
+        self._status = Status()
+        self._said: Fact | None = None
+        self._error: Fact | None = None
+
+    @property
+    def status(self) -> Status:
+        return self._status
+
+    def show(self, status: Status) -> None:
+        """Replace the facts; what was said and what failed stays."""
+        if status != self._status:
+            self._status = status
+            self.refresh()
+
+    def say(self, notice: Notice) -> None:
+        """Say something in passing."""
+        self._said = said(notice, 95)
+        self.refresh()
+
+    def fail(self, message: str, hint: str = "") -> None:
+        """Say what went wrong and what can be done."""
+        ending = f" {self._glyphs.dot} {hint}" if hint else ""
+        self._error = Fact(clean(f"error: {message}{ending}"), 100, "error", cut=True)
+        self.refresh()
+
+    def hush(self) -> None:
+        """Take back what was said and what failed."""
+        if self._said or self._error:
+            self._said = self._error = None
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.content_size.width
+        if y or not width:
+            return Strip.blank(width, self.rich_style)
+        spoken = [piece for piece in (self._error, self._said) if piece is not None]
+        segments: list[Segment] = []
+        for piece in fitted([*spoken, *facts(self._status)], width, self._glyphs):
+            if segments:
+                segments.append(Segment(f" {self._glyphs.dot} ", self._style("fact")))
+            segments.append(Segment(piece.text, self._style(piece.tone)))
+        return Strip(segments).adjust_cell_length(width, self.rich_style)
+
+    def _style(self, tone: Tone) -> Style:
+        return self.get_visual_style(f"status-line--{tone}").rich_style

@@ -1,0 +1,140 @@
+"""How each editor is told where to open a file. The table is read from the editors' own manuals."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kebab_tui.editor.launch import MANNERS, Kind, launch, launch_template
+
+PATH = "/notes/a.md"
+
+
+@pytest.mark.parametrize(
+    ("command", "argv", "kind"),
+    [
+        ("vi", "vi +12 -- /notes/a.md", "terminal"),
+        ("vim", "vim +12 -- /notes/a.md", "terminal"),
+        ("nvim", "nvim +12 -- /notes/a.md", "terminal"),
+        ("lvim", "lvim +12 -- /notes/a.md", "terminal"),
+        ("view", "view +12 -- /notes/a.md", "terminal"),
+        ("/usr/local/bin/vim -u NONE", "/usr/local/bin/vim -u NONE +12 -- /notes/a.md", "terminal"),
+        ("nano", "nano +12,1 /notes/a.md", "terminal"),
+        ("micro", "micro +12:1 /notes/a.md", "terminal"),
+        ("kak", "kak +12:1 -- /notes/a.md", "terminal"),
+        ("hx", "hx /notes/a.md:12:1", "terminal"),
+        ("helix", "helix /notes/a.md:12:1", "terminal"),
+        ("emacs -nw", "emacs -nw +12:1 /notes/a.md", "terminal"),
+        ("emacsclient -t", "emacsclient -t +12:1 /notes/a.md", "terminal"),
+        ("emacsclient -n", "emacsclient -n +12:1 /notes/a.md", "gui"),
+        ("joe", "joe +12 /notes/a.md", "terminal"),
+        ("ne", "ne +12 /notes/a.md", "terminal"),
+        ("mg", "mg +12 /notes/a.md", "terminal"),
+        ("code", "code -r -g /notes/a.md:12:1", "gui"),
+        ("code --wait", "code --wait -g /notes/a.md:12:1", "gui"),
+        ("code.cmd -n", "code.cmd -n -g /notes/a.md:12:1", "gui"),
+        ("codium", "codium -r -g /notes/a.md:12:1", "gui"),
+        ("cursor", "cursor -r -g /notes/a.md:12:1", "gui"),
+        ("antigravity", "antigravity -r -g /notes/a.md:12:1", "gui"),
+        ("zed", "zed /notes/a.md:12:1", "gui"),
+        ("subl --wait", "subl --wait /notes/a.md:12:1", "gui"),
+        ("atom", "atom /notes/a.md:12:1", "gui"),
+        ("idea", "idea --line 12 --column 1 /notes/a.md", "gui"),
+        ("pycharm64.exe", "pycharm64.exe --line 12 --column 1 /notes/a.md", "gui"),
+        ("rubymine", "rubymine --line 12 --column 1 /notes/a.md", "gui"),
+        ("kate", "kate --line 12 --column 1 /notes/a.md", "gui"),
+        ("mate -w", "mate -w --line 12 /notes/a.md", "gui"),
+        ("xed", "xed --line 12 /notes/a.md", "gui"),
+        ("gvim -f", "gvim -f +12 -- /notes/a.md", "gui"),
+        ("mvim", "mvim +12 -- /notes/a.md", "gui"),
+        ("gedit", "gedit +12:1 /notes/a.md", "gui"),
+        ("bbedit", "bbedit +12 /notes/a.md", "gui"),
+        (
+            "'C:\\Program Files\\Notepad++.exe'",
+            "'C:\\Program Files\\Notepad++.exe' -n12 -c1 /notes/a.md",
+            "gui",
+        ),
+    ],
+)
+def test_an_editor_is_told_the_line_in_its_own_way(command: str, argv: str, kind: Kind) -> None:
+    made = launch(shlex.split(command), PATH, 12)
+    assert (list(made.argv), made.kind, made.at_line) == (shlex.split(argv), kind, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "argv"),
+    [
+        ("vim", ["vim", "+12", "+normal! 04l", "--", PATH]),
+        ("nano", ["nano", "+12,5", PATH]),
+        ("hx", ["hx", PATH + ":12:5"]),
+        ("joe", ["joe", "+12", PATH]),
+    ],
+)
+def test_the_column_is_told_where_the_editor_takes_one(command: str, argv: list[str]) -> None:
+    assert list(launch([command], PATH, 12, 5).argv) == argv
+
+
+def test_an_unknown_program_gets_the_file_only_and_the_launch_says_so() -> None:
+    made = launch(["scribble", "--dark"], PATH, 12)
+    assert made.argv == ("scribble", "--dark", PATH)
+    assert (made.kind, made.at_line, made.program) == ("terminal", False, "scribble")
+
+
+@pytest.mark.parametrize(
+    "name", ["a:12", "a:12:3", "a:", "12:5.md:7", "a: 3", "a:1e5", "a:0x1F", "T10:30:00.md"]
+)
+@pytest.mark.parametrize("command", ["code", "hx", "subl", "zed"])
+def test_a_path_that_reads_as_a_place_is_opened_without_a_line(command: str, name: str) -> None:
+    made = launch([command], f"/notes/{name}", 5)
+    assert made.argv == (command, f"/notes/{name}")
+    assert not made.at_line
+
+
+@pytest.mark.parametrize("name", ["a:b.md", "T10:30.md", "메모: 포트.md"])
+def test_a_colon_before_a_name_does_no_harm(name: str) -> None:
+    assert launch(["hx"], f"/notes/{name}", 5).argv == ("hx", f"/notes/{name}:5:1")
+
+
+def test_a_colon_does_no_harm_where_the_line_is_an_option() -> None:
+    assert launch(["vim"], "/notes/a:12", 5).argv == ("vim", "+5", "--", "/notes/a:12")
+
+
+def test_a_template_says_itself_where_everything_goes() -> None:
+    made = launch_template(["ed", "--at={line}:{column}", "{path}"], "gui", PATH, 3, 4)
+    assert (made.argv, made.kind, made.at_line) == (("ed", "--at=3:4", PATH), "gui", True)
+    assert not launch_template(["ed", "{path}"], "terminal", PATH, 3).at_line
+
+
+def test_braces_in_a_name_are_not_filled_in() -> None:
+    path = "/notes/{line} {column}.md"
+    assert launch_template(["ed", "{path}", "{other}"], "terminal", path, 3).argv == ("ed", path, "{other}")
+    assert launch(["vim"], path, 3).argv[-1] == path
+
+
+def test_a_relative_path_is_refused_because_it_may_look_like_an_option() -> None:
+    with pytest.raises(ValueError, match="absolute"):
+        launch(["vim"], "-c quit", 1)
+
+
+@given(
+    st.sampled_from(sorted(MANNERS)),
+    st.text(st.characters(exclude_characters="\0"), min_size=1),
+    st.integers(1, 10**9),
+    st.integers(1, 10**4),
+)
+def test_whatever_the_name_it_is_one_word_and_no_option(name: str, file: str, line: int, column: int) -> None:
+    path = "/notes/" + file
+    made = launch([name], path, line, column)
+    if "joe" in name or name in ("jmacs", "jstar", "jpico"):
+        path = path.replace("\\", "\\\\").replace(",", "\\,")
+    holding = [word for word in made.argv[1:] if path in word]
+    assert len(holding) == 1
+    assert holding[0].startswith("/")
+    assert made.at_line == any(str(line) in word.replace(path, "") for word in made.argv[1:])
+
+
+def test_joe_is_told_that_commas_and_backslashes_are_meant() -> None:
+    assert launch(["joe"], "/notes/a,1\\2.md", 3).argv == ("joe", "+3", "/notes/a\\,1\\\\2.md")

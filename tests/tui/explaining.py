@@ -1,0 +1,60 @@
+"""Explained answers for tests: made by the real engine, or chosen figure by figure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
+from kebab_tui.search.fusion import Evidence, FusionSettings, fuse
+from kebab_tui.tui.explain_rows import explain_rows
+from kebab_tui.tui.segments import PLAIN, Row, Signs, row_text
+from kebab_tui.workspace import Workspace
+
+
+def explained(workspace: Workspace, text: str, **query: object) -> ExplainedResponse:
+    return workspace.explain(SearchQuery(text, **query))  # type: ignore[arg-type]
+
+
+def rows_of(
+    hit: ExplainedHit | None, among: ExplainedResponse, width: int = 100, signs: Signs = PLAIN
+) -> list[Row]:
+    return explain_rows(hit, among, width, signs, {})
+
+
+def lines_of(
+    hit: ExplainedHit | None, among: ExplainedResponse, width: int = 100, signs: Signs = PLAIN
+) -> list[str]:
+    return [row_text(row) for row in rows_of(hit, among, width, signs)]
+
+
+def section(lines: Sequence[str], title: str) -> list[str]:
+    """From the row that begins with `title` to the next blank one."""
+    start = next(place for place, line in enumerate(lines) if line.startswith(title))
+    end = next((place for place in range(start, len(lines)) if not lines[place]), len(lines))
+    return list(lines[start:end])
+
+
+def flat(lines: Sequence[str]) -> str:
+    """As one line: narrow panels put the parts of a row on several."""
+    return re.sub(r"\s+", " ", " ".join(lines))
+
+
+def with_fusion(
+    among: ExplainedResponse, evidence: Sequence[Evidence], settings: FusionSettings
+) -> tuple[ExplainedHit, ExplainedResponse]:
+    """The first hit of an answer as if this were the evidence, its own being the first."""
+    hit = among.hits[0]
+    mine = replace(evidence[0], row=hit.hit.row)
+    candidates = tuple(fuse([mine, *evidence[1:]], settings))
+    fused = next(one for one in candidates if one.evidence.row == hit.hit.row)
+    detail = replace(
+        hit.hit.retrieval,
+        lexical_rank=mine.lexical_rank,
+        vector_rank=mine.vector_rank,
+        vector_score=mine.cosine,
+    )
+    changed = replace(hit, fused=fused, hit=replace(hit.hit, retrieval=detail))
+    return changed, replace(among, hits=(changed,), candidates=candidates, fusion=settings)

@@ -1,0 +1,345 @@
+"""One registry, and everything that is made from it says the same."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
+
+from kebab_tui.tui.actions import ACTIONS, PLACES, SECTIONS, Action, Facts, Place, action_of, available
+from kebab_tui.tui.bindings import act, bind, bind_app, bindings
+from kebab_tui.tui.help import help_groups
+from kebab_tui.tui.key_names import arrives_as, key_name, shown, shown_all, survives, types_a_character
+from kebab_tui.tui.key_table import BEGIN, END, key_table, with_key_table
+from kebab_tui.tui.keymap import keymap
+from kebab_tui.tui.palette import commands
+
+README = Path(__file__).parents[2] / "README.md"
+EVERYTHING = Facts(hits=True, empty_query=True, filters=True, explain=True, first_run=True)
+
+
+# the registry
+
+
+def test_every_action_has_its_own_id_and_a_key() -> None:
+    assert len({action.id for action in ACTIONS}) == len(ACTIONS)
+    for action in ACTIONS:
+        assert any(action.keys(place) for place in PLACES), action.id
+
+
+def test_keys_are_spelt_the_one_way() -> None:
+    for action in ACTIONS:
+        for key in (*action.everywhere, *action.query, *action.lists):
+            assert key_name(key) == key, (action.id, key)
+
+
+def test_no_two_actions_want_one_key() -> None:
+    assert keymap({}) == ACTIONS
+
+
+def test_what_is_essential_has_a_key_that_comes_through_every_terminal_from_the_query_box() -> None:
+    for action in ACTIONS:
+        if action.essential:
+            assert any(survives(key) for key in action.keys("query")), action.id
+
+
+def test_a_key_that_types_stands_in_the_lists_only() -> None:
+    for action in ACTIONS:
+        assert not any(types_a_character(key) for key in action.keys("query")), action.id
+
+
+def test_the_editing_keys_of_the_box_belong_to_no_action() -> None:
+    for action in ACTIONS:
+        assert not {"ctrl+a", "ctrl+e", "ctrl+u", "ctrl+w", "home", "end"} & set(action.keys("query")), (
+            action.id
+        )
+
+
+def test_previous_is_ctrl_p_and_the_palette_is_not() -> None:
+    assert "ctrl+p" in action_of(ACTIONS, "previous_hit").everywhere
+    assert action_of(ACTIONS, "palette").keys("query") == ("f2",)
+
+
+# the keys of screen.md
+
+WANTED: list[tuple[str, str, str]] = [
+    ("next_hit", "down ctrl+n ctrl+j", "j"),
+    ("previous_hit", "up ctrl+p ctrl+k", "k"),
+    ("next_page", "pagedown", ""),
+    ("previous_page", "pageup", ""),
+    ("first_hit", "", "g home"),
+    ("last_hit", "", "G end"),
+    ("scroll_down", "shift+down", ""),
+    ("scroll_up", "shift+up", ""),
+    ("half_page_down", "", "ctrl+d"),
+    ("half_page_up", "", "ctrl+u"),
+    ("open", "enter ctrl+o", "e"),
+    ("copy", "ctrl+y", "y"),
+    ("copy_text", "", "Y"),
+    ("mark", "ctrl+space", "space"),
+    ("mode", "ctrl+t", ""),
+    ("preview", "f3", ""),
+    ("explain", "f4", ""),
+    ("layout", "f6", ""),
+    ("zoom", "f11", "z"),
+    ("focus_query", "ctrl+l", "/"),
+    ("next_pane", "tab", ""),
+    ("previous_pane", "shift+tab", ""),
+    ("rescan", "f5 ctrl+r", ""),
+    ("help", "f1", "?"),
+    ("palette", "f2", ":"),
+    ("back", "escape", ""),
+    ("quit", "ctrl+q", "q"),
+    ("next_match", "", "n"),
+    ("previous_match", "", "N"),
+    ("render", "", "m"),
+    ("rrf_k_down", "", "["),
+    ("rrf_k_up", "", "]"),
+    ("vector_weight_down", "", "{"),
+    ("vector_weight_up", "", "}"),
+    ("second_look", "", "|"),
+    ("what_if_reset", "", "="),
+    ("why_not", "", "w"),
+]
+
+
+@pytest.mark.parametrize(("action_id", "everywhere", "lists"), WANTED)
+def test_the_contract_s_keys_hold(action_id: str, everywhere: str, lists: str) -> None:
+    action = action_of(ACTIONS, action_id)
+    assert set(everywhere.split()) <= set(action.keys("query"))
+    assert {*everywhere.split(), *lists.split()} <= set(action.keys("lists"))
+
+
+def test_history_is_a_matter_of_the_query_box() -> None:
+    assert action_of(ACTIONS, "older_query").query == ("ctrl+up",)
+    assert action_of(ACTIONS, "newer_query").query == ("ctrl+down",)
+    assert action_of(ACTIONS, "recall_query").keys("lists") == ()
+
+
+# what is made from it
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_key_is_bound_to_its_action(place: Place) -> None:
+    bound = {(binding.key, binding.action) for binding in bindings(ACTIONS, place)}
+    assert bound == {
+        (name, act(action.id)) for action in ACTIONS for key in action.keys(place) for name in arrives_as(key)
+    }
+
+
+@pytest.mark.parametrize("pane", SECTIONS)
+def test_the_help_sheet_names_every_action_and_begins_with_the_focused_pane(pane: str) -> None:
+    section = next(section for section in SECTIONS if section == pane)
+    groups = help_groups(ACTIONS, section)
+    told = {meaning for group in groups for _, meaning in group.rows}
+    assert {action.help for action in ACTIONS} <= told
+    assert groups[0].title == pane or not any(
+        action.keys("lists") for action in ACTIONS if action.section == pane
+    )
+
+
+def test_the_help_sheet_shows_the_keys_of_the_place_where_the_user_is() -> None:
+    rows = {meaning: keys for group in help_groups(ACTIONS, "Hits") for keys, meaning in group.rows}
+    assert rows[action_of(ACTIONS, "open").help] == "enter ctrl+o e"
+    rows = {meaning: keys for group in help_groups(ACTIONS, "Query") for keys, meaning in group.rows}
+    assert rows[action_of(ACTIONS, "open").help] == "enter ctrl+o"
+    assert rows[action_of(ACTIONS, "copy_text").help] == "Y"
+
+
+def test_the_palette_lists_every_action_but_itself() -> None:
+    listed = [command.action_id for command in commands(ACTIONS, EVERYTHING)]
+    assert listed == [action.id for action in ACTIONS if action.id != "palette"]
+
+
+def test_the_palette_tells_the_keys() -> None:
+    named = {command.action_id: command.keys for command in commands(ACTIONS, EVERYTHING)}
+    assert named["zoom"] == "F11 z"
+
+
+def test_the_table_of_the_readme_has_a_row_for_every_action() -> None:
+    lines = key_table().splitlines()
+    for action in ACTIONS:
+        [row] = [line for line in lines if line.endswith(f"| `{action.id}` |")]
+        assert action.help in row
+        for key in {key for place in PLACES for key in action.keys(place)}:
+            assert f"`{shown(key)}`".replace("|", r"\|") in row
+
+
+def test_the_table_takes_its_place_between_the_markers() -> None:
+    text = f"before\n{BEGIN}\nan old one\n{END}\nafter\n"
+    written = with_key_table(text)
+    assert written.startswith(f"before\n{BEGIN}\n| ")
+    assert written.endswith(f" |\n{END}\nafter\n")
+    assert "an old one" not in written
+    assert with_key_table(written) == written
+
+
+def test_a_document_without_markers_stays_as_it_is() -> None:
+    assert with_key_table("no markers") == "no markers"
+
+
+@pytest.mark.skipif(
+    BEGIN not in README.read_text(encoding="utf-8"), reason="the README has no table of keys yet"
+)
+def test_the_readme_has_the_table_as_it_is_now() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert with_key_table(text) == text
+
+
+# what makes sense now
+
+
+@pytest.mark.parametrize(
+    ("facts", "present", "absent"),
+    [
+        (Facts(), "recall_query", "next_hit"),
+        (Facts(hits=True, empty_query=False), "next_hit", "recall_query"),
+        (Facts(filters=True), "drop_filter", "second_look"),
+        (Facts(explain=True), "second_look", "drop_filter"),
+        (Facts(first_run=True), "sample_vault", "open"),
+    ],
+)
+def test_only_what_would_do_something_is_offered(facts: Facts, present: str, absent: str) -> None:
+    ids = {action.id for action in available(ACTIONS, facts)}
+    assert present in ids
+    assert absent not in ids
+    assert {"help", "palette", "back", "quit"} <= ids
+
+
+# on a screen
+
+
+class Pane(Widget, can_focus=True):
+    """A focusable thing whose own keys clash with ours."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("j", "app.bell", "its own"),
+        Binding("f9", "app.bell", show=False),
+    ]
+
+
+class Host(App[None]):
+    def __init__(self, actions: tuple[Action, ...] = ACTIONS) -> None:
+        super().__init__()
+        self.actions = actions
+        self.done: list[str] = []
+        self.facts = EVERYTHING
+        bind_app(self, actions)
+
+    def compose(self) -> ComposeResult:
+        yield Pane()
+        yield Footer(show_command_palette=False, compact=True)
+
+    def on_mount(self) -> None:
+        pane = self.query_one(Pane)
+        bind(pane, self.actions, "lists")
+        pane.focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "act" or action_of(self.actions, str(parameters[0])).is_available(self.facts)
+
+    def action_act(self, action_id: str) -> None:
+        self.done.append(action_id)
+
+
+@pytest.mark.parametrize(
+    ("key", "action_id"),
+    [
+        ("j", "next_hit"),
+        ("ctrl+j", "next_hit"),
+        ("G", "last_hit"),
+        ("home", "first_hit"),
+        ("left_square_bracket", "rrf_k_down"),
+        ("vertical_line", "second_look"),
+        ("question_mark", "help"),
+        ("colon", "palette"),
+        ("space", "mark"),
+        ("ctrl+@", "mark"),
+        ("tab", "next_pane"),
+        ("shift+down", "scroll_down"),
+        ("f4", "explain"),
+        ("ctrl+q", "quit"),
+    ],
+)
+async def test_a_key_in_a_list_runs_its_action(key: str, action_id: str) -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(key)
+        assert app.done == [action_id]
+
+
+async def test_a_key_does_nothing_while_its_action_makes_no_sense() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        app.facts = Facts()
+        await pilot.press("j", "f4")
+        assert app.done == ["explain"]
+
+
+async def test_over_another_screen_only_quitting_still_works() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await app.push_screen(ModalScreen[None]())
+        await pilot.press("j", "down", "f4", "ctrl+q")
+        assert app.done == ["quit"]
+
+
+async def test_without_a_focus_the_keys_that_hold_everywhere_work() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        app.screen.set_focus(None)
+        await pilot.press("f4", "j", "ctrl+up", "ctrl+n")
+        assert app.done == ["explain", "next_hit"]
+
+
+async def test_quit_can_be_given_another_key() -> None:
+    app = Host(keymap({"quit": ("f10",), "explain": ("ctrl+q",)}))
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+q", "f10")
+        assert app.done == ["explain", "quit"]
+
+
+async def test_the_footer_shows_what_the_registry_wants_shown() -> None:
+    app = Host()
+    async with app.run_test(size=(200, 24)) as pilot:
+        await pilot.pause()
+        footer = [(key.key_display, key.description) for key in app.query(FooterKey)]
+    assert footer == [
+        (shown(action.keys("lists")[0]).replace("ctrl+", "^"), action.label)
+        for action in ACTIONS
+        if action.in_footer
+    ]
+
+
+@pytest.mark.parametrize("facts", [Facts(hits=True), Facts(first_run=True)])
+async def test_the_footer_fits_into_eighty_columns(facts: Facts) -> None:
+    app = Host()
+    app.facts = facts
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert app.query_one(Footer).compact
+        assert max(key.region.right for key in app.query(FooterKey)) <= 80
+
+
+def test_no_help_is_markup() -> None:
+    assert not any("[" in action.help or "[" in action.label for action in ACTIONS)
+
+
+def test_keys_are_shown_as_people_write_them() -> None:
+    assert (
+        shown_all(("f4", "pagedown", "shift+up", "ctrl+n", "escape", "+")) == "F4 PgDn shift+↑ ctrl+n esc +"
+    )
+
+
+def test_actions_differ_in_what_they_say() -> None:
+    for first, second in combinations(ACTIONS, 2):
+        assert first.label != second.label
+        assert first.help != second.help

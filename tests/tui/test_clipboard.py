@@ -1,0 +1,158 @@
+"""Copying: which way is taken, and what the toast says of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.domain.citation import Citation, SourceSpan
+from kebab_tui.domain.located import Located
+from kebab_tui.tui.clipboard import (
+    citation_text,
+    citations_text,
+    copy,
+    quotation_text,
+    quotations_text,
+    tools,
+)
+from tests.tui.hits import hit
+
+PROGRAMS = ("pbcopy", "wl-copy", "xclip", "xsel", "clip.exe", "tmux")
+WAYLAND, X11, SSH, TMUX = (
+    {"WAYLAND_DISPLAY": "w"},
+    {"DISPLAY": ":0"},
+    {"SSH_TTY": "/dev/pts/1"},
+    {"TMUX": "/t,1,0"},
+)
+
+
+def everything(program: str) -> str:
+    return "/bin/" + program
+
+
+@pytest.mark.parametrize(
+    ("installed", "environ", "tried"),
+    [
+        (PROGRAMS, WAYLAND | X11 | TMUX, "pbcopy wl-copy xclip xsel clip.exe tmux"),
+        (("wl-copy", "xclip"), X11, "xclip"),
+        (("xsel",), X11, "xsel"),
+        (("wl-copy", "xclip", "xsel"), {}, ""),
+        (("clip.exe",), {}, "clip.exe"),
+        (PROGRAMS, WAYLAND | X11 | SSH, ""),
+        (PROGRAMS, X11 | TMUX | SSH, "tmux"),
+        (PROGRAMS, X11 | {"SSH_CONNECTION": "1 2 3 4"}, ""),
+        (("tmux",), {}, ""),
+        ((), TMUX | X11, ""),
+    ],
+)
+def test_a_tool_is_tried_only_where_it_reaches_the_users_clipboard(
+    installed: tuple[str, ...], environ: dict[str, str], tried: str
+) -> None:
+    find = {program: program for program in installed}.get
+    assert " ".join(tool.argv[0] for tool in tools(environ, find)) == tried
+
+
+class Bench:
+    """Tools that write down what they are given, or fail."""
+
+    def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.place = place
+        self.terminal: list[str] = []
+        monkeypatch.setenv("PATH", str(place), prepend=None)
+
+    def install(self, name: str, code: int = 0) -> None:
+        script = f"""#!{sys.executable}
+import json, sys
+with open({str(self.place / name)!r} + ".json", "w") as file:
+    json.dump([sys.argv[1:], sys.stdin.buffer.read().hex()], file)
+sys.exit({code})
+"""
+        (self.place / name).write_text(script)
+        (self.place / name).chmod(0o755)
+
+    def copy(self, text: str, **environ: str) -> tuple[bool, str]:
+        copied = copy(text, self.terminal.append, environ, shutil.which)
+        return copied.sure, copied.message
+
+    def given(self, name: str) -> tuple[list[str], bytes]:
+        argv, data = json.loads((self.place / (name + ".json")).read_text())
+        return argv, bytes.fromhex(data)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(tmp_path, monkeypatch)
+
+
+def test_a_native_tool_gets_the_text(bench: Bench) -> None:
+    bench.install("xclip")
+    assert bench.copy("노트.md:L1", DISPLAY=":0") == (True, "copied to clipboard: 노트.md:L1")
+    assert bench.given("xclip") == (["-selection", "clipboard"], "노트.md:L1".encode())
+    assert bench.terminal == []
+
+
+def test_windows_gets_the_text_in_its_own_coding(bench: Bench) -> None:
+    bench.install("clip.exe")
+    bench.copy("노트")
+    assert bench.given("clip.exe")[1].decode("utf-16") == "노트"
+
+
+def test_a_tool_that_fails_passes_the_text_on_to_tmux(bench: Bench) -> None:
+    bench.install("xclip", code=1)
+    bench.install("tmux")
+    sure, message = bench.copy("a.md:L1", DISPLAY=":0", TMUX="/t,1,0")
+    assert sure
+    assert "tmux" in message
+    assert bench.given("tmux") == (["load-buffer", "-w", "-"], b"a.md:L1")
+
+
+def test_at_the_end_the_terminal_is_told_and_nothing_is_promised(bench: Bench) -> None:
+    bench.install("tmux", code=1)
+    assert bench.copy("a.md:L1", TMUX="/t,1,0") == (False, "sent to the terminal's clipboard: a.md:L1")
+    assert bench.terminal == ["a.md:L1"]
+
+
+def test_what_no_coding_holds_is_no_error(bench: Bench) -> None:
+    bench.install("xsel")
+    assert bench.copy("a\udcffb", DISPLAY=":0")[0]
+    assert bench.copy("a\udcffb") == (False, "sent to the terminal's clipboard: a�b")
+    assert bench.terminal == ["a?b"]
+
+
+def test_the_toast_shows_harmless_text_on_one_line_and_its_beginning(bench: Bench) -> None:
+    assert bench.copy("a\x1b]52;c;x\x07\n[b]")[1].endswith("clipboard: a␛]52;c;x␇␊[b]")
+    message = bench.copy("x" * 1_000_000)[1]
+    assert message.endswith("x…")
+    assert len(message) < 250
+
+
+# what is copied
+
+
+def test_a_citation_is_copied_as_it_is_shown() -> None:
+    assert citation_text(hit()) == str(hit().citation)
+
+
+def test_a_passage_that_moved_is_cited_where_it_is() -> None:
+    cited = replace(hit(), path="a.md", citation=Citation("a.md", SourceSpan(1, 2)), text="one\ntwo")
+    located = Located(SourceSpan(8, 9), "moved", 7)
+    assert citation_text(cited, located) == "a.md:L8-L9"
+    assert quotation_text(cited, located) == "a.md:L8-L9\none\ntwo"
+
+
+def test_marked_hits_are_copied_together() -> None:
+    one = replace(hit(), path="a.md", citation=Citation("a.md", SourceSpan(1, 1)), text="one")
+    two = replace(hit(), path="b.md", citation=Citation("b.md", SourceSpan(2, 3)), text="two\nthree")
+    assert citations_text([one, two]) == "a.md:L1\nb.md:L2-L3"
+    assert quotations_text([one, two]) == "a.md:L1\none\n\nb.md:L2-L3\ntwo\nthree"
+
+
+def test_a_citation_is_one_line_whatever_the_path_holds() -> None:
+    path = "a\nrm -rf ~\x1b.md"
+    cited = replace(hit(), path=path, citation=Citation(path, SourceSpan(1, 1)))
+    assert citation_text(cited) == "a␊rm -rf ~␛.md:L1"

@@ -1,0 +1,184 @@
+"""The panel on a screen: follows the hit, turns what-ifs at once, stays where it was scrolled to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from textual.app import App, ComposeResult
+
+from kebab_tui.search.explanation import ExplainedResponse
+from kebab_tui.tui.explain_panel import ExplainPanel
+from kebab_tui.tui.text import ASCII
+from kebab_tui.workspace import Workspace
+from tests.tui.explaining import explained
+
+
+class Host(App[None]):
+    def __init__(self, panel: ExplainPanel | None = None) -> None:
+        super().__init__()
+        self.panel = panel or ExplainPanel(id="explain")
+        self.changes: list[ExplainPanel.Changed] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.panel
+
+    def on_explain_panel_changed(self, changed: ExplainPanel.Changed) -> None:
+        self.changes.append(changed)
+
+    @property
+    def seen(self) -> list[str]:
+        """The lines that stand on the screen now."""
+        return [self.panel.render_line(y).text.rstrip() for y in range(self.panel.size.height)]
+
+
+@pytest.fixture(scope="module")
+def answer(embedded_sample: Workspace) -> ExplainedResponse:
+    return explained(embedded_sample, "port conflict")
+
+
+async def test_it_explains_the_hit_that_it_is_shown(answer: ExplainedResponse) -> None:
+    app = Host()
+    async with app.run_test(size=(100, 40)) as pilot:
+        for hit in answer.hits[:3]:
+            app.panel.show(hit, answer)
+            await pilot.pause()
+            assert app.seen[0].startswith("what if")
+            assert app.seen[2].startswith(f"#{hit.hit.rank} ")
+            assert any(line.startswith("second look") for line in app.seen)
+
+
+async def test_with_nothing_to_explain_it_says_why(answer: ExplainedResponse) -> None:
+    app = Host()
+    async with app.run_test(size=(100, 10)) as pilot:
+        app.panel.show(answer.hits[0], answer)
+        app.panel.clear("Type something to search for.")
+        await pilot.pause()
+        assert "".join(app.seen) == "Type something to search for."
+        app.panel.show(None, answer)
+        await pilot.pause()
+        assert "No hit is selected." in app.seen
+
+
+async def test_turning_a_knob_shows_its_value_and_tells_the_new_order(answer: ExplainedResponse) -> None:
+    app = Host()
+    async with app.run_test(size=(100, 40)) as pilot:
+        app.panel.show(answer.hits[0], answer)
+        app.panel.turn_second_look()
+        app.panel.turn_rrf_k(up=False)
+        app.panel.turn_vector_weight(up=True)
+        await pilot.pause()
+        assert app.seen[0].startswith(
+            "what if  [ ] rrf_k 60→50  { } meaning weight 1→1.1  | second look on→off  = reset"
+        )
+        assert any("1.1/(50+" in line for line in app.seen), "the arithmetic is that of the what-if"
+        assert not any(line.startswith("second look ") for line in app.seen)
+        assert len(app.changes) == 3
+        last = app.changes[-1]
+        before = [one.evidence.row for one in answer.candidates]
+        assert sorted(last.order) == sorted(before)
+        for row, change in last.changes.items():
+            assert before.index(row) - last.order.index(row) == change
+
+
+async def test_a_reset_goes_back_to_the_order_that_was_searched(answer: ExplainedResponse) -> None:
+    app = Host()
+    async with app.run_test(size=(100, 40)) as pilot:
+        app.panel.show(answer.hits[0], answer)
+        before = app.panel.lines
+        app.panel.turn_second_look()
+        assert app.panel.lines != before
+        app.panel.reset_what_if()
+        await pilot.pause()
+        assert app.panel.lines == before
+        assert app.changes[-1].changes == {}
+        app.panel.reset_what_if()
+        await pilot.pause()
+        assert len(app.changes) == 2, "nothing was turned"
+
+
+async def test_a_what_if_outlives_the_hit_and_a_fresh_answer_to_the_same_query(
+    answer: ExplainedResponse, embedded_sample: Workspace
+) -> None:
+    app = Host()
+    async with app.run_test(size=(100, 40)) as pilot:
+        app.panel.show(answer.hits[0], answer)
+        app.panel.turn_rrf_k(up=False)
+        app.panel.show(answer.hits[1], answer)
+        await pilot.pause()
+        assert "60→50" in app.seen[0]
+        assert len(app.changes) == 1, "another hit changes no order"
+        again = replace(answer)
+        app.panel.show(again.hits[1], again)
+        await pilot.pause()
+        assert "60→50" in app.seen[0]
+        assert len(app.changes) == 2, "the fresh list has to be marked too"
+        other = explained(embedded_sample, "docker")
+        app.panel.show(other.hits[0], other)
+        await pilot.pause()
+        assert "60→" not in app.seen[0]
+
+
+async def test_an_answer_that_was_not_fused_has_no_strip_and_ignores_the_knobs(
+    embedded_sample: Workspace,
+) -> None:
+    app = Host()
+    by_words = explained(embedded_sample, "port conflict", mode="lexical")
+    async with app.run_test(size=(100, 40)) as pilot:
+        app.panel.show(by_words.hits[0], by_words)
+        app.panel.turn_rrf_k(up=True)
+        app.panel.turn_vector_weight(up=True)
+        app.panel.turn_second_look()
+        app.panel.reset_what_if()
+        await pilot.pause()
+        assert not app.panel.can_turn
+        assert app.seen[0].startswith("#1 ")
+        assert app.changes == []
+
+
+async def test_it_stays_where_it_was_scrolled_to_when_the_hit_changes(answer: ExplainedResponse) -> None:
+    app = Host()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.panel.show(answer.hits[0], answer)
+        await pilot.pause()
+        app.panel.scroll_to(y=8, animate=False)
+        await pilot.pause()
+        app.panel.show(answer.hits[1], answer)
+        await pilot.pause()
+        assert app.panel.scroll_offset.y == 8
+        assert app.seen == [line.rstrip() for line in app.panel.lines[8:20]]
+        app.panel.turn_second_look()
+        await pilot.pause()
+        assert app.panel.scroll_offset.y == 0, "what was turned is to be seen"
+
+
+@pytest.mark.parametrize("size", [(20, 5), (30, 10), (80, 24), (400, 120)])
+async def test_it_stands_any_size(answer: ExplainedResponse, size: tuple[int, int]) -> None:
+    app = Host()
+    async with app.run_test(size=size) as pilot:
+        app.panel.show(answer.hits[0], answer)
+        await pilot.pause()
+        for y in range(size[1]):
+            assert app.panel.render_line(y).cell_length == app.panel.scrollable_content_region.width
+
+
+async def test_a_resize_lays_the_rows_out_anew(answer: ExplainedResponse) -> None:
+    app = Host()
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.panel.show(answer.hits[0], answer)
+        await pilot.pause()
+        wide = len(app.panel.lines)
+        await pilot.resize_terminal(40, 40)
+        await pilot.pause()
+        assert len(app.panel.lines) > wide
+
+
+async def test_a_plain_terminal_gets_ascii(embedded_sample: Workspace) -> None:
+    app = Host(ExplainPanel(glyphs=ASCII))
+    ascii_answer = explained(embedded_sample, "docker", k=20)
+    hit = next(one for one in ascii_answer.hits if one.hit.path.isascii() and one.hit.text.isascii())
+    async with app.run_test(size=(100, 60)) as pilot:
+        app.panel.show(hit, ascii_answer)
+        app.panel.turn_rrf_k(up=True)
+        await pilot.pause()
+        assert "".join(app.seen).isascii()

@@ -1,0 +1,93 @@
+"""The queries asked before: kept, once each, and walked through."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kebab_tui.tui.history import FILE, MOST, History, remembered
+
+
+def asked(folder: Path, *queries: str) -> History:
+    history = History(str(folder))
+    for query in queries:
+        history.add(query)
+    return history
+
+
+def test_queries_are_there_next_time(tmp_path: Path) -> None:
+    asked(tmp_path, "설계 tag:rust", "two")
+    assert History(str(tmp_path)).queries == ("설계 tag:rust", "two")
+
+
+def test_a_query_asked_again_is_the_newest_and_stands_once(tmp_path: Path) -> None:
+    assert asked(tmp_path, "one", "two", "one").queries == ("two", "one")
+
+
+def test_an_empty_query_is_not_remembered(tmp_path: Path) -> None:
+    assert asked(tmp_path, "", "  ").queries == ()
+    assert os.listdir(tmp_path) == []
+
+
+def test_only_the_newest_are_kept(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("".join(f"q{n}\n" for n in range(500)))
+    history = asked(tmp_path, "last")
+    assert len(history.queries) == MOST
+    assert history.queries[-2:] == ("q499", "last")
+    assert len((tmp_path / FILE).read_text().splitlines()) == MOST
+
+
+def test_walking_back_and_forth_returns_to_what_was_being_typed(tmp_path: Path) -> None:
+    history = asked(tmp_path, "one", "two")
+    assert history.older("thr") == "two"
+    assert history.older("two") == "one"
+    assert history.older("one") == "one"
+    assert history.newer("one") == "two"
+    assert history.newer("two") == "thr"
+    assert history.newer("thr") == "thr"
+
+
+def test_going_back_never_offers_what_stands_there_already(tmp_path: Path) -> None:
+    history = asked(tmp_path, "one", "two")
+    assert history.older("two") == "one"
+
+
+def test_two_windows_do_not_lose_each_other_s_queries(tmp_path: Path) -> None:
+    first, second = History(str(tmp_path)), History(str(tmp_path))
+    first.add("from the first")
+    second.add("from the second")
+    assert set(History(str(tmp_path)).queries) == {"from the first", "from the second"}
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"good\n\x1b[2J\n", b"\x00" * 100, "a\u202eb\n".encode()])
+def test_what_is_damaged_is_ignored(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / FILE).write_bytes(data)
+    assert set(History(str(tmp_path)).queries) <= {"good"}
+
+
+def test_a_folder_that_cannot_be_written_leaves_the_session_its_queries(tmp_path: Path) -> None:
+    history = asked(tmp_path / "is not there", "one")
+    assert history.older("") == "one"
+
+
+def test_a_folder_in_its_place_is_no_history(tmp_path: Path) -> None:
+    (tmp_path / FILE).mkdir()
+    assert asked(tmp_path, "one").queries == ("one",)
+    assert os.listdir(tmp_path) == [FILE]
+
+
+def test_nobody_else_can_read_it(tmp_path: Path) -> None:
+    asked(tmp_path, "private")
+    assert (tmp_path / FILE).stat().st_mode & 0o077 == 0
+
+
+@given(st.lists(st.text("ab ", max_size=3), max_size=300))
+def test_each_query_is_remembered_once_where_it_was_asked_last(queries: list[str]) -> None:
+    kept = remembered(queries)
+    assert len(set(kept)) == len(kept) <= MOST
+    assert kept == sorted(kept, key=lambda query: len(queries) - queries[::-1].index(query))
+    assert set(kept) <= set(queries)

@@ -1,0 +1,211 @@
+"""Two lines for a hit: what stands in them, what goes first when it gets narrow, and that they line up."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.hit import RetrievalDetail, SearchHit
+from kebab_tui.domain.located import Located
+from kebab_tui.tui.hit_rows import FULL, Line, Look, Role, badges, bar, hit_lines, share, shown_score
+from kebab_tui.tui.text import ASCII, UNICODE
+from tests.tui.hits import HOSTILE, hit
+
+_WORDS = RetrievalDetail("hybrid", lexical_rank=3)
+_MEANING = RetrievalDetail("hybrid", vector_rank=2)
+_ALONE = RetrievalDetail("lexical", lexical_rank=1)
+
+
+def _texts(found: SearchHit, look: Look) -> tuple[str, str]:
+    first, second = hit_lines(found, look, UNICODE)
+    return "".join(text for text, _ in first), "".join(text for text, _ in second)
+
+
+def _of(line: Line, role: Role) -> list[str]:
+    return [text for text, piece_role in line if piece_role == role]
+
+
+def _words(found: SearchHit, **look: Any) -> list[str]:
+    return [text for text, _ in badges(found, Look(80, **look))]
+
+
+def test_the_first_line_holds_citation_title_headings_bar_and_score() -> None:
+    first, _ = _texts(hit(), Look(72))
+    assert first == "   notes/rust/kb.md:L12-L34  Workspace › Setup".ljust(61) + " █████ 0.82"
+
+
+def test_the_second_line_holds_the_passage_and_the_badges() -> None:
+    _, second = _texts(hit(), Look(72))
+    assert second == "   A Rust workspace keeps several crates together                   both"
+
+
+def test_a_single_line_and_a_page_are_cited_as_such() -> None:
+    assert "kb.md:L7 " in _texts(hit(span=SourceSpan(7, 7)), Look(72))[0]
+    assert "paper.pdf#p=23 " in _texts(hit(path="paper.pdf", span=SourceSpan(1, 1, page=23)), Look(72))[0]
+
+
+@pytest.mark.parametrize("width", [44, 50, 60, 72, 100])
+def test_the_name_and_the_lines_survive_a_long_path(width: int) -> None:
+    first, _ = _texts(hit(path="a/very/long/" * 9 + "design.md", span=SourceSpan(120, 134)), Look(width))
+    assert "…/design.md:L120-L134" in first
+
+
+def test_the_lines_survive_a_name_longer_than_the_row() -> None:
+    first, _ = _texts(hit(path="n" * 200 + ".md"), Look(40))
+    assert "….md:L12-L34" in first.replace("n", "")
+
+
+def test_a_title_that_is_the_first_heading_is_not_said_twice() -> None:
+    assert _texts(hit(), Look(80))[0].count("Workspace") == 1
+    assert "Workspace › Other › Setup" in _texts(hit(heading_path="Other > Setup"), Look(100))[0]
+
+
+@pytest.mark.parametrize(
+    ("facts", "look", "expected"),
+    [
+        ({}, {}, ["both"]),
+        ({"retrieval": _WORDS}, {}, ["words"]),
+        ({"retrieval": _MEANING}, {}, ["meaning"]),
+        ({"retrieval": _ALONE}, {}, []),
+        ({"kind": "code"}, {}, ["code", "both"]),
+        ({"relaxed": True}, {}, ["relaxed", "both"]),
+        ({"stale": True}, {}, ["stale", "both"]),
+        ({"stale": True, "gone": True}, {}, ["gone", "both"]),
+        ({"stale": True}, {"located": Located(SourceSpan(19, 41), "moved", 7)}, ["moved +7", "both"]),
+        ({"stale": True}, {"located": Located(SourceSpan(9, 31), "moved", -3)}, ["moved -3", "both"]),
+        ({"stale": True}, {"located": Located(SourceSpan(12, 34), "changed")}, ["changed", "both"]),
+        ({"stale": True}, {"located": Located(SourceSpan(12, 34), "gone")}, ["gone", "both"]),
+        ({"stale": True}, {"located": Located(SourceSpan(12, 34), "same")}, ["both"]),
+        ({"snippet": "러스트 작업공간"}, {"korean": False}, ["other language", "both"]),
+        ({"snippet": "러스트 작업공간"}, {"korean": True}, ["both"]),
+        ({"snippet": "러스트 작업공간", "retrieval": _WORDS}, {"korean": False}, ["words"]),
+    ],
+)
+def test_badges_say_what_to_know_before_trusting_a_hit(
+    facts: dict[str, Any], look: dict[str, Any], expected: list[str]
+) -> None:
+    assert _words(hit(**facts), **look) == expected
+
+
+def test_the_weightiest_badge_is_the_last_to_go() -> None:
+    found = hit(kind="code", relaxed=True, stale=True, snippet="x" * 200)
+    assert _texts(found, Look(80))[1].endswith("  both · code · relaxed · stale")
+    assert _texts(found, Look(40))[1].endswith("  relaxed · stale")
+    assert _texts(found, Look(20))[1].endswith("  stale")
+
+
+def test_matches_have_a_role_of_their_own() -> None:
+    _, second = hit_lines(hit(highlights=((2, 6), (7, 16))), Look(72), UNICODE)
+    assert _of(second, "match") == ["Rust", "workspace"]
+
+
+def test_the_passage_is_moved_so_that_the_first_match_is_seen() -> None:
+    found = hit(snippet="lorem ipsum " * 15 + "needle" + " dolor sit" * 5, highlights=((180, 186),))
+    for width in (20, 30, 40, 72, 120):
+        _, second = hit_lines(found, Look(width), UNICODE)
+        assert _of(second, "match") == ["needle"]
+        assert _of(second, "text")[0] == "…"
+
+
+def test_a_match_longer_than_the_row_is_shown_from_its_start() -> None:
+    _, second = hit_lines(hit(snippet="a " + "n" * 90 + "z", highlights=((2, 93),)), Look(30), UNICODE)
+    assert _of(second, "match")[0].startswith("nnn")
+
+
+def test_a_match_never_takes_a_character_apart() -> None:
+    found = hit(snippet="x e\u0301 y", highlights=((2, 3),))
+    _, second = hit_lines(found, Look(60), UNICODE)
+    assert _of(second, "match") == ["e\u0301"]
+
+
+def test_the_cursor_and_a_mark_are_glyphs_in_the_gutter() -> None:
+    first, second = _texts(hit(), Look(60, cursor=True, marked=True))
+    assert first.startswith("▌✓ notes/")
+    assert second.startswith("▌  A Rust")
+    assert _texts(hit(), Look(60))[0].startswith("   notes/")
+    assert _texts(hit(), Look(30, cursor=True, marked=True))[0].startswith("▌✓")
+
+
+def test_a_change_of_rank_stands_before_the_bar() -> None:
+    assert " ▲3 █" in _texts(hit(), Look(72, change=3))[0]
+    assert " ▼12 █" in _texts(hit(), Look(72, change=-12))[0]
+    first, _ = hit_lines(hit(), Look(72, change=-12), ASCII)
+    assert _of(first, "score")[0] == " v12"
+
+
+@pytest.mark.parametrize(
+    ("score", "best", "parts"),
+    [
+        (0.8, 0.8, FULL),
+        (0.4, 0.8, FULL // 2),
+        (0.0001, 0.8, 1),
+        (0.0, 0.8, 0),
+        (0.5, 0.0, 0),
+        (2.0, 1.0, FULL),
+    ],
+)
+def test_a_score_is_measured_against_the_best_one(score: float, best: float, parts: int) -> None:
+    assert share(score, best) == parts
+
+
+@pytest.mark.parametrize(
+    ("parts", "drawn", "plain"),
+    [(FULL, "█████", "#####"), (FULL // 2, "██▌  ", "###.."), (1, "▏    ", "#...."), (0, "     ", ".....")],
+)
+def test_a_bar_grows_by_eighths_or_by_whole_signs_in_ascii(parts: int, drawn: str, plain: str) -> None:
+    assert bar(parts, 5, UNICODE) == drawn
+    assert bar(parts, 5, ASCII) == plain
+
+
+@pytest.mark.parametrize(
+    ("score", "shown"), [(0.82, "0.82"), (1.0, "1.00"), (0.001, "<.01"), (0.0, "0.00"), (0.0051, "0.01")]
+)
+def test_a_small_score_is_not_shown_as_nothing(score: float, shown: str) -> None:
+    assert shown_score(score) == shown
+
+
+def test_the_ascii_look_is_ascii() -> None:
+    found = hit(path="a/" * 60 + "b.md", snippet="word " * 60, highlights=((100, 104),), kind="code")
+    for line in hit_lines(found, Look(60, cursor=True, marked=True, change=2), ASCII):
+        assert "".join(text for text, _ in line).isascii()
+
+
+_ODD = st.text(
+    alphabet=st.sampled_from("ab 설계👍🏽👩\u200d\ufe0f❤e\u0301ᄀ\u1161\x1b\u202e[/]\n\t/"), max_size=80
+)
+_LOOKS = st.builds(
+    Look,
+    width=st.integers(0, 130),
+    share=st.integers(0, FULL),
+    cursor=st.booleans(),
+    marked=st.booleans(),
+    korean=st.sampled_from([None, True, False]),
+    change=st.integers(-200, 200),
+)
+
+
+@given(_ODD, _ODD, st.lists(st.integers(0, 90), max_size=6), _LOOKS, st.sampled_from([UNICODE, ASCII]))
+def test_every_line_is_exactly_as_wide_as_asked(
+    path: str, text: str, places: list[int], look: Look, glyphs: Any
+) -> None:
+    places.sort()
+    highlights = tuple(zip(places[::2], places[1::2], strict=False))
+    found = hit(path=path, title=text, heading_path=path, snippet=text, highlights=highlights, stale=True)
+    for line in hit_lines(found, look, glyphs):
+        assert cell_len("".join(piece for piece, _ in line)) == look.width
+        assert sum(cell_len(piece) for piece, _ in line) == look.width
+
+
+@given(st.text(), _LOOKS)
+def test_nothing_of_a_note_reaches_a_line_unseen(text: str, look: Look) -> None:
+    evil = HOSTILE + text
+    found = hit(path=evil, title=evil, heading_path=evil, snippet=evil, highlights=((0, 9),))
+    for line in hit_lines(found, look, UNICODE):
+        shown = "".join(piece for piece, _ in line)
+        assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cs") or c in "\u202e\u2066\u200b"]

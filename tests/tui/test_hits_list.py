@@ -1,0 +1,369 @@
+"""The list of hits as its user meets it: cursor, marks, mouse, and a list that stays where it is."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+from textual import on
+from textual.app import App, ComposeResult
+from textual.events import MouseScrollDown
+from textual.message import Message
+
+from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.located import Located
+from kebab_tui.tui import hits_list
+from kebab_tui.tui.actions import ACTIONS
+from kebab_tui.tui.bindings import bind
+from kebab_tui.tui.hit_rows import Line, Look, hit_lines
+from kebab_tui.tui.hits_list import HitsList
+from kebab_tui.tui.text import Glyphs
+from tests.tui.hits import HOSTILE, answer, answer_of, hit
+
+
+class _Host(App[None]):
+    """Shows the list with the keys of the registry, and notes what it posts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[Message] = []
+
+    def compose(self) -> ComposeResult:
+        yield HitsList()
+
+    def on_mount(self) -> None:
+        bind(self.hits, ACTIONS, "lists")
+
+    def action_act(self, name: str) -> None:
+        hits = self.hits
+        does: dict[str, Callable[[], None]] = {
+            "next_hit": lambda: hits.move_by(1),
+            "previous_hit": lambda: hits.move_by(-1),
+            "next_page": lambda: hits.move_by_pages(1),
+            "previous_page": lambda: hits.move_by_pages(-1),
+            "first_hit": lambda: hits.move_to(0),
+            "last_hit": hits.move_to_last,
+            "mark": hits.toggle_mark,
+            "open": hits.choose,
+        }
+        does[name]()
+
+    @property
+    def hits(self) -> HitsList:
+        return self.query_one(HitsList)
+
+    @on(HitsList.Moved)
+    @on(HitsList.Chosen)
+    @on(HitsList.Marked)
+    def hear(self, message: Message) -> None:
+        self.heard.append(message)
+
+    @property
+    def chosen(self) -> list[str]:
+        return [message.hit.path for message in self.heard if isinstance(message, HitsList.Chosen)]
+
+    @property
+    def moved(self) -> list[str]:
+        return [message.hit.path for message in self.heard if isinstance(message, HitsList.Moved)]
+
+
+def _screen(hits: HitsList) -> list[str]:
+    return [hits.render_line(y).text for y in range(hits.size.height)]
+
+
+def _row_of(hits: HitsList, path: str) -> int:
+    return next(y for y, line in enumerate(_screen(hits)) if f" {path}" in line)
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of the hits that were laid out, in order."""
+    paths: list[str] = []
+
+    def noting(hit: SearchHit, look: Look, glyphs: Glyphs) -> tuple[Line, Line]:
+        paths.append(hit.path)
+        return hit_lines(hit, look, glyphs)
+
+    monkeypatch.setattr(hits_list, "hit_lines", noting)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("keys", "index"),
+    [
+        ("j", 1),
+        ("down", 1),
+        ("j j k", 1),
+        ("j up", 0),
+        ("G", 39),
+        ("end", 39),
+        ("G g", 0),
+        ("G g g", 0),
+        ("end home", 0),
+        ("pagedown", 10),
+        ("pagedown pagedown pageup", 10),
+        ("pageup", 0),
+        ("G j", 39),
+        ("k", 0),
+    ],
+)
+async def test_keys_move_the_cursor(keys: str, index: int) -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.focus()
+        app.hits.show(answer_of(40))
+        await pilot.press(*keys.split())
+        assert app.hits.cursor == index
+        assert any(line.startswith("▌") for line in _screen(app.hits))
+
+
+async def test_the_app_hears_where_the_cursor_is_and_what_is_chosen() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.focus()
+        app.hits.show(answer_of(3))
+        await pilot.press("j", "enter")
+        await pilot.pause()
+        assert app.moved[-1] == "notes/2.md"
+        assert app.chosen == ["notes/2.md"]
+
+
+async def test_space_marks_and_goes_on_and_marks_outlive_the_question() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.focus()
+        app.hits.show(answer_of(5))
+        await pilot.press("space", "space", "k", "space")
+        assert [marked.path for marked in app.hits.marked] == ["notes/1.md"]
+        app.hits.show(answer_of(5, first=100))
+        assert [marked.path for marked in app.hits.marked] == ["notes/1.md"]
+        counts = [message.count for message in app.heard if isinstance(message, HitsList.Marked)]
+        assert counts == [1, 2, 1]
+        app.hits.clear_marks()
+        assert app.hits.marked == ()
+
+
+async def test_a_mark_is_seen_and_follows_what_is_newly_known_of_its_hit() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.focus()
+        app.hits.show(answer(hit(1), hit(2)))
+        await pilot.press("space")
+        assert _screen(app.hits)[0].startswith(" ✓ ")
+        app.hits.show(answer(hit(1, span=SourceSpan(50, 60)), hit(2)))
+        assert app.hits.marked[0].citation.span == SourceSpan(50, 60)
+
+
+async def test_going_down_never_leaves_a_passage_without_its_citation_on_top() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 15)) as pilot:
+        app.hits.focus()
+        app.hits.show(answer_of(40))
+        await pilot.press(*["j"] * 12)
+        assert app.hits.scroll_offset.y % 2 == 0
+        lines = _screen(app.hits)
+        assert lines[0].startswith("   notes/")
+        assert [line[0] for line in lines].count("▌") == 2
+
+
+async def test_hits_shown_before_the_first_layout_begin_at_the_top() -> None:
+    class Early(_Host):
+        def on_mount(self) -> None:
+            self.hits.show(answer_of(40))
+            self.hits.move_by(1)
+
+    app = Early()
+    async with app.run_test(size=(80, 15)) as pilot:
+        await pilot.pause()
+        assert (app.hits.cursor, app.hits.scroll_offset.y) == (1, 0)
+
+
+async def test_a_kept_hit_stays_on_its_line_of_the_screen() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.focus()
+        app.hits.show(answer_of(40))
+        await pilot.press(*["j"] * 14)
+        kept = app.hits.selected
+        assert kept is not None
+        row = _row_of(app.hits, kept.path)
+        newer = answer(*(hit(n, f"notes/{n}.md") for n in [*range(200, 207), *range(1, 41)]))
+        app.hits.show(newer, keep=kept.chunk_id)
+        await pilot.pause()
+        assert app.hits.selected == kept
+        assert app.hits.cursor == 21
+        assert _row_of(app.hits, kept.path) == row
+
+
+async def test_a_kept_hit_that_is_gone_leaves_cursor_and_view_in_their_places() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.focus()
+        app.hits.show(answer_of(40))
+        await pilot.press(*["j"] * 14)
+        kept, top = app.hits.selected, app.hits.scroll_offset.y
+        assert kept is not None
+        app.hits.show(answer_of(40, first=100), keep=kept.chunk_id)
+        await pilot.pause()
+        assert (app.hits.cursor, app.hits.scroll_offset.y) == (14, top)
+        app.hits.show(answer_of(3, first=100), keep=kept.chunk_id)
+        await pilot.pause()
+        assert (app.hits.cursor, app.hits.scroll_offset.y) == (2, 0)
+
+
+async def test_a_new_question_starts_at_the_top() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.focus()
+        app.hits.show(answer_of(40))
+        await pilot.press("G")
+        app.hits.show(answer_of(40, first=100))
+        await pilot.pause()
+        assert (app.hits.cursor, app.hits.scroll_offset.y) == (0, 0)
+        assert app.moved[-1] == "notes/100.md"
+
+
+async def test_no_hits_select_nothing_and_no_key_fails() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.focus()
+        app.hits.show(answer_of(5))
+        app.hits.show(answer())
+        await pilot.press("j", "k", "G", "g", "pagedown", "pageup", "space", "enter")
+        assert app.hits.selected is None
+        assert app.chosen == []
+        assert not "".join(_screen(app.hits)).strip()
+
+
+async def test_a_click_selects_a_double_click_opens_and_the_wheel_scrolls() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer_of(40))
+        await pilot.pause()
+        await pilot.click(HitsList, offset=(10, 5))
+        assert (app.hits.cursor, app.chosen) == (2, [])
+        await pilot.double_click(HitsList, offset=(10, 8))
+        assert (app.hits.cursor, app.chosen) == (4, ["notes/5.md"])
+        app.hits.post_message(_wheel(app.hits))
+        await pilot.pause()
+        assert app.hits.scroll_offset.y > 0
+        assert app.hits.cursor == 4
+
+
+async def test_a_click_under_the_last_hit_does_nothing() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer_of(2))
+        await pilot.double_click(HitsList, offset=(10, 15))
+        assert (app.hits.cursor, app.chosen) == (0, [])
+
+
+async def test_a_thousand_hits_cost_nothing_until_they_are_shown(drawn: list[str]) -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer_of(1000))
+        await pilot.pause()
+        assert len(drawn) == 10
+        app.hits.focus()
+        await pilot.press("j")
+        assert set(drawn[10:]) == {"notes/1.md", "notes/2.md"}
+
+
+async def test_a_line_drawn_once_is_drawn_no_more(drawn: list[str]) -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer_of(20))
+        await pilot.pause()
+        before = len(drawn)
+        app.hits.show(answer_of(20))
+        await pilot.pause()
+        assert len(drawn) == before
+
+
+async def test_badges_of_a_what_if_and_of_a_moved_passage_are_shown() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        found = hit(1, stale=True)
+        app.hits.show(answer(found, hit(2)))
+        app.hits.badge_ranks({ChunkRow(1): -1, ChunkRow(2): 1})
+        app.hits.badge_located(found, Located(SourceSpan(19, 41), "moved", 7))
+        await pilot.pause()
+        lines = _screen(app.hits)
+        assert "▼1" in lines[0]
+        assert "▲1" in lines[2]
+        assert "moved +7" in lines[1]
+        app.hits.show(answer(hit(1, indexed_ns=2), hit(2)))
+        whole = "".join(_screen(app.hits))
+        assert not [sign for sign in ("▼", "▲", "moved", "stale") if sign in whole]
+
+
+@pytest.mark.parametrize("size", [(20, 5), (40, 10), (400, 120), (1, 1)])
+async def test_it_works_at_any_size(size: tuple[int, int]) -> None:
+    app = _Host()
+    async with app.run_test(size=size) as pilot:
+        app.hits.focus()
+        app.hits.show(answer_of(300))
+        await pilot.press("j", "G", "k")
+        await pilot.resize_terminal(60, 12)
+        assert app.hits.cursor == 298
+        assert any(line.startswith("▌") for line in _screen(app.hits))
+
+
+async def test_the_row_under_the_cursor_differs_by_more_than_colour() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer(hit(1, highlights=((2, 6),)), hit(2)))
+        await pilot.pause()
+        assert [line[0] for line in _screen(app.hits)[:4]] == ["▌", "▌", " ", " "]
+        cursor, other = (next(iter(app.hits.render_line(y))).style for y in (0, 2))
+        assert cursor is not None
+        assert other is not None
+        assert cursor.bgcolor != other.bgcolor
+        match = next(part.style for part in app.hits.render_line(1) if part.text == "Rust")
+        assert match is not None
+        assert match.bold
+        assert match.underline
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "ansi-dark"])
+async def test_a_change_of_theme_repaints_what_was_kept(theme: str) -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.theme = "dracula"
+        app.hits.show(answer_of(2))
+        await pilot.pause()
+        before = [part.style for part in app.hits.render_line(0)]
+        app.theme = theme
+        await pilot.pause()
+        assert [part.style for part in app.hits.render_line(0)] != before
+
+
+async def test_no_control_byte_of_a_hostile_hit_reaches_the_terminal() -> None:
+    app = _Host()
+    evil = hit(
+        path=f"dir/{HOSTILE}.md", title=HOSTILE, heading_path=HOSTILE, snippet=HOSTILE, highlights=((3, 40),)
+    )
+    async with app.run_test(size=(400, 20)) as pilot:
+        app.hits.show(answer(evil, query=HOSTILE))
+        await pilot.pause()
+        strips = [app.hits.render_line(y) for y in range(4)]
+        assert "[/nope]" in strips[0].text
+        assert not [
+            c for strip in strips for c in strip.text if unicodedata.category(c) in ("Cc", "Cs", "Cf")
+        ]
+        bytes_sent = "".join(strip.render(app.console) for strip in strips)
+        assert set(_escapes(bytes_sent)) <= {"m"}
+
+
+def _wheel(widget: HitsList) -> MouseScrollDown:
+    return MouseScrollDown(widget, 5, 5, 0, 1, 0, False, False, False)
+
+
+def _escapes(sent: str) -> list[str]:
+    """The final letter of every escape sequence; `?` for anything else that follows an escape."""
+    found = re.findall(r"\x1b(\[[0-9;]*)?(.)", sent, re.DOTALL)
+    return [letter if opened else "?" for opened, letter in found]

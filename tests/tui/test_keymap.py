@@ -1,0 +1,158 @@
+"""Other keys for some actions: what is written holds, and what cannot hold is refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kebab_tui.domain.errors import ConfigError
+from kebab_tui.settings.loading import load_settings
+from kebab_tui.settings.starter import starter_text
+from kebab_tui.tui.actions import ACTIONS, action_of
+from kebab_tui.tui.key_names import key_name, shown, survives
+from kebab_tui.tui.keymap import keymap
+
+
+def refusal(written: dict[str, tuple[str, ...]]) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        keymap(written)
+    return caught.value
+
+
+def test_what_is_written_replaces_all_keys_of_the_action() -> None:
+    explain = action_of(keymap({"explain": ("F9", "ctrl+g")}), "explain")
+    assert explain.keys("query") == explain.keys("lists") == ("f9", "ctrl+g")
+
+
+def test_a_key_that_types_holds_in_the_lists_only() -> None:
+    action = action_of(keymap({"explain": ("f4", "E")}), "explain")
+    assert action.keys("query") == ("f4",)
+    assert action.keys("lists") == ("f4", "E")
+
+
+def test_an_action_of_the_lists_stays_there() -> None:
+    action = action_of(keymap({"half_page_down": ("ctrl+f",)}), "half_page_down")
+    assert action.keys("query") == ()
+    assert action.keys("lists") == ("ctrl+f",)
+
+
+def test_an_action_without_keys_is_left_to_the_palette() -> None:
+    actions = keymap({"rescan": ()})
+    assert action_of(actions, "rescan").keys("lists") == ()
+
+
+def test_keys_can_be_exchanged() -> None:
+    actions = keymap({"preview": ("f4",), "explain": ("f3",)})
+    assert action_of(actions, "preview").everywhere == ("f4",)
+    assert action_of(actions, "explain").everywhere == ("f3",)
+
+
+def test_an_unknown_action_is_named_with_the_nearest() -> None:
+    error = refusal({"next_hti": ("f9",)})
+    assert "next_hti" in error.message
+    assert error.hint == "did you mean next_hit?"
+
+
+def test_an_action_like_no_other_is_answered_with_all_of_them() -> None:
+    assert "next_hit, previous_hit" in refusal({"xyzzy": ("f9",)}).hint
+
+
+def test_two_actions_that_want_one_key_are_both_named() -> None:
+    error = refusal({"explain": ("f3",)})
+    assert error.message == "keys: preview and explain both want F3"
+    assert "preview = […]" in error.hint
+    error = refusal({"explain": ("x",)})
+    assert error.message == "keys: drop_filter and explain both want x"
+
+
+def test_the_same_key_in_two_places_is_no_clash() -> None:
+    assert action_of(keymap({"older_query": ("ctrl+u",)}), "older_query").query == ("ctrl+u",)
+
+
+def test_a_key_that_would_be_typed_into_the_box_is_refused_there() -> None:
+    error = refusal({"older_query": ("u",)})
+    assert "older_query" in error.message
+    assert "u would be typed" in error.message
+
+
+@pytest.mark.parametrize("key", ["", "ctrl+", "hyper+x", "f99", "ctrl+ctrl+x", "up down", "\n", "가나"])
+def test_a_key_that_does_not_exist_is_refused(key: str) -> None:
+    assert "there is no key" in refusal({"explain": (key,)}).message
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("F4", "f4"),
+        ("Ctrl+N", "ctrl+n"),
+        ("shift+ctrl+up", "ctrl+shift+up"),
+        ("PgDn", "pagedown"),
+        ("Esc", "escape"),
+        ("G", "G"),
+        ("?", "?"),
+        (",", ","),
+        ("+", "+"),
+        ("slash", "/"),
+        ("meta+x", "alt+x"),
+    ],
+)
+def test_keys_may_be_written_as_people_write_them(written: str, name: str) -> None:
+    assert key_name(written) == name
+
+
+@given(st.text(max_size=12))
+def test_any_text_is_a_key_or_none(text: str) -> None:
+    name = key_name(text)
+    if name is not None:
+        assert key_name(name) == name
+        assert shown(name)
+
+
+@pytest.mark.parametrize("key", ["f1", "ctrl+n", "ctrl+j", "shift+up", "enter", "tab", "x", "ctrl+space"])
+def test_these_keys_come_through_every_terminal(key: str) -> None:
+    assert survives(key)
+
+
+@pytest.mark.parametrize("key", ["ctrl+m", "ctrl+shift+p", "ctrl+enter", "alt+x", "ctrl+h", "ctrl+i", "f13"])
+def test_these_keys_do_not(key: str) -> None:
+    assert not survives(key)
+
+
+# from the file
+
+
+def load(folder: Path, text: str) -> dict[str, tuple[str, ...]]:
+    file = folder / "config.toml"
+    file.write_text(text, encoding="utf-8")
+    return load_settings(str(file), {"HOME": str(folder)}, {}).keys
+
+
+def test_keys_are_read_from_their_section(tmp_path: Path) -> None:
+    written = load(tmp_path, '[keys]\nexplain = ["f9"]\nnext_hit = ["down", "j"]\n')
+    assert written == {"explain": ("f9",), "next_hit": ("down", "j")}
+    assert action_of(keymap(written), "next_hit").lists == ("j",)
+
+
+@pytest.mark.parametrize("value", ['"f9"', "9", "[9]", "{ key = 1 }"])
+def test_anything_but_a_list_of_texts_is_refused_with_its_line(tmp_path: Path, value: str) -> None:
+    with pytest.raises(ConfigError, match=r"config\.toml:3: keys\.explain: Expected a list of texts"):
+        load(tmp_path, f'[keys]\nnext_hit = ["down"]\nexplain = {value}\n')
+
+
+def test_a_section_that_is_no_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="keys: Expected a table"):
+        load(tmp_path, "keys = 3\n")
+
+
+def test_without_a_section_the_keys_are_the_registry_s(tmp_path: Path) -> None:
+    assert keymap(load(tmp_path, "")) == ACTIONS
+
+
+def test_the_starter_file_tells_of_the_section(tmp_path: Path) -> None:
+    text = starter_text()
+    assert "\n[keys]\n" in text
+    assert "next_hit" in text
+    assert load(tmp_path, text) == {}

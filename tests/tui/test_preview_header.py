@@ -1,0 +1,68 @@
+"""The first row of the preview: what these lines are, and whether they are still true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.located import Located
+from kebab_tui.tui.preview_header import CHANGED, header, state_of
+from tests.tui.preview_hits import hit
+
+ROOT = Path("/notes")
+SPAN = SourceSpan(12, 14)
+
+
+def row(width: int, state: str = "", located: Located | None = None, path: str = "baking/bread.md") -> str:
+    return "".join(text for text, _ in header(hit(ROOT, path, SPAN), located, state, width))
+
+
+@pytest.mark.parametrize(
+    ("located", "stale", "said"),
+    [
+        (None, False, ""),
+        (None, True, CHANGED),
+        (Located(SPAN, "same"), True, ""),
+        (Located(SPAN, "moved", 7), True, "moved +7"),
+        (Located(SPAN, "moved", -3), True, "moved -3"),
+        (Located(SPAN, "changed"), True, CHANGED),
+        (Located(SPAN, "gone"), True, "passage gone"),
+    ],
+)
+def test_what_became_of_a_passage_is_said(located: Located | None, stale: bool, said: str) -> None:
+    assert state_of(hit(ROOT, stale=stale), located) == said
+
+
+def test_path_title_and_headings_stand_before_the_state() -> None:
+    assert row(70, "moved +7") == ("baking/bread.md:L12-L14  Bread › Crust" + " " * 24 + "moved +7")
+
+
+def test_the_lines_are_those_of_today() -> None:
+    assert row(60, located=Located(SourceSpan(19, 21), "moved", 7)).startswith("baking/bread.md:L19-L21 ")
+
+
+@pytest.mark.parametrize("state", ["moved +7", "no permission", "gone", CHANGED])
+@pytest.mark.parametrize("width", [16, 20, 30, 50, 120])
+def test_the_state_is_there_at_every_width(state: str, width: int) -> None:
+    assert row(width, state).split("  ")[-1].strip() in (state, "changed")
+
+
+def test_a_hostile_path_is_shown_not_obeyed() -> None:
+    assert "\x1b" not in row(80, path="\x1b]0;x\x07.md")
+
+
+@given(
+    path=st.text("ab/한🙂.", min_size=1, max_size=90),
+    width=st.integers(1, 100),
+    state=st.sampled_from(["", CHANGED]),
+)
+def test_the_row_is_as_wide_as_the_pane(path: str, width: int, state: str) -> None:
+    parts = header(replace(hit(ROOT), title=path), None, state, width)
+
+    assert cell_len("".join(text for text, _ in parts)) == width
