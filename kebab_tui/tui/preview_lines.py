@@ -135,4 +135,6 @@ def _expanded(text: str, spans: Sequence[Span]) -> tuple[str, Sequence[Span]]:
         length += len(part)
         cells += cell_len(part)
     places.append(length)
-    return "".join(parts), [(places[start], places[end], name) for start, end, name in spans]
+    last = len(text)
+    moved = [(places[min(start, last)], places[min(end, last)], name) for start, end, name in spans]
+    return "".join(parts), moved

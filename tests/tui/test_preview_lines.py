@@ -80,6 +80,10 @@ def test_other_signs_stand_in_for_a_terminal_without_these() -> None:
     assert strip.text == " 7| <" + "x" * 14 + ">"
 
 
+def test_a_mark_past_the_end_of_a_line_with_tabs_ends_with_it() -> None:
+    assert underlined(painted("\t", (0, 2, "match"))) == " " * 4
+
+
 @given(
     text=st.text(st.characters() | st.sampled_from("\t한🙂\u0301\u200d👩\x1b\x9b"), max_size=60),
     left=st.integers(0, 70),
