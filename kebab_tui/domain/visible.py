@@ -33,16 +33,15 @@ _MARK_BLOCKS = (
 )
 _SUSPECT = re.compile(f"[{_OBEYED}{_UNSEEN}\u200c\u200d{_MARK_BLOCKS}]")
 """One class, so that clean text costs one fast search (5 ns a character)."""
-_REPLACED = re.compile(
-    f"(?P<one>[{_OBEYED}{_UNSEEN}]|{_STRAY_JOINER})|[{_MARK_BLOCKS}]{{{LONGEST_MARK_RUN + 1},}}"
-)
+_REPLACED = f"(?P<one>[{_OBEYED}{_UNSEEN}]|{_STRAY_JOINER})|[{_MARK_BLOCKS}]{{{LONGEST_MARK_RUN + 1},}}"
+"""Compiled by the first text that needs it; few do."""
 
 
 def visible(text: str) -> str:
     """The text with everything in it that is not plain text made visible."""
     if _SUSPECT.search(text) is None:
         return text
-    return _REPLACED.sub(_shown, text)
+    return re.sub(_REPLACED, _shown, text)
 
 
 def _shown(match: re.Match[str]) -> str:

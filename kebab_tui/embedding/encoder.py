@@ -1,8 +1,8 @@
 """Texts become vectors: one model, opened at its first use and shared by all threads.
 
 A query is answered on the thread that asks. Passages are embedded side by side on a few
-threads of low priority, each at one text of its own; an `Encoder` starts no other
-threads, and none outlives its loop. A model that could not be opened is not tried again:
+threads of low priority, each at one text of its own. No thread outlives the call that
+started it. A model that could not be opened is not tried again:
 make another encoder.
 """
 
@@ -124,12 +124,18 @@ class Encoder:
 
 
 def _opened(card: ModelCard) -> _Parts:
-    """Load a model whose files are the right ones; the engines are imported only now (0.15 s)."""
-    require(card, verify(card))
-    from kebab_tui.embedding.graph import Graph
-    from kebab_tui.embedding.tokens import Tokens
+    """Load a model whose files are the right ones; the engines are imported only now.
 
-    return _Parts(Tokens(card), Graph(card))
+    Checked meanwhile: hashing lets go of the interpreter, reading a tokenizer or a graph
+    does not. Nothing is opened before it has been checked.
+    """
+    with ThreadPoolExecutor(1, "opening") as beside:
+        problems = beside.submit(verify, card)
+        from kebab_tui.embedding.graph import Graph
+        from kebab_tui.embedding.tokens import Tokens
+
+        require(card, problems.result())
+        return _Parts(Tokens(card), Graph(card))
 
 
 def _awaited(future: Future[Vector], cancelled: Callable[[], bool]) -> Vector | None:

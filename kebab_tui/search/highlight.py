@@ -19,7 +19,8 @@ from kebab_tui.domain.porter import stem
 from kebab_tui.domain.words import Token, folded_tokens, plain_words
 from kebab_tui.search.phrases import Phrase
 
-_SCRIPTS = re.compile(rf"{OTHER}+")
+_SCRIPTS = rf"{OTHER}+"
+"""Compiled by the first text with CJK in it, which a short search may not see."""
 _ANY_CJK = re.compile(rf"[{CJK}]")
 _JAMO = re.compile("[\u1160-\u11ff]")
 
@@ -88,10 +89,11 @@ def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:
     """The Latin parts of words with CJK in them, as the grams hold them."""
     if not _ANY_CJK.search(text):
         return
+    scripts = re.compile(_SCRIPTS)
     for start, end, _ in words:
         if not _ANY_CJK.search(text, start, end):
             continue
-        for part in _SCRIPTS.finditer(text, start, end):
+        for part in scripts.finditer(text, start, end):
             if folded := plain_words(part.group()):
                 yield Token(part.start(), part.end(), folded[0])
 

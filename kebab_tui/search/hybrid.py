@@ -24,7 +24,7 @@ from kebab_tui.search.ports import Near, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
 from kebab_tui.search.stopwatch import Stopwatch
 
-_DEPTH = 300
+_DEPTH = 100
 """Candidates of each leg. The same for every page, or a deeper page would be cut from another order."""
 
 

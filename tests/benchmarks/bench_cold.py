@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.bench_cold
 
-Processor time of whole processes, taken in turns, so that a busy machine slows all alike.
+Whole processes, taken in turns, so that a busy machine slows all alike. What somebody waits
+for is the wall clock, here the quickest of the rounds; processor time is printed beside it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 
 from tests.benchmarks.measuring import Figure, machine, median, report
@@ -22,11 +24,12 @@ _KEBAB = [sys.executable, "-c", "from kebab_tui.cli import main; main()"]
 _REFERENCE = [sys.executable, "-c", "import sqlite3, click"]
 
 
-def processor_seconds(argv: Sequence[str], environ: Mapping[str, str]) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def run(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[float, float]:
+    """Seconds by the clock on the wall, and of the processor."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(argv, env=dict(environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def measure() -> list[Figure]:
@@ -39,18 +42,21 @@ def measure() -> list[Figure]:
         }
         search = [*_KEBAB, "search", "충돌", "--mode"]
         commands = {"reference": _REFERENCE, "lexical": [*search, "lexical"], "hybrid": [*search, "hybrid"]}
-        processor_seconds([*_KEBAB, "ingest", "--wait", _NOTES], environ)
-        taken: dict[str, list[float]] = {name: [] for name in commands}
+        run([*_KEBAB, "ingest", "--wait", _NOTES], environ)
+        taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
         for round_number in range(_ROUNDS + 1):
             for name, argv in commands.items():
-                spent = processor_seconds(argv, environ)
+                spent = run(argv, environ)
                 if round_number:  # the first one compiles
                     taken[name].append(spent)
-    lexical, hybrid, reference = (median(taken[name]) for name in ("lexical", "hybrid", "reference"))
+    wall = {name: min(wall for wall, _ in spent) for name, spent in taken.items()}
+    processor = {name: median([processor for _, processor in spent]) for name, spent in taken.items()}
     return [
-        Figure("python -c 'import sqlite3, click'", 1000 * reference, "ms"),
-        Figure("cold kebab search --mode lexical / that", lexical / reference, "x", 2.5),
-        Figure("cold kebab search --mode hybrid / lexical", hybrid / lexical, "x", 4.0),
+        Figure("python -c 'import sqlite3, click'", 1000 * wall["reference"], "ms"),
+        Figure("cold kebab search --mode lexical / that", wall["lexical"] / wall["reference"], "x", 2.5),
+        Figure("  by processor time", processor["lexical"] / processor["reference"], "x"),
+        Figure("cold kebab search --mode hybrid / lexical", wall["hybrid"] / wall["lexical"], "x", 4.0),
+        Figure("  by processor time", processor["hybrid"] / processor["lexical"], "x"),
     ]
 
 
