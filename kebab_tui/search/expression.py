@@ -82,14 +82,16 @@ def relaxed(
     starred: Mapping[str, Sequence[str]] | None = None,
     common: Collection[str] = (),
 ) -> Expression | None:
-    """Any of the words, stop words and those `common` in the corpus left aside unless there are no others.
+    """Any of the words, without those that tell little: stop words, and words `common` in this corpus.
 
-    What the query excludes stays excluded.
+    Common ones stay where there are no others, stop words only where there is nothing else
+    at all. What the query excludes stays excluded.
     """
     completions = _completions(parsed, unfinished, instead, starred or {})
     leaves = list(_wanted(parsed.terms))
-    telling = [leaf for leaf in leaves if leaf in completions or not _is_stop_word(leaf, common)]
-    units = _distinct(unit(leaf, completions.get(leaf)) for leaf in telling or leaves)
+    content = [leaf for leaf in leaves if leaf in completions or not _is_among(leaf, STOP_WORDS)]
+    telling = [leaf for leaf in content if leaf in completions or not _is_among(leaf, common)]
+    units = _distinct(unit(leaf, completions.get(leaf)) for leaf in telling or content or leaves)
     if not units:
         return None
     excluded = _Strict({}).node(parsed.terms)[1]
@@ -134,9 +136,8 @@ def wanted_words(parsed: ParsedQuery) -> list[str]:
     return [word for leaf in leaves for word in plain_words(leaf.text)]
 
 
-def _is_stop_word(leaf: Leaf, common: Collection[str]) -> bool:
-    words = plain_words(leaf.text)
-    return leaf.kind == "word" and all(word in STOP_WORDS or word in common for word in words)
+def _is_among(leaf: Leaf, words: Collection[str]) -> bool:
+    return leaf.kind == "word" and all(word in words for word in plain_words(leaf.text))
 
 
 def _expression(found: Unit, branched: bool, excluded: Sequence[str]) -> Expression:

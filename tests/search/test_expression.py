@@ -288,3 +288,17 @@ def test_a_paste_makes_an_expression_of_bounded_size(index: sqlite3.Connection, 
     assert wanted is not None
     assert len(wanted.match) < 10_000
     _run(index, wanted.match)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked_for"),
+    [
+        ("the quokka instance", '"quokka"'),
+        ("the instance of a service", '"instance" OR "service"'),
+        ("to the", '"to" OR "the"'),
+    ],
+)
+def test_words_that_tell_little_are_left_aside_as_long_as_others_are_there(text: str, asked_for: str) -> None:
+    loose = expression.relaxed(_parse(text), common={"instance", "service", "the"})
+
+    assert loose is not None and loose.match == asked_for
