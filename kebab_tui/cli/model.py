@@ -100,9 +100,9 @@ def _facts(model: Shelved) -> Iterator[str]:
 @shared_options
 @pass_invocation
 def verify(invocation: Invocation, name: str | None, as_json: bool) -> int:
-    """Compare the files of the model NAME, or of all, with the sha256 sums on their cards.
+    """Compare the model NAME, or all of them, with their cards: sha256 sums, dimensions.
 
-    Ends with 0 when they are the same and 3 when one is not.
+    Ends with 0 when all is as the cards say and 3 when something is not.
     """
     checked: list[tuple[str, list[str]]] = []
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
@@ -127,7 +127,8 @@ def verify(invocation: Invocation, name: str | None, as_json: bool) -> int:
 def add(invocation: Invocation, folder: str, as_json: bool) -> None:
     """Copy the model in DIR into the data folder, once it is checked and has answered.
 
-    DIR holds model.toml, model.onnx and tokenizer.json. `kebab model use` then uses it.
+    DIR holds model.toml, model.onnx, tokenizer.json and, if the card names it, vocab.txt.
+    `kebab model use` then uses it.
     """
     if not folder:
         raise UsageError("the folder has an empty name", "is a variable of your shell not set?")

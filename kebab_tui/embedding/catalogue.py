@@ -11,14 +11,12 @@ removes nothing, and never changes a bundled model.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from kebab_tui.domain.errors import ModelError
-from kebab_tui.embedding.card import CARD, ONNX, TOKENIZER, ModelCard, card_text, read_card
+from kebab_tui.embedding.card import CARD, ModelCard, card_text, read_card
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.integrity import require, sha256_of, verify
 
@@ -77,7 +75,7 @@ class Catalogue:
 
     def _taken_in(self, card: ModelCard) -> ModelCard:
         target = os.path.join(self._own, card.model_id)
-        with _scratch(self._own) as scratch:
+        with _scratch(self._own) as scratch, _told_of(card.folder, scratch):
             probe(_copied(card, scratch))
             os.rename(scratch, target)
         return replace(card, folder=target)
@@ -105,7 +103,11 @@ class Catalogue:
 
 def probe(card: ModelCard) -> None:
     """Open the model and embed a few texts; raises ModelError when graph, tokenizer and card do not fit."""
+    from kebab_tui.embedding.tokens import require_the_same_pieces  # an engine
+
     encoder = Encoder(card)
+    encoder.open()
+    require_the_same_pieces(card)
     for text in _PROBES:
         encoder.query(text)
     for _ in encoder.passages(_PROBES):
@@ -140,12 +142,25 @@ def _nearest(name: str, known: list[str]) -> str:
 @contextmanager
 def _scratch(parent: str) -> Iterator[str]:
     """A new folder beside the target; gone afterwards, unless it was renamed."""
+    import shutil  # these two take 2 ms, for which no search should wait
+    import tempfile
+
     os.makedirs(parent, exist_ok=True)
     folder = tempfile.mkdtemp(prefix=".adding-", dir=parent)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _told_of(folder: str, scratch: str) -> Iterator[None]:
+    """What is wrong with the copy is wrong with the folder that the user knows."""
+    try:
+        yield
+    except ModelError as error:
+        told = (text.replace(scratch, folder) for text in (error.message, error.hint))
+        raise ModelError(*told) from error
 
 
 def _signed(card: ModelCard) -> ModelCard:
@@ -167,7 +182,7 @@ def _checksum(path: str) -> str:
 
 def _copied(card: ModelCard, folder: str) -> ModelCard:
     """The model in another folder; opening it there checks the copy."""
-    for name in (ONNX, TOKENIZER):
+    for name in card.checksums:
         _copy(os.path.join(card.folder, name), os.path.join(folder, name))
     for name in _PAPERS:
         with suppress(FileNotFoundError):
@@ -178,7 +193,9 @@ def _copied(card: ModelCard, folder: str) -> ModelCard:
 
 
 def _copy(source: str, target: str) -> None:
+    from shutil import copyfileobj
+
     with open(source, "rb") as original, open(target, "wb") as copy:
-        shutil.copyfileobj(original, copy, 1 << 20)
+        copyfileobj(original, copy, 1 << 20)
         copy.flush()
         os.fsync(copy.fileno())

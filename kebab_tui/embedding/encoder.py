@@ -126,16 +126,18 @@ class Encoder:
 def _opened(card: ModelCard) -> _Parts:
     """Load a model whose files are the right ones; the engines are imported only now.
 
-    Checked meanwhile: hashing lets go of the interpreter, reading a tokenizer or a graph
-    does not. Nothing is opened before it has been checked.
+    Two things go on at a time: hashing files and opening a graph let go of the interpreter,
+    importing and reading a tokenizer do not. Nothing is opened before it has been checked.
     """
     with ThreadPoolExecutor(1, "opening") as beside:
         problems = beside.submit(verify, card)
         from kebab_tui.embedding.graph import Graph
-        from kebab_tui.embedding.tokens import Tokens
 
         require(card, problems.result())
-        return _Parts(Tokens(card), Graph(card))
+        graph = beside.submit(Graph, card)
+        from kebab_tui.embedding.tokens import Tokens
+
+        return _Parts(Tokens(card), graph.result())
 
 
 def _awaited(future: Future[Vector], cancelled: Callable[[], bool]) -> Vector | None:

@@ -35,9 +35,10 @@ def agrees(contents: Contents, log: VectorLog) -> bool:
     """Whether samples of both sides are the same: a restored or remade store counts its revisions anew."""
     rows = contents.live_rows()
     newest = int(rows[-1]) if len(rows) else 0
-    sampled = np.union1d(rows[:: max(1, len(rows) // _SAMPLED)], rows[-_SAMPLED:]).tolist()
+    # Sets, since `np.union1d` loads `np.ma`: 5 ms of a first search.
+    sampled = sorted({*rows[:: max(1, len(rows) // _SAMPLED)].tolist(), *rows[-_SAMPLED:].tolist()})
     sampled += range(newest + 1, newest + 1 + _SAMPLED)  # has the store gone on where we end?
     theirs = dict(log.vectors(sampled)) | dict(itertools.islice(log.all(), _SAMPLED))
     _, sound = decoded(list(theirs.values()), contents.dims)
     sound_ones = dict(itertools.compress(theirs.items(), sound))
-    return contents.vectors(np.union1d(rows_of(sampled), rows_of(list(theirs)))) == sound_ones
+    return contents.vectors(rows_of(sorted({*sampled, *theirs}))) == sound_ones

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kebab_tui.embedding.card import ONNX, TOKENIZER
 from kebab_tui.wire.encode import Json
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def model(shelved: Shelved) -> Json:
         "problem": shelved.listed.problem,
         "vectors": shelved.vectors,
         **{fact: None if card is None else getattr(card, fact) for fact in _FACTS},
-        "sha256": None if card is None else {ONNX: card.onnx_sha256, TOKENIZER: card.tokenizer_sha256},
+        "sha256": None if card is None else card.checksums,
     }
 
 

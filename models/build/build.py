@@ -16,14 +16,15 @@ from models.build.narration import say
 from models.build.pairs import Pair
 from models.build.sources import Gathered
 
-MODEL, TOKENIZER, CARD, NOTICE = "model.onnx", "tokenizer.json", "model.toml", "NOTICE"
+MODEL, TOKENIZER, PIECES = "model.onnx", "tokenizer.json", "vocab.txt"
+CARD, NOTICE = "model.toml", "NOTICE"
 VERSION = "1"
 MAX_TOKENS = 256
 TEACHER_TOKENS = 128
 
 
 def build(pinned: Manifest, english: MiniLM, gathered: Gathered, folder: Path, threads: int) -> None:
-    """Train the model and write its four files into the folder."""
+    """Train the model and write its five files into the folder."""
     say("laying out the vocabulary")
     vectors = kiwi.morpheme_vectors(kiwi.model_file(pinned.morphemes))
     words = vocabulary.build(english.vocabulary, kiwi.form_vectors(kiwi.morphemes(), vectors))
@@ -65,17 +66,18 @@ def train(data: corpus.Corpus, words: vocabulary.Vocabulary, english: MiniLM, th
 
 
 def write(folder: Path, model: bytes, tokenizer: str, notice: str) -> None:
-    """The four files, the card last: it names the checksums of the others."""
+    """The five files, the card last: it names the checksums of the others."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MODEL).write_bytes(model)
     (folder / TOKENIZER).write_text(tokenizer, encoding="utf-8")
+    (folder / PIECES).write_text(vocabulary.piece_lines(tokenizer), encoding="utf-8", newline="\n")
     (folder / NOTICE).write_text(notice, encoding="utf-8")
-    card = paper.card(VERSION, checksum(folder / MODEL), checksum(folder / TOKENIZER))
+    card = paper.card(VERSION, {name: checksum(folder / name) for name in (MODEL, TOKENIZER, PIECES)})
     (folder / CARD).write_text(card, encoding="utf-8")
 
 
 def publish(candidate: Path, folder: Path) -> None:
     """Copy a model that kept its gates to where it is shipped from."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (MODEL, TOKENIZER, NOTICE, CARD):
+    for name in (MODEL, TOKENIZER, PIECES, NOTICE, CARD):
         shutil.copyfile(candidate / name, folder / name)

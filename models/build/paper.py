@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from models.build.sources import Contribution
 
 CARD = """\
-# The card of a model: what kebab must know to use `model.onnx` and `tokenizer.json`.
+# The card of a model: what kebab must know to use the files beside it.
 
 id = "kebab-ko-en"
 name = "kebab Korean-English"
@@ -25,8 +25,7 @@ query = ""
 passage = ""
 
 [sha256]
-"model.onnx" = "{model}"
-"tokenizer.json" = "{tokenizer}"
+{checksums}
 """
 
 NOTICE = """\
@@ -60,9 +59,10 @@ of its own.
 """
 
 
-def card(version: str, model_sha256: str, tokenizer_sha256: str) -> str:
-    """`model.toml`."""
-    return CARD.format(version=version, model=model_sha256, tokenizer=tokenizer_sha256)
+def card(version: str, checksums: Mapping[str, str]) -> str:
+    """`model.toml`, with the sha256 of each file that the model consists of."""
+    lines = "\n".join(f'"{name}" = "{checksum}"' for name, checksum in checksums.items())
+    return CARD.format(version=version, checksums=lines)
 
 
 def notice(contributions: Sequence[Contribution], apache_licence: str) -> str:

@@ -96,3 +96,18 @@ def tokenizer_json(vocabulary: Vocabulary) -> str:
         single=f"{START} $A {END}", special_tokens=special
     )
     return json.dumps(json.loads(tokenizer.to_str()), ensure_ascii=False, separators=(",", ":"))
+
+
+def piece_lines(tokenizer: str) -> str:
+    """`vocab.txt`: the pieces of a tokenizer in the order of their ids, one a line, read faster than from JSON.
+
+    Refuses what would not read back: an id that no piece has, a piece that is empty or holds white space.
+    """
+    ids: dict[str, int] = json.loads(tokenizer)["model"]["vocab"]
+    pieces = sorted(ids, key=ids.__getitem__)
+    for line, piece in enumerate(pieces):
+        if ids[piece] != line:
+            raise ValueError(f"line {line} would be the piece {piece!r}, whose id is {ids[piece]}")
+        if piece.split() != [piece]:
+            raise ValueError(f"the piece {piece!r} is not a line of its own")
+    return "".join(f"{piece}\n" for piece in pieces)

@@ -57,6 +57,14 @@ def test_without_an_index_the_bundled_model_is_the_one_that_will_answer(kebab: K
     assert not kebab.data.exists()
 
 
+def test_the_files_of_a_model_are_named_with_their_checksums(kebab: Kebab, tiny: Path) -> None:
+    kebab("model", "add", str(tiny))
+    assert [list(item["sha256"]) for item in listed(kebab).values()] == [
+        ["model.onnx", "tokenizer.json", "vocab.txt"],
+        ["model.onnx", "tokenizer.json"],
+    ]
+
+
 def test_an_added_model_is_a_copy_of_its_own(kebab: Kebab, tiny: Path) -> None:
     done = kebab("model", "add", str(tiny))
     assert done.out == "tiny\n"
@@ -112,6 +120,24 @@ def test_a_model_that_cannot_work_is_not_added(
     assert done.code == 2
     assert told in done.err
     assert set(listed(kebab)) == {BUNDLED_MODEL}
+
+
+def test_an_error_names_the_folder_that_was_given_and_not_the_copy(kebab: Kebab, tmp_path: Path) -> None:
+    folder = write_tiny(tmp_path / "given", signed=False)
+    (folder / "model.onnx").write_bytes(b"no graph at all")
+    done = kebab("model", "add", str(folder))
+    assert done.code == 2
+    assert f"{folder}/model.onnx is not a model" in done.err
+    assert ".adding-" not in done.err
+
+
+def test_verify_compares_the_dimensions_with_what_the_model_gives(kebab: Kebab, tiny: Path) -> None:
+    kebab("model", "add", str(tiny))
+    card = kebab.data / "models" / "tiny" / "model.toml"
+    card.write_text(card.read_text().replace("dims = 4", "dims = 8"))
+    done = kebab("model", "verify", "tiny")
+    assert done.code == 3
+    assert done.out == "tiny: the model tiny gives vectors of 4 dimensions, its card says 8\n"
 
 
 def test_a_broken_card_is_listed_with_its_problem_and_hides_no_other(kebab: Kebab, tiny: Path) -> None:
@@ -258,6 +284,8 @@ def harm(folder: Path, how: str) -> None:
         onnx.write_text("version https://git-lfs.github.com/spec/v1\n")
     elif how == "no tokenizer":
         (folder / "tokenizer.json").unlink()
+    elif how == "no pieces":
+        (folder / "vocab.txt").unlink()
     elif how == "gone":
         shutil.rmtree(folder)
     else:
@@ -270,6 +298,7 @@ HARMS = {
     "pointer": "git lfs pull",
     "missing": "model.onnx is missing",
     "no tokenizer": "tokenizer.json is missing",
+    "no pieces": "vocab.txt is missing",
     "gone": "there is no model 'own'",
 }
 

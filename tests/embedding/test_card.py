@@ -46,6 +46,12 @@ def test_checksums_may_not_be_left_out(tmp_path: Path) -> None:
         read_card(str(tmp_path))
 
 
+def test_pieces_apart_may_be_left_out(tmp_path: Path) -> None:
+    without = read(tmp_path, card(b"onnx", "tokens"))
+    assert list(without.checksums) == ["model.onnx", "tokenizer.json"]
+    assert list(read(tmp_path, card(b"onnx", "tokens", "pieces")).checksums)[2:] == ["vocab.txt"]
+
+
 def test_an_unknown_key_is_refused_with_its_line_and_the_nearest_one(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"model\.toml:10: unknown key max_token\Z") as refusal:
         read(tmp_path, card() + "max_token = 3\n")
@@ -137,14 +143,18 @@ _lines = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max
 _prefixes = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\x7f"), max_size=30)
 
 
-@given(name=_lines, query=_prefixes, passage=_prefixes)
+@given(name=_lines, query=_prefixes, passage=_prefixes, pieces=st.sampled_from(["", "ab" * 32]))
 def test_a_written_card_reads_back(
-    tmp_path_factory: pytest.TempPathFactory, name: str, query: str, passage: str
+    tmp_path_factory: pytest.TempPathFactory, name: str, query: str, passage: str, pieces: str
 ) -> None:
     folder = tmp_path_factory.mktemp("card")
-    written = replace(
-        read_card(str(write_tiny(folder))), name=name, query_prefix=query, passage_prefix=passage
-    )
+    given: dict[str, Any] = {
+        "name": name,
+        "query_prefix": query,
+        "passage_prefix": passage,
+        "vocab_sha256": pieces,
+    }
+    written = replace(read_card(str(write_tiny(folder))), **given)
     (folder / "model.toml").write_text(card_text(written), "utf-8", newline="")
     assert read_card(str(folder)) == written
 
@@ -167,8 +177,8 @@ def test_the_fingerprint_depends_on_everything_that_makes_a_vector(tiny: ModelCa
 
 def test_the_fingerprint_depends_on_nothing_else(tiny: ModelCard) -> None:
     moved = replace(tiny, folder="/elsewhere", name="N", version="9", languages=("en",), licence="X")
-    assert moved.fingerprint == tiny.fingerprint
-    unused = {"folder", "name", "version", "languages", "licence"}
+    assert replace(moved, vocab_sha256="0" * 64).fingerprint == tiny.fingerprint
+    unused = {"folder", "name", "version", "languages", "licence", "vocab_sha256"}
     assert len({item.name for item in fields(ModelCard)} - unused) == 9
 
 

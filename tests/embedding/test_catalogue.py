@@ -11,7 +11,7 @@ from kebab_tui.embedding.card import read_card
 from kebab_tui.embedding.catalogue import BUNDLED_MODEL, Catalogue
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.integrity import verify
-from tests.embedding.tiny_models import Tiny, card, write_tiny
+from tests.embedding.tiny_models import WORDS, Tiny, card, tokenizer, wordpiece, write_tiny, write_with_pieces
 
 
 @pytest.fixture
@@ -121,6 +121,42 @@ def test_a_model_that_does_not_fit_its_card_is_not_added(
 ) -> None:
     with pytest.raises(ModelError, match=what):
         catalogue.add(str(write_tiny(tmp_path / "source", tiny, **changed)))
+    assert added(tmp_path) == []
+
+
+def test_pieces_that_the_card_names_are_copied_too(catalogue: Catalogue, tmp_path: Path) -> None:
+    card = catalogue.add(str(write_with_pieces(tmp_path / "source")))
+    assert sorted(os.listdir(card.folder)) == ["model.onnx", "model.toml", "tokenizer.json", "vocab.txt"]
+    assert card == read_card(card.folder)
+    assert Encoder(card).query("port").shape == (4,)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "pieces", "what"),
+    [
+        (wordpiece(), "\n".join(reversed(WORDS)), "its pieces are others"),
+        (wordpiece(), "\n".join(WORDS[:-1]), "its pieces are others"),
+        (wordpiece(added=["[UNK]"]), "", "has added tokens"),
+        (tokenizer(), "", "does not end with them"),
+        (wordpiece().replace("WordPiece", "WordLevel"), "", "is no WordPiece tokenizer"),
+        (wordpiece()[:-1] + ', "post_processor": null}', "", "does not end with them"),
+    ],
+)
+def test_a_model_whose_pieces_do_not_go_with_its_tokenizer_is_not_added(
+    catalogue: Catalogue, tmp_path: Path, tokens: str, pieces: str, what: str
+) -> None:
+    with pytest.raises(ModelError, match=what) as refusal:
+        catalogue.add(str(write_with_pieces(tmp_path / "source", tokens, pieces)))
+    assert "leave vocab.txt out" in refusal.value.hint
+    assert added(tmp_path) == []
+
+
+def test_a_tokenizer_that_is_no_good_alone_is_not_added_for_its_pieces(
+    catalogue: Catalogue, tmp_path: Path
+) -> None:
+    tokens = wordpiece().replace('"port": 1', '"port": "one"')
+    with pytest.raises(ModelError, match=r"tokenizer\.json is not a tokenizer"):
+        catalogue.add(str(write_with_pieces(tmp_path / "source", tokens)))
     assert added(tmp_path) == []
 
 

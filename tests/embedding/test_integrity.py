@@ -10,7 +10,7 @@ from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import ModelCard, read_card
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.integrity import verify
-from tests.embedding.tiny_models import write_tiny
+from tests.embedding.tiny_models import write_tiny, write_with_pieces
 
 
 @pytest.fixture
@@ -22,9 +22,10 @@ def test_the_files_that_the_card_names_are_fine(tiny: ModelCard) -> None:
     assert verify(tiny) == []
 
 
-def test_one_flipped_bit_is_found_wherever_it_is(tiny: ModelCard) -> None:
+def test_one_flipped_bit_is_found_wherever_it_is(tmp_path: Path) -> None:
+    tiny = read_card(str(write_with_pieces(tmp_path)))
     dice = random.Random(3)
-    for path in (Path(tiny.onnx), Path(tiny.tokenizer)):
+    for path in (Path(tiny.onnx), Path(tiny.tokenizer), Path(tiny.vocab)):
         sound = path.read_bytes()
         for _ in range(20):
             place, bit = dice.randrange(len(sound)), dice.randrange(8)
@@ -68,10 +69,19 @@ def test_a_truncated_file_is_found(tiny: ModelCard) -> None:
     assert len(verify(tiny)) == 1
 
 
-def test_every_missing_file_is_named(tiny: ModelCard) -> None:
-    Path(tiny.onnx).unlink()
-    Path(tiny.tokenizer).unlink()
-    assert verify(tiny) == ["model.onnx is missing", "tokenizer.json is missing"]
+def test_every_missing_file_is_named(tmp_path: Path) -> None:
+    tiny = read_card(str(write_with_pieces(tmp_path)))
+    for path in (tiny.onnx, tiny.tokenizer, tiny.vocab):
+        Path(path).unlink()
+    assert verify(tiny) == ["model.onnx is missing", "tokenizer.json is missing", "vocab.txt is missing"]
+    with pytest.raises(ModelError, match=r"vocab\.txt is missing"):
+        Encoder(tiny).open()
+
+
+def test_pieces_that_the_card_does_not_name_are_no_part_of_the_model(tiny: ModelCard) -> None:
+    Path(tiny.vocab).write_bytes(b"\xff")
+    assert verify(tiny) == []
+    Encoder(tiny).open()
 
 
 def test_a_folder_instead_of_a_file_is_a_problem(tiny: ModelCard) -> None:

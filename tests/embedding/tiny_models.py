@@ -121,8 +121,23 @@ def tokenizer() -> str:
     )
 
 
-def card(onnx: bytes = b"", tokens: str = "", **changed: Any) -> str:
-    """A card's text: unsigned unless both files are given; `changed` replaces values."""
+def wordpiece(words: Sequence[str] = WORDS, added: Sequence[str] = ()) -> str:
+    """A tokenizer whose pieces may be read from `vocab.txt`, unless it has `added` tokens."""
+    usual = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    tokens = json.loads(tokenizer())
+    tokens["added_tokens"] = [{"id": words.index(word), "content": word} | usual for word in added]
+    tokens["model"] = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+        "vocab": {word: number for number, word in enumerate(words)},
+    }
+    return json.dumps(tokens, ensure_ascii=False)
+
+
+def card(onnx: bytes = b"", tokens: str = "", pieces: str = "", **changed: Any) -> str:
+    """A card's text: unsigned unless the files are given; `changed` replaces values."""
     values: dict[str, Any] = {
         "id": "tiny",
         "name": "Tiny",
@@ -136,8 +151,9 @@ def card(onnx: bytes = b"", tokens: str = "", **changed: Any) -> str:
     } | changed
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
     if onnx:
-        sums = (("model.onnx", onnx), ("tokenizer.json", tokens.encode()))
-        lines += ["[sha256]", *(f'"{name}" = "{sha256(data).hexdigest()}"' for name, data in sums)]
+        files = {"model.onnx": onnx, "tokenizer.json": tokens.encode(), "vocab.txt": pieces.encode()}
+        sums = {name: sha256(data).hexdigest() for name, data in files.items() if data}
+        lines += ["[sha256]", *(f'"{name}" = "{checksum}"' for name, checksum in sums.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -150,4 +166,14 @@ def write_tiny(folder: Path, tiny: Tiny | None = None, *, signed: bool = True, *
     (folder / "tokenizer.json").write_text(tokens, "utf-8")
     facts = {"dims": tiny.dims, "pooling": "none" if tiny.pooled else "mean"} | changed
     (folder / "model.toml").write_text(card(onnx if signed else b"", tokens, **facts), "utf-8")
+    return folder
+
+
+def write_with_pieces(folder: Path, tokens: str = "", pieces: str = "") -> Path:
+    """A model folder with a `vocab.txt`, by default one that holds the pieces of its tokenizer."""
+    onnx = (write_tiny(folder) / "model.onnx").read_bytes()
+    tokens, pieces = tokens or wordpiece(), pieces or "".join(f"{word}\n" for word in WORDS)
+    (folder / "tokenizer.json").write_bytes(tokens.encode())
+    (folder / "vocab.txt").write_bytes(pieces.encode())
+    (folder / "model.toml").write_text(card(onnx, tokens, pieces), "utf-8")
     return folder

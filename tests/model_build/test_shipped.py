@@ -11,6 +11,7 @@ import pytest
 
 from models.build.encoder import Encoder
 from models.build.gates import TRANSLATIONS
+from models.build.vocabulary import piece_lines
 
 SHIPPED = Path(__file__).parents[2] / "models" / "kebab-ko-en"
 
@@ -26,6 +27,11 @@ def test_the_card_names_the_files_beside_it() -> None:
     card = tomllib.loads((SHIPPED / "model.toml").read_text(encoding="utf-8"))
     for name, checksum in card["sha256"].items():
         assert hashlib.sha256((SHIPPED / name).read_bytes()).hexdigest() == checksum
+
+
+def test_the_pieces_are_those_of_the_tokenizer() -> None:
+    pieces = piece_lines((SHIPPED / "tokenizer.json").read_text(encoding="utf-8"))
+    assert (SHIPPED / "vocab.txt").read_bytes() == pieces.encode()
 
 
 def test_every_licence_is_acknowledged() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
 from models.build.kiwi import Morpheme, form_vectors, is_hangul
-from models.build.vocabulary import Vocabulary, build, is_everyday, tokenizer_json
+from models.build.vocabulary import Vocabulary, build, is_everyday, piece_lines, tokenizer_json
 
 ENGLISH = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "port", "##s", "."]
 FORMS = {form: np.full(4, index + 1, np.float32) for index, form in enumerate(["포트", "충돌", "은", "쀍"])}
@@ -61,6 +63,23 @@ def test_korean_is_split_at_known_forms_and_case_and_accents_go(vocabulary: Voca
     ]
     decomposed = "\u1111\u1169\u1110\u1173"
     assert tokenizer.encode(decomposed, add_special_tokens=False).tokens == ["포트"]
+
+
+def test_pieces_stand_on_the_lines_of_their_ids(vocabulary: Vocabulary) -> None:
+    lines = piece_lines(tokenizer_json(vocabulary))
+    assert {piece: line for line, piece in enumerate(lines.splitlines())} == vocabulary.ids
+
+
+@pytest.mark.parametrize("odd", ["", " ", "a b", "a\n", "\ra", "a\u3000", "\u2028", "a\x85"])
+def test_a_piece_that_would_not_read_back_is_refused(odd: str) -> None:
+    with pytest.raises(ValueError, match="is not a line of its own"):
+        piece_lines(json.dumps({"model": {"vocab": {"[UNK]": 0, odd: 1}}}))
+
+
+@pytest.mark.parametrize("ids", [{"[UNK]": 0, "a": 2}, {"[UNK]": 1}, {"[UNK]": 0, "a": 1, "b": 1}])
+def test_ids_that_are_no_line_numbers_are_refused(ids: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="whose id is"):
+        piece_lines(json.dumps({"model": {"vocab": ids}}))
 
 
 def test_content_words_speak_for_a_form() -> None:

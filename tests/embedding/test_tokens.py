@@ -1,0 +1,87 @@
+"""A tokenizer whose pieces come from `vocab.txt` makes the tokens that it makes without."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.domain.errors import ModelError
+from kebab_tui.embedding.card import ModelCard, read_card
+from kebab_tui.embedding.tokens import Tokens, require_the_same_pieces
+from tests.conftest import SAMPLE_NOTES
+from tests.embedding.tiny_models import WORDS, wordpiece, write_tiny, write_with_pieces
+
+ODD_TEXTS = (
+    "", " ", "\n\t", "\0", "\ud800", "\ufeffport", "port\u200bconflict", "a" * 99, "a" * 100,
+    "a" * 101, "가" * 5000, "word " * 5000, "포트충돌" * 2000, "[UNK]", "[CLS] [SEP] [PAD] [MASK]",
+    "##port ##충돌", "#", "-" * 3000, "🍢🍢 kebab 🥙", "👩‍👩‍👧", "東京 港", "порт", "ทางเรือ", "مرفأ",
+    "Crème BRÛLÉE", "ﬁle ①②", "ㅋㅋ ㅠㅠ", "ᄑ", "한글", "쀍쀏", "v1.2.3-rc4+build",
+    "https://example.org/a?b=c#d", "𝔘𝔫𝔦", "\U0010ffff", "e\u0301" * 300,
+)  # fmt: skip
+ALPHABETS = (
+    "abcdefghijklmnopqrstuvwxyzABC 0123456789",
+    "".join(map(chr, range(0xAC00, 0xD7A4, 7))) + "은는이가을를에서 ",
+    "".join(map(chr, range(0x20, 0x2000))),
+    "".join(map(chr, (*range(0x1F300, 0x1F700), *range(0x4E00, 0x4F00), *range(0x1100, 0x1200)))),
+)
+
+
+def varied_texts() -> Iterator[str]:
+    """Whole notes, their lines, pairs of lines, and mixtures of scripts that nobody writes."""
+    for path in sorted(SAMPLE_NOTES.rglob("*.md")):
+        note = path.read_text("utf-8")
+        lines = [line for line in note.splitlines() if line.strip()]
+        yield from (note, *lines, *(f"{first} {second}" for first, second in pairwise(lines)))
+    dice = random.Random(7)
+    for _ in range(1500):
+        letters = "".join(dice.choice(ALPHABETS) for _ in range(dice.randint(1, 3)))
+        yield "".join(dice.choices(letters, k=dice.randint(1, 120)))
+    yield from ODD_TEXTS
+
+
+def test_the_bundled_models_tokens_are_the_same_by_both_routes(real_card: ModelCard) -> None:
+    apart, whole = Tokens(real_card), Tokens(replace(real_card, vocab_sha256=""))
+    texts = list(varied_texts())
+    assert len(set(texts)) > 3000
+    assert [text for text in texts if apart.ids(text) != whole.ids(text)] == []
+    assert [text for text in texts if apart.understands(text) != whole.understands(text)] == []
+
+
+def test_the_bundled_tokenizer_is_the_same_by_both_routes_to_the_last_piece(real_card: ModelCard) -> None:
+    assert real_card.vocab_sha256
+    require_the_same_pieces(real_card)
+    first, *_, last = Tokens(real_card).ids("port")
+    assert (first, last) == (101, 102), "[CLS] and [SEP]"
+
+
+def test_pieces_are_read_from_vocab_txt_when_the_card_names_it(tmp_path: Path) -> None:
+    pieces = "".join(f"{word}\n" for word in (*reversed(WORDS[1:]), WORDS[0]))
+    card = read_card(str(write_with_pieces(tmp_path, pieces=pieces)))
+    assert Tokens(card).ids("port 충돌 nothing") == [6, 2, 7]
+    assert Tokens(replace(card, vocab_sha256="")).ids("port 충돌 nothing") == [1, 5, 0]
+
+
+def test_a_tokenizer_may_be_written_with_line_breaks(tmp_path: Path) -> None:
+    tokens = json.dumps(json.loads(wordpiece()), ensure_ascii=False, indent=2) + "\n"
+    card = read_card(str(write_with_pieces(tmp_path, tokens)))
+    assert Tokens(card).ids("port 충돌 nothing") == [1, 5, 0]
+    require_the_same_pieces(card)
+
+
+def test_pieces_that_no_tokenizer_can_read_are_told(tmp_path: Path) -> None:
+    card = read_card(str(write_with_pieces(tmp_path)))
+    Path(card.vocab).write_bytes(b"\xff\xfe")
+    with pytest.raises(ModelError, match=r"tokenizer\.json with vocab\.txt is not a tokenizer"):
+        Tokens(card)
+
+
+def test_without_pieces_apart_any_tokenizer_will_do(tmp_path: Path) -> None:
+    card = read_card(str(write_tiny(tmp_path)))
+    assert Tokens(card).ids("port 충돌 nothing") == [1, 5, 0]
+    require_the_same_pieces(card)
