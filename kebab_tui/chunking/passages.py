@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from kebab_tui.chunking.limits import ChunkLimits, is_cut
-from kebab_tui.chunking.measure import NoteText
+from kebab_tui.chunking.measure import says_little, text_of, written
 from kebab_tui.chunking.pieces import cut_section
 from kebab_tui.chunking.sections import Section, sections, shared_path
 from kebab_tui.domain.chunk import ChunkKind, Passage
@@ -34,77 +34,83 @@ _DEFAULT = ChunkLimits()
 
 def chunk(note: ParsedNote, limits: ChunkLimits = _DEFAULT) -> tuple[Passage, ...]:
     """Cut a note into passages, in the order of its lines."""
-    text = NoteText(note.lines)
+    lines = note.lines
     found, headings = sections(note.blocks)
     passages: list[Passage] = []
     group: list[Section] = []
     for section in found:
-        size = text.size(section.first, section.last)
-        if section.level and text.says_little(section.first, section.last, limits.small):
-            if group and not _joins(text, group, section, size, limits):
-                passages.append(_together(text, group))
+        text = text_of(lines, section.first, section.last)
+        if section.level and says_little(text, limits.small):
+            if group and not _joins(lines, group, section, len(text), limits):
+                passages.append(_together(lines, group))
                 group = []
             group.append(section)
             continue
         if group:
-            passages.append(_together(text, group))
+            passages.append(_together(lines, group))
             group = []
-        if size <= limits.whole and section.longest_code <= limits.long_code:
-            passages.append(_passage(text, section.code, section.path, section.first, section.last))
+        if len(text) <= limits.whole and section.longest_code <= limits.long_code:
+            passages.append(_whole(lines, section, text))
         else:
-            passages.extend(_cut(text, section, limits))
+            passages.extend(_cut(lines, section, limits))
     if group:
-        passages.append(_together(text, group))
+        passages.append(_together(lines, group))
     if headings:
-        _append_headings(passages, text, headings, note.blocks, limits)
+        _append_headings(passages, lines, headings, note.blocks, limits)
     return tuple(passages)
 
 
 def _joins(
-    text: NoteText, group: Sequence[Section], section: Section, size: int, limits: ChunkLimits
+    lines: Sequence[str], group: Sequence[Section], section: Section, size: int, limits: ChunkLimits
 ) -> bool:
     """Whether a small section goes with the small ones before it."""
     if section.level < group[0].level:
         return False
-    together = text.size(group[0].first, section.last)
+    together = len(text_of(lines, group[0].first, section.last))
     if together > limits.target:
         return False
-    return together - size < limits.enough or not is_cut(text.lines[section.first - 1])
+    return together - size < limits.enough or not is_cut(lines[section.first - 1])
 
 
-def _together(text: NoteText, group: Sequence[Section]) -> Passage:
+def _together(lines: Sequence[str], group: Sequence[Section]) -> Passage:
+    first, last = group[0].first, group[-1].last
+    text = text_of(lines, first, last)
     if len(group) == 1:
-        alone = group[0]
-        return _passage(text, alone.code, alone.path, alone.first, alone.last)
+        return _whole(lines, group[0], text)
     code = [block for section in group for block in section.code]
-    return _passage(text, code, shared_path(group), group[0].first, group[-1].last)
+    kind = _kind(lines, code, first, last)
+    return Passage(kind, shared_path(group), text, SourceSpan(first, last))
 
 
-def _passage(text: NoteText, code: Sequence[Block], path: str, first: int, last: int) -> Passage:
-    kind = _kind(text, code, first, last) if code else "info"
-    return Passage(kind, path, text.cut(first, last), SourceSpan(first, last))
+def _whole(lines: Sequence[str], section: Section, text: str) -> Passage:
+    first, last = section.first, section.last
+    kind = _kind(lines, section.code, first, last) if section.code else "info"
+    return Passage(kind, section.path, text, SourceSpan(first, last))
 
 
-def _kind(text: NoteText, code: Sequence[Block], first: int, last: int) -> ChunkKind:
-    written = 0
+def _kind(lines: Sequence[str], code: Sequence[Block], first: int, last: int) -> ChunkKind:
+    of_code = 0
     for block in code:
         if block.first > last:
             break
         if block.last >= first:
-            written += text.written(max(first, block.first), min(last, block.last))
-    return "code" if written and written * 4 >= text.written(first, last) else "info"
+            of_code += written(lines, max(first, block.first), min(last, block.last))
+    if of_code * 4 > last - first:
+        return "code"  # whether or not any of the lines are blank
+    return "code" if of_code and of_code * 4 >= written(lines, first, last) else "info"
 
 
-def _cut(text: NoteText, section: Section, limits: ChunkLimits) -> Iterator[Passage]:
+def _cut(lines: Sequence[str], section: Section, limits: ChunkLimits) -> Iterator[Passage]:
     path, code = section.path, deque(section.code)
-    for first, last in cut_section(text, section, limits):
+    for first, last in cut_section(lines, section, limits):
         while code and code[0].last < first:
             code.popleft()
-        if text.size(first, last) <= limits.cap:
-            yield _passage(text, code, path, first, last)
+        kind, span = _kind(lines, code, first, last), SourceSpan(first, last)
+        text = text_of(lines, first, last)
+        if len(text) <= limits.cap:
+            yield Passage(kind, path, text, span)
         else:
-            kind, span = _kind(text, code, first, last), SourceSpan(first, last)
-            for part in _parts(text.cut(first, last), limits.cap):
+            for part in _parts(text, limits.cap):
                 yield Passage(kind, path, part, span)
 
 
@@ -124,7 +130,7 @@ def _parts(line: str, cap: int) -> Iterator[str]:
 
 def _append_headings(
     passages: list[Passage],
-    text: NoteText,
+    lines: Sequence[str],
     headings: Section,
     blocks: Sequence[Block],
     limits: ChunkLimits,
@@ -133,13 +139,15 @@ def _append_headings(
     last = headings.last
     if passages:
         path, first = passages[-1].heading_path, passages[-1].span.first
-        if text.size(first, last) <= limits.cap:
+        text = text_of(lines, first, last)
+        if len(text) <= limits.cap:
             code = [block for block in blocks if block.kind == "code" and block.last >= first]
-            passages[-1] = _passage(text, code, path, first, last)
+            passages[-1] = Passage(_kind(lines, code, first, last), path, text, SourceSpan(first, last))
             return
     headings.trail = headings.top
-    if text.size(headings.first, last) <= limits.cap:
-        passages.append(_passage(text, (), headings.path, headings.first, last))
+    text = text_of(lines, headings.first, last)
+    if len(text) <= limits.cap:
+        passages.append(_whole(lines, headings, text))
     else:
         headings.blocks = [Block("prose", headings.first, last)]
-        passages.extend(_cut(text, headings, limits))
+        passages.extend(_cut(lines, headings, limits))

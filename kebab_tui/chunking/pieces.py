@@ -10,9 +10,10 @@ a blank line.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from kebab_tui.chunking.limits import ChunkLimits, is_cut
-from kebab_tui.chunking.measure import NoteText
+from kebab_tui.chunking.measure import LineSizes
 from kebab_tui.chunking.sections import Section
 from kebab_tui.domain.document import Block
 
@@ -20,30 +21,31 @@ _ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]")
 
 Lines = tuple[int, int]
 
-
 Piece = tuple[int, int, bool]
 """Lines that stay together, first and last, and whether they are long code."""
 
 
-def cut_section(note: NoteText, section: Section, limits: ChunkLimits) -> list[Lines]:
+def cut_section(lines: Sequence[str], section: Section, limits: ChunkLimits) -> list[Lines]:
     """The spans of the passages that a section becomes, in order."""
-    cutter = _Cutter(note, limits)
+    cutter = _Cutter(lines, section, limits)
     for block in section.blocks:
         cutter.add(block)
-    return _gathered(note, _headed(cutter, section.first), limits)
+    cutter.add_headings(section.first)
+    return cutter.gathered()
 
 
 class _Cutter:
-    __slots__ = ("limits", "note", "pieces")
+    __slots__ = ("limits", "lines", "pieces", "size")
 
-    def __init__(self, note: NoteText, limits: ChunkLimits) -> None:
-        self.note = note
+    def __init__(self, lines: Sequence[str], section: Section, limits: ChunkLimits) -> None:
+        self.lines = lines
+        self.size = LineSizes(lines, section.first, section.last).size
         self.limits = limits
         self.pieces: list[Piece] = []
 
     def add(self, block: Block) -> None:
         first, last = block.first, block.last
-        size = self.note.size(first, last)
+        size = self.size(first, last)
         if block.kind == "prose":
             if size <= self.limits.enough:
                 self.pieces.append((first, last, False))
@@ -52,74 +54,71 @@ class _Cutter:
         elif size <= self.limits.cap:
             self.pieces.append((first, last, block.kind == "code" and last - first >= self.limits.long_code))
         else:
-            self.add_lines(first, last)
+            self.pieces += self._single_lines(first, last)
 
-    def add_lines(self, first: int, last: int) -> None:
-        for at, line in enumerate(self.note.lines[first - 1 : last], first):
-            if line and not line.isspace():
-                self.pieces.append((at, at, False))
+    def _single_lines(self, first: int, last: int) -> list[Piece]:
+        spanned = enumerate(self.lines[first - 1 : last], first)
+        return [(at, at, False) for at, line in spanned if line and not line.isspace()]
 
     def _add_paragraphs(self, first: int, last: int) -> None:
-        begin = 0
-        for at, line in enumerate(self.note.lines[first - 1 : last], first):
+        begin = first
+        for at, line in enumerate(self.lines[first - 1 : last], first):
             if not line or line.isspace():
-                if begin:
+                if begin < at:
                     self._add_paragraph(begin, at - 1)
-                begin = 0
-            elif not begin:
-                begin = at
+                begin = at + 1
         self._add_paragraph(begin, last)
 
     def _add_paragraph(self, first: int, last: int) -> None:
         """Add a paragraph or list whole, or its items, or the lines of an item above the cap."""
-        if self.note.size(first, last) <= self.limits.whole:
+        if self.size(first, last) <= self.limits.whole:
             self.pieces.append((first, last, False))
             return
         begin = first
         for at in range(first + 1, last + 2):
-            if at > last or _ITEM.match(self.note.lines[at - 1]):
-                if self.note.size(begin, at - 1) <= self.limits.cap:
+            if at > last or _ITEM.match(self.lines[at - 1]):
+                if self.size(begin, at - 1) <= self.limits.cap:
                     self.pieces.append((begin, at - 1, False))
                 else:
-                    self.add_lines(begin, at - 1)
+                    self.pieces += self._single_lines(begin, at - 1)
                 begin = at
 
-
-def _headed(cutter: _Cutter, head: int) -> list[Piece]:
-    """Put the headings above the text with the first piece, if there is room."""
-    body = cutter.pieces
-    first, last, long_code = body[0]
-    if head == first:
-        return body
-    if cutter.note.size(head, last) <= cutter.limits.cap:
-        return [(head, last, long_code), *body[1:]]
-    cutter.pieces = []
-    cutter.add_lines(head, first - 1)
-    return cutter.pieces + body
-
-
-def _gathered(note: NoteText, pieces: list[Piece], limits: ChunkLimits) -> list[Lines]:
-    done: list[Piece] = []
-    whole, enough, small, sums = limits.whole, limits.enough, limits.small, note.sums
-    first, last, long_code = pieces[0]
-    for piece in pieces[1:]:
-        begin = sums[first - 1] + first
-        together = sums[piece[1]] + piece[1] - begin
-        if long_code or piece[2]:
-            joins = not long_code and sums[last] + last - begin < small and together <= limits.cap
+    def add_headings(self, head: int) -> None:
+        """Put the headings above the text with the first piece, if there is room."""
+        first, last, long_code = self.pieces[0]
+        if head == first:
+            return
+        if self.size(head, last) <= self.limits.cap:
+            self.pieces[0] = head, last, long_code
         else:
-            joins = together <= whole and (
-                sums[last] + last - begin < enough or not is_cut(note.lines[piece[0] - 1])
-            )
-        if joins:
-            last, long_code = piece[1], long_code or piece[2]
-        else:
-            done.append((first, last, long_code))
-            first, last, long_code = piece
-    if done and note.size(first, last) < small:
-        # a few last words go with the passage before them
-        before = done[-1]
-        room = limits.cap if before[2] else min(whole + small, limits.cap)
-        if note.size(before[0], last) <= room:
+            self.pieces[:0] = self._single_lines(head, first - 1)
+
+    def gathered(self) -> list[Lines]:
+        """What the pieces are when small neighbours are put together up to the target."""
+        size, done = self.size, []
+        first, last, long_code = self.pieces[0]
+        held = size(first, last)
+        for piece in self.pieces[1:]:
+            together = size(first, piece[1])
+            if self._joins(held, together, long_code, piece):
+                last, long_code, held = piece[1], long_code or piece[2], together
+            else:
+                done.append((first, last, long_code))
+                first, last, long_code = piece
+                held = size(first, last)
+        if done and held < self.limits.small and self._takes(done[-1], last):
             first = done.pop()[0]
-    return [*((piece[0], piece[1]) for piece in done), (first, last)]
+        return [*((begin, end) for begin, end, _ in done), (first, last)]
+
+    def _joins(self, held: int, together: int, long_code: bool, piece: Piece) -> bool:
+        """Whether `piece` goes with what is held before it; `together` is the size of both."""
+        limits = self.limits
+        if long_code or piece[2]:
+            return not long_code and held < limits.small and together <= limits.cap
+        return together <= limits.whole and (held < limits.enough or not is_cut(self.lines[piece[0] - 1]))
+
+    def _takes(self, before: Piece, last: int) -> bool:
+        """Whether there is room for a few last words in the passage before them."""
+        limits = self.limits
+        room = limits.cap if before[2] else min(limits.whole + limits.small, limits.cap)
+        return self.size(before[0], last) <= room

@@ -78,11 +78,12 @@ def shared_path(group: Sequence[Section]) -> str:
     `Trip > Food · Hotels` for the sections `Trip > Food` and `Trip > Hotels`.
     """
     trails = [section.trail for section in group]
-    low, high = min(trails), max(trails)  # what these two share, all between them share
     shared = 0
-    while shared < len(low) and low[shared] == high[shared]:
+    for names in zip(*trails, strict=False):  # as deep as the shortest goes
+        if names.count(names[0]) < len(names):
+            break
         shared += 1
-    below = dict.fromkeys(trail[shared] for trail in trails if len(trail) > shared)
+    below = dict.fromkeys([trail[shared] for trail in trails if len(trail) > shared])
     return HEADING_SEPARATOR.join((*trails[0][:shared], *_listed(list(below))))
 
 

@@ -96,7 +96,9 @@ def _korean(data: bytes) -> str | None:
 
 def _lines(text: str) -> tuple[str, ...]:
     """Split as an editor does: the line feed at the end of the last line opens no further one."""
-    lines = text.replace("\r\n", "\n").split("\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
     return tuple(lines)

@@ -1,6 +1,7 @@
 """Says why a path is no note of a folder: the first reason on the way down to it.
 
-Asks the same rules as the walk, for one path. None means that the walk would find it.
+Asks the same rules as the walk, for one path or for one entry of a folder. None means
+that the walk would find it.
 """
 
 from __future__ import annotations
@@ -8,12 +9,24 @@ from __future__ import annotations
 import os
 import re
 import stat
+from dataclasses import dataclass
 
 from kebab_tui.reading.filetypes import file_type_of
-from kebab_tui.reading.ignore import IGNORE_FILES, Scope, scope_of_root
+from kebab_tui.reading.ignore import IGNORE_FILES, Rule, Scope, scope_of_root
 from kebab_tui.reading.walk import WalkRules, rules_of_folder
 
 _EDITOR_DROPPING = re.compile(r"(?s).+~|\..+\.sw[a-z]|4913|#.+#|\.#.+|\._.+|\.goutputstream-.+")
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """What keeps an entry out; `rule` is the line that does, where it is one."""
+
+    reason: str
+    rule: Rule | None = None
+
+    def __str__(self) -> str:
+        return f"{self.reason} {self.rule}" if self.rule else self.reason
 
 
 def is_editor_dropping(name: str) -> bool:
@@ -30,37 +43,42 @@ def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
     prefix = ""
     for folder in steps[:-1]:
         scope = _with_rules_of(root, prefix, scope)
-        if reason := _against_folder(root, prefix, folder, scope):
-            return reason
+        if excluded := against_folder(root, prefix, folder, scope):
+            return f"its folder {prefix}{folder} is {excluded}" if excluded.rule else str(excluded)
         prefix = f"{prefix}{folder}/"
         scope = scope.below(folder + "/", prefix)
-    return _against_file(root, prefix, steps[-1], _with_rules_of(root, prefix, scope))
+    excluded = against_file(root, prefix, steps[-1], _with_rules_of(root, prefix, scope))
+    return str(excluded) if excluded else None
+
+
+def against_folder(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
+    """What keeps a folder out that stands at `prefix` (the root is empty, others end in a slash)."""
+    path = f"{prefix}{name}"
+    if reason := _against_entry(root, path, name, stat.S_IFDIR):
+        return Exclusion(reason)
+    rule = scope.rule_against(name + "/", path + "/")
+    return Exclusion("ignored by", rule) if rule else None
+
+
+def against_file(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
+    """The same for a file."""
+    path = f"{prefix}{name}"
+    if is_editor_dropping(name):
+        return Exclusion("a temporary file of an editor")
+    if reason := _against_entry(root, path, name, stat.S_IFREG):
+        return Exclusion(reason)
+    if file_type_of(name) is None:
+        return Exclusion("its file type is not read")
+    if rule := scope.rule_against(name, path):
+        return Exclusion("ignored by", rule)
+    if scope.includes(name, path):
+        return None
+    return Exclusion("no include pattern of the source takes it")
 
 
 def _with_rules_of(root: str, prefix: str, scope: Scope) -> Scope:
     present = [name for name in IGNORE_FILES if os.path.lexists(f"{root}/{prefix}{name}")]
     return scope.with_rules(prefix, rules_of_folder(root, prefix, present)[0]) if present else scope
-
-
-def _against_folder(root: str, prefix: str, name: str, scope: Scope) -> str | None:
-    path = f"{prefix}{name}"
-    if reason := _against_entry(root, path, name, stat.S_IFDIR):
-        return reason
-    rule = scope.rule_against(name + "/", path + "/")
-    return f"its folder {path} is ignored by {rule}" if rule else None
-
-
-def _against_file(root: str, prefix: str, name: str, scope: Scope) -> str | None:
-    path = f"{prefix}{name}"
-    if is_editor_dropping(name):
-        return "a temporary file of an editor"
-    if reason := _against_entry(root, path, name, stat.S_IFREG):
-        return reason
-    if file_type_of(name) is None:
-        return "its file type is not read"
-    if rule := scope.rule_against(name, path):
-        return f"ignored by {rule}"
-    return None if scope.includes(name, path) else "no include pattern of the source takes it"
 
 
 def _against_entry(root: str, path: str, name: str, kind: int) -> str | None:

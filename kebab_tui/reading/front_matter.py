@@ -23,7 +23,6 @@ from kebab_tui.reading.title import one_line
 
 _MAX_CHARACTERS = 64 * 1024
 _MAX_OPENED = 500
-_OPENED = re.compile(r"[\[{]")
 _OPENED_IN_A_LINE = re.compile(r"(?<!\S)[-?](?!\S)")
 _PLAIN_LINE = re.compile(r"(?P<key>[A-Za-z_]+)[ \t]*:[ \t]+(?P<value>\S.*)")
 _ABSENT = ("", "~", "null")
@@ -87,9 +86,12 @@ def _load(text: str) -> Mapping[str, object] | None:
 
 def _too_deep(text: str) -> bool:
     """Refuse what could nest deeply: libyaml overruns the stack at some twenty thousand levels."""
-    if len(_OPENED.findall(text)) > _MAX_OPENED:
+    if len(text) <= _MAX_OPENED:
+        return False
+    if text.count("[") + text.count("{") > _MAX_OPENED:
         return True
-    return any(len(_OPENED_IN_A_LINE.findall(line)) > _MAX_OPENED for line in text.split("\n"))
+    long_lines = (line for line in text.split("\n") if len(line) > _MAX_OPENED)
+    return any(len(_OPENED_IN_A_LINE.findall(line)) > _MAX_OPENED for line in long_lines)
 
 
 def _plain_lines(lines: Sequence[str]) -> Mapping[str, object]:

@@ -14,35 +14,27 @@ from collections.abc import Iterable
 
 from kebab_tui.domain.document import Language
 
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _HANGUL = re.compile("[가-힣ㄱ-ㆎᄀ-ᇿ]")
 _ACCENTED = re.compile("[À-ɏ]")
 _LETTER = re.compile(r"[^\W\d_]")
-_ASCII_OTHERS = bytes(code for code in range(128) if not chr(code).isalpha())
+_ASCII = bytes(range(128))
+_NOT_LATIN = bytes(code for code in range(256) if code > 127 or not chr(code).isalpha())
 _KOREAN_SHARE = 0.15
 _SAMPLE = 20_000
 
 
 def language_of(lines: Iterable[str]) -> Language:
     """Judge by the first lines that hold about 20,000 characters."""
-    text = _sample(lines)
-    # Bytes are counted many times faster than characters, and most letters are ASCII.
-    latin = len(text.encode("ascii", "ignore").translate(None, _ASCII_OTHERS))
-    rest = "".join(_NOT_ASCII.findall(text))
+    text = "".join(lines)[:_SAMPLE]
+    if text.isascii():
+        return "en" if _LETTER.search(text) else "und"
+    # Bytes are counted and taken out many times faster than characters, and most letters are ASCII.
+    data = text.encode("utf-8", "surrogatepass")
+    latin = len(data.translate(None, _NOT_LATIN))
+    rest = data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
     letters = latin + len(_LETTER.findall(rest))
     hangul = len(_HANGUL.findall(rest))
     if hangul and hangul >= _KOREAN_SHARE * letters:
         return "ko"
     latin += len(_ACCENTED.findall(rest))
     return "en" if latin and latin >= letters / 2 else "und"
-
-
-def _sample(lines: Iterable[str]) -> str:
-    taken: list[str] = []
-    room = _SAMPLE
-    for line in lines:
-        taken.append(line[:room])
-        room -= len(taken[-1])
-        if room <= 0:
-            break
-    return "\n".join(taken)

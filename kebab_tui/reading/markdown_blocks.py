@@ -48,18 +48,14 @@ def scan_markdown(lines: Sequence[str], start: int = 0) -> tuple[Block, ...]:
     scan = Scan(lines, start)
     for at in [at for at, line in enumerate(lines) if line and line[0] in _OPENERS]:
         if at >= scan.resume:
-            _OPENERS[lines[at][0]](scan, at)
+            line = lines[at]
+            _OPENERS[line[0]](scan, at, line)
     return scan.finish()
 
 
-def _heading(scan: Scan, at: int) -> None:
-    _heading_text(scan, at, scan.lines[at])
-
-
-def _heading_text(scan: Scan, at: int, body: str) -> None:
+def _heading(scan: Scan, at: int, body: str) -> None:
     if heading := _atx(body[:_LONGEST_HEADING_LINE]):
         scan.emit("heading", at, at, heading[0], heading[1])
-        scan.leave_lists()
 
 
 @lru_cache(maxsize=4096)
@@ -74,47 +70,38 @@ def _atx(body: str) -> tuple[int, str] | None:
     return mark.end(1), plain_text(text)
 
 
-def _fence(scan: Scan, at: int) -> None:
-    if fence := _FENCE.match(scan.lines[at]):
-        scan.emit("code", at, fence_end(scan.lines, at, fence[0], 0))
-        scan.leave_lists()
+def _fence(scan: Scan, at: int, body: str, column: int = 0) -> None:
+    if fence := _FENCE.match(body):
+        scan.emit("code", at, fence_end(scan.lines, at, fence[0], column), column=column)
 
 
-def _html(scan: Scan, at: int) -> None:
-    _html_block(scan, at, scan.lines[at], 0)
-
-
-def _html_block(scan: Scan, at: int, body: str, column: int) -> None:
+def _html(scan: Scan, at: int, body: str, column: int = 0) -> None:
     kind = html_kind(body, scan.in_paragraph(at))
     if kind is None:
         return
     last = html_end(scan.lines, at, kind, column)
     if kind == "comment":
-        scan.emit("comment", at, last_text(scan.lines, at, last))
+        scan.emit("comment", at, last_text(scan.lines, at, last), column=column)
     elif kind == "raw":
-        scan.emit("code", at, last_text(scan.lines, at, last))
+        scan.emit("code", at, last_text(scan.lines, at, last), column=column)
     else:
-        scan.pass_over(last)
-    scan.leave_lists(column)
+        scan.pass_over(last, column)
 
 
-def _dash(scan: Scan, at: int) -> None:
-    line = scan.lines[at]
+def _dash(scan: Scan, at: int, line: str) -> None:
     if line[-1] in "- \t|:":
-        if not (_table(scan, at) or _underline(scan, at)):
-            _marker(scan, at)
+        if not (_table(scan, at, line) or _underline(scan, at, line)):
+            _marker(scan, at, line)
     elif line[1] in " \t":  # an item with text, which nothing stops from beginning a list
         scan.begin_list(at)
         if "```" in line or "~~~" in line:
             _item_fence(scan, at)
 
 
-def _marker(scan: Scan, at: int) -> None:
+def _marker(scan: Scan, at: int, line: str) -> None:
     """A line that begins like a list item or a rule at the left margin."""
-    line = scan.lines[at]
     if line[-1] in "-*_ \t" and is_rule(line):
         scan.pass_over(at)
-        scan.leave_lists()
     elif item := _ITEM.match(line):
         if _may_begin(scan, at, item):
             scan.begin_list(at)
@@ -131,14 +118,12 @@ def _item_fence(scan: Scan, at: int) -> None:
     if scan.list_from < 0:
         return
     column, body = scan.open_lists().after_markers(at)
-    if fence := _FENCE.match(body):
-        scan.emit("code", at, fence_end(scan.lines, at, fence[0], column))
-        scan.leave_lists(column)
+    _fence(scan, at, body, column)
 
 
-def _underline(scan: Scan, at: int) -> bool:
+def _underline(scan: Scan, at: int, line: str) -> bool:
     """Make the paragraph above a setext heading, if line `at` underlines one."""
-    body = scan.lines[at].strip()
+    body = line.strip()
     if body[0] not in "=-" or body.strip(body[0]) or not scan.in_paragraph(at) or scan.in_list(at):
         return False
     first = _paragraph_start(scan, at)
@@ -147,7 +132,6 @@ def _underline(scan: Scan, at: int) -> bool:
         return False
     text = " ".join(line.strip() for line in scan.lines[first:at])
     scan.emit("heading", first, at, 1 if body[0] == "=" else 2, plain_text(text))
-    scan.leave_lists()
     return True
 
 
@@ -164,26 +148,16 @@ def _paragraph_start(scan: Scan, end: int) -> int:
     return first
 
 
-def _table(scan: Scan, at: int) -> bool:
+def _table(scan: Scan, at: int, line: str) -> bool:
     """Take the table whose delimiter row is line `at`, with the header above it."""
     lines = scan.lines
-    if at <= scan.fresh or not begins_table(lines[at - 1], lines[at]) or scan.in_list(at):
+    if at <= scan.fresh or not begins_table(lines[at - 1], line) or scan.in_list(at):
         return False
     scan.emit("table", at - 1, table_end(lines, at))
-    scan.leave_lists()
     return True
 
 
-def _delimiter(scan: Scan, at: int) -> None:
-    _table(scan, at)
-
-
-def _underlined(scan: Scan, at: int) -> None:
-    _underline(scan, at)
-
-
-def _indented(scan: Scan, at: int) -> None:
-    line = scan.lines[at]
+def _indented(scan: Scan, at: int, line: str) -> None:
     body = line.lstrip(" \t")
     mark = body[:1]
     before = scan.lines[at - 1]
@@ -192,11 +166,11 @@ def _indented(scan: Scan, at: int) -> None:
         return
     if not body or body.isspace():
         return
+    indent = indent_of(line)
     if mark in _OPENERS:
-        _indented_opener(scan, at, body)
-    if at >= scan.resume and not inside and indent_of(line) >= 4 and scan.column(at) == 0:
+        _indented_opener(scan, at, body, indent)
+    if at >= scan.resume and not inside and indent >= 4 and scan.column(at) == 0:
         scan.emit("code", at, indented_code_end(scan.lines, at))
-        scan.leave_lists()
 
 
 def _is_plain_item(body: str) -> bool:
@@ -208,22 +182,17 @@ def _is_plain_item(body: str) -> bool:
     )
 
 
-def _indented_opener(scan: Scan, at: int, body: str) -> None:
+def _indented_opener(scan: Scan, at: int, body: str, indent: int) -> None:
     """What an indented line can begin, in a list item or at most three columns off the margin."""
-    indent = indent_of(scan.lines[at])
-    if fence := _FENCE.match(body):
+    mark = body[0]
+    if mark in "`~<":
         column = scan.column(at)
         if indent - column <= 3:
-            scan.emit("code", at, fence_end(scan.lines, at, fence[0], column))
-            scan.leave_lists(column)
-    elif body[0] == "<":
-        column = scan.column(at)
-        if indent - column <= 3:
-            _html_block(scan, at, body, column)
-    elif body[0] == "#":
+            (_html if mark == "<" else _fence)(scan, at, body, column)
+    elif mark == "#":
         if indent <= 3 and scan.column(at) == 0:
-            _heading_text(scan, at, body)
-    elif indent > 3 or not (_table(scan, at) or _underline(scan, at)):
+            _heading(scan, at, body)
+    elif indent > 3 or not (_table(scan, at, body) or _underline(scan, at, body)):
         _indented_item(scan, at, body, indent)
 
 
@@ -231,7 +200,6 @@ def _indented_item(scan: Scan, at: int, body: str, indent: int) -> None:
     if indent <= 3 and is_rule(body):
         if scan.column(at) == 0:
             scan.pass_over(at)
-            scan.leave_lists()
         return
     item = _ITEM.match(body) if scan.list_from < 0 and indent <= 3 else None
     if item and _may_begin(scan, at, item):
@@ -240,15 +208,15 @@ def _indented_item(scan: Scan, at: int, body: str, indent: int) -> None:
         _item_fence(scan, at)
 
 
-_OPENERS: dict[str, Callable[[Scan, int], None]] = {
+_OPENERS: dict[str, Callable[[Scan, int, str], object]] = {
     "#": _heading,
     "`": _fence,
     "~": _fence,
     "<": _html,
     "-": _dash,
-    "=": _underlined,
-    "|": _delimiter,
-    ":": _delimiter,
+    "=": _underline,
+    "|": _table,
+    ":": _table,
     " ": _indented,
     "\t": _indented,
     **dict.fromkeys("*+_0123456789", _marker),

@@ -49,11 +49,15 @@ class Scan:
         self.list_from = -1
         self.lists: OpenLists | None = None
 
-    def emit(self, kind: BlockKind, first: int, last: int, level: int = 0, text: str = "") -> None:
+    def emit(
+        self, kind: BlockKind, first: int, last: int, level: int = 0, text: str = "", column: int = 0
+    ) -> None:
+        """Make lines a block; a list item at `column` holds it, or none."""
         if self.written < first:
             self.emit_prose(first - 1)
         self.blocks.append(Draft(kind, first + 1, last + 1, level, text))
-        self.written = self.resume = self.fresh = last + 1
+        self.written = last + 1
+        self.pass_over(last, column)
 
     def emit_prose(self, last: int) -> None:
         """Make the lines that are left a block, without the blank ones around them."""
@@ -65,15 +69,19 @@ class Scan:
                 last -= 1
             self.blocks.append(Draft("prose", first + 1, last + 1, 0, ""))
 
+    def pass_over(self, last: int, column: int = 0) -> None:
+        """Look at no more lines up to `last`, and take none of them into a paragraph."""
+        self.resume = self.fresh = last + 1
+        if column:
+            self.open_lists().skip(column, last + 1)
+        else:
+            self.list_from = -1
+
     def finish(self) -> tuple[Block, ...]:
         self.emit_prose(len(self.lines) - 1)
         for draft in self.blocks:
             draft.__class__ = Block  # type: ignore[assignment]  # see `Draft`
         return tuple(cast("list[Block]", self.blocks))
-
-    def pass_over(self, last: int) -> None:
-        """Leave lines up to `last` to the prose, but none of them to a paragraph."""
-        self.resume = self.fresh = last + 1
 
     def in_paragraph(self, at: int) -> bool:
         before = self.lines[at - 1]
@@ -90,13 +98,6 @@ class Scan:
     def column(self, at: int) -> int:
         """Where the text of the list item begins that holds a block starting at `at`; 0 outside of lists."""
         return self.open_lists().holding(at) if self.list_from >= 0 else 0
-
-    def leave_lists(self, column: int = 0) -> None:
-        """Go on behind a block that was held by a list item at `column`, or by none."""
-        if column:
-            self.open_lists().skip(column, self.resume)
-        else:
-            self.list_from = -1
 
     def begin_list(self, at: int) -> None:
         self.list_from = at

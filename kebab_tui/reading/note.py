@@ -6,7 +6,7 @@ of good front matter belong to no block; a bad one stands before the body as pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from kebab_tui.domain.document import Block, DocumentType, ParsedNote
 from kebab_tui.reading.decoding import decode
@@ -26,14 +26,15 @@ def read_note(data: bytes, path: str, limits: ReadLimits, type_: DocumentType, s
     lines = text.lines
     front = read_front_matter(lines)
     body = scan(lines, front.length)
+    for_people = _read_by_people(body, lines)
     return ParsedNote(
         title=title_of(front.title, body, lines, path),
         type=front.type or type_,
-        lang=front.lang or language_of(_read_by_people(body, lines)),
+        lang=front.lang or language_of(for_people),
         lines=lines,
         blocks=(*_searchable_head(front), *body),
         trust=front.trust,
-        tags=merge_tags(front.tags, inline_tags(_read_by_people(body, lines))),
+        tags=merge_tags(front.tags, inline_tags(for_people)),
         aliases=front.aliases,
         flags=(*(("bad_front_matter",) if front.bad else ()), *text.flags),
     )
@@ -43,8 +44,10 @@ def _searchable_head(front: FrontMatter) -> tuple[Block, ...]:
     return (Block("prose", 1, front.length),) if front.bad else ()
 
 
-def _read_by_people(blocks: Sequence[Block], lines: Sequence[str]) -> Iterator[str]:
+def _read_by_people(blocks: Sequence[Block], lines: Sequence[str]) -> list[str]:
     """The lines that are neither code nor comment."""
+    read: list[str] = []
     for block in blocks:
         if block.kind not in ("code", "comment"):
-            yield from lines[block.first - 1 : block.last]
+            read += lines[block.first - 1 : block.last]
+    return read

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kebab_tui.reading.title import one_line
 
@@ -26,13 +26,19 @@ _NOT_PROSE = re.compile(
     r"|\b[a-z]{2,8}://\S++"
     r"|^ {0,3}\[[^\]]*+\]:.*"  # a link definition
 )
-_TAG = re.compile(r"(?:^|(?<=[\s,|>*])|(?<=[\s>*]\()|(?<=^\())#(?P<tag>[\w/-]+)")
+# It begins with the one character that a search can look for fast; what stands before is asked behind it.
+_TAG = re.compile(
+    r"#(?:(?<![^\s,|>*]#)|(?<=[\s>*]\(#)|(?<=^\(#))(?P<tag>[\w/-]+)",
+    re.MULTILINE,
+)
 _COLOUR = re.compile(r"(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def inline_tags(lines: Iterable[str]) -> tuple[str, ...]:
+def inline_tags(lines: Sequence[str]) -> tuple[str, ...]:
     """Collect the tags of prose lines, in order; of a line's first 4,000 characters only."""
+    if not _TAG.search("\n".join(lines)):
+        return ()
     return merge_tags(tag for line in lines if "#" in line for tag in _tags_of_line(line[:_MAX_LINE]))
 
 

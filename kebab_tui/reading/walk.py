@@ -61,7 +61,7 @@ def walk(root: str, rules: WalkRules) -> Iterator[FoundFile | WalkProblem]:
     """Find the notes below `root`; a root that cannot be walked at all raises before the first one."""
     scope = scope_of_root(rules.include, rules.exclude)
     check_root(root)
-    return _walk(root, scope)
+    return walk_below(root, "", scope)
 
 
 def check_root(root: str) -> None:
@@ -81,14 +81,15 @@ def check_root(root: str) -> None:
         raise SourceError(f"the folder cannot be read: {root}", str(error)) from error
 
 
-def _walk(root: str, scope: Scope) -> Iterator[FoundFile | WalkProblem]:
-    pending = [("", scope)]
+def walk_below(root: str, folder: str, scope: Scope) -> Iterator[FoundFile | WalkProblem]:
+    """Find the notes below `folder` (it ends in a slash; the root is empty), of which `scope` holds."""
+    pending = [(folder, scope)]
     while pending:
         prefix, scope = pending.pop()
         try:
             folders, files, ignore_files = _list(f"{root}/{prefix}")
         except OSError as error:
-            yield WalkProblem(prefix.removesuffix("/"), _reason(error))
+            yield WalkProblem(prefix.removesuffix("/"), trouble(error))
             continue
         if ignore_files:
             ignored, problems = rules_of_folder(root, prefix, ignore_files)
@@ -142,7 +143,7 @@ def _found(prefix: str, scope: Scope, files: list[_File]) -> Iterator[FoundFile 
             yield FoundFile(path, fingerprint_of(entry.stat(follow_symlinks=False)), kind)
         except OSError as error:
             # Also for a file that is gone: a share that is unmounted during the walk looks the same.
-            yield WalkProblem(path, _reason(error))
+            yield WalkProblem(path, trouble(error))
 
 
 def _folders_below(prefix: str, scope: Scope, names: list[str]) -> Iterator[tuple[str, Scope]]:
@@ -156,5 +157,6 @@ def _folders_below(prefix: str, scope: Scope, names: list[str]) -> Iterator[tupl
             yield path, scope.below(name + "/", path)
 
 
-def _reason(error: OSError) -> str:
+def trouble(error: OSError) -> str:
+    """Why an entry of a folder cannot be seen."""
     return "permission denied" if isinstance(error, PermissionError) else f"cannot be read: {error.strerror}"
