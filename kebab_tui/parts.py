@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.callbacks import Callbacks
+    from kebab_tui.indexing.duty import Charge
     from kebab_tui.indexing.pipeline import Recipe
     from kebab_tui.indexing.session import Session
     from kebab_tui.search.engine import SearchEngine
@@ -61,6 +62,9 @@ class Parts:
 
     @cached_property
     def semantics(self) -> SemanticHalf:
+        return self._new_semantics()
+
+    def _new_semantics(self) -> SemanticHalf:
         from kebab_tui.semantics.half import SemanticHalf
 
         return SemanticHalf(self._folder, self.reader, self._settings.index.embed_threads)
@@ -95,6 +99,22 @@ class Parts:
 
                 run_ingest(session, self.recipe, callbacks)
             yield session
+
+    def charge(self, command: str) -> Charge:
+        """What a keeper of this index has to know."""
+        from kebab_tui.indexing.configured import declared_sources
+        from kebab_tui.indexing.duty import Charge
+        from kebab_tui.semantics.keeping import VectorsKept
+
+        return Charge(
+            self._folder,
+            self.reader,
+            self.recipe,
+            declared_sources(self._settings.sources),
+            VectorsKept(self._new_semantics, self.reader),
+            self._settings.index.bulk_chunks,
+            command,
+        )
 
     @cached_property
     def _weights(self) -> FieldWeights:

@@ -8,26 +8,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kebab_tui import rules
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing.callbacks import Callbacks as Callbacks
+from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
 from kebab_tui.parts import Parts
 
 if TYPE_CHECKING:  # a name `as` itself is one that the faces may take from here
     from kebab_tui.domain.document import Document, DocumentState
-    from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
+    from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.domain.identity import SourceId
     from kebab_tui.domain.located import Located
     from kebab_tui.domain.source import Source
     from kebab_tui.embedding.catalogue import ListedModel as ListedModel
+    from kebab_tui.glance import Status as Status
+    from kebab_tui.indexing.board import WatchSummary as WatchSummary
     from kebab_tui.indexing.embedding_job import EmbeddingProgress as EmbeddingProgress
     from kebab_tui.indexing.embedding_job import EmbeddingReport as EmbeddingReport
+    from kebab_tui.indexing.file_states import ListedFile as ListedFile
+    from kebab_tui.indexing.file_states import StateOfFile as StateOfFile
     from kebab_tui.indexing.inspection import Inspection as Inspection
-    from kebab_tui.indexing.places import Place as Place
+    from kebab_tui.indexing.live_state import FolderState as FolderState
+    from kebab_tui.indexing.live_state import LiveState as LiveState
+    from kebab_tui.indexing.places import CitedPlace as CitedPlace
     from kebab_tui.indexing.report import IngestReport as IngestReport
+    from kebab_tui.indexing.report import NoteChange as NoteChange
     from kebab_tui.indexing.report import Progress as Progress
     from kebab_tui.indexing.report import SourceReport as SourceReport
     from kebab_tui.search.completions import Completions as Completions
@@ -47,24 +55,9 @@ if TYPE_CHECKING:  # a name `as` itself is one that the faces may take from here
     from kebab_tui.semantics.shelf import Shelved as Shelved
     from kebab_tui.semantics.shelf import Switch as Switch
     from kebab_tui.settings.model import Settings
-    from kebab_tui.store.catalogue import Figures
     from kebab_tui.store.catalogue import Run as Run
     from kebab_tui.store.health import Finding as Finding
     from kebab_tui.store.lock import Holder as Holder
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The index at a glance."""
-
-    figures: Figures
-    expected_lexical_version: str
-    vectors: VectorState
-    sources: list[Source]
-    runs: list[Run]
-    database: str
-    database_bytes: int
-    holder: Holder | None
 
 
 class Workspace:
@@ -83,6 +76,15 @@ class Workspace:
     @property
     def has_index(self) -> bool:
         return os.path.exists(self.folder.database)
+
+    # What needs no index
+
+    parse = staticmethod(rules.parse)
+    remove_chip = staticmethod(rules.remove_chip)
+    instant = staticmethod(rules.instant)
+    marks = staticmethod(rules.marks)
+    decode = staticmethod(rules.decode)
+    refuse = staticmethod(rules.refuse)
 
     # Searching
 
@@ -103,13 +105,6 @@ class Workspace:
         """The same answer, with the figures behind every hit."""
         return self._parts.engine.explain(query)
 
-    @staticmethod
-    def refuse(candidates: Sequence[Fused], settings: FusionSettings) -> list[Fused]:
-        """What was fused once, in the order that other settings give it. Asks no index."""
-        from kebab_tui.search.fusion import refuse
-
-        return refuse(candidates, settings)
-
     def why_not(self, query: SearchQuery, path: str) -> WhyNot:
         """What keeps a note out of the answer, or where in it the note stands."""
         from kebab_tui.indexing.inspection import find_document, why_not_indexed
@@ -119,22 +114,6 @@ class Workspace:
             if document is None or document.chunks == 0:
                 return why_not_indexed(catalogue.sources(), path, document)
         return self._parts.engine.why_not(query, document)
-
-    @staticmethod
-    def parse(text: str) -> ParsedQuery:
-        """What a query means, with its tokens and the filters in force. Asks no index."""
-        from datetime import datetime
-
-        from kebab_tui.search.query_language import parse
-
-        return parse(text, datetime.now())  # noqa: DTZ005 - the machine's own time zone is meant
-
-    @staticmethod
-    def remove_chip(text: str, chip: Chip) -> str:
-        """The text of a query without one of its filters. Asks no index."""
-        from kebab_tui.search.query_language import remove_chip
-
-        return remove_chip(text, chip)
 
     def completions(self) -> Completions:
         """What can be typed after the keys of a filter."""
@@ -147,27 +126,6 @@ class Workspace:
                 return completions_of(tags, sources, catalogue.paths())
         except NotIndexedError:
             return completions_of((), (), ())
-
-    def instant(self, date: str) -> int | None:
-        """A date as it may be typed in a filter (`2026-01`, `7d`), in nanoseconds; None when it is none."""
-        from datetime import datetime
-
-        from kebab_tui.search.dates import instant
-
-        return instant(date, datetime.now())  # noqa: DTZ005 - the machine's own time zone is meant
-
-    def marks(self, text: str, query: str) -> tuple[Highlight, ...]:
-        """Where the words of a query stand in any text, by the rules of the index."""
-        from kebab_tui.search.highlight import highlight
-        from kebab_tui.search.sought import sought
-
-        return highlight(text, sought(query))
-
-    def decode(self, data: bytes) -> tuple[str, ...]:
-        """A file's bytes as the lines that citations count; UnsuitableFileError for what is no text."""
-        from kebab_tui.reading.decoding import decode
-
-        return decode(data).lines
 
     # Looking around
 
@@ -188,6 +146,12 @@ class Workspace:
         with self._parts.reader.catalogue() as catalogue:
             return catalogue.documents(filters, states, limit, offset)
 
+    def file_states(self) -> Iterator[ListedFile]:
+        """Every file of every source with its state, as the folders are now; what failed comes first."""
+        from kebab_tui.indexing.file_states import file_states
+
+        return file_states(self._parts.reader, self._parts.recipe.made_by)
+
     def inspect(self, target: str) -> Inspection:
         """A note or a chunk by path, citation or id, with the state of its file."""
         from kebab_tui.indexing.inspection import inspect
@@ -201,7 +165,7 @@ class Workspace:
 
         return locate_hit(hit, self._parts.recipe.limits)
 
-    def locate_citation(self, target: str) -> Place:
+    def locate_citation(self, target: str) -> CitedPlace:
         """Where the lines stand by now that a citation, a chunk's id or a path names."""
         from kebab_tui.indexing.places import locate_citation
 
@@ -209,22 +173,9 @@ class Workspace:
             return locate_citation(catalogue, target, self._parts.recipe.limits)
 
     def status(self) -> Status:
-        from kebab_tui.store import schema
-        from kebab_tui.store.lock import WriterLock
+        from kebab_tui.glance import status_of
 
-        with self._parts.reader.catalogue() as catalogue:
-            return Status(
-                figures=catalogue.figures(),
-                expected_lexical_version=schema.lexical_version(
-                    schema.fts_signature(), self._parts.recipe.made_by
-                ),
-                vectors=self.vectors(),
-                sources=catalogue.sources(),
-                runs=catalogue.runs(5),
-                database=self.folder.database,
-                database_bytes=self.folder.database_bytes(),
-                holder=WriterLock(self.folder.lock).holder(),
-            )
+        return status_of(self._parts, self.folder)
 
     def vectors(self) -> VectorState:
         """How many passages have a vector, and how the file of them is."""
@@ -305,6 +256,30 @@ class Workspace:
     def rebuild_full_text(self, callbacks: Callbacks) -> None:
         with self._parts.refilled_session("index --rebuild-fts", callbacks) as session:
             session.writer.rebuild_full_text()
+
+    # Keeping watch
+
+    def watch(self, folders: Sequence[str], callbacks: WatchCallbacks, command: str) -> WatchSummary:
+        """Keep the index in step until asked to stop; while another process does so, follow it."""
+        from kebab_tui.indexing.keeper import Keeper
+
+        return Keeper(self._parts.charge(command), callbacks).run(folders)
+
+    def live(self) -> LiveState | None:
+        """What the process that keeps the index in step tells of itself; None when there is none."""
+        from kebab_tui.indexing.live_state import read_live
+
+        return read_live(self.folder)
+
+    def request_rescan(self, paths: Sequence[str] = (), *, retry: bool = False) -> None:
+        """Have files or folders looked at again, or everything, by whoever keeps the index in step.
+
+        `retry`: also what is set aside until later because it went wrong.
+        """
+        from kebab_tui.store.requests import RequestFolder, Rescan
+
+        asked = tuple(os.path.abspath(path) for path in paths)
+        RequestFolder(self.folder.root).ask(Rescan(asked, retry))
 
     def _ingest(self, folders: Sequence[str], callbacks: Callbacks, healed: str = "") -> IngestReport:
         from kebab_tui.indexing.configured import declared_sources

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import field
 from kebab_tui.cli.table import aligned
-from kebab_tui.domain.rounding import printed
+from kebab_tui.domain.rounding import digits_of_shares, printed
 from kebab_tui.wire.encode_explanation import strongest_bm25
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     )
 
 _DIGITS = 4
-_RAW_DIGITS = 6
-"""The shares of a fusion are hundredths: four digits would hide what tells two hits apart."""
 _MOST_QUOTED = 160
 _BM25_HEADER = ("term", "title", "heading", "text", "grams", "df", "idf", "adds")
 _LEGS_HEADER = ("leg", "rank", "score", "weight", "fraction", "share")
@@ -46,7 +44,8 @@ def explanation_lines(explained: ExplainedHit, among: ExplainedResponse) -> Iter
 
 def _fusion(explained: ExplainedHit, fused: Fused, settings: FusionSettings) -> Iterator[str]:
     detail, evidence = explained.hit.retrieval, fused.evidence
-    shares, raw = printed((fused.lexical_part, fused.vector_part), _RAW_DIGITS)
+    best = (settings.lexical_weight + settings.vector_weight) / (settings.rrf_k + 1)
+    shares, raw = printed((fused.lexical_part, fused.vector_part), digits_of_shares(best, _DIGITS))
     meaning = "meaning, other language" if evidence.other_script else "meaning"
     legs = (
         ("words", evidence.lexical_rank, detail.lexical_score, settings.lexical_weight),
@@ -62,8 +61,8 @@ def _fusion(explained: ExplainedHit, fused: Fused, settings: FusionSettings) -> 
     rows.append(("rrf_raw", "", "", "", "", raw))
     yield from aligned(rows, right=(1, 2, 3, 4, 5))
     weights = f"({settings.lexical_weight:g}+{settings.vector_weight:g})"
-    best = f"{weights}/({settings.rrf_k}+1)"
-    yield f"fused {fused.fusion_score:.{_DIGITS}f} = {raw} of at most {best}, place {fused.fusion_rank}"
+    most = f"{weights}/({settings.rrf_k}+1)"
+    yield f"fused {fused.fusion_score:.{_DIGITS}f} = {raw} of at most {most}, place {fused.fusion_rank}"
 
 
 def _second_look(fused: Fused, settings: FusionSettings, strongest: float) -> Iterator[str]:

@@ -23,6 +23,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "init": ("kebab_tui.cli.init", "command", "Write a commented configuration file to start from."),
     "source": ("kebab_tui.cli.source", "command", "Add, list or remove folders of notes."),
     "ingest": ("kebab_tui.cli.ingest", "command", "Bring the index up to date with the notes."),
+    "watch": ("kebab_tui.cli.watch", "command", "Keep the index up to date as notes change."),
     "search": ("kebab_tui.cli.search", "command", "Find passages and cite their exact lines."),
     "list": ("kebab_tui.cli.list", "command", "List the notes of the index and their state."),
     "inspect": ("kebab_tui.cli.inspect", "command", "Show all that is known of one note or passage."),

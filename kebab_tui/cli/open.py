@@ -22,7 +22,7 @@ from kebab_tui.editor.running import open_note
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import Place
+    from kebab_tui.workspace import CitedPlace
 
 _ESCAPED = re.compile(r"[\\']")
 
@@ -58,7 +58,7 @@ def command(invocation: Invocation, target: str, print_only: bool) -> None:
         say(field(hint))
 
 
-def _fate(place: Place) -> str:
+def _fate(place: CitedPlace) -> str:
     """What became of the cited lines; empty where they are what and where they were."""
     located = place.located
     present = field(str(Citation(place.citation.path, located.span)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import field
 from kebab_tui.cli.style import Style
+from kebab_tui.domain import badges as known
 from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.hit import SearchHit, Stage
 from kebab_tui.domain.visible import visible
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 _INDENT = "   "
 _LEAST_SHOWN = 0.01
+_IN_WORDS: dict[known.Badge, str] = {
+    "relaxed": "relaxed: not all words",
+    "gone": "gone: the file is no longer there",
+    "stale": "stale: the file changed since",
+}
 
 
 def answer_lines(answer: Answer, style: Style, *, full: bool) -> Iterator[str]:
@@ -69,29 +75,14 @@ def shown_score(score: float) -> str:
 
 def badges(hit: SearchHit, read: str) -> list[str]:
     """How the hit was found, and what a reader should know; `read` is what a model was given of the query."""
-    found = [how] if (how := _found_by(hit)) else []
-    if hit.retrieval.vector_rank is not None and is_hangul(hit.text) != is_hangul(read):
-        found.append("other language")
-    if hit.kind == "code":
-        found.append("code")
-    if hit.relaxed:
-        found.append("relaxed: not all words")
-    if hit.gone:
-        found.append("gone: the file is no longer there")
-    elif hit.stale:
-        found.append("stale: the file changed since")
-    return found
-
-
-def _found_by(hit: SearchHit) -> str:
-    """Which of two lists the hit stands in; empty where there was only one to stand in."""
-    if hit.retrieval.method != "hybrid":
-        return ""
-    if hit.retrieval.vector_rank is None:
-        return "words"
-    return "meaning" if hit.retrieval.lexical_rank is None else "both"
+    found = list(known.badges(hit, is_hangul(read)))
+    return [_IN_WORDS.get(badge, badge) for badge in reversed(found)]
 
 
 def stages_line(stages: Sequence[Stage]) -> str:
-    steps = (f"{stage.name}: {stage.kept:,} in {stage.milliseconds:.1f} ms" for stage in stages)
-    return "stages: " + " → ".join(steps)
+    return "stages: " + " → ".join(map(_step, stages))
+
+
+def _step(stage: Stage) -> str:
+    left = "" if stage.kept is None else f"{stage.kept:,} in "
+    return f"{stage.name}: {left}{stage.milliseconds:.1f} ms"

@@ -80,10 +80,13 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step of an answer: how many candidates it left and how long it took."""
+    """One step of an answer: how many candidates it left and how long it took.
+
+    `kept` is None where a step deals with no candidates: reading the query.
+    """
 
     name: str
-    kept: int
+    kept: int | None
     milliseconds: float
 
 

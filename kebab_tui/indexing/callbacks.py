@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # every command loads this module, few of them these
     from kebab_tui.indexing.embedding_job import EmbeddingProgress
-    from kebab_tui.indexing.report import Progress
+    from kebab_tui.indexing.live_state import LiveState
+    from kebab_tui.indexing.report import NoteChange, Progress
     from kebab_tui.store.lock import Holder
 
 
@@ -22,3 +23,18 @@ class Callbacks:
     waiting: Callable[[Holder | None], None] = lambda _: None
     """Told once when another process writes; None when nobody knows which."""
     embedding: Callable[[EmbeddingProgress], None] = lambda _: None
+    changed: Callable[[NoteChange], None] = lambda _: None
+    """Told of each note that changed, once that is in the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchCallbacks:
+    """How keeping watch talks to whoever started it; called by the thread that keeps it."""
+
+    stopping: Callable[[], bool]
+    """Asked several times a second."""
+    changed: Callable[[NoteChange], None] = lambda _: None
+    state: Callable[[LiveState], None] = lambda _: None
+    """Told a few times a second at most, when something is different."""
+    following: Callable[[Holder | None], None] = lambda _: None
+    """Another process writes; told once for each, None when nobody knows which."""

@@ -119,8 +119,12 @@ class EmbeddingJob:
             return source.pending_texts()
 
     def _tidy(self) -> None:
-        """Vectors of texts that are gone are kept for an undo, but not for ever."""
-        with self._reader.vectors(self._model) as source:
-            kept, used = source.stored_count(), source.used_count()
-        if kept - used > max(_SPARE, used // 4):
-            self._writer.forget_vectors()
+        tidy(self._writer, self._reader, self._model)
+
+
+def tidy(writer: Writer, reader: StoreReader, model: str) -> None:
+    """Vectors of texts that are gone are kept for an undo, but not for ever."""
+    with reader.vectors(model) as source:
+        kept, used = source.stored_count(), source.used_count()
+    if kept - used > max(_SPARE, used // 4):
+        writer.forget_vectors()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Container
 from dataclasses import dataclass
 
 from kebab_tui.chunking import CHUNKER_VERSION, ChunkLimits, chunk
@@ -53,7 +53,7 @@ class Place:
     """Known from another path: its title may come from its name, so it is read anew."""
 
 
-def change_of(found: FoundFile, place: Place, recipe: Recipe, taken: Collection[DocId]) -> Change | None:
+def change_of(found: FoundFile, place: Place, recipe: Recipe, taken: Container[DocId]) -> Change | None:
     """What the file's present state means for the index; None when it means nothing.
 
     `taken`: ids that a new note may not get.
@@ -93,7 +93,7 @@ def _understood(
         ) from error
 
 
-def _document(note: ParsedNote, content: FileContent, place: Place, taken: Collection[DocId]) -> Document:
+def _document(note: ParsedNote, content: FileContent, place: Place, taken: Container[DocId]) -> Document:
     return Document(
         doc_id=_doc_id(place, content.content_hash, taken),
         source=place.source,
@@ -112,7 +112,7 @@ def _document(note: ParsedNote, content: FileContent, place: Place, taken: Colle
 
 
 def _marked(
-    error: UnreadableFileError, found: FoundFile, place: Place, recipe: Recipe, taken: Collection[DocId]
+    error: UnreadableFileError, found: FoundFile, place: Place, recipe: Recipe, taken: Container[DocId]
 ) -> MarkNote | None:
     skipped = isinstance(error, UnsuitableFileError)
     state, known = ("skipped" if skipped else "failed"), place.known
@@ -138,7 +138,7 @@ def _marked(
     return MarkNote(document, recipe.made_by, keep_text=not skipped)
 
 
-def _doc_id(place: Place, content_hash: str, taken: Collection[DocId]) -> DocId:
+def _doc_id(place: Place, content_hash: str, taken: Container[DocId]) -> DocId:
     if place.known is not None:
         return place.known.doc_id
     generation = 0

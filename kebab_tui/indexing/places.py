@@ -26,7 +26,7 @@ from kebab_tui.store.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CitedPlace:
     """A citation as the index has it, the file's absolute path, and where it stands in that file."""
 
     citation: Citation
@@ -46,7 +46,7 @@ def locate_hit(hit: SearchHit, limits: ReadLimits) -> Located:
     return locate(hit.text, span, lines)
 
 
-def locate_citation(catalogue: Catalogue, target: str, limits: ReadLimits) -> Place:
+def locate_citation(catalogue: Catalogue, target: str, limits: ReadLimits) -> CitedPlace:
     """Where the lines stand that a citation, a chunk's id or a path names; NotFoundError says why nowhere."""
     found = inspect(catalogue, target)
     span = found.cited or SourceSpan(1, 1)
@@ -55,12 +55,12 @@ def locate_citation(catalogue: Catalogue, target: str, limits: ReadLimits) -> Pl
     try:
         lines = _lines(found.root, found.document.raw_path, limits)
     except VanishedFileError:
-        return Place(citation, path, Located(span, "gone"))
+        return CitedPlace(citation, path, Located(span, "gone"))
     if found.cited is None or found.file_state == "same":
-        return Place(citation, path, Located(span, "same"))
+        return CitedPlace(citation, path, Located(span, "same"))
     if lines is None:
-        return Place(citation, path, Located(span, "changed"))
-    return Place(citation, path, _cited(span, found.chunks, lines))
+        return CitedPlace(citation, path, Located(span, "changed"))
+    return CitedPlace(citation, path, _cited(span, found.chunks, lines))
 
 
 def _cited(span: SourceSpan, chunks: Sequence[Chunk], lines: Sequence[str]) -> Located:

@@ -34,6 +34,8 @@ class SourceReport:
     """Folders and ignore files that could not be read; what was indexed below them stays."""
     paused: str = ""
     """Why the folder could not be looked at; empty when it could."""
+    unseen: tuple[bytes, ...] = ()
+    """Where the problems are: raw paths, of which each may be a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,25 @@ class IngestReport:
 
     def count(self, outcome: Outcome) -> int:
         return sum(source.counts.get(outcome, 0) for source in self.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteChange:
+    """What one note's change did, told once it is in the index.
+
+    `saved_ns`: when the file was written or put in its place; None for one that is gone.
+    """
+
+    source: SourceId
+    path: str
+    outcome: Outcome
+    detail: str
+    chunks_added: int
+    chunks_removed: int
+    chunks_kept: int
+    saved_ns: int | None
+    committed_ns: int
+    revision: int
 
 
 @dataclass(frozen=True, slots=True)

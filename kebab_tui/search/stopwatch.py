@@ -12,9 +12,9 @@ from kebab_tui.domain.hit import Stage
 
 @dataclass(slots=True)
 class RunningStage:
-    """A stage under way; whoever works on it says how many candidates it kept."""
+    """A stage under way; whoever works on it says how many candidates it kept, if it deals with any."""
 
-    kept: int = 0
+    kept: int | None = None
 
 
 class Stopwatch:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.errors import ModelError, VectorError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.search.ports import Semantics
+from kebab_tui.semantics.choice import remember, remembered
 
 if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
     from kebab_tui.embedding.encoder import Encoder
     from kebab_tui.store.folder import DataFolder
     from kebab_tui.store.reader import StoreReader
+    from kebab_tui.store.writer import Writer
     from kebab_tui.vectors.follower import VectorFollower
 
 
@@ -59,7 +61,22 @@ class SemanticHalf:
         from kebab_tui.embedding.catalogue import BUNDLED_MODEL
 
         with self._reader.catalogue() as catalogue:
-            return catalogue.model() or BUNDLED_MODEL
+            model = catalogue.model()
+        return model or remembered(self._folder.root) or BUNDLED_MODEL
+
+    def choose(self, writer: Writer, model: str) -> None:
+        """Use another model from now on."""
+        writer.use_model(model)
+        remember(self._folder.root, model)
+
+    def restore_choice(self, writer: Writer) -> None:
+        """Bring the database and the copy of its choice in step: either may have been lost."""
+        with self._reader.catalogue() as catalogue:
+            known = catalogue.model()
+        if known is not None:
+            remember(self._folder.root, known)
+        elif model := remembered(self._folder.root):
+            writer.use_model(model)
 
     def encoder(self) -> Encoder:
         """The model, its files unchecked until first use."""

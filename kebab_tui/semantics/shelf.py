@@ -89,11 +89,20 @@ class ModelShelf:
             return BUNDLED_MODEL
 
     def problems(self, model: Shelved) -> list[str]:
-        """What is wrong with a model's files, read to their last byte."""
+        """What is wrong with a model: its files, read to their last byte, or what it gives."""
+        from kebab_tui.embedding.catalogue import probe
         from kebab_tui.embedding.integrity import verify
 
         card = model.listed.card
-        return [model.listed.problem] if card is None else verify(card)
+        if card is None:
+            return [model.listed.problem]
+        if problems := verify(card):
+            return problems
+        try:
+            probe(card)
+        except ModelError as error:
+            return [error.message]
+        return []
 
     def add(self, folder: str) -> Shelved:
         return self.get(self._catalogue.add(folder).model_id)

@@ -31,7 +31,7 @@ def embed(
         writer, reader, semantics.encoder(), card.fingerprint, callbacks.embedding, callbacks.cancelled
     ).run()
     if report.embedded:
-        writer.record_run(RUN_KIND, started, _remembered(card, report))
+        writer.record_run(RUN_KIND, started, remembered(card, report))
     if not report.cancelled:
         semantics.save()
     return report
@@ -39,7 +39,7 @@ def embed(
 
 def use(semantics: SemanticHalf, writer: Writer, model: str) -> None:
     """Answer with another model from now on; what it has read before counts again."""
-    writer.use_model(model)
+    semantics.choose(writer, model)
     semantics.discard_file()
     semantics.save()
 
@@ -55,7 +55,7 @@ def rebuild(semantics: SemanticHalf, writer: Writer, reader: StoreReader) -> int
     return dropped
 
 
-def _remembered(card: ModelCard, report: EmbeddingReport) -> str:
+def remembered(card: ModelCard, report: EmbeddingReport) -> str:
     """The next estimate is made of it."""
     return json.dumps(
         {

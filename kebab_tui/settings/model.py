@@ -89,6 +89,8 @@ class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """From this many new passages on, the index is loaded in one piece instead of note by note."""
     embed_threads: Annotated[int, Meta(ge=1, le=64)] = 1
     """How many passages are read by the model side by side, at low priority."""
+    watch: bool = True
+    """Whether the open screen keeps the index in step with the folders; false: only `kebab watch` does."""
 
 
 class EditorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

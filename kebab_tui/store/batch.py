@@ -17,7 +17,16 @@ from kebab_tui.domain.document import Document, Trust
 from kebab_tui.domain.embedded import embedded_hash, is_hangul
 from kebab_tui.domain.identity import ChunkId, DocId, chunk_ids, text_hash
 from kebab_tui.store import rows, schema, vocabulary
-from kebab_tui.store.changes import Applied, Change, MarkNote, MoveNotes, RemoveNote, SaveNote, TouchNote
+from kebab_tui.store.changes import (
+    Applied,
+    Change,
+    ChunkCounts,
+    MarkNote,
+    MoveNotes,
+    RemoveNote,
+    SaveNote,
+    TouchNote,
+)
 
 _SAVE_DOCUMENT = (
     "INSERT INTO documents(doc_id, source_id, raw_path, path, title, type, lang, trust, aliases, flags, "
@@ -57,8 +66,16 @@ class Batch:
         self._new_titles: list[str] = []
         self._renamed: list[tuple[int, int]] = []
         self._kept = 0
+        self._each: list[ChunkCounts] = []
 
     def take(self, change: Change) -> None:
+        added, removed, kept = len(self._new), len(self._removed), self._kept
+        self._take(change)
+        self._each.append(
+            ChunkCounts(len(self._new) - added, len(self._removed) - removed, self._kept - kept)
+        )
+
+    def _take(self, change: Change) -> None:
         match change:
             case SaveNote():
                 self._save(change)
@@ -96,7 +113,7 @@ class Batch:
                 f"INSERT OR IGNORE INTO changes(revision, chunk, op) VALUES (?, ?, '{op}')", self._renamed
             )
         revision = self.revision if self.visible else self.revision - 1
-        return Applied(revision, len(self._new), len(self._removed), self._kept)
+        return Applied(revision, len(self._new), len(self._removed), self._kept, tuple(self._each))
 
     def _save(self, change: SaveNote) -> None:
         document = change.document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,10 @@ class Figures:
     made_by: str
 
 
+_KNOWN = (
+    "SELECT raw_path, doc_id, size, mtime_ns, ctime_ns, inode, "
+    "content_hash, made_by, state, reason, checked_ns FROM documents WHERE"
+)
 _DOCUMENTS = f"SELECT {rows.DOCUMENT_COLUMNS} FROM documents d JOIN sources s USING (source_id) WHERE"
 
 
@@ -76,15 +80,29 @@ class Catalogue:
         return [rows.to_source(row[:-2], row[-2], row[-1]) for row in self._connection.execute(statement)]
 
     def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
-        statement = (
-            "SELECT raw_path, doc_id, size, mtime_ns, ctime_ns, inode, "
-            "content_hash, made_by, state, reason, checked_ns "
-            "FROM documents WHERE source_id = ?"
-        )
-        return {
-            row[0]: KnownFile(DocId(row[1]), Fingerprint(*row[2:6]), *row[6:])
-            for row in self._connection.execute(statement, (source,))
-        }
+        found = self._connection.execute(f"{_KNOWN} source_id = ?", (source,))
+        return {row[0]: _known(row) for row in found}
+
+    def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:
+        """The same at these paths and below them; asks for nothing else."""
+        found: dict[bytes, KnownFile] = {}
+        for place in places:
+            at = self._connection.execute(f"{_KNOWN} source_id = ? AND raw_path = ?", (source, place))
+            found |= {row[0]: _known(row) for row in at}
+            ends = (place + b"/", place + b"0")  # "0" is the byte after "/"
+            below = self._connection.execute(
+                f"{_KNOWN} source_id = ? AND raw_path >= ? AND raw_path < ?", (source, *ends)
+            )
+            found |= {row[0]: _known(row) for row in below}
+        return found
+
+    def has_document(self, doc_id: DocId) -> bool:
+        found = self._connection.execute("SELECT 1 FROM documents WHERE doc_id = ?", (doc_id,))
+        return found.fetchone() is not None
+
+    def failed(self) -> int:
+        """How many notes could not be read when last looked at."""
+        return self._number("SELECT count(*) FROM documents WHERE state = 'failed'")
 
     def documents(
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
@@ -182,6 +200,10 @@ class Catalogue:
 
     def _number(self, statement: str) -> int:
         return int(self._connection.execute(statement).fetchone()[0])
+
+
+def _known(row: Any) -> KnownFile:
+    return KnownFile(DocId(row[1]), Fingerprint(*row[2:6]), *row[6:])
 
 
 def _documents_where(filters: SearchFilters, states: Sequence[DocumentState]) -> tuple[str, list[str | int]]:

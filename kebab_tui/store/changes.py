@@ -74,6 +74,15 @@ Change = SaveNote | MarkNote | MoveNotes | TouchNote | RemoveNote
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkCounts:
+    """What became of the chunks of a note."""
+
+    added: int = 0
+    removed: int = 0
+    kept: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Applied:
     """What one transaction did. The revision stays when nothing a search could see changed."""
 
@@ -81,3 +90,5 @@ class Applied:
     chunks_added: int = 0
     chunks_removed: int = 0
     chunks_kept: int = 0
+    each: tuple[ChunkCounts, ...] = ()
+    """For every change that was applied, in order."""

@@ -30,6 +30,11 @@ class DataFolder:
         """A file that is there when somebody has met damage: the next writer looks closely."""
         return os.path.join(self.root, "suspect")
 
+    @property
+    def live(self) -> str:
+        """What the process that keeps the index in step tells of itself."""
+        return os.path.join(self.root, "live.json")
+
     def database_bytes(self) -> int:
         """The database with the part of it that is still in the log."""
         files = (self.database, self.database + "-wal")

@@ -1,7 +1,8 @@
 """The writer's lock: at most one process writes to an index.
 
 An operating-system lock on a file, so a killed holder frees it by dying. The file also
-says who holds it; that text is for people and never decides anything.
+says who holds it; that text is for people and never decides anything. Who waits leaves a
+request meanwhile, at which a holder that only keeps watch gives way.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kebab_tui.domain.errors import DiskFullError, StoreBusyError, StoreReadOnlyError
+from kebab_tui.store.file_lock import try_lock
+from kebab_tui.store.requests import RequestFolder
 
 _POLL_S = 0.05
+_SILENT_S = 1.0
+"""A wait shorter than this is not worth a word: a holder that keeps watch gives way in less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +89,39 @@ class WriterLock:
         except OSError:
             return False
         try:
-            return not _try_lock(descriptor)
+            return not try_lock(descriptor)
         finally:
             os.close(descriptor)
 
     def _wait(self, descriptor: int, timeout_s: float, waiting: Callable[[Holder | None], None]) -> None:
-        deadline = time.monotonic() + timeout_s
+        if try_lock(descriptor):
+            return
+        if timeout_s <= 0:
+            raise self._busy()
+        with RequestFolder(os.path.dirname(self._path)).wanting():
+            self._wait_asking(descriptor, timeout_s, waiting)
+
+    def _wait_asking(
+        self, descriptor: int, timeout_s: float, waiting: Callable[[Holder | None], None]
+    ) -> None:
+        began = time.monotonic()
         told = False
-        while not _try_lock(descriptor):
-            if time.monotonic() >= deadline:
-                who = self.holder() or "another process"
-                raise StoreBusyError(
-                    f"the index is being written by {who}",
-                    "wait for it to end, or stop it; searching works meanwhile",
-                )
-            if not told:
+        while not try_lock(descriptor):
+            waited = time.monotonic() - began
+            if not told and waited >= min(_SILENT_S, timeout_s / 2):
                 waiting(self.holder())
                 told = True
-            time.sleep(_POLL_S)
+            elif waited >= timeout_s:
+                raise self._busy()
+            else:
+                time.sleep(min(_POLL_S, timeout_s / 4))
+
+    def _busy(self) -> StoreBusyError:
+        who = self.holder() or "another process"
+        return StoreBusyError(
+            f"the index is being written by {who}",
+            "wait for it to end, or stop it; searching works meanwhile",
+        )
 
     def _open(self) -> int:
         try:
@@ -125,27 +145,3 @@ class WriterLock:
             os.lseek(descriptor, 0, os.SEEK_SET)
             os.write(descriptor, facts)
             os.ftruncate(descriptor, len(facts))
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        return _try_lock_windows(descriptor)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _try_lock_windows(descriptor: int) -> bool:
-    import msvcrt
-
-    try:
-        # Far behind the text, so that others can still read who holds it.
-        os.lseek(descriptor, 1 << 20, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]  # only on Windows
-    except OSError:
-        return False
-    return True

@@ -90,6 +90,17 @@ class VectorSource:
         )
         return [PendingText(*row) for row in self._connection.execute(statement, (self._model, limit))]
 
+    def pending_since(self, revision: int) -> list[PendingText] | None:
+        """Those of chunks that came after a revision; None when the log does not reach back so far."""
+        if revision < int(self._meta("changes_after")) or revision > self.revision():
+            return None
+        statement = (
+            "SELECT DISTINCT c.embed_hash, c.title, c.heading_path, c.text "
+            "FROM changes n JOIN chunks c ON c.id = n.chunk WHERE n.revision > ?2 AND n.op = 'add' "
+            "AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.text_hash = c.embed_hash AND e.model = ?1)"
+        )
+        return [PendingText(*row) for row in self._connection.execute(statement, (self._model, revision))]
+
     def stored_count(self) -> int:
         """How many vectors this model has made, whether or not a chunk uses them."""
         statement = "SELECT count(*) FROM embeddings WHERE model = ?"

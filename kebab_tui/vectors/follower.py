@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 FILE_NAME = "vectors.kebabvec"
 EXACT_UP_TO = 150_000
 """More vectors than these get the coarse index when they are next put in order."""
-IDLE_S = 5.0
-RETRY_S = 60.0
 
 _UNSAVED_SHARE = 1_000
 _UNSAVED_REVISIONS = 1_000
@@ -40,7 +37,7 @@ class Opened:
 
 
 class VectorFollower:
-    """`open` once; then `catch_up` and `save_if_due` from any thread."""
+    """`open` once; then `catch_up` from any thread; `close` writes the file when enough is new."""
 
     def __init__(
         self,
@@ -51,7 +48,6 @@ class VectorFollower:
         *,
         may_save: Callable[[], bool],
         exact_up_to: int = EXACT_UP_TO,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._path = os.path.join(folder, FILE_NAME)
@@ -59,14 +55,11 @@ class VectorFollower:
         self._dims = dims
         self._may_save = may_save
         self._exact_up_to = exact_up_to
-        self._clock = clock
         self._index: FaissIndex | None = None
         self._revision = 0
         self._saved_revision: int | None = None  # None: the file, if any, is of no use
         self._unsaved = 0
-        self._save_at = 0.0
         self._following = threading.Lock()  # held by whoever applies changes
-        self._saving = threading.Lock()  # held by whoever writes the file
 
     @property
     def index(self) -> FaissIndex:
@@ -109,12 +102,8 @@ class VectorFollower:
         finally:
             self._following.release()
 
-    def save_if_due(self) -> str:
-        """Write the file when enough is new and has been at rest for a while; a reason when that fails."""
-        return self._save() if self._clock() >= self._save_at else ""
-
     def close(self) -> str:
-        """End what goes on in the background and write the file when enough is new."""
+        """End what goes on in the background, write the file when enough is new; a reason when that fails."""
         if self._index is None:
             return ""
         self._index.close()
@@ -134,7 +123,7 @@ class VectorFollower:
         if not agrees(contents, log):
             raise UnusableFileError("the file is of another store")
         self._saved_revision = saved.revision
-        self._note(len(changes.added) + len(changes.removed))
+        self._unsaved += len(changes.added) + len(changes.removed)
         if saved.revision == log.revision():
             return contents, Opened("loaded", "")
         return contents, Opened("replayed", f"the file was of revision {saved.revision}")
@@ -154,27 +143,18 @@ class VectorFollower:
             self._saved_revision = None
         elif changes.added or changes.removed:
             self.index.change(*news(changes, self._dims))
-            self._note(len(changes.added) + len(changes.removed))
-
-    def _note(self, changed: int) -> None:
-        self._unsaved += changed
-        self._save_at = self._clock() + IDLE_S
+            self._unsaved += len(changes.added) + len(changes.removed)
 
     def _save(self) -> str:
-        if not self._worth_saving() or not self._may_save() or not self._saving.acquire(blocking=False):
+        if not self._worth_saving() or not self._may_save():
             return ""
         from kebab_tui.vectors.file import Saved, write
 
         try:
-            revision, unsaved = self._revision, self._unsaved
-            write(self._path, self._model, Saved(self.index.contents, revision))
-            self._saved_revision = revision
-            self._unsaved -= unsaved
+            write(self._path, self._model, Saved(self.index.contents, self._revision))
         except OSError as error:
-            self._save_at = self._clock() + RETRY_S
             return f"the vector index could not be saved: {error.strerror}"
-        finally:
-            self._saving.release()
+        self._saved_revision, self._unsaved = self._revision, 0
         return ""
 
     def _worth_saving(self) -> bool:

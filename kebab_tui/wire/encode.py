@@ -109,7 +109,7 @@ def notice(value: Notice) -> Json:
 
 
 def stage(value: Stage) -> Json:
-    return {"stage": value.name, "kept": value.kept, "ms": round(value.milliseconds, 3)}
+    return {"stage": value.name, "kept": value.kept or 0, "ms": round(value.milliseconds, 3)}
 
 
 def document(value: Document) -> Json:

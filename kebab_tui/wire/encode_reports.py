@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from kebab_tui.glance import Status
 from kebab_tui.indexing.embedding_job import EmbeddingReport
 from kebab_tui.indexing.inspection import Inspection
 from kebab_tui.indexing.report import OUTCOMES, IngestReport, SourceReport
@@ -14,7 +15,6 @@ from kebab_tui.store.catalogue import Run
 from kebab_tui.store.health import Finding
 from kebab_tui.store.lock import Holder
 from kebab_tui.wire.encode import Json, chunk, document, source, timestamp
-from kebab_tui.workspace import Status
 
 
 def ingest_report(report: IngestReport, vectors: EmbeddingReport | Pending | None) -> Json:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 
+from kebab_tui.cli.explanation_output import explanation_lines
+from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.rounding import fitted, printed
+from kebab_tui.workspace import Workspace
 from tests.command_line import Done, Kebab
 
 pytestmark = pytest.mark.usefixtures("warm_model")
@@ -148,6 +152,27 @@ def test_the_printed_shares_add_up_to_the_printed_sum(embedded: Kebab, query: st
         assert float(score) == pytest.approx(float(raw) / best, abs=1e-4)
 
 
+@pytest.mark.parametrize("rrf_k", [1, 60, 10_000])
+def test_the_printed_shares_give_the_printed_score_whatever_rrf_k_is(
+    embedded_sample: Workspace, rrf_k: int
+) -> None:
+    answer = embedded_sample.explain(SearchQuery("port conflict", "hybrid", k=20))
+    assert answer.fusion is not None
+    among = replace(answer, fusion=replace(answer.fusion, rrf_k=rrf_k))
+    assert among.fusion is not None
+    fused = {one.evidence.row: one for one in Workspace.refuse(answer.candidates, among.fusion)}
+    for explained in answer.hits:
+        refused = replace(explained, fused=fused[explained.hit.row])
+        lines = "\n".join(explanation_lines(refused, among))
+        shares = re.findall(r"^(?:words|meaning)\b.* (\d\.\d+)$", lines, re.MULTILINE)[:2]
+        score, raw, lexical, vector, k = re.findall(
+            r"fused ([\d.]+) = ([\d.]+) of at most \(([\d.]+)\+([\d.]+)\)/\((\d+)\+1\)", lines
+        )[0]
+        assert sum(map(units, shares)) == units(raw)
+        best = (float(lexical) + float(vector)) / (int(k) + 1)
+        assert float(score) == pytest.approx(float(raw) / best, abs=1.01e-4)
+
+
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_printed_second_look_adds_up_and_is_the_score(embedded: Kebab, query: str) -> None:
     for hit in printed_hits(embedded, query):
@@ -203,6 +228,7 @@ def test_without_the_second_look_there_is_none_to_explain(embedded: Kebab) -> No
 def test_the_stages_are_told_with_their_counts_and_times(embedded: Kebab) -> None:
     out = asked(embedded, "port conflict").out
     names = re.findall(r"(?:stages: |→ )([a-z ]+): [\d,]+ in \d+\.\d ms", out.splitlines()[-1])
+    assert re.search(r"read query: \d+\.\d ms", out.splitlines()[-1]), "a query is not one of the candidates"
     assert names[-4:] == ["words", "meaning", "fusion", "show"]
 
 

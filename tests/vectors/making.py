@@ -147,9 +147,7 @@ class Moment:
 
 
 def follower_of(shelf: Shelf, folder: Path | str, exact_up_to: int = EXACT) -> VectorFollower:
-    return VectorFollower(
-        shelf, str(folder), MODEL, DIMS, may_save=lambda: True, exact_up_to=exact_up_to, clock=lambda: 1e9
-    )
+    return VectorFollower(shelf, str(folder), MODEL, DIMS, may_save=lambda: True, exact_up_to=exact_up_to)
 
 
 def holds(index: FaissIndex, shelf: Shelf) -> bool:

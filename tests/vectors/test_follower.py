@@ -20,7 +20,7 @@ from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.reader import StoreReader
 from kebab_tui.store.writer import Writer
 from kebab_tui.vectors.file import Saved, write
-from kebab_tui.vectors.follower import FILE_NAME, IDLE_S, RETRY_S, VectorFollower
+from kebab_tui.vectors.follower import FILE_NAME, VectorFollower
 from kebab_tui.vectors.ports import VectorStore
 from tests.notes import SOURCE, a_note, a_source
 from tests.vectors.making import DIMS, MODEL, Moment, Shelf, codes, follower_of, holds, index_of, unit
@@ -187,15 +187,12 @@ def test_another_thread_that_follows_is_not_waited_for(shelf: Shelf, tmp_path: P
     assert holds(follower.index, slow)
 
 
-class Timed:
-    """A follower whose clock the test winds."""
+class Follower:
+    """One that may write the file, or not, and which file there is."""
 
     def __init__(self, store: VectorStore, folder: Path, may_save: bool = True) -> None:
-        self.now = 0.0
         self.path = folder / FILE_NAME
-        self.follower = VectorFollower(
-            store, str(folder), MODEL, DIMS, may_save=lambda: may_save, clock=lambda: self.now
-        )
+        self.follower = VectorFollower(store, str(folder), MODEL, DIMS, may_save=lambda: may_save)
         self.follower.open()
 
     def stamp(self) -> int:
@@ -203,69 +200,61 @@ class Timed:
         return self.path.stat().st_ino if self.path.exists() else 0
 
 
-def test_the_file_is_written_when_nothing_has_changed_for_a_while(shelf: Shelf, tmp_path: Path) -> None:
-    timed = Timed(shelf, tmp_path)
-    timed.follower.save_if_due()
-    first = timed.stamp()
+def test_the_file_is_written_at_the_end_when_something_is_new(shelf: Shelf, tmp_path: Path) -> None:
+    one = Follower(shelf, tmp_path)
+    one.follower.close()
+    first = one.stamp()
     assert first
     shelf.add(unit(5, 2))
-    timed.follower.catch_up()
-    timed.follower.save_if_due()
-    assert timed.stamp() == first
-    timed.now = IDLE_S
-    timed.follower.save_if_due()
-    second = timed.stamp()
+    one.follower.catch_up()
+    assert one.stamp() == first
+    one.follower.close()
+    second = one.stamp()
     assert second != first
-    timed.follower.save_if_due()
-    timed.follower.close()
-    assert timed.stamp() == second
+    one.follower.close()
+    assert one.stamp() == second
     assert follower_of(shelf, tmp_path).open().how == "loaded"
 
 
 def test_a_file_that_lacks_only_a_few_of_many_rows_is_left(tmp_path: Path) -> None:
     shelf = Shelf()
     shelf.add(unit(5_000))
-    timed = Timed(shelf, tmp_path)
-    timed.follower.save_if_due()
-    first = timed.stamp()
+    one = Follower(shelf, tmp_path)
+    one.follower.close()
+    first = one.stamp()
     shelf.add(unit(4, 2))
-    timed.follower.catch_up()
-    timed.follower.close()
-    assert timed.stamp() == first
+    one.follower.catch_up()
+    one.follower.close()
+    assert one.stamp() == first
     shelf.add(unit(4, 2))
-    timed.follower.catch_up()
-    timed.follower.close()
-    assert timed.stamp() != first
+    one.follower.catch_up()
+    one.follower.close()
+    assert one.stamp() != first
 
 
 def test_who_may_not_save_does_not(shelf: Shelf, tmp_path: Path) -> None:
-    timed = Timed(shelf, tmp_path, may_save=False)
-    timed.follower.save_if_due()
-    timed.follower.close()
+    one = Follower(shelf, tmp_path, may_save=False)
+    one.follower.close()
     assert os.listdir(tmp_path) == []
 
 
 def test_on_a_full_disk_all_goes_on_in_memory(
     shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    timed, tries = Timed(shelf, tmp_path), []
+    one = Follower(shelf, tmp_path)
 
     def full(*_: object) -> int:
-        tries.append(1)
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
-        assert "No space left" in timed.follower.save_if_due()
-        assert timed.follower.save_if_due() == ""
-        assert len(tries) == 1, "it is not tried again at once"
+        assert "No space left" in one.follower.close()
         shelf.add(unit(3, 2))
-        assert timed.follower.catch_up()
-    assert holds(timed.follower.index, shelf)
+        assert one.follower.catch_up()
+    assert holds(one.follower.index, shelf)
     assert os.listdir(tmp_path) == []
-    timed.now = RETRY_S
-    assert timed.follower.save_if_due() == ""
-    assert timed.stamp()
+    assert one.follower.close() == ""
+    assert one.stamp()
 
 
 def test_a_folder_that_is_gone_is_a_reason_and_no_error(shelf: Shelf, tmp_path: Path) -> None:

@@ -64,10 +64,6 @@ class History(RuleBasedStateMachine):
         self.shelf.forget_log()
 
     @rule()
-    def save(self) -> None:
-        assert self.first.save_if_due() == ""
-
-    @rule()
     def reopen(self) -> None:
         assert self.first.close() == ""
         self.first = follower_of(self.shelf, self.folder.name)

@@ -1,0 +1,49 @@
+"""The index at a glance: sizes, versions, folders, past runs, who writes. Counts, judges nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.source import Source
+    from kebab_tui.parts import Parts
+    from kebab_tui.semantics.health import VectorState
+    from kebab_tui.store.catalogue import Figures, Run
+    from kebab_tui.store.folder import DataFolder
+    from kebab_tui.store.lock import Holder
+
+_RUNS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What can be known without looking at a single note."""
+
+    figures: Figures
+    expected_lexical_version: str
+    vectors: VectorState
+    sources: list[Source]
+    runs: list[Run]
+    database: str
+    database_bytes: int
+    holder: Holder | None
+
+
+def status_of(parts: Parts, folder: DataFolder) -> Status:
+    """All of one moment of the index."""
+    from kebab_tui.semantics.health import vector_state
+    from kebab_tui.store import schema
+    from kebab_tui.store.lock import WriterLock
+
+    with parts.reader.catalogue() as catalogue:
+        return Status(
+            figures=catalogue.figures(),
+            expected_lexical_version=schema.lexical_version(schema.fts_signature(), parts.recipe.made_by),
+            vectors=vector_state(parts.semantics, parts.reader, folder),
+            sources=catalogue.sources(),
+            runs=catalogue.runs(_RUNS),
+            database=folder.database,
+            database_bytes=folder.database_bytes(),
+            holder=WriterLock(folder.lock).holder(),
+        )

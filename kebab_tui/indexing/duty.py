@@ -1,0 +1,306 @@
+"""The work of whoever holds the writer's lock for long: notes as they change, vectors in between.
+
+One thread; the watches fill the queue from theirs. What cannot be done now goes back into
+the queue, so giving way, a full disk or the end of the process lose nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kebab_tui.domain.errors import DiskFullError, ModelError, StoreBusyError, VectorError
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.source import Source
+from kebab_tui.indexing.board import Board
+from kebab_tui.indexing.callbacks import Callbacks, WatchCallbacks
+from kebab_tui.indexing.grace import Grace
+from kebab_tui.indexing.ingest import Ingest
+from kebab_tui.indexing.path_queue import Batch, PathQueue
+from kebab_tui.indexing.pipeline import Recipe
+from kebab_tui.indexing.report import Outcome, Progress, SourceReport
+from kebab_tui.indexing.retries import Retries
+from kebab_tui.indexing.rounds import Rounds
+from kebab_tui.indexing.session import Session
+from kebab_tui.indexing.vector_duty import VectorDuty, Vectors
+from kebab_tui.indexing.watched_folders import WatchedFolders
+from kebab_tui.reading.ignore import IGNORE_FILES
+from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.reader import StoreReader
+from kebab_tui.store.requests import RequestFolder, Rescan
+
+LOOK_S = 0.1
+"""How often requests are looked for."""
+_READ_AT_LEAST_S = 1.0
+"""Reading a whole folder steps back behind saved notes, but gets on in between."""
+_DISK = ("", b"")
+_NEWS: tuple[Outcome, ...] = ("added", "changed", "moved")
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Which index is kept, and how its notes are read."""
+
+    folder: DataFolder
+    reader: StoreReader
+    recipe: Recipe
+    declared: Sequence[Source] = ()
+    vectors: Vectors | None = None
+    bulk_chunks: int = 2000
+    command: str = "kebab watch"
+
+
+@dataclass(slots=True)
+class _Turn:
+    """Whether one piece of work is to be cut short; once cut it stays so."""
+
+    ask: Callable[[], bool]
+    reading_since: float | None = None
+    cut: bool = field(default=False)
+
+    def cancelled(self) -> bool:
+        self.cut = self.cut or self.ask()
+        return self.cut
+
+
+class Duty:
+    """Outlives the sessions: what is heard meanwhile is done in the next one."""
+
+    def __init__(self, charge: Charge, callbacks: WatchCallbacks) -> None:
+        self._charge = charge
+        self._callbacks = callbacks
+        self._queue = PathQueue()
+        self._watched = WatchedFolders(self._queue)
+        self._grace = Grace()
+        self._retries: Retries[tuple[str, bytes]] = Retries()
+        self._rounds = Rounds()
+        self._vectors = VectorDuty(charge.vectors)
+        self._requests = RequestFolder(charge.folder.root)
+        self._requests_looked_at = 0.0
+        self._complete: set[SourceId] = set()
+        self.board = Board(charge.folder, callbacks, self._watched.states, self._queue.pending)
+
+    def serve(self, session: Session) -> None:
+        """Work until asked to stop or to give way."""
+        self._take_up(session)
+        while not self._is_over():
+            self._step(session)
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, however much is heard."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0 and not self._callbacks.stopping():
+            time.sleep(min(left, LOOK_S))
+
+    def let_go(self) -> None:
+        """Another process keeps watch from now on."""
+        self._watched.stop()
+        self._vectors.let_go()
+        self._complete.clear()
+
+    def _take_up(self, session: Session) -> None:
+        """The sources may be others by now."""
+        news = self._watched.follow(session.sources())
+        everything = session.begun_anew or bool(session.healed)
+        for source in self._watched.sources() if everything else news:
+            self._complete.discard(source.source_id)
+            self._queue.reconcile(source.root, "a first look")
+        self._vectors.notes_changed()
+        self._count_failed()
+        self.board.gave_way("")
+
+    def _step(self, session: Session) -> None:
+        self._hear_requests()
+        self._look_again()
+        self.board.show()
+        if self._retries.holds(_DISK):
+            self.wait(LOOK_S)
+        elif batches := self._queue.take(time.monotonic()):
+            self._work_on(session, batches)
+        elif self._vectors.wanted:
+            self._make_vectors(session)
+        else:
+            self._vectors.at_rest()
+            self.board.at_rest()
+            self._queue.wait(LOOK_S)
+
+    # Notes
+
+    def _work_on(self, session: Session, batches: Sequence[Batch]) -> None:
+        left = list(batches)
+        try:
+            while left and not self._is_over():
+                self._work(session, left[0])
+                left.pop(0)
+                self._retries.succeeded(_DISK)
+        except (DiskFullError, StoreBusyError) as error:
+            self._retries.failed(_DISK)
+            self.board.trouble(error)
+        finally:
+            for batch in left:
+                self._put_back(batch)
+            self.board.at_rest()
+
+    def _work(self, session: Session, batch: Batch) -> None:
+        source = self._watched.source_at(batch.root)
+        if source is None:
+            return
+        if not self._watched.is_there(source):
+            # An unmounted disk leaves an empty folder. When the notes are back, all are looked at.
+            session.writer.set_source_state(source.source_id, "paused")
+            return
+        turn = _Turn(self._is_over)
+        if batch.whole:
+            turn.ask = lambda: self._is_over() or self._is_overtaken(turn)
+        ingest = Ingest(
+            session.writer, session.reader, self._charge.recipe, self._callbacks_of(turn), self._grace
+        )
+        if batch.whole:
+            report = ingest.source(source)
+        else:
+            self._mind_rules(source, batch)
+            report = ingest.paths(source, (*batch.paths, *batch.subtrees))
+        self._take_note(session, source, batch, report, cut=turn.cut)
+
+    def _callbacks_of(self, turn: _Turn) -> Callbacks:
+        def reading(progress: Progress) -> None:
+            if turn.reading_since is None and progress.total:
+                turn.reading_since = time.monotonic()
+            self.board.reading(progress)
+
+        return Callbacks(progress=reading, cancelled=turn.cancelled, changed=self.board.changed)
+
+    def _is_overtaken(self, turn: _Turn) -> bool:
+        """A note that is saved now comes before a folder that has waited all night."""
+        since = turn.reading_since
+        return since is not None and time.monotonic() - since > _READ_AT_LEAST_S and self._queue.has_due()
+
+    def _mind_rules(self, source: Source, batch: Batch) -> None:
+        if any(os.fsdecode(path).rpartition("/")[2] in IGNORE_FILES for path in batch.paths):
+            self._watched.rules_changed(source)
+        elif batch.subtrees:
+            self._watched.folders_changed(source)
+
+    def _take_note(
+        self, session: Session, source: Source, batch: Batch, report: SourceReport, *, cut: bool
+    ) -> None:
+        self._remember_unseen(batch, report)
+        if cut:
+            self._put_back(batch)
+        elif batch.whole and not report.paused:
+            self._complete.add(source.source_id)
+            if self._complete.issuperset(known.source_id for known in self._watched.sources()):
+                session.writer.set_made_by(self._charge.recipe.made_by)
+        left = self._grace.left(source.source_id)
+        for path in self._grace.waiting(source.source_id):
+            self._queue.add(source.root, path, settle_s=left)
+        self._count_failed()
+        self.board.went_well(DiskFullError.code, StoreBusyError.code)
+        if any(report.counts.get(outcome) for outcome in _NEWS):
+            self._vectors.notes_changed()
+
+    def _remember_unseen(self, batch: Batch, report: SourceReport) -> None:
+        """Nobody tells when a folder can be read again."""
+        looked_at = {b""} if batch.whole else {*batch.paths, *batch.subtrees}
+        unseen = {path for path in report.unseen if os.fsdecode(path).rpartition("/")[2] not in IGNORE_FILES}
+        if report.paused:
+            unseen = {b""}
+        for path in looked_at - unseen:
+            self._retries.succeeded((batch.root, path))
+        for path in unseen:
+            self._retries.failed((batch.root, path))
+
+    def _put_back(self, batch: Batch) -> None:
+        if batch.whole:
+            self._queue.reconcile(batch.root, batch.whole)
+        for path in batch.paths:
+            self._queue.add(batch.root, path, settle_s=0)
+        for path in batch.subtrees:
+            self._queue.add(batch.root, path, is_dir=True, settle_s=0)
+
+    def _count_failed(self) -> None:
+        with self._charge.reader.catalogue() as catalogue:
+            self.board.failed = catalogue.failed()
+
+    # Vectors
+
+    def _make_vectors(self, session: Session) -> None:
+        callbacks = Callbacks(
+            cancelled=lambda: self._is_over() or self._queue.has_due(), embedding=self.board.embedding
+        )
+        self.board.show(at_once=True)  # opening a model takes a while
+        try:
+            self._vectors.work(session.writer, callbacks)
+            self.board.went_well(ModelError.code, VectorError.code, DiskFullError.code)
+        except (ModelError, VectorError) as error:
+            self.board.trouble(error)
+        except DiskFullError as error:
+            self._vectors.notes_changed()
+            self._retries.failed(_DISK)
+            self.board.trouble(error)
+
+    # What is asked for
+
+    def _is_over(self) -> bool:
+        if self._callbacks.stopping():
+            return True
+        now = time.monotonic()
+        if now - self._requests_looked_at < LOOK_S:
+            return False
+        wanted = self._requests.wanted()
+        if not wanted:  # who waits is still there at the next question
+            self._requests_looked_at = now
+        return wanted
+
+    def _hear_requests(self) -> None:
+        for request in self._requests.take():
+            if request.retry:
+                self._retries.all_now()
+            self._rescan(request)
+
+    def _rescan(self, request: Rescan) -> None:
+        for source in self._watched.sources():
+            if not request.paths:
+                self._queue.reconcile(source.root, "asked for")
+            for path in request.paths:
+                if (place := _within(source.root, path)) is not None:
+                    is_folder = os.path.isdir(path)
+                    self._queue.add(source.root, os.fsencode(place), is_folder, settle_s=0)
+
+    def _look_again(self) -> None:
+        for root, path in self._retries.due():
+            if (root, path) == _DISK:
+                continue
+            if self._watched.source_at(root) is None:
+                self._retries.succeeded((root, path))
+            elif path:
+                self._queue.add(root, path, is_dir=True, settle_s=0)
+            else:
+                self._queue.reconcile(root, "trying again")
+        if why := self._rounds.due():
+            for source in self._watched.sources():
+                self._queue.reconcile(source.root, why)
+
+    # The end
+
+    def finish(self) -> None:
+        """What is still to be written, while the lock is held."""
+        self._vectors.save_now()
+
+    def end(self) -> None:
+        """Leave nothing behind."""
+        self._watched.stop()
+        self._vectors.let_go()
+        self.board.take_down()
+
+
+def _within(root: str, path: str) -> str | None:
+    """A path relative to the root that holds it, however either is spelled."""
+    for outer, inner in ((root, os.path.abspath(path)), (os.path.realpath(root), os.path.realpath(path))):
+        if inner == outer:
+            return ""
+        if inner.startswith(outer.rstrip("/") + "/"):
+            return inner[len(outer.rstrip("/")) + 1 :]
+    return None

@@ -1,0 +1,189 @@
+"""What the process that keeps the index in step tells of itself, in one small file of the data folder.
+
+For people: every screen shows it, its own and those of other processes. Decides nothing,
+and says nothing that the index itself says. The file is replaced as a whole, a few times
+a second at most and only when something is different.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.indexing.report import Outcome
+from kebab_tui.indexing.watching import WatchKind
+from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.lock import WriterLock
+
+_APART_S = 0.2
+_PADDED = 4096
+_FRESH_S = 5.0
+"""Who has given way says every second that it is still there."""
+
+PhaseKind = Literal["idle", "reading", "embedding"]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderState:
+    """How well the folder of a source is watched, and why not better."""
+
+    source: SourceId
+    root: str
+    kind: WatchKind
+    reason: str
+    directories: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What is being done now: notes read, or texts given their vectors; `total` is 0 while unknown."""
+
+    kind: PhaseKind = "idle"
+    done: int = 0
+    total: int = 0
+    rate: float = 0.0
+    seconds_left: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """The note that was committed last. `saved_ns` is None when its file is gone."""
+
+    path: str
+    outcome: Outcome
+    saved_ns: int | None
+    committed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What keeps the index from being written, as long as it does."""
+
+    code: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveState:
+    """`pending`: paths that wait to be looked at. `failed`: notes that could not be read.
+
+    `given_way_to`: the process that writes meanwhile; empty while this one does.
+    """
+
+    pid: int
+    folders: tuple[FolderState, ...] = ()
+    pending: int = 0
+    failed: int = 0
+    phase: Phase = Phase()
+    last: LastChange | None = None
+    error: Trouble | None = None
+    given_way_to: str = ""
+
+
+class LiveFile:
+    """Where one process writes its state; `tell` is told of the same."""
+
+    def __init__(
+        self,
+        folder: DataFolder,
+        tell: Callable[[LiveState], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path = folder.live
+        self._tell = tell
+        self._clock = clock
+        self._shown: LiveState | None = None
+        self._next = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the last state has stood for long enough to be replaced."""
+        return self._clock() >= self._next
+
+    def show(self, state: LiveState) -> None:
+        """Write a state if it says something new."""
+        if state == self._shown:
+            return
+        self._shown, self._next = state, self._clock() + _APART_S
+        _write(self._path, state)
+        self._tell(state)
+
+    def touch(self) -> None:
+        """Say that this process is still there though it does not hold the lock."""
+        with contextlib.suppress(OSError):
+            os.utime(self._path)
+
+    def remove(self) -> None:
+        if self._shown is not None:
+            self._shown = None
+            with contextlib.suppress(OSError):
+                os.remove(self._path)
+
+
+def read_live(folder: DataFolder) -> LiveState | None:
+    """The state of the process that keeps the index in step; None when none does."""
+    state = _read(folder.live)
+    if state is None or not _lives(state.pid):
+        return None
+    if state.given_way_to:
+        return state if _is_fresh(folder.live) else None
+    holder = WriterLock(folder.lock).holder()
+    return state if holder is not None and holder.pid == state.pid else None
+
+
+def expected_back(folder: DataFolder) -> bool:
+    """Whether another process has only given way, and takes the lock again in a moment."""
+    state = _read(folder.live)
+    if state is None or not state.given_way_to or state.pid == os.getpid():
+        return False
+    return _lives(state.pid) and _is_fresh(folder.live)
+
+
+def _write(path: str, state: LiveState) -> None:
+    data = json.dumps(asdict(state)).encode("ascii").ljust(_PADDED)
+    scratch = f"{path}.new"
+    try:
+        with open(scratch, "wb", buffering=0) as handle:
+            if handle.write(data) < len(data):
+                raise OSError(path)
+        os.replace(scratch, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.remove(scratch)
+        # On a full disk there is no room for another file, but there is within this one.
+        with contextlib.suppress(OSError), open(path, "r+b", buffering=0) as handle:
+            handle.write(data)
+
+
+def _read(path: str) -> LiveState | None:
+    import msgspec
+
+    try:
+        with open(path, "rb") as handle:
+            return msgspec.convert(json.loads(handle.read()), LiveState)
+    except (OSError, ValueError, msgspec.ValidationError):
+        return None
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_fresh(path: str) -> bool:
+    try:
+        return time.time() - os.stat(path).st_mtime < _FRESH_S
+    except OSError:
+        return False

@@ -1,0 +1,87 @@
+"""When vectors are made, saved and let rest while an index is kept in step.
+
+Knows no model: what `Vectors` does is somebody else's room.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from kebab_tui.indexing.callbacks import Callbacks
+from kebab_tui.indexing.embedding_job import EmbeddingReport
+from kebab_tui.store.writer import Writer
+
+_SAVE_AFTER_S = 5.0
+_SAVES_APART_S = 60.0
+_REST_AFTER_S = 30.0
+
+
+class Vectors(Protocol):
+    def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport:
+        """Give every passage that has none its vector, until cancelled."""
+        ...
+
+    def save(self) -> None:
+        """Write what others open instead of the database."""
+        ...
+
+    def rest(self) -> None:
+        """Hold no memory until the next text."""
+        ...
+
+
+class VectorDuty:
+    def __init__(self, vectors: Vectors | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._vectors = vectors
+        self._clock = clock
+        self._wanted = vectors is not None
+        self._unsaved = False
+        self._awake = False
+        self._quiet_since = clock()
+        self._saved_at = clock() - _SAVES_APART_S
+
+    @property
+    def wanted(self) -> bool:
+        return self._wanted
+
+    def notes_changed(self) -> None:
+        self._wanted = self._vectors is not None
+
+    def work(self, writer: Writer, callbacks: Callbacks) -> None:
+        """Go on making vectors; whoever cancels comes back later."""
+        assert self._vectors is not None
+        self._wanted = False  # also when this fails: until notes change, it would fail again
+        self._awake = True
+        try:
+            report = self._vectors.make(writer, callbacks)
+            self._wanted = report.cancelled
+            self._unsaved |= report.embedded > 0
+        finally:
+            self._quiet_since = self._clock()
+
+    def at_rest(self) -> None:
+        """Called when there is nothing to do, again and again."""
+        now = self._clock()
+        quiet = now - self._quiet_since
+        if self._unsaved and quiet >= _SAVE_AFTER_S and now - self._saved_at >= _SAVES_APART_S:
+            self._save()
+        if self._awake and quiet >= _REST_AFTER_S:
+            self.let_go()
+
+    def save_now(self) -> None:
+        """The last moment before somebody else may write."""
+        if self._unsaved:
+            self._save()
+
+    def let_go(self) -> None:
+        """Hold nothing any more."""
+        self._awake = False
+        if self._vectors is not None:
+            self._vectors.rest()
+
+    def _save(self) -> None:
+        assert self._vectors is not None
+        self._unsaved, self._saved_at = False, self._clock()
+        self._vectors.save()

@@ -1,0 +1,35 @@
+"""Which model was chosen, written down beside the database: an index that is lost is made anew for it.
+
+The database decides as long as it says anything. Without this copy, notes that were read
+by a model of one's own would come back with the bundled one, and nobody would be told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+FILE_NAME = "model.txt"
+
+
+def remembered(folder: str) -> str:
+    """The id of the model; empty when none was ever chosen, or the file cannot be read."""
+    try:
+        with open(os.path.join(folder, FILE_NAME), encoding="utf-8") as handle:
+            return handle.readline().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def remember(folder: str, model: str) -> None:
+    """Write it down as a whole or not at all; where that fails, the database still knows it."""
+    if remembered(folder) == model:
+        return
+    path = os.path.join(folder, FILE_NAME)
+    scratch = path + ".new"
+    with contextlib.suppress(OSError):
+        with open(scratch, "w", encoding="utf-8") as handle:
+            handle.write(f"{model}\n")
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(scratch, path)

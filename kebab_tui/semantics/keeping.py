@@ -1,0 +1,58 @@
+"""The meaning half of whoever keeps an index in step for hours: vectors made note by note.
+
+Loads the model when there is something to read and lets it go at rest. The vectors' file
+is written at rest too, not after every note: until then others replay the log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+
+from kebab_tui.domain.errors import ModelError, VectorError
+from kebab_tui.indexing.callbacks import Callbacks
+from kebab_tui.indexing.embedding_flow import EmbeddingFlow
+from kebab_tui.indexing.embedding_job import EmbeddingReport
+from kebab_tui.semantics.half import SemanticHalf
+from kebab_tui.semantics.health import RUN_KIND
+from kebab_tui.semantics.work import remembered
+from kebab_tui.store.reader import StoreReader
+from kebab_tui.store.writer import Writer
+
+_WORTH_A_RUN = 20
+"""Fewer texts say nothing of the speed, and would crowd out the runs that do."""
+
+
+class VectorsKept:
+    """Implements `indexing.vector_duty.Vectors`."""
+
+    def __init__(self, new_half: Callable[[], SemanticHalf], reader: StoreReader) -> None:
+        self._new_half = new_half
+        self._reader = reader
+        self._half: SemanticHalf | None = None
+        self._flow: EmbeddingFlow | None = None
+
+    def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport:
+        """Give every passage that has none its vector, until cancelled."""
+        if self._half is None:
+            self._half = self._new_half()
+        card, started = self._half.card(), time.time_ns()
+        if self._flow is None or self._flow.model != card.fingerprint:
+            self._flow = EmbeddingFlow(self._reader, card.fingerprint)
+        report = self._flow.run(writer, self._half.encoder(), callbacks)
+        if report.embedded >= _WORTH_A_RUN:
+            writer.record_run(RUN_KIND, started, remembered(card, report))
+        return report
+
+    def save(self) -> None:
+        """Write the vectors' file where enough is new; it is only a cache, so a failure is nobody's news."""
+        if self._half is not None:
+            with contextlib.suppress(ModelError, VectorError):
+                self._half.save()
+
+    def rest(self) -> None:
+        """Let the model go."""
+        if self._half is not None:
+            self._half.close()
+            self._half = None

@@ -1,0 +1,142 @@
+"""What other processes want of the one that writes: small files in the data folder.
+
+`<pid>-<n>.want` says that a process waits to write; whoever holds the writer's lock for
+long gives way while it is there. Its owner keeps a lock on it, so one that was left by a
+killed process is known and swept. `<pid>-<n>.json` asks for notes to be looked at again;
+any holder takes it. Results go another way: everybody sees what is committed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kebab_tui.domain.errors import DiskFullError, StoreReadOnlyError
+from kebab_tui.store.file_lock import try_lock
+
+_FOLDER = "requests"
+_WANT, _RESCAN = ".want", ".json"
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Rescan:
+    """Look at these files and folders again, absolute paths; at everything when none is named.
+
+    `retry`: also at what is set aside until later because it went wrong.
+    """
+
+    paths: tuple[str, ...] = ()
+    retry: bool = False
+
+
+class RequestFolder:
+    """The requests to the writer of one data folder."""
+
+    def __init__(self, data_folder: str) -> None:
+        self._path = os.path.join(data_folder, _FOLDER)
+
+    @contextlib.contextmanager
+    def wanting(self) -> Iterator[None]:
+        """Ask whoever holds the lock to give way, for as long as the context lasts."""
+        left = self._left_want()
+        try:
+            yield
+        finally:
+            if left is not None:
+                path, descriptor = left
+                _remove(path)
+                os.close(descriptor)
+
+    def wanted(self) -> bool:
+        """Whether a living process waits to write; costs some microseconds when none does."""
+        return any(self._is_alive(path) for path in self._all(_WANT))
+
+    def ask(self, rescan: Rescan) -> None:
+        """Leave a request for the present writer, or for the next one."""
+        facts = json.dumps({"verb": "rescan", "paths": rescan.paths, "retry": rescan.retry})
+        path = self._new_name(_RESCAN)
+        try:
+            os.makedirs(self._path, exist_ok=True)
+            with open(_hidden(path), "w", encoding="ascii") as handle:
+                handle.write(facts)
+            os.replace(_hidden(path), path)
+        except OSError as error:
+            _remove(_hidden(path))
+            kind = DiskFullError if error.errno == errno.ENOSPC else StoreReadOnlyError
+            raise kind(
+                f"the request could not be left in {self._path}: {error.strerror}",
+                "free some space, or make the data folder writable",
+            ) from error
+
+    def take(self) -> list[Rescan]:
+        """Take what was asked for; what cannot be read is dropped."""
+        taken = []
+        for path in self._all(_RESCAN):
+            with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+                taken.append(_read(path))
+            _remove(path)
+        return taken
+
+    def _left_want(self) -> tuple[str, int] | None:
+        """On a full disk nobody can be asked; one waits all the same."""
+        path = self._new_name(_WANT)
+        try:
+            os.makedirs(self._path, exist_ok=True)
+            descriptor = os.open(_hidden(path), os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return None
+        try:
+            try_lock(descriptor)
+            os.replace(_hidden(path), path)  # seen only with its lock on
+        except OSError:
+            os.close(descriptor)
+            _remove(_hidden(path))
+            return None
+        return path, descriptor
+
+    def _is_alive(self, path: str) -> bool:
+        try:
+            descriptor = os.open(path, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            if not try_lock(descriptor):
+                return True
+            _remove(path)
+            return False
+        finally:
+            os.close(descriptor)
+
+    def _all(self, ending: str) -> list[str]:
+        try:
+            names = os.listdir(self._path)
+        except OSError:
+            return []
+        return [f"{self._path}/{name}" for name in sorted(names) if name.endswith(ending) and name[0] != "."]
+
+    def _new_name(self, ending: str) -> str:
+        return os.path.join(self._path, f"{os.getpid()}-{next(_numbers)}{ending}")
+
+
+def _hidden(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}")
+
+
+def _read(path: str) -> Rescan:
+    with open(path, encoding="ascii") as handle:
+        facts = json.load(handle)
+    if facts["verb"] != "rescan" or not all(isinstance(name, str) for name in facts["paths"]):
+        raise ValueError(path)
+    return Rescan(tuple(facts["paths"]), bool(facts["retry"]))
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.remove(path)

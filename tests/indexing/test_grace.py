@@ -1,0 +1,94 @@
+"""Patience with files that are missing for a moment, and with what goes wrong for longer."""
+
+from __future__ import annotations
+
+from kebab_tui.domain.document import Fingerprint
+from kebab_tui.domain.identity import DocId, SourceId
+from kebab_tui.indexing.grace import Grace
+from kebab_tui.indexing.retries import LONGEST_S, Retries
+from kebab_tui.indexing.rounds import EVERY_S, Rounds
+from kebab_tui.store.catalogue import KnownFile
+
+NOTES = SourceId("notes")
+FILE = KnownFile(DocId("d"), Fingerprint(1, 1, 1, 1), "h", "m", "ok", "", 0)
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_missing_file_is_given_up_after_a_while_and_not_before() -> None:
+    clock = Clock()
+    grace = Grace(clock, 0.5)
+    assert grace.given_up(NOTES, {b"a": FILE}) == {}
+    assert grace.waiting(NOTES) == (b"a",)
+    assert grace.left(NOTES) == 0.5
+    clock.now += 0.4
+    assert grace.given_up(NOTES, {b"a": FILE, b"b": FILE}) == {}
+    clock.now += 0.1
+    assert grace.given_up(NOTES, {b"a": FILE, b"b": FILE}) == {b"a": FILE}
+    assert grace.waiting(NOTES) == (b"b",)
+
+
+def test_a_file_that_came_back_gets_all_of_it_again() -> None:
+    clock = Clock()
+    grace = Grace(clock, 0.5)
+    grace.given_up(NOTES, {b"a": FILE})
+    clock.now += 0.4
+    assert grace.given_up(NOTES, {}) == {}
+    assert grace.waiting(NOTES) == ()
+    clock.now += 0.4
+    assert grace.given_up(NOTES, {b"a": FILE}) == {}
+
+
+def test_sources_wait_each_for_themselves() -> None:
+    clock = Clock()
+    grace = Grace(clock, 0.5)
+    grace.given_up(NOTES, {b"a": FILE})
+    clock.now += 0.6
+    other = SourceId("other")
+    assert grace.given_up(other, {b"a": FILE}) == {}
+    assert grace.left(NOTES) == 0
+    grace.forget(other)
+    assert grace.left(other) == 0
+
+
+def test_what_fails_is_tried_again_with_longer_and_longer_pauses() -> None:
+    clock = Clock()
+    retries: Retries[str] = Retries(clock)
+    pauses = []
+    for _ in range(8):
+        retries.failed("disk")
+        assert retries.holds("disk")
+        began = clock.now
+        while not retries.due():
+            clock.now += 0.5
+        pauses.append(clock.now - began)
+    assert pauses == [1, 2, 4, 8, 16, LONGEST_S, LONGEST_S, LONGEST_S]
+    retries.succeeded("disk")
+    assert retries.due() == []
+
+
+def test_whoever_says_that_it_is_worth_it_is_heard() -> None:
+    clock = Clock()
+    retries: Retries[str] = Retries(clock)
+    for _ in range(5):
+        retries.failed("disk")
+    retries.all_now()
+    assert retries.due() == ["disk"]
+    assert not retries.holds("disk")
+
+
+def test_a_machine_that_has_slept_has_everything_looked_at_once() -> None:
+    clock, asleep = Clock(), Clock()
+    rounds = Rounds(clock, asleep)
+    assert rounds.due() == ""
+    asleep.now += 60
+    assert "asleep" in rounds.due()
+    assert rounds.due() == ""
+    clock.now += EVERY_S
+    assert rounds.due()
+    assert rounds.due() == ""

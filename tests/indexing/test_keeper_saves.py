@@ -1,0 +1,122 @@
+"""A note that is saved while its folder is watched, whatever program saves it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from tests.indexing.editors import EDITORS, Save, emacs, removed_and_written, vim
+from tests.indexing.keeping import Kept, citations_are_true, keeping, until
+from tests.vault import Vault
+
+LONG = "alpha stays " + "word " * 300
+BEFORE = f"# Apples\n\n{LONG}\n\n# Pears\n\nbeta goes\n"
+AFTER = f"# Apples\n\n{LONG}\n\n# Plums\n\ngamma comes\n"
+
+
+@pytest.fixture
+def kept(vault: Vault) -> Iterator[Kept]:
+    vault.write("a.md", BEFORE)
+    vault.write("sub/b.md", "# Bees\n\nhoney\n")
+    with keeping(vault) as made:
+        yield made
+
+
+@pytest.mark.parametrize("save", EDITORS, ids=lambda save: save.__name__)
+def test_a_saved_note_is_found_as_it_is_now_and_keeps_what_did_not_change(
+    vault: Vault, kept: Kept, save: Save
+) -> None:
+    ids, rows = vault.ids(), kept.chunk_rows("a.md")
+    save(vault.root / "a.md", AFTER)
+    until(lambda: vault.find("gamma") == ["a.md"])
+    kept.settled()
+    assert (vault.find("alpha"), vault.find("beta")) == (["a.md"], [])
+    assert vault.ids() == ids
+    after = kept.chunk_rows("a.md")
+    (same,) = rows.keys() & after.keys()
+    assert "alpha stays" in same
+    assert after[same] == rows[same], "a passage that did not change keeps its row"
+    assert citations_are_true(vault)
+    outcomes = {outcome for outcome, path in kept.outcomes() if path == "a.md"}
+    assert outcomes == {"added", "changed"}
+
+
+@pytest.mark.parametrize("save", [vim, emacs, removed_and_written], ids=lambda save: save.__name__)
+def test_a_note_is_never_missing_because_an_editor_renames(vault: Vault, kept: Kept, save: Save) -> None:
+    over, missing, looks = threading.Event(), [], 0
+
+    def look() -> None:
+        nonlocal looks
+        while not over.is_set():
+            looks += 1
+            if vault.find("alpha") != ["a.md"]:
+                missing.append(looks)
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        for turn in range(8):
+            save(vault.root / "a.md", f"{AFTER}\nturn{turn}\n")
+            until(partial(_finds, vault, f"turn{turn}"))
+    finally:
+        over.set()
+        reader.join()
+    assert missing == []
+    assert looks > 100
+
+
+def _finds(vault: Vault, word: str) -> bool:
+    return vault.find(word) == ["a.md"]
+
+
+def test_an_edit_that_keeps_size_and_time_is_seen(vault: Vault, kept: Kept) -> None:
+    path = vault.root / "a.md"
+    stamp = os.stat(path)
+    path.write_text(BEFORE.replace("beta", "zeta"))
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert os.stat(path).st_size == stamp.st_size
+    until(lambda: vault.find("zeta") == ["a.md"])
+    kept.settled()
+
+
+def test_a_note_that_never_rests_is_read_every_other_second_and_right_at_the_end(
+    vault: Vault, kept: Kept
+) -> None:
+    """A hundred writes a second, for as long as it takes until three of them were found on the way."""
+    turn = 0
+    while len(seen := {change.revision for change in kept.changes if change.path == "a.md"}) < 3:
+        turn += 1
+        assert turn < 100_000, seen
+        vault.write("a.md", f"{BEFORE}\nturn{turn}\n")
+        os.sched_yield()
+    until(lambda: vault.find(f"turn{turn}") == ["a.md"])
+    kept.settled()
+    assert len([change for change in kept.changes if change.path == "a.md"]) < turn / 10
+
+
+@pytest.mark.parametrize("editor", ["vim", "emacs"])
+def test_a_real_editor(vault: Vault, kept: Kept, editor: str) -> None:
+    if shutil.which(editor) is None:
+        pytest.skip(f"{editor} is not installed")
+    path = str(vault.root / "a.md")
+    replace = '(while (search-forward "beta" nil t) (replace-match "gamma"))'
+    argv = {
+        "vim": ["vim", "-es", "-u", "NONE", "-c", "%s/beta/gamma/", "-c", "wq", path],
+        "emacs": ["emacs", "--batch", path, "--eval", replace, "-f", "save-buffer"],
+    }[editor]
+    subprocess.run(argv, check=True, capture_output=True, timeout=60)
+    until(lambda: vault.find("gamma") == ["a.md"])
+    kept.settled()
+    assert set(vault.ids()) == {"a.md", "sub/b.md"}
+
+
+def test_sed_in_place(vault: Vault, kept: Kept) -> None:
+    subprocess.run(["sed", "-i", "s/beta/gamma/", str(vault.root / "a.md")], check=True)
+    until(lambda: vault.find("gamma") == ["a.md"])
+    kept.settled()

@@ -1,0 +1,240 @@
+"""Several processes that want to keep or to write one index."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.domain.errors import SourceError
+from kebab_tui.settings.model import Settings
+from kebab_tui.store.connection import open_writer
+from kebab_tui.store.lock import Holder, WriterLock
+from kebab_tui.store.requests import RequestFolder
+from kebab_tui.workspace import Callbacks
+from tests.indexing.keeping import Kept, found, ingest_elsewhere, keeping, until
+from tests.vault import Vault
+
+ROOT = str(Path(__file__).parents[2])
+
+
+@contextmanager
+def another_process(vault: Vault, *folders: str) -> Iterator[subprocess.Popen[bytes]]:
+    """`kebab watch` over the same data; killed at the end if it still lives."""
+    argv = [sys.executable, "-m", "kebab_tui", "--data-dir", str(vault.data), "watch", *folders]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(vault.data), "PYTHONPATH": ROOT}
+    with subprocess.Popen(argv, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def holder_of(vault: Vault) -> Holder | None:
+    return WriterLock(vault.workspace.folder.lock).holder()
+
+
+def is_held_by(vault: Vault, pid: int) -> bool:
+    holder = holder_of(vault)
+    return holder is not None and holder.pid == pid
+
+
+def test_another_writer_gets_its_turn_at_once_and_the_keeper_goes_on(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    told: list[Holder | None] = []
+    with keeping(vault) as kept:
+        began = time.monotonic()
+        report = vault.workspace.ingest([], Callbacks(waiting=told.append))
+        assert report.count("unchanged") == 1
+        assert time.monotonic() - began < 2
+        assert told == [], "who waits this shortly is told nothing"
+        vault.write("b.md", "beta")
+        until(lambda: vault.find("beta") == ["b.md"])
+        kept.settled()
+        assert not os.listdir(vault.data / "requests")
+
+
+def test_what_happens_while_the_keeper_has_given_way_is_done_afterwards(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    with keeping(vault) as kept:
+        with vault.workspace._parts.session("a long job", Callbacks()):
+            vault.write("b.md", "beta")
+            until(lambda: (live := kept.live()) is not None and "a long job" in live.given_way_to)
+            assert vault.find("beta") == []
+        until(lambda: vault.find("beta") == ["b.md"])
+        until(lambda: (live := kept.live()) is not None and live.given_way_to == "")
+        assert kept.followed == [], "who gives way is still the keeper"
+
+
+def test_a_source_added_meanwhile_is_watched(vault: Vault, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "o.md").write_text("omega")
+    with keeping(vault):
+        vault.workspace.ingest([str(other)], Callbacks())
+        assert vault.find("omega") == ["o.md"]
+        until(lambda: (live := vault.workspace.live()) is not None and len(live.folders) == 2)
+        (other / "p.md").write_text("psi")
+        until(lambda: vault.find("psi") == ["p.md"])
+        vault.workspace.remove_source(vault.workspace.sources()[1].source_id, Callbacks())
+        until(lambda: (live := vault.workspace.live()) is not None and len(live.folders) == 1)
+
+
+def test_a_second_keeper_follows_and_takes_over_when_the_first_is_killed(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    with another_process(vault, str(vault.root)) as first:
+        until(lambda: vault.data.exists() and is_held_by(vault, first.pid))
+        until(lambda: (live := vault.workspace.live()) is not None and live.pid == first.pid)
+        kept = Kept(vault)
+        kept.start()
+        try:
+            until(lambda: [holder and holder.pid for holder in kept.followed] == [first.pid])
+            vault.write("b.md", "beta")
+            until(lambda: vault.find("beta") == ["b.md"])
+            assert kept.changes == [], "a follower writes nothing"
+            first.send_signal(signal.SIGKILL)
+            killed = time.monotonic()
+            vault.write("c.md", "gamma")
+            until(lambda: is_held_by(vault, os.getpid()))
+            assert time.monotonic() - killed < 2
+            until(lambda: vault.find("gamma") == ["c.md"])
+            kept.settled()
+            live = vault.workspace.live()
+            assert live is not None
+            assert live.pid == os.getpid()
+        finally:
+            kept.stop()
+    assert kept.error is None
+
+
+def test_a_follower_never_comes_before_the_keeper_that_gave_way(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    with another_process(vault, str(vault.root)) as first:
+        until(lambda: vault.data.exists() and is_held_by(vault, first.pid))
+        until(lambda: vault.workspace.live())
+        kept = Kept(vault)
+        kept.start()
+        try:
+            until(lambda: kept.followed)
+            for turn in range(5):
+                vault.write("a.md", f"alpha {turn}")
+                ingest_elsewhere(vault)
+                until(lambda: is_held_by(vault, first.pid))
+        finally:
+            kept.stop()
+        assert kept.changes == []
+
+
+def test_a_new_folder_given_to_a_second_keeper_becomes_a_source_of_the_first(
+    vault: Vault, tmp_path: Path
+) -> None:
+    vault.write("a.md", "alpha")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "o.md").write_text("omega")
+    with another_process(vault, str(vault.root)) as first:
+        until(lambda: vault.data.exists() and is_held_by(vault, first.pid))
+        until(lambda: vault.workspace.live())
+        kept = Kept(vault, None, str(other))
+        kept.start()
+        try:
+            until(lambda: found(vault, "omega") == ["o.md"])
+            assert is_held_by(vault, first.pid)
+            assert kept.changes == []
+        finally:
+            kept.stop()
+    assert kept.error is None
+
+
+def test_a_folder_that_is_none_ends_a_keeper_with_the_reason(vault: Vault) -> None:
+    kept = Kept(vault, None, str(vault.root / "no such"))
+    kept.start()
+    until(lambda: not kept.is_running)
+    assert isinstance(kept.error, SourceError)
+    assert vault.workspace.sources() == []
+    kept.stop()
+
+
+def test_the_request_of_a_killed_process_is_swept(vault: Vault) -> None:
+    requests = RequestFolder(str(vault.data))
+    (vault.data / "requests").mkdir(parents=True)
+    (vault.data / "requests" / f"{os.getpid()}-9.want").touch()
+    with requests.wanting():
+        assert requests.wanted()
+    assert not requests.wanted()
+    assert os.listdir(vault.data / "requests") == []
+
+
+def test_a_keeper_that_stops_leaves_nothing_behind(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    with keeping(vault):
+        assert vault.workspace.live() is not None
+    assert vault.workspace.live() is None
+    assert not (vault.data / "live.json").exists()
+    assert holder_of(vault) is None
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "everything"])
+def test_another_look_is_done_when_it_is_asked_for(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    monkeypatch.setattr("kebab_tui.indexing.path_queue.SETTLE_S", 3600)
+    vault.write("a.md", "alpha")
+    with keeping(vault) as kept:
+        monkeypatch.setattr(kept.keeper._duty._queue, "add", _deaf(kept))
+        vault.write("a.md", "beta")
+        kept.vault.workspace.request_rescan([str(vault.root / "a.md")] if named else [])
+        until(lambda: vault.find("beta") == ["a.md"])
+
+
+def _deaf(kept: Kept) -> object:
+    """A queue that hears only what is asked for."""
+    real = kept.keeper._duty._queue.add
+
+    def add(root: str, path: bytes, is_dir: bool = False, settle_s: float | None = None) -> None:
+        if settle_s is not None:
+            real(root, path, is_dir, settle_s)
+
+    return add
+
+
+def test_a_request_that_cannot_be_read_is_removed(vault: Vault) -> None:
+    with keeping(vault):
+        for number, text in enumerate(("", "{", '{"verb": "dance"}', '{"verb": "rescan", "paths": [1]}')):
+            (vault.data / "requests").mkdir(exist_ok=True)
+            (vault.data / "requests" / f"1-{number}.json").write_text(text)
+        until(lambda: os.listdir(vault.data / "requests") == [])
+
+
+def test_a_damaged_index_is_set_aside_and_read_anew(vault: Vault) -> None:
+    for n in range(30):
+        vault.write(f"{n}.md", f"word{n} " * 200)
+    vault.ingest()
+    vault.workspace.close()
+    open_writer(vault.workspace.folder.database).close()  # the log is folded in and gone
+    with open(vault.data / "kebab.sqlite", "r+b") as database:
+        database.seek(16_384)
+        database.write(b"\xff" * 400_000)
+    (vault.data / "suspect").touch()
+    with keeping(vault) as kept:
+        until(lambda: len(vault.ids()) == 30)
+        kept.settled()
+    assert [name for name in os.listdir(vault.data) if ".damaged-" in name]
+
+
+def test_settings_declare_folders(vault: Vault, tmp_path: Path) -> None:
+    from kebab_tui.settings.model import SourceSettings
+
+    vault.write("a.md", "alpha")
+    declared = Settings(sources=(SourceSettings(path=str(vault.root)),))
+    workspace = vault.opened(declared)
+    charge = workspace._parts.charge("test")
+    assert [source.root for source in charge.declared] == [str(vault.root)]
+    workspace.close()

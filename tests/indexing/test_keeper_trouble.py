@@ -1,0 +1,215 @@
+"""A keeper whose disk is full, whose data cannot be written, whose notes cannot be read."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kebab_tui.domain.errors import ModelError, StoreReadOnlyError, UnreadableFileError
+from kebab_tui.indexing.callbacks import Callbacks
+from kebab_tui.indexing.embedding_job import EmbeddingReport
+from kebab_tui.store.writer import Writer
+from tests.disks import fill, remount, small_disk
+from tests.indexing.keeping import Kept, failed_notes, found, keeping, until
+from tests.vault import Vault
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A data folder of four megabytes."""
+    with small_disk(tmp_path / "data", 4) as disk:
+        yield disk
+
+
+def test_a_full_disk_is_said_searched_and_got_over(tmp_path: Path, small: Path) -> None:
+    vault = Vault(tmp_path)
+    vault.write("a.md", "alpha")
+    with keeping(vault) as kept:
+        filler = fill(small)
+        for n in range(40):
+            vault.write(f"{n}.md", f"word{n} " * 600)
+
+        def error() -> str:
+            live = kept.live()
+            return live.error.code if live and live.error else ""
+
+        until(lambda: error() == "disk_full")
+        assert vault.find("alpha") == ["a.md"], "searching goes on"
+        os.remove(filler)
+        until(lambda: len(vault.ids()) == 41)
+        until(lambda: error() == "")
+        kept.settled()
+    vault.workspace.close()
+
+
+def test_data_that_cannot_be_written_ends_a_keeper_with_the_reason(tmp_path: Path, small: Path) -> None:
+    vault = Vault(tmp_path)
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    vault.workspace.close()
+    remount(small, "ro")
+    kept = Kept(vault)
+    kept.start()
+    until(lambda: not kept.is_running)
+    assert isinstance(kept.error, StoreReadOnlyError)
+    assert "searching still works" in kept.error.hint
+    kept.stop()
+    assert vault.find("alpha") == ["a.md"]
+    vault.workspace.close()
+
+
+def test_a_note_that_cannot_be_read_is_counted_and_read_when_it_can_be(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests may run as root, whom no permission stops."""
+    from kebab_tui.reading.files import read_file
+
+    refusing = True
+
+    def refused(root: str, path: str, limits: Any) -> Any:
+        if refusing and path == "a.md":
+            raise UnreadableFileError("permission denied")
+        return read_file(root, path, limits)
+
+    monkeypatch.setattr("kebab_tui.indexing.pipeline.read_file", refused)
+    vault.write("a.md", "alpha")
+    with keeping(vault) as kept:
+        until(lambda: failed_notes(vault) == ["a.md"])
+        until(lambda: (live := kept.live()) is not None and live.failed == 1)
+        refusing = False
+        os.chmod(vault.root / "a.md", 0o600)
+        until(lambda: found(vault, "alpha") == ["a.md"])
+        until(lambda: (live := kept.live()) is not None and live.failed == 0)
+
+
+def test_a_folder_that_cannot_be_listed_keeps_its_notes_and_is_tried_again(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write("sub/a.md", "alpha")
+    vault.write("b.md", "beta")
+    vault.ingest()
+    real, refusing = os.scandir, True
+
+    def scandir(path: Any) -> Any:
+        if refusing and str(path).rstrip("/").endswith("/sub"):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with keeping(vault):
+        vault.write("b.md", "gamma")
+        until(lambda: vault.find("gamma") == ["b.md"])
+        assert vault.find("alpha") == ["sub/a.md"]
+        with open(vault.root / "sub/a.md", "w") as handle:
+            handle.write("alpha and delta")
+        refusing = False
+        until(lambda: vault.find("delta") == ["sub/a.md"])
+
+
+class BrokenVectors:
+    """A model that cannot be opened."""
+
+    asked = 0
+
+    def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport:
+        self.asked += 1
+        raise ModelError("the model is not there")
+
+    def save(self) -> None:
+        raise AssertionError("nothing was made")
+
+    def rest(self) -> None:
+        """Nothing is held."""
+
+
+def test_without_a_model_notes_are_kept_in_step_by_words(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vectors = BrokenVectors()
+    with keeping(vault, vectors) as kept:
+        until(lambda: (live := kept.live()) is not None and live.error is not None)
+        vault.write("b.md", "beta")
+        until(lambda: vault.find("beta") == ["b.md"])
+        kept.settled()
+    assert vectors.asked < 10, "it is asked again only when notes have changed"
+
+
+class SlowVectors:
+    """A model that is never done; it remembers how often it was told to stop."""
+
+    cut = 0
+
+    def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport:
+        until(callbacks.cancelled)
+        self.cut += 1
+        return EmbeddingReport(0, 1, 0.0, cancelled=True)
+
+    def save(self) -> None:
+        raise AssertionError("nothing was made")
+
+    def rest(self) -> None:
+        """Nothing is held."""
+
+
+def test_a_saved_note_and_another_writer_come_before_vectors(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vectors = SlowVectors()
+    with keeping(vault, vectors):
+        for n in range(5):
+            vault.write("a.md", f"word{n}")
+            until(partial(_finds, vault, f"word{n}"))
+        assert vault.workspace.ingest([], Callbacks()).count("failed") == 0
+    assert vectors.cut >= 5
+
+
+def _finds(vault: Vault, word: str) -> bool:
+    return vault.find(word) == ["a.md"]
+
+
+def test_vectors_follow_a_saved_note_and_known_text_is_not_read_again(vault: Vault) -> None:
+    """With the bundled model."""
+    long = "alpha stays " + "word " * 300
+    vault.write("a.md", f"# Apples\n\n{long}\n\n# Pears\n\nbeta goes\n")
+    made = "SELECT count(*) FROM chunks WHERE embed_hash IN (SELECT text_hash FROM embeddings)"
+    with keeping(vault) as bare:
+        vectors = bare.workspace._parts.charge("test").vectors
+    with keeping(vault, vectors) as kept:
+        until(lambda: vault.rows(made) == [(2,)])
+        before = set(vault.rows("SELECT text_hash, vector FROM embeddings"))
+        vault.write("a.md", f"# Apples\n\n{long}\n\n# Plums\n\ngamma comes\n")
+        until(lambda: vault.find("gamma") == ["a.md"])
+        until(lambda: vault.rows("SELECT count(*) FROM embeddings") == [(3,)])
+        assert before < set(vault.rows("SELECT text_hash, vector FROM embeddings"))
+        vault.write("a.md", f"# Apples\n\n{long}\n\n# Pears\n\nbeta goes\n")
+        until(lambda: vault.find("beta") == ["a.md"])
+        kept.settled()
+        assert set(vault.rows("SELECT text_hash, vector FROM embeddings")) > before
+    assert (vault.data / "vectors.kebabvec").exists()
+
+
+def test_an_unmounted_disk_takes_no_note_with_it_even_when_asked_to_look(tmp_path: Path) -> None:
+    vault, disk = Vault(tmp_path), tmp_path / "disk"
+    disk.mkdir()
+    (disk / "a.md").write_text("alpha")
+    mount = ["mount", "--bind", str(disk), str(vault.root)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting is not allowed here")
+    try:
+        with keeping(vault) as kept:
+            subprocess.run(["umount", "-l", str(vault.root)], check=True)
+            vault.write("only-in-the-empty-folder.md", "beta")
+            vault.workspace.request_rescan()
+            until(lambda: vault.workspace.sources()[0].state == "paused")
+            assert vault.find("alpha") == ["a.md"] and not vault.find("beta")
+            (disk / "b.md").write_text("gamma")
+            subprocess.run(mount, check=True)
+            until(lambda: vault.find("gamma") == ["b.md"])
+            kept.settled()
+    finally:
+        subprocess.run(["umount", "-l", str(vault.root)], capture_output=True, check=False)
+    vault.workspace.close()

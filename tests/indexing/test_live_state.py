@@ -1,0 +1,110 @@
+"""What a keeper tells of itself, and when that is believed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.indexing.live_state import (
+    FolderState,
+    LastChange,
+    LiveFile,
+    LiveState,
+    Phase,
+    Trouble,
+    expected_back,
+    read_live,
+)
+from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.lock import WriterLock
+from tests.disks import fill, small_disk
+
+FULL = LiveState(
+    pid=os.getpid(),
+    folders=(FolderState(SourceId("notes"), os.fsdecode(b"/n\xff"), "partial", "too few watches", 3),),
+    pending=2,
+    failed=1,
+    phase=Phase("embedding", 3, 9, 1.5, 4.0),
+    last=LastChange("메모.md", "changed", 5, 6),
+    error=Trouble("disk_full", "no room", "make room"),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> DataFolder:
+    return DataFolder(str(tmp_path))
+
+
+def shown(folder: DataFolder, state: LiveState) -> LiveFile:
+    file = LiveFile(folder, lambda _: None)
+    file.show(state)
+    return file
+
+
+def ended_process() -> int:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+def test_what_is_written_is_what_is_read_while_the_lock_is_held(folder: DataFolder) -> None:
+    lock = WriterLock(folder.lock)
+    lock.acquire("kebab watch", 0, lambda _: None)
+    file = shown(folder, FULL)
+    assert read_live(folder) == FULL
+    lock.release()
+    assert read_live(folder) is None, "who holds no lock keeps nothing"
+    file.remove()
+    assert not os.path.exists(folder.live)
+
+
+def test_who_has_given_way_is_believed_as_long_as_it_says_so(folder: DataFolder) -> None:
+    shown(folder, replace(FULL, given_way_to="pid 1 (kebab ingest)"))
+    assert read_live(folder) is not None
+    assert not expected_back(folder), "this very process need not wait for itself"
+    os.utime(folder.live, (1, 1))
+    assert read_live(folder) is None
+
+
+def test_the_dead_are_not_believed(folder: DataFolder) -> None:
+    shown(folder, replace(FULL, pid=ended_process(), given_way_to="pid 1 (kebab ingest)"))
+    assert read_live(folder) is None
+    assert not expected_back(folder)
+    shown(folder, replace(FULL, pid=os.getppid(), given_way_to="pid 1 (kebab ingest)"))
+    assert expected_back(folder)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1, "phase": {"kind": "dancing"}}'])
+def test_a_file_that_is_none_is_nothing(folder: DataFolder, text: str) -> None:
+    Path(folder.live).write_text(text)
+    assert read_live(folder) is None
+
+
+def test_the_same_state_is_told_once_and_a_new_one_after_a_while(folder: DataFolder) -> None:
+    now = 0.0
+    told: list[LiveState] = []
+    file = LiveFile(folder, told.append, lambda: now)
+    file.show(FULL)
+    file.show(FULL)
+    assert told == [FULL]
+    assert not file.is_due
+    now = 0.3
+    assert file.is_due
+
+
+def test_a_full_disk_is_said_in_the_file_that_is_there(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "data", 1) as disk:
+        folder = DataFolder(str(disk))
+        lock = WriterLock(folder.lock)
+        lock.acquire("kebab watch", 0, lambda _: None)
+        file = shown(folder, replace(FULL, error=None))
+        fill(disk)
+        file.show(FULL)
+        assert read_live(folder) == FULL
+        lock.release()
