@@ -9,7 +9,7 @@ SAMPLE := .run/data
 JOBS ?= auto
 CORPUS ?=
 
-.PHONY: run answers test lint types contracts unit bench picture torture model lock clean help
+.PHONY: run answers test lint types contracts unit bench bench-screen picture torture model lock clean help
 
 run: $(READY) ## set up, index the sample notes, open the screen (without a terminal: a few cited answers)
 	@$(BIN)/kebab --data-dir $(SAMPLE) ingest --wait fixtures/notes
@@ -40,6 +40,10 @@ unit: $(READY)
 bench: $(READY) ## figures as ratios in one run: make bench CORPUS=folder-of-notes
 	@test -n "$(CORPUS)" || { echo "usage: make bench CORPUS=folder (100,000 chunks or more)"; exit 2; }
 	$(BIN)/python -m tests.benchmarks "$(CORPUS)"
+
+bench-screen: $(READY) ## how quick the screen is in a terminal: make bench-screen CORPUS=folder-of-notes
+	@test -n "$(CORPUS)" || { echo "usage: make bench-screen CORPUS=folder (100,000 chunks or more)"; exit 2; }
+	$(BIN)/python -m tests.benchmarks.screen "$(CORPUS)"
 
 torture: $(READY) ## kill indexing at every named point: make torture N=200
 	$(BIN)/python -m tests.torture $(or $(N),200)
@@ -74,4 +78,4 @@ clean: ## remove what the other commands made
 	rm -rf $(VENV) .model-venv .run .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 help:
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'

@@ -3,8 +3,6 @@
 
 def main() -> None:
     """The console script: runs the screen and exits with its code."""
-    import sys
-
     from kebab_tui.tui.launch import main as launch
 
-    sys.exit(launch())
+    launch()

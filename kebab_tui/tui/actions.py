@@ -141,6 +141,8 @@ ACTIONS: Actions = (
     Action("previous_pane", "previous pane", "Go to the previous pane", "Screen", ("shift+tab",)),
     Action("rescan", "rescan", "Look for changed notes and ask again", "Screen",
            ("f5", "ctrl+r"), essential=True),
+    Action("health", "files", "Show every file with its state, and read again what failed", "Screen",
+           ("f12",), essential=True),
     Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
            ("f7",), when="first_run", in_footer=True, essential=True),
     Action("help", "help", "Show the keys of the focused pane, then all others", "Screen",

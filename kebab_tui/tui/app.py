@@ -1,35 +1,33 @@
-"""The screen: composes the parts, and is the one that knows them all.
+"""The screen at work: who asks whom, and who hears the answer.
 
-Widgets post what the user does, the asker posts what the engine answers; every piece of
-state has its one handler here, every action of the registry its method in `performing`.
-Holds no engine: that lives in the asker's thread, and indexing in a process of its own.
-An answer to an older question is dropped; an engine's error leaves the last hits.
+Widgets post what the user does, the asker posts what the engine answers; every message has
+its one handler here, every action of the registry its method in `performing`. What an
+answer looks like is for `showing` to say. Holds no engine: that lives in the asker's
+thread, and indexing in a process of its own. An answer to an older question is dropped; an
+engine's error leaves the last hits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual import events, on
-from textual.app import App, ComposeResult
-from textual.containers import Container
-from textual.widgets import Footer, Input, Static
+from textual import on
+from textual.widgets import Input
 
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode, SearchQuery
 from kebab_tui.tui import layout, states
-from kebab_tui.tui.actions import Actions, Facts, action_of
+from kebab_tui.tui.actions import Facts, action_of
 from kebab_tui.tui.asking import Asker
 from kebab_tui.tui.background import BackgroundIndexing
-from kebab_tui.tui.bindings import bind, bind_app
 from kebab_tui.tui.chips import ChipsLine
+from kebab_tui.tui.composition import Composition
 from kebab_tui.tui.explain_panel import ExplainPanel
 from kebab_tui.tui.history import History
 from kebab_tui.tui.hits_list import HitsList
 from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.layout import Toggles
+from kebab_tui.tui.leaving import Leaving
 from kebab_tui.tui.messages import (
     Answered,
     Completed,
@@ -40,81 +38,55 @@ from kebab_tui.tui.messages import (
     IndexingProgress,
     Judged,
     PathsFound,
+    Placed,
     Refused,
+    Weighed,
 )
 from kebab_tui.tui.performing import Performer
-from kebab_tui.tui.preview import Preview
-from kebab_tui.tui.query_box import QueryBox, QueryLine
-from kebab_tui.tui.status_line import Status, StatusLine
-from kebab_tui.tui.text import clean
+from kebab_tui.tui.questions import PAGE, Questions
+from kebab_tui.tui.remembering import Remembering
+from kebab_tui.tui.showing import Showing
+from kebab_tui.tui.themes import dress
 from kebab_tui.tui.why_not_prompt import WhyNotPrompt
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.domain.identity import ChunkId
-    from kebab_tui.domain.located import Located
     from kebab_tui.settings.model import Settings
     from kebab_tui.tui.launch import Options
-    from kebab_tui.workspace import Chip, ExplainedResponse, ParsedQuery, Workspace
-
-_PAGE = 50
+    from kebab_tui.workspace import Workspace
 
 
-class KebabApp(App[tuple[str, ...]]):
-    """One query line, three panes, a status line."""
-
-    CSS_PATH = "app.tcss"
-    TITLE = "kebab"
-    ENABLE_COMMAND_PALETTE = False
+class KebabApp(Composition):
+    """Asks what is typed, shows what is answered, does what is pressed."""
 
     def __init__(self, options: Options, settings: Settings) -> None:
-        super().__init__()
+        super().__init__(keymap(settings.keys), History(settings.data_dir), options.query)
+        dress(self, options.theme)
         self.options = options
         self.settings = settings
-        self.actions: Actions = keymap(settings.keys)
-        bind_app(self, self.actions)
         self.mode: SearchMode = _mode(options.mode, settings.search.mode)
         self.toggles = Toggles(explain=options.explain)
-        self.asker = Asker(self._open_workspace, self.post_message)
+        self.asker = Asker(self.open_workspace, self.post_message)
         self.indexing = BackgroundIndexing(settings.data_dir, options.config, self.post_message)
+        self.remembering = Remembering(self.history)
+        self.showing = Showing(self, self.mode)
+        self.leaving = Leaving(self)
         self._performer = Performer(self)
-        self._generation = 0
-        self._response: SearchResponse | None = None
-        self._explained: ExplainedResponse | None = None
-        self._chips: tuple[Chip, ...] = ()
-        self._parse: Callable[[str], ParsedQuery] | None = None
-        self._places: dict[ChunkId, Located] = {}
-        self._first_run = False
+        self.questions = Questions(self.asker.ask, self.showing.search)
         self._moved = False
-        self._status = Status(mode=self.mode)
 
-    # Composition
-
-    def compose(self) -> ComposeResult:
-        history = History(self.settings.data_dir)
-        box = QueryBox(self.options.query, actions=self.actions, history=history, id="box")
-        yield QueryLine(box, id="query")
-        yield ChipsLine(id="chips")
-        with Container(id="panes"):
-            yield HitsList(id="hits")
-            yield Static(id="words")
-            yield Preview(id="preview")
-            yield ExplainPanel(id="explain")
-        yield StatusLine(id="status")
-        yield Footer(id="footer", compact=True, show_command_palette=False)
+    # Coming and going
 
     def on_mount(self) -> None:
-        if self.options.theme:
-            self.theme = self.options.theme
-        for pane in (self.hits, self.preview, self.explain):
-            bind(pane, self.actions, "lists")
+        self.bind_panes()
         self.query_line.mode = self.mode
+        self.questions.start_clock(self)
         self.box.focus()
         self.arrange()
         # The engine's imports would delay the first paint: they start once it is on the screen.
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
+        self.ask()
         self.asker.start()
         if self.options.folders:
             self.indexing.start(self.options.folders)
@@ -124,38 +96,14 @@ class KebabApp(App[tuple[str, ...]]):
         self.indexing.close()
 
     @property
-    def box(self) -> QueryBox:
-        return self.query_one("#box", QueryBox)
-
-    @property
-    def query_line(self) -> QueryLine:
-        return self.query_one("#query", QueryLine)
-
-    @property
-    def hits(self) -> HitsList:
-        return self.query_one("#hits", HitsList)
-
-    @property
-    def preview(self) -> Preview:
-        return self.query_one("#preview", Preview)
-
-    @property
-    def explain(self) -> ExplainPanel:
-        return self.query_one("#explain", ExplainPanel)
-
-    @property
-    def status(self) -> StatusLine:
-        return self.query_one("#status", StatusLine)
-
-    @property
     def facts(self) -> Facts:
         """What decides which actions make sense now."""
         return Facts(
             hits=self.hits.selected is not None,
             empty_query=not self.box.value,
-            filters=bool(self._chips),
+            filters=bool(self.showing.chips or self.showing.costs),
             explain=self.toggles.explain and self.explain.can_turn,
-            first_run=self._first_run,
+            first_run=self.showing.first_run,
         )
 
     # Keys
@@ -164,103 +112,91 @@ class KebabApp(App[tuple[str, ...]]):
         """Perform an action of the registry."""
         self._performer.perform(action_id)
 
+    def action_help_quit(self) -> None:
+        """What the library does at ctrl+c, where nothing is selected that could be copied."""
+        self.showing.say_how_to_quit()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "act" or not self.is_running:
             return True
         return action_of(self.actions, str(parameters[0])).is_available(self.facts)
-
-    def on_key(self, event: events.Key) -> None:
-        """What is typed in a list and means nothing there belongs to the query."""
-        if event.is_printable and event.character and not isinstance(self.focused, Input):
-            event.stop()
-            self.box.take(event.character)
 
     # Layout
 
     def arrange(self) -> None:
         """Put the panes where the size and the toggles want them."""
         chosen = layout.choose(self.size.width, self.size.height, self.toggles)
-        panes = self.query_one("#panes")
-        for arrangement in ("stacked", "beside", "columns", "single"):
-            panes.set_class(arrangement == chosen.arrangement, f"-{arrangement}")
-        empty = not (self._response and self._response.hits)
-        self.hits.display = "hits" in chosen.panes and not empty
-        self.query_one("#words").display = empty
-        self.preview.display = "preview" in chosen.panes and not empty
-        self.explain.display = "explain" in chosen.panes and not empty
-        self.set_class(chosen.frames, "-framed")
-        self.query_line.frame(chosen.frames)
-        self.query_one("#footer").display = chosen.footer
+        has_hits = self.showing.has_hits
+        self.place(chosen, has_hits, starting=has_hits and not self.box.value and not self._moved)
         if chosen.too_small:
-            self.status.say(Notice("too_small", states.too_small()))
+            self.showing.say(Notice("too_small", states.too_small()))
 
     def on_resize(self) -> None:
-        self.arrange()
+        self.call_next(self.arrange)  # the library writes the new size down after this
 
     # Asking
 
     @on(Input.Changed, "#box")
     def _typed(self) -> None:
+        if self.box.value == self.questions.text:
+            return  # what the box began with
         self._moved = False
+        self.remembering.left()
         self.refresh_bindings()
         self.ask()
 
     def ask(self) -> None:
         """Ask the engine what stands in the box; only this question's answer will be shown."""
-        self._generation += 1
-        text = self.box.value
-        query = None
-        if text.strip():
-            query = SearchQuery(text, self.mode, k=_PAGE, typing=not text.endswith(" "))
-        self.asker.ask(self._generation, query, explain=self.toggles.explain)
+        self.questions.ask(self.box.value, self.mode, explain=self.toggles.explain)
 
     @on(Answered)
     def _answered(self, message: Answered) -> None:
-        if message.generation != self._generation:
+        if not self.questions.is_open(message.generation):
             return
-        selected = self.hits.selected
-        keep: ChunkId | None = selected.chunk_id if self._moved and selected else None
-        self._response = message.response
-        self._first_run = False
-        self.status.hush()
-        self.hits.show(message.response, keep)
-        self._say_words(message.response)
-        self.arrange()
-        self._show_status(message.response)
-        if not message.response.hits:
-            self.preview.clear()
-            self.explain.clear("No hit is selected.")
-        self.refresh_bindings()
+        response, selected = message.response, self.hits.selected
+        if message.final:
+            self.questions.settle()
+        self.showing.answer(response, selected.chunk_id if self._moved and selected else None)
+        if response.hits:
+            self.remembering.shown(response.query)
+        elif message.final and (query := self.questions.query) is not None:
+            self.asker.weigh(message.generation, query)
+
+    @on(Weighed)
+    def _weighed(self, message: Weighed) -> None:
+        if self.questions.is_open(message.generation):
+            self.showing.weigh(message.costs)
 
     @on(Explained)
-    def _explained_now(self, message: Explained) -> None:
-        if message.generation == self._generation:
-            self._explained = message.explained
-            self._show_explanation(self.hits.selected)
+    def _explained(self, message: Explained) -> None:
+        if self.questions.is_open(message.generation):
+            self.showing.explain(message.explained)
 
     @on(Refused)
     def _refused(self, message: Refused) -> None:
-        if message.generation not in (-1, self._generation):
-            return
-        if message.code == "not_indexed":
-            self._show_first_run()
-        else:
-            self.status.fail(message.message, message.hint)
+        if message.generation != -1:  # not an errand of the question
+            if not self.questions.is_open(message.generation):
+                return
+            self.questions.settle()
+        self.showing.refuse(message.code, message.message, message.hint)
+        if message.code in ("store_damaged", "store_lost"):
+            self.indexing.start(())  # it sets aside what is damaged and reads the notes again
 
     @on(EngineReady)
     def _engine_ready(self, message: EngineReady) -> None:
         self.box.understand(message.workspace.parse)
         self.preview.engine = message.workspace
-        self._parse = message.workspace.parse
-        self.ask()
+        self.showing.parse = message.workspace.parse
         if message.sources and not self.options.folders:
             self.indexing.start(())
-        elif not message.sources and not self.options.folders:
-            self._show_first_run()
+        elif message.sources == 0 and not self.options.folders:
+            self.showing.begin()
 
     @on(Completed)
     def _completed(self, message: Completed) -> None:
         self.box.know(message.completions)
+
+    # Why a note is not among the hits
 
     @on(WhyNotPrompt.Typed)
     def _paths_wanted(self, message: WhyNotPrompt.Typed) -> None:
@@ -273,7 +209,7 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(WhyNotPrompt.Asked)
     def _why_not(self, message: WhyNotPrompt.Asked) -> None:
-        self.asker.judge(SearchQuery(self.box.value, self.mode, k=_PAGE), message.path)
+        self.asker.judge(SearchQuery(self.box.value, self.mode, k=PAGE), message.path)
 
     @on(Judged)
     def _judged(self, message: Judged) -> None:
@@ -286,30 +222,33 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(CorpusChanged)
     def _changed(self) -> None:
-        self._moved = True
+        moved, self._moved = self._moved, True  # what stands under the cursor stays there
         self.ask()
+        self._moved = moved or bool(self.box.value)
+
+    def on_health_page_retry(self) -> None:
+        """What could not be read is tried again by every run."""
+        self.indexing.start(())
 
     @on(IndexingProgress)
     def _progressed(self, message: IndexingProgress) -> None:
-        self._status = replace(self._status, progress=message.text)
-        self.status.show(self._status)
+        self.showing.progress(message)
 
     # The selected hit
 
     @on(HitsList.Moved)
     def _moved_to(self, message: HitsList.Moved) -> None:
-        query = self._response.query if self._response else ""
-        self.preview.show(message.hit, None, query)
+        self.showing.preview(message.hit, None)
         self.asker.locate(message.hit)
-        self._show_explanation(message.hit)
+        self.showing.explain_hit(message.hit)
 
     @on(HitLocated)
     def _located(self, message: HitLocated) -> None:
-        self._places[message.hit.chunk_id] = message.located
-        self.hits.badge_located(message.hit, message.located)
-        selected = self.hits.selected
-        if selected is not None and selected.chunk_id == message.hit.chunk_id:
-            self.preview.show(selected, message.located, self._response.query if self._response else "")
+        self.showing.locate(message.hit, message.located)
+
+    @on(Placed)
+    def _placed(self, message: Placed) -> None:
+        self.leaving.go_on(message)
 
     @on(HitsList.Chosen)
     def _chosen(self) -> None:
@@ -317,8 +256,7 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(HitsList.Marked)
     def _marked(self, message: HitsList.Marked) -> None:
-        self._status = replace(self._status, marked=message.count)
-        self.status.show(self._status)
+        self.showing.mark(message.count)
 
     @on(ExplainPanel.Changed)
     def _what_if(self, message: ExplainPanel.Changed) -> None:
@@ -330,64 +268,19 @@ class KebabApp(App[tuple[str, ...]]):
 
         self.box.write(Workspace.remove_chip(self.box.value, message.chip))
 
-    def place_of(self, hit: SearchHit) -> Located | None:
-        """Where the passage was last seen in its file."""
-        return self._places.get(hit.chunk_id)
+    def stop_search(self) -> None:
+        """Ask no more; an answer that still comes is dropped."""
+        self.asker.forget()
+        self.questions.drop()
+        self.showing.say(Notice("stopped", "the search was stopped"))
 
     def moved_by_hand(self) -> None:
         """From now on the list does not jump under the cursor."""
-        self._moved = True
+        if not self._moved:
+            self._moved = True
+            self.arrange()
 
-    # Saying
-
-    def _show_explanation(self, hit: SearchHit | None) -> None:
-        if self._explained is None or hit is None:
-            return
-        found = next((one for one in self._explained.hits if one.hit.chunk_id == hit.chunk_id), None)
-        self.explain.show(found, self._explained)
-
-    def _say_words(self, response: SearchResponse) -> None:
-        """What stands in the place of the hits when there are none."""
-        drop = action_of(self.actions, "drop_filter").keys("query")[0]
-        self._chips = self._parse(self.box.value).chips if self._parse is not None else ()
-        self.query_one("#chips", ChipsLine).show(self._chips)
-        if response.hits:
-            return
-        filters = [chip.label for chip in self._chips]
-        lines = (
-            states.nothing_found(response.query, filters, drop) if response.query else states.nothing_typed()
-        )
-        self._write(lines)
-
-    def _show_first_run(self) -> None:
-        self._first_run = True
-        self._response = None
-        running = bool(self.options.folders)
-        key = action_of(self.actions, "sample_vault").keys("query")[0]
-        self._write(states.indexing() if running else states.first_run(key))
-        self.arrange()
-        self.refresh_bindings()
-
-    def _write(self, lines: tuple[str, ...]) -> None:
-        from textual.content import Content
-
-        self.query_one("#words", Static).update(Content("\n".join(map(clean, lines))))
-
-    def _show_status(self, response: SearchResponse) -> None:
-        asked = bool(response.query.strip())
-        self._status = replace(
-            self._status,
-            hits=len(response.hits) if asked else None,
-            total=response.total_matches,
-            milliseconds=sum(stage.milliseconds for stage in response.stages) if asked else None,
-            mode=response.mode if asked else self.mode,
-            raw=response.raw,
-            complete=response.complete,
-            notices=response.notices,
-        )
-        self.status.show(self._status)
-
-    def _open_workspace(self) -> Workspace:
+    def open_workspace(self) -> Workspace:
         from kebab_tui.workspace import Workspace
 
         return Workspace(self.settings, self.settings.data_dir)

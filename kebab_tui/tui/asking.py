@@ -1,21 +1,23 @@
 """One thread that asks the engine: the latest question wins, and the screen never waits.
 
 The engine is opened here, after the first paint. Questions are numbered; an answer says
-which one it is of, and whoever shows it drops all but the latest. A question about the
-place of a hit in its file, or about a note that is missing, waits behind the search.
+which one it is of, and whoever shows it drops all but the latest. Errands (the place of a
+hit in its file, why a note is missing, what a filter costs) wait behind the search.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.tui.costs import Cost, ordered, shorter
 from kebab_tui.tui.messages import (
     Answered,
     Completed,
@@ -25,7 +27,10 @@ from kebab_tui.tui.messages import (
     HitLocated,
     Judged,
     PathsFound,
+    Placed,
+    PlacedHit,
     Refused,
+    Weighed,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
 Post = Callable[["Message"], object]
 
 _LOOK_AGAIN_S = 0.5
+_UNKNOWN = -1
 _RECENT = 50
 _PATHS = 50
 
@@ -52,7 +58,7 @@ class Asker:
         self._question: _Question | None = None
         self._errands: deque[_Errand] = deque()
         self._closing = False
-        self._revision = -1
+        self._revision = 0
         self._thread = threading.Thread(target=self._run, name="asking", daemon=True)
 
     def start(self) -> None:
@@ -69,6 +75,19 @@ class Asker:
         with self._wake:
             self._errands = deque(errand for errand in self._errands if errand.name != "locate")
         self._send(_Errand("locate", lambda workspace: HitLocated(hit, workspace.locate(hit))))
+
+    def place(self, number: int, hits: Sequence[SearchHit]) -> None:
+        """Where do these passages stand now? Asked before something is done with them."""
+        self._send(_Errand("place", lambda workspace: Placed(number, _places(workspace, hits))))
+
+    def weigh(self, generation: int, query: SearchQuery) -> None:
+        """What would be found without each filter and each word?"""
+        self._send(_Errand("weigh", lambda workspace: Weighed(generation, self._costs(workspace, query))))
+
+    def forget(self) -> None:
+        """Leave a question that waits unanswered."""
+        with self._wake:
+            self._question = None
 
     def find_paths(self, part: str) -> None:
         self._send(_Errand("paths", lambda workspace: PathsFound(part, _paths(workspace, part))))
@@ -88,7 +107,12 @@ class Asker:
             self._wake.notify()
 
     def _run(self) -> None:
-        workspace = self._open()
+        try:
+            workspace = self._open()
+        except KebabError as error:
+            number = self._question.generation if self._question else -1
+            self._post(Refused(number, error.code, error.message, error.hint))
+            return
         self._attempt(-1, partial(self._announce, workspace))
         while not self._closing:
             question, errand = self._next()
@@ -114,16 +138,23 @@ class Asker:
         try:
             action()
         except KebabError as error:
+            self._revision = _UNKNOWN  # what can be read again is news
             if generation >= 0 or error.code != "not_indexed":
                 self._post(Refused(generation, error.code, error.message, error.hint))
         except Exception as error:  # noqa: BLE001 - a defect must not leave the screen without answers
             self._post(Refused(generation, "internal", f"{type(error).__name__}: {error}", ""))
 
     def _announce(self, workspace: Workspace) -> None:
-        passages = workspace.revision()[1] if workspace.has_index else 0
-        self._post(EngineReady(workspace, len(workspace.sources()), passages))
-        if workspace.has_index:
-            self._post(Completed(workspace.completions()))
+        sources = None
+        # What is wrong with the index is said when it is asked something.
+        with contextlib.suppress(KebabError):
+            if workspace.has_index:
+                self._revision, _ = workspace.revision()
+            sources = len(workspace.sources())
+        self._post(EngineReady(workspace, sources))
+        with contextlib.suppress(KebabError):
+            if sources:
+                self._post(Completed(workspace.completions()))
 
     def _answer(self, workspace: Workspace, question: _Question) -> None:
         query, generation = question.query, question.generation
@@ -152,11 +183,25 @@ class Asker:
     def _look_for_news(self, workspace: Workspace) -> None:
         if not workspace.has_index:
             return
-        revision, passages = workspace.revision()
-        if self._revision not in (-1, revision):
+        try:
+            revision, passages = workspace.revision()
+        except KebabError:
+            self._revision = _UNKNOWN  # whoever asks a question is told
+            return
+        if revision != self._revision:
+            self._revision = revision
             self._post(CorpusChanged(revision, passages))
             self._post(Completed(workspace.completions()))
-        self._revision = revision
+
+    def _costs(self, workspace: Workspace, query: SearchQuery) -> tuple[Cost, ...]:
+        """The shorter queries that find something; none once a new question waits."""
+        found = []
+        for cost in shorter(query.text, workspace.parse(query.text)):
+            if self._is_superseded():
+                return ()
+            response = workspace.search(replace(query, text=cost.text, k=1, typing=False))
+            found.append(replace(cost, total=response.total_matches))
+        return ordered(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +217,17 @@ class _Errand:
 
     name: str
     run: Callable[[Workspace], Message]
+
+
+def _places(workspace: Workspace, hits: Sequence[SearchHit]) -> tuple[PlacedHit, ...]:
+    return tuple(_placed(workspace, hit) for hit in hits)
+
+
+def _placed(workspace: Workspace, hit: SearchHit) -> PlacedHit:
+    try:
+        return PlacedHit(hit, workspace.locate(hit))
+    except KebabError as error:
+        return PlacedHit(hit, None, error.message)
 
 
 def _paths(workspace: Workspace, part: str) -> tuple[str, ...]:

@@ -62,10 +62,12 @@ class BackgroundIndexing:
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
-        for facts in _told(process.stdout):
-            if not self._closing:
-                self._post(_progress(facts))
-        process.wait()
+        failed = 0
+        with process:
+            for facts in _told(process.stdout):
+                failed = facts.get("failed", failed)
+                if not self._closing:
+                    self._post(_progress(facts, failed))
         with self._lock:
             self._process = None
             again, self._again = self._again, None
@@ -79,16 +81,16 @@ def _told(lines: IO[str]) -> list[dict[str, Any]] | Any:
             yield json.loads(line)
 
 
-def _progress(facts: dict[str, Any]) -> IndexingProgress:
+def _progress(facts: dict[str, Any], failed: int) -> IndexingProgress:
     match facts:
         case {"state": "reading", "done": done, "total": total}:
-            return IndexingProgress(f"reading {done:,} of {total:,}", running=True)
-        case {"state": "embedding", "done": done, "total": total, "rate": rate}:
-            return IndexingProgress(f"vectors {done:,} of {total:,}, {rate:,.0f}/s", running=done < total)
+            text = f"reading {done:,} of {total:,}"
+            return IndexingProgress(text, running=True, done=done, total=total, failed=failed)
+        case {"state": "embedding", "done": done, "total": total, "rate": rate} if total:
+            text = f"vectors {done:,} of {total:,}, {rate:,.0f}/s"
+            return IndexingProgress(text, running=True, failed=failed)
         case {"state": "waiting", "holder": holder}:
             return IndexingProgress(f"waiting for {holder}", running=True)
-        case {"state": "indexed", "failed": failed} if failed:
-            return IndexingProgress(f"{failed} files could not be read", running=True)
-        case {"state": "error", "message": message}:
-            return IndexingProgress(f"not indexed: {message}", running=False)
-    return IndexingProgress("", running=facts.get("state") not in ("done", "error"))
+        case {"state": "error", "message": message, "code": code}:
+            return IndexingProgress(f"not indexed: {message}", running=False, code=code)
+    return IndexingProgress("", running=facts.get("state") != "done", failed=failed)

@@ -69,14 +69,18 @@ def quotation_text(hit: SearchHit, located: Located | None = None) -> str:
     return f"{citation_text(hit, located)}\n{hit.text}"
 
 
-def citations_text(hits: Sequence[SearchHit]) -> str:
+Placed = Sequence[tuple["SearchHit", "Located | None"]]
+"""Hits, each with where its passage stands now."""
+
+
+def citations_text(hits: Placed) -> str:
     """One citation a line."""
-    return "\n".join(map(citation_text, hits))
+    return "\n".join(citation_text(hit, located) for hit, located in hits)
 
 
-def quotations_text(hits: Sequence[SearchHit]) -> str:
+def quotations_text(hits: Placed) -> str:
     """Citations with their passages, an empty line between."""
-    return "\n\n".join(map(quotation_text, hits))
+    return "\n\n".join(quotation_text(hit, located) for hit, located in hits)
 
 
 def copy(text: str, write: Write, environ: Mapping[str, str], find: Find = shutil.which) -> Copied:

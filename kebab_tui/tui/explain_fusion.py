@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, log10
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.rounding import printed
+from kebab_tui.domain.rounding import digits_of_shares, printed
 from kebab_tui.tui.segments import (
     GAP,
     Role,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from kebab_tui.workspace import Fused, FusionSettings
 
 _DIGITS = 4
-_FEWEST_RAW_DIGITS = 6
 _BAR = 12
 
 
@@ -51,7 +49,7 @@ def fusion_rows(
 ) -> Iterator[Row]:
     parts = (fused.lexical_part, fused.vector_part)
     best = (settings.lexical_weight + settings.vector_weight) / (settings.rrf_k + 1)
-    digits = _raw_digits(best)
+    digits = digits_of_shares(best, _DIGITS)
     shown, raw = printed(parts, digits)
     detail, evidence = hit.retrieval, fused.evidence
     legs = [
@@ -72,11 +70,6 @@ def fusion_rows(
         (Segment(f"= {of}", "muted"),),
     )
     yield from flow(pieces, width, gap=1)
-
-
-def _raw_digits(best: float) -> int:
-    """So many that dividing what is printed gives the score that is printed."""
-    return max(_FEWEST_RAW_DIGITS, _DIGITS + ceil(-log10(best))) if best > 0 else _FEWEST_RAW_DIGITS
 
 
 def _leg(

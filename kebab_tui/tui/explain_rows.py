@@ -211,7 +211,8 @@ def _stages(response: SearchResponse) -> Iterator[Row]:
     times, total = printed([stage.milliseconds for stage in response.stages], 1)
     rows = [[Segment(name, "heading" if name == "stage" else "muted") for name in ("stage", "left", "ms")]]
     for stage, milliseconds in zip(response.stages, times, strict=True):
-        rows.append([Segment(stage.name), Segment(f"{stage.kept:,}"), Segment(milliseconds)])
+        left = "" if stage.kept is None else f"{stage.kept:,}"
+        rows.append([Segment(stage.name), Segment(left), Segment(milliseconds)])
     rows.append([Segment("sum", "sum"), Segment(""), Segment(total, "sum")])
     yield from columns(rows, right=(1, 2))
 

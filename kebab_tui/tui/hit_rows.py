@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from rich.cells import cell_len
 
+from kebab_tui.domain import badges as known
 from kebab_tui.domain.chunk import HEADING_SEPARATOR
-from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.tui.text import Glyphs, border, clean, cut, cut_path, take
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ Line = tuple[Piece, ...]
 
 FULL = 64
 """Parts of a full bar: eighths of the eight cells of the widest one."""
+_WARNINGS = ("gone", "stale")
 _LEAST_SHOWN = 0.005
 _SCORE_FROM, _BAR_FROM, _WIDE_BAR_FROM, _WIDE_GUTTER_FROM = 28, 44, 80, 40
 _LEAST_TITLE = 6
@@ -71,18 +72,15 @@ def hit_lines(hit: SearchHit, look: Look, glyphs: Glyphs) -> tuple[Line, Line]:
 
 
 def badges(hit: SearchHit, look: Look) -> list[Piece]:
-    """What a reader should know before trusting the hit, the weightiest first; how it was found last."""
-    found: list[Piece] = []
-    if place := _place(hit, look.located):
-        found.append((place, "warning"))
-    if hit.relaxed:
-        found.append(("relaxed", "warning"))
-    if _is_foreign(hit, look):
-        found.append(("other language", "badge"))
-    if hit.kind == "code":
-        found.append(("code", "badge"))
-    if how := _found_by(hit):
-        found.append((how, "badge"))
+    """What a reader should know before trusting the hit; where its passage is now, if that was looked up."""
+    found: list[Piece] = [
+        (badge, "warning" if badge in _WARNINGS else "badge") for badge in known.badges(hit, look.korean)
+    ]
+    if look.located is None or hit.gone:
+        return found
+    found = [piece for piece in found if piece[0] != "stale"]
+    if place := _place(look.located):  # what was looked up counts more than the file's date
+        found.insert(0, (place, "warning"))
     return found
 
 
@@ -100,30 +98,11 @@ def bar(parts: int, cells: int, glyphs: Glyphs) -> str:
     return drawn + glyphs.track * (cells - len(drawn))
 
 
-def _place(hit: SearchHit, located: Located | None) -> str:
-    """Whether the citation still holds; what was looked up counts more than the file's date."""
-    if hit.gone:
-        return "gone"
-    if located is None:
-        return "stale" if hit.stale else ""
+def _place(located: Located) -> str:
+    """Whether the citation still holds."""
     if located.state == "moved":
         return f"moved {located.shift:+d}"
     return "" if located.state == "same" else located.state
-
-
-def _is_foreign(hit: SearchHit, look: Look) -> bool:
-    if look.korean is None or hit.retrieval.vector_rank is None:
-        return False
-    return is_hangul(hit.text) != look.korean
-
-
-def _found_by(hit: SearchHit) -> str:
-    """Which of two lists the hit stands in; empty where there was only one to stand in."""
-    if hit.retrieval.method != "hybrid":
-        return ""
-    if hit.retrieval.vector_rank is None:
-        return "words"
-    return "meaning" if hit.retrieval.lexical_rank is None else "both"
 
 
 def _gutter_width(look: Look) -> int:
@@ -141,7 +120,7 @@ def _gutter(look: Look, glyphs: Glyphs, mark: str) -> Iterator[Piece]:
 
 
 def _figures(hit: SearchHit, look: Look, glyphs: Glyphs) -> Iterator[Piece]:
-    if look.width < _SCORE_FROM:
+    if look.width < _SCORE_FROM or not hit.score:  # what is only listed has no score
         return
     if look.change:
         arrow = glyphs.up if look.change > 0 else glyphs.down

@@ -15,11 +15,11 @@ from rich.segment import Segment
 from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.tui.hit_rows import ROLES, Line, Look, Role, hit_lines, share
+from kebab_tui.tui.line_view import LineView
 from kebab_tui.tui.text import UNICODE, Glyphs
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ LINES_PER_HIT = 2
 _ROWS_KEPT = 512
 
 
-class HitsList(ScrollView, can_focus=True):
+class HitsList(LineView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"hits-list--row", *(f"hits-list--{role}" for role in ROLES)}
     """`hits-list--row` is the row under the cursor, the others are the roles of `hit_rows`."""
 
@@ -56,7 +56,7 @@ class HitsList(ScrollView, can_focus=True):
         & > .hits-list--match { color: $text-accent; text-style: bold underline; }
         & > .hits-list--badge { color: $text-muted; text-style: italic; }
         & > .hits-list--warning { color: $text-warning; text-style: bold; }
-        & > .hits-list--bar { color: $text-primary; }
+        & > .hits-list--bar { color: $primary 55%; }
         & > .hits-list--score { color: $text-muted; }
     }
     """
@@ -118,7 +118,7 @@ class HitsList(ScrollView, can_focus=True):
         before, old = self.selected, self._cursor
         self._hits = response.hits
         self._best = max((hit.score for hit in self._hits), default=0.0)
-        self._korean = None if response.raw else is_hangul(response.query)
+        self._korean = None if response.raw else is_hangul(response.read)
         self._changes = {}
         self._renew_marks()
         self._cursor = self._place_of(keep)
@@ -136,8 +136,11 @@ class HitsList(ScrollView, can_focus=True):
 
     def badge_located(self, hit: SearchHit, located: Located) -> None:
         """Show where a passage stands in its file now, until its note is indexed again."""
-        self._located[hit.chunk_id, hit.indexed_ns] = located
-        self.refresh()
+        key = hit.chunk_id, hit.indexed_ns
+        before = self._located.get(key)
+        self._located[key] = located
+        if located != before and (before is not None or located.state != "same" or hit.stale or hit.gone):
+            self.refresh()
 
     def clear_marks(self) -> None:
         self._marks.clear()

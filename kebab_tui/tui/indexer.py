@@ -1,10 +1,13 @@
 """The indexing behind the screen, as a process of its own.
 
-    python -m kebab_tui.tui.indexer DATA_FOLDER CONFIG FOLDER…
+    python -m kebab_tui.tui.indexer [--watch] DATA_FOLDER CONFIG FOLDER…
 
 Indexing is Python at work: in the screen's process it would take turns with every key.
-Tells its progress as lines of JSON on stdout; ends at a file boundary on SIGTERM, and
-loses nothing when it is killed.
+Without --watch it brings the folders up to date once, makes the vectors and ends. With it
+the process keeps them so for as long as its parent lives: it ends when its standard input
+does, or when it has another parent. Tells what it does as lines of JSON on stdout (while
+it watches, the live file of the data folder says more); ends at a file boundary on SIGTERM,
+and loses nothing when it is killed.
 """
 
 from __future__ import annotations
@@ -15,40 +18,90 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import KebabError
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import EmbeddingProgress, Holder, Progress
+    from kebab_tui.workspace import EmbeddingProgress, Holder, LiveState, Progress, Workspace
+
+_WATCH = "--watch"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Bring the folders, or all sources, up to date; then give every passage its vector."""
+    """Bring the folders, or all sources, up to date; with --watch keep them so."""
     from kebab_tui.settings.loading import load_settings
-    from kebab_tui.workspace import Callbacks, Workspace
+    from kebab_tui.workspace import Workspace
 
-    data_folder, config, *folders = argv
+    watching = argv[:1] == [_WATCH]
+    data_folder, config, *folders = argv[1:] if watching else argv
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     with contextlib.suppress(OSError, AttributeError):
         os.nice(10)
-    callbacks = Callbacks(_reading, stop.is_set, _waiting, _embedding)
     try:
-        workspace = Workspace(
-            load_settings(config or None, os.environ, {"data_dir": data_folder}), data_folder
-        )
-        report = workspace.ingest(folders, callbacks)
-        _tell(state="indexed", failed=report.count("failed"), healed=report.healed)
-        if not stop.is_set():
-            workspace.embed(callbacks)
-        workspace.close()
+        settings = load_settings(config or None, os.environ, {"data_dir": data_folder})
+        with closing(Workspace(settings, data_folder)) as workspace:
+            (_keep if watching else _index_once)(workspace, folders, stop)
     except KebabError as error:
         _tell(state="error", code=error.code, message=error.message, hint=error.hint)
         return error.exit_code
+    except Exception as error:
+        # A defect of ours. Nobody reads the traceback of this process, but the screen shows this.
+        _tell(state="error", code="internal", message=f"{type(error).__name__}: {error}", hint="")
+        raise
     _tell(state="done")
     return 0
+
+
+def _index_once(workspace: Workspace, folders: Sequence[str], stop: threading.Event) -> None:
+    from kebab_tui.workspace import Callbacks
+
+    callbacks = Callbacks(_reading, stop.is_set, _waiting, _embedding)
+    report = workspace.ingest(folders, callbacks)
+    _tell(state="indexed", failed=report.count("failed"), healed=report.healed)
+    if not stop.is_set():
+        workspace.embed(callbacks)
+
+
+def _keep(workspace: Workspace, folders: Sequence[str], stop: threading.Event) -> None:
+    from kebab_tui.workspace import WatchCallbacks
+
+    threading.Thread(target=_end_with_input, args=(stop,), name="parent", daemon=True).start()
+    callbacks = WatchCallbacks(_is_over(stop), state=_keeping(), following=_following)
+    workspace.watch(folders, callbacks, "kebab-tui")
+
+
+def _end_with_input(stop: threading.Event) -> None:
+    """Read to the end of standard input; by its number, for a buffer would be locked at exit."""
+    with contextlib.suppress(OSError):
+        while os.read(0, 4096):
+            pass
+    stop.set()
+
+
+def _is_over(stop: threading.Event) -> Callable[[], bool]:
+    parent = os.getppid()
+    return lambda: stop.is_set() or os.getppid() != parent
+
+
+def _keeping() -> Callable[[LiveState], None]:
+    """Tell each time that this process becomes the one that writes."""
+    told = False
+
+    def tell(state: LiveState) -> None:
+        nonlocal told
+        if not told:
+            _tell(state="keeping", pid=state.pid)
+        told = not state.given_way_to
+
+    return tell
+
+
+def _following(holder: Holder | None) -> None:
+    _tell(state="following", pid=holder.pid if holder else 0, holder=str(holder or "another process"))
 
 
 def _reading(progress: Progress) -> None:

@@ -8,6 +8,8 @@ picked. Imports Textual only once it is sure to be used, and no engine at all.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import contextlib
 import io
 import os
 import signal
@@ -15,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from kebab_tui import __version__
 from kebab_tui.domain.errors import KebabError
@@ -41,33 +43,66 @@ class Options:
     config: str = ""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the screen; gives the exit code."""
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run the screen, and end the process with its exit code."""
+    _end(_run(argv))
+
+
+def _run(argv: Sequence[str] | None) -> int:
     given = _parser().parse_args(argv)
     try:
         _require_terminal(pick=given.pick)
-        settings = _settings(given)
+        app = _screen(given, _settings(given))
     except KebabError as error:
         return _refuse(error)
+    _send_noise_to_log(app.settings.data_dir)
+    for name in ("SIGTERM", "SIGHUP"):
+        signal.signal(getattr(signal, name), partial(_leave, app))
+    sys.setswitchinterval(0.0005)  # the thread that asks the engine keeps a key waiting no longer than that
+    app.run()
+    picked = app.return_value or ()
+    _hand_over(picked)
+    return app.return_code or (0 if picked or not given.pick else 1)
+
+
+def _screen(given: argparse.Namespace, settings: Settings) -> KebabApp:
+    """The screen as it was asked for; what of that makes no sense is refused before the first paint."""
+    from kebab_tui.tui.app import KebabApp
+
     options = Options(
         tuple(given.folder), given.query, given.mode, given.explain, given.pick, given.theme, given.config
     )
-    _send_noise_to_log(settings.data_dir)
-    from kebab_tui.tui.app import KebabApp
-
-    app = KebabApp(options, settings)
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), partial(_leave, app))
-    app.run()
-    for citation in app.return_value or ():
-        print(citation)  # noqa: T201 - the picked citations are the output
-    return app.return_code or (0 if app.return_value or not given.pick else 1)
+    return KebabApp(options, settings)
 
 
-def _leave(app: KebabApp, *_: object) -> None:
+def _leave(app: KebabApp, number: int, _frame: object) -> None:
     """Asked to end from outside: let Textual give the terminal back first."""
-    app.call_later(app.exit, ())
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # not painted yet, or already over
+        raise SystemExit(128 + number) from None
+    # A plain call would wait for the loop to wake up by itself.
+    loop.call_soon_threadsafe(app.exit, (), 128 + number)
+
+
+def _hand_over(picked: Sequence[str]) -> None:
+    """The citations as the file system spells them, which need not be text."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.buffer.write(b"".join(os.fsencode(citation) + b"\n" for citation in picked))
+        sys.stdout.flush()
+
+
+def _end(code: int) -> NoReturn:
+    """Leave at once, with the terminal given back.
+
+    The thread that asks the engine may be inside a library: the interpreter's own way out
+    would wait for it, or take what it works with away from under it and abort. Nothing is
+    lost, because another process writes the index.
+    """
+    for stream in (sys.stdout, sys.stderr, sys.__stderr__):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()  # type: ignore[union-attr]
+    os._exit(code)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pick", action="store_true", help="print the chosen citation and end")
     parser.add_argument("--data-dir", default="", metavar="FOLDER", help="keep the index in this folder")
     parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")
-    parser.add_argument("--theme", default="", help="a theme of Textual, or `ansi`")
+    parser.add_argument("--theme", default="", help="dark, light, ansi, or a theme of Textual")
     parser.add_argument("--version", action="version", version=f"kebab-tui {__version__}")
     return parser
 

@@ -1,8 +1,8 @@
 """Which panes stand where: a pure answer to the size of the terminal and what is switched on.
 
 Sizes are in cells. Under 100 columns the hits stand above the preview; from 150 on the
-explanation has a column of its own; under 20 rows frames and footer go; below 40x10 one
-pane is left, with a hint.
+explanation has a column of its own; under 30 rows the frames go, under 20 the footer; below
+40x10 one pane is left, with a hint.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Literal
 Pane = Literal["hits", "preview", "explain"]
 Arrangement = Literal["stacked", "beside", "columns", "single"]
 
-NARROW, WIDE, LOW = 100, 150, 20
+NARROW, WIDE = 100, 150
+FRAMED, LOW = 30, 20
 SMALLEST = (40, 10)
 
 
@@ -38,14 +39,14 @@ class Layout:
 
 def choose(width: int, height: int, toggles: Toggles) -> Layout:
     """The layout for a terminal of this size."""
-    roomy = height >= LOW
+    frames, footer = height >= FRAMED, height >= LOW
     if width < SMALLEST[0] or height < SMALLEST[1]:
         return Layout("single", (toggles.zoomed or "hits",), False, False, too_small=True)
     if toggles.zoomed is not None:
-        return Layout("single", (toggles.zoomed,), roomy, roomy)
+        return Layout("single", (toggles.zoomed,), frames, footer)
     shown = {"hits": True, "preview": toggles.preview, "explain": toggles.explain}
     panes = tuple(pane for pane in _ORDER if shown[pane])
-    return Layout(_arrangement(width, toggles), panes, roomy, roomy)
+    return Layout(_arrangement(width, toggles), panes, frames, footer)
 
 
 _ORDER: tuple[Pane, ...] = ("hits", "preview", "explain")

@@ -6,6 +6,7 @@ of their kind that has not been read yet.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -13,6 +14,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.domain.located import Located
+    from kebab_tui.tui.costs import Cost
     from kebab_tui.workspace import Completions, ExplainedResponse, WhyNot, Workspace
 
 
@@ -55,14 +57,40 @@ class HitLocated(Message):
         self.located = located
 
 
-class EngineReady(Message):
-    """The engine is open; `passages` are indexed in `sources` folders."""
+@dataclass(frozen=True, slots=True)
+class PlacedHit:
+    """A hit and where its passage stands now; None and a problem where that cannot be said."""
 
-    def __init__(self, workspace: Workspace, sources: int, passages: int) -> None:
+    hit: SearchHit
+    located: Located | None
+    problem: str = ""
+
+
+class Placed(Message):
+    """Where the passages of request number `number` stand now: it can go on."""
+
+    def __init__(self, number: int, places: tuple[PlacedHit, ...]) -> None:
+        super().__init__()
+        self.number = number
+        self.places = places
+
+
+class Weighed(Message):
+    """What question number `generation` would find without each filter and word, the most first."""
+
+    def __init__(self, generation: int, costs: tuple[Cost, ...]) -> None:
+        super().__init__()
+        self.generation = generation
+        self.costs = costs
+
+
+class EngineReady(Message):
+    """The engine is open, with notes of `sources` folders; None where the index cannot say."""
+
+    def __init__(self, workspace: Workspace, sources: int | None) -> None:
         super().__init__()
         self.workspace = workspace
         self.sources = sources
-        self.passages = passages
 
 
 class Completed(Message):
@@ -106,12 +134,22 @@ class CorpusChanged(Message):
 
 
 class IndexingProgress(Message):
-    """How far the indexing behind the screen is; `text` is for the status line."""
+    """How far the indexing behind the screen is; `text` is for the status line.
 
-    def __init__(self, text: str, running: bool) -> None:
+    `done` of `total` files while notes are read, `failed` files that could not be read by the
+    last run, `code` of the error that ended it.
+    """
+
+    def __init__(
+        self, text: str, running: bool, *, done: int = 0, total: int = 0, failed: int = 0, code: str = ""
+    ) -> None:
         super().__init__()
         self.text = text
         self.running = running
+        self.done = done
+        self.total = total
+        self.failed = failed
+        self.code = code
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, IndexingProgress)

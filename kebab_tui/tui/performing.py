@@ -6,16 +6,12 @@ methods are the same.
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SEARCH_MODES
-from kebab_tui.tui.actions import Place, Section
-from kebab_tui.tui.clipboard import citation_text, citations_text, copy, quotations_text
+from kebab_tui.tui.actions import Place, Section, action_of
 from kebab_tui.tui.escape import Standing, escape
 from kebab_tui.tui.layout import Pane
 
@@ -35,39 +31,8 @@ class Performer:
 
     def do_open(self) -> None:
         """Open the chosen hits; with --pick, end with their citations instead."""
-        hits = self._chosen()
-        if self._app.box.history is not None:
-            self._app.box.history.add(self._app.box.value)
-        if self._app.options.pick:
-            self._app.exit(tuple(_pickable(hit) for hit in hits))
-            return
-        for hit in hits:
-            self._open(hit)
-
-    def _open(self, hit: SearchHit) -> None:
-        from kebab_tui.editor.choice import choose, line_hint
-        from kebab_tui.tui.editing import open_in_editor
-
-        app = self._app
-        path = os.fsdecode(os.path.join(os.fsencode(hit.root), hit.raw_path))
-        if not os.path.exists(path):
-            app.status.fail(f"the file is gone: {hit.path}", "F5 looks for changed notes")
-            return
-        located = app.place_of(hit)
-        line = located.span.first if located else hit.citation.span.first
-        try:
-            made = choose(app.settings.editor, os.environ, shutil.which).at(path, line)
-        except KebabError as error:
-            app.status.fail(error.message, error.hint)
-            return
-        outcome = open_in_editor(app, made, path)
-        app.refresh(layout=True)
-        if not outcome.ok:
-            app.status.fail(outcome.message)
-        elif hint := line_hint(made):
-            app.status.say(Notice("editor", hint))
-        app.moved_by_hand()
-        app.indexing.start(())
+        leave = self._app.leaving.pick if self._app.options.pick else self._app.leaving.open
+        leave(self._chosen())
 
     def do_next_hit(self) -> None:
         self._vertically("down")
@@ -110,14 +75,10 @@ class Performer:
         self._app.hits.toggle_mark()
 
     def do_copy(self) -> None:
-        self._copy(citations_text(self._chosen()))
+        self._app.leaving.copy(self._chosen(), with_text=False)
 
     def do_copy_text(self) -> None:
-        self._copy(quotations_text(self._chosen()))
-
-    def _copy(self, text: str) -> None:
-        copied = copy(text, self._app.copy_to_clipboard, os.environ)
-        self._app.status.say(Notice("copied", copied.message))
+        self._app.leaving.copy(self._chosen(), with_text=True)
 
     def _chosen(self) -> tuple[SearchHit, ...]:
         hits = self._app.hits
@@ -138,9 +99,12 @@ class Performer:
         app.ask()
 
     def do_drop_filter(self) -> None:
-        from kebab_tui.tui.chips import ChipsLine
-
-        self._app.query_one(ChipsLine).drop_last()
+        """Drop the last filter; where nothing is found, what costs most."""
+        app = self._app
+        if app.showing.costs:
+            app.box.write(app.showing.costs[0].text)
+        else:
+            app.chips.drop_last()
 
     def do_recall_query(self) -> None:
         self._app.box.older_query()
@@ -234,14 +198,20 @@ class Performer:
         self._app.moved_by_hand()
         self._app.ask()
 
+    def do_health(self) -> None:
+        from kebab_tui.tui.health_page import HealthPage
+
+        own_keys = action_of(self._app.actions, "health").keys("lists")
+        self._app.push_screen(HealthPage(self._app.open_workspace, self._app.leaving.edit, keys=own_keys))
+
     def do_sample_vault(self) -> None:
         from kebab_tui.tui.sample import sample_folder
 
         folder = sample_folder(self._app.settings.data_dir)
         if folder is None:
-            self._app.status.fail("the sample notes did not come with this installation", "kebab-tui FOLDER")
+            self._app.showing.fail("the sample notes did not come with this installation", "kebab-tui FOLDER")
         else:
-            self._app.status.say(Notice("sample", "reading the sample notes"))
+            self._app.showing.say(Notice("sample", "reading the sample notes"))
             self._app.indexing.start((folder,))
 
     def do_help(self) -> None:
@@ -258,15 +228,17 @@ class Performer:
         app = self._app
         overlay = len(app.screen_stack) > 1
         focus: Place = "query" if app.focused is app.box else "lists"
-        match escape(Standing(overlay, False, focus, app.box.value)):
+        match escape(Standing(overlay, app.questions.is_slow, focus, app.box.value)):
             case "close_overlay":
                 app.pop_screen()
-            case "stop_search" | "focus_query":
+            case "stop_search":
+                app.stop_search()
+            case "focus_query":
                 app.box.focus()
             case "clear_query":
                 app.box.clear()
             case "say_how_to_quit":
-                app.status.say(Notice("quit", "ctrl+q leaves"))
+                app.showing.say_how_to_quit()
 
     def do_quit(self) -> None:
         self._app.exit(())
@@ -282,9 +254,3 @@ class Performer:
     def _toggle(self, **changes: bool) -> None:
         self._app.toggles = replace(self._app.toggles, zoomed=None, **changes)
         self._app.arrange()
-
-
-def _pickable(hit: SearchHit) -> str:
-    """A citation that an editor or a shell takes: the absolute path and the first line."""
-    path = os.path.join(hit.root, hit.path)
-    return f"{path}:{hit.citation.span.first}" if hit.citation.span.page is None else citation_text(hit)

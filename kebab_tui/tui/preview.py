@@ -77,6 +77,8 @@ class Preview(PreviewPane, can_focus=True):
         """Has to be there before the first hit is shown."""
         self._generation = 0
         self._query = ""
+        self._sought = ""
+        """What is marked in the note that is open."""
         self._hunt: Iterator[Place | None] = iter(())
 
     # What is shown
@@ -85,12 +87,14 @@ class Preview(PreviewPane, can_focus=True):
         """Show the file behind a hit, the words of `query` marked; what is shown already stays put."""
         is_other = self._hit is None or hit.chunk_id != self._hit.chunk_id
         self._generation += 1
+        was_remarked = bool(self._remark)
         self._hit, self._located, self._query, self._remark = hit, located, query, ""
         if is_other:
             self._rendered = None
         path = os.path.join(os.fsencode(hit.root), hit.raw_path)
         if self._note is not None and self._note.identity and self._note.identity == identity(path):
-            self._open(self._note, is_other)
+            if is_other or was_remarked or not self._stays():
+                self._open(self._note, is_other)
         else:
             self._rendered = None
             self._read(path, hit, is_other)
@@ -137,12 +141,19 @@ class Preview(PreviewPane, can_focus=True):
         else:
             self._open(message.read, message.read is not self._note)
 
+    def _stays(self) -> bool:
+        """Whether the open note would be painted as it is: most often its passage is where it was."""
+        assert self._hit is not None
+        assert self._note is not None
+        return self._query == self._sought and aim(self._hit, self._located, self._note.lines) == self._aim
+
     def _open(self, note: Note, is_other: bool) -> None:
         assert self._hit is not None
         assert self.engine is not None
         engine, query = self.engine, self._query
-        self._note, self._words = note, ()
-        note.seek(lambda text: engine.marks(text, query))
+        if note is not self._note or query != self._sought:
+            note.seek(lambda text: engine.marks(text, query))
+        self._note, self._words, self._sought = note, (), query
         before, self._aim = self._aim, aim(self._hit, self._located, note.lines)
         self._hunt = iter(())
         self._measure()

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from kebab_tui.tui.preview_syntax import KINDS
 
-_PARTS = ("path", "title", "state", "gutter", "mark", "cited", "cut", "match", "current", *KINDS)
+_PARTS = ("header", "path", "title", "state", "gutter", "mark", "cited", "cut", "match", "current", *KINDS)
 COMPONENT_CLASSES = {f"preview--{part}" for part in _PARTS}
 
 CSS = """
@@ -19,12 +19,14 @@ PreviewPane {
     overflow-x: hidden;
     scrollbar-gutter: stable;
     scrollbar-size-vertical: 1;
+    & > .preview--header { background: $surface; }
+    &:focus > .preview--header { background: $primary 30%; }
     & > .preview--path { text-style: bold; }
     & > .preview--title { color: $text-muted; }
     & > .preview--state { color: $warning; text-style: bold; }
     & > .preview--gutter { color: $text-muted; }
     & > .preview--mark { color: $accent; text-style: bold; }
-    & > .preview--cited { background: $primary 20%; }
+    & > .preview--cited { background: $primary 14%; }
     & > .preview--cut { color: $accent; text-style: bold; }
     & > .preview--match { color: $accent; text-style: bold underline; }
     & > .preview--current { color: $accent; text-style: bold reverse; }
@@ -37,6 +39,8 @@ PreviewPane {
     & > .preview--number { color: $warning; }
     & > .preview--name { color: $secondary; }
     & > .preview--link { color: $secondary; text-style: underline; }
+    &:ansi > .preview--header, &:ansi > .preview--cited { background: $background; }
+    &:ansi:focus > .preview--header { background: $background; text-style: underline; }
 }
 """
 
@@ -49,10 +53,11 @@ _MARKDOWN = {
 
 
 def look_of(preview: Widget) -> dict[str, Style]:
-    """The styles by name; all but "text" and "cited" are to be laid over one of these two."""
+    """The styles by name; all but "text", "cited" and "header" are to be laid over one of these."""
     styles = {part: _ink(preview.get_component_rich_style(f"preview--{part}")) for part in _PARTS}
     styles["text"] = preview.rich_style
-    styles["cited"] = preview.get_component_rich_style("preview--cited")
+    for ground in ("cited", "header"):
+        styles[ground] = preview.get_component_rich_style(f"preview--{ground}")
     return styles | {f"markdown.{element}": styles[part] for element, part in _MARKDOWN.items()}
 
 

@@ -13,10 +13,10 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.cache import LRUCache
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kebab_tui.tui import preview_lines, preview_look
+from kebab_tui.tui.line_view import LineView
 from kebab_tui.tui.preview_header import header
 from kebab_tui.tui.preview_lines import View, column_of, paint
 from kebab_tui.tui.preview_marks import Place
@@ -32,7 +32,7 @@ SIDEWAYS = 8
 """Columns that a key goes to the side."""
 
 
-class PreviewPane(ScrollView):
+class PreviewPane(LineView):
     """Shows a note, or the same rendered, or some words in its place."""
 
     DEFAULT_CSS = preview_look.CSS
@@ -77,9 +77,9 @@ class PreviewPane(ScrollView):
         return self._styles
 
     def _header_row(self, width: int) -> Strip:
-        base = self._styles["text"]
         if self._hit is None:
-            return Strip.blank(width, base)
+            return Strip.blank(width, self._styles["text"])
+        base = self._styles["header"]
         state = ", ".join(word for word in (self._aim.state, self._remark) if word)
         parts = header(self._hit, self._located, state, width, self._glyphs)
         segments = [Segment(text, base + self._styles[name]) for text, name in parts]

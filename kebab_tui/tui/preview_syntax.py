@@ -64,7 +64,11 @@ class Syntax:
         first = block * _BLOCK + 1
         start = self._start(first)
         texts = [text[:_LINE] for text in self._lines.slice(start, first + _BLOCK - 1)]
-        return _by_line(lexer, texts)[first - start :]
+        front = _front_matter(texts) if start == 1 and self._ending in _MARKDOWN else 0
+        found = _by_line(lexer, [""] * front + texts[front:])
+        # Facts about the note; the lexer would take the last of them for a heading.
+        found[:front] = [[Stretch(0, len(text), "comment")] for text in texts[:front]]
+        return found[first - start :]
 
     def _start(self, first: int) -> int:
         """Where lexing has to begin for line `first` to be understood."""
@@ -80,6 +84,14 @@ class Syntax:
         if not isinstance(self._lines, WholeText):
             return []
         return [number for number, text in enumerate(self._lines.lines, 1) if _FENCE.match(text)]
+
+
+def _front_matter(texts: Sequence[str]) -> int:
+    """How many lines at the beginning of a note are front matter."""
+    if not texts or texts[0].rstrip() != "---":
+        return 0
+    ends = (number for number, text in enumerate(texts[1:], 2) if text.rstrip() in ("---", "..."))
+    return next(ends, 0)
 
 
 def _by_line(lexer: Lexer, texts: Sequence[str]) -> list[list[Stretch]]:

@@ -16,7 +16,8 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.reactive import reactive
+from textual.geometry import Size
+from textual.reactive import Reactive, reactive
 from textual.suggester import SuggestionReady
 from textual.widgets import Input, Static
 
@@ -43,6 +44,7 @@ class QueryBox(Input):
     QueryBox {
         background: transparent;
         &:focus { background-tint: transparent; }
+        & > .input--placeholder, & > .input--suggestion { color: $text-muted; }
         & > .query-box--filter-key { color: $text-accent; text-style: bold; }
         & > .query-box--filter-value { color: $text-accent; }
         & > .query-box--unknown-key { color: $text-warning; text-style: bold underline; }
@@ -53,6 +55,9 @@ class QueryBox(Input):
         & > .query-box--raw { color: $text-warning; text-style: reverse; }
     }
     """
+
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+    """How wide the text is. The library lays the screen out anew when that changes: at every key."""
 
     # The base class sets the value, and so asks for a completion, before there is an instance of ours.
     _parse: Callable[[str], ParsedQuery] | None = None

@@ -7,26 +7,36 @@ wider than the view is cut.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from rich.segment import Segment as RichSegment
 from rich.style import Style
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from kebab_tui.tui.line_view import LineView
 from kebab_tui.tui.segments import ROLES, Role, Row, row_text, row_width
 
 NARROWEST = 16
 """Rows are made for no less than this many cells."""
 
 
-class RowsView(ScrollView):
+class Rows(Protocol):
+    """A list of rows, or something that makes each when it is looked at."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int, /) -> Row: ...
+
+
+class RowsView(LineView):
     """Scrolls up and down; has no selection of its own."""
 
     DEFAULT_CSS = """
     RowsView {
         overflow-x: hidden;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
         & > .rows--heading { text-style: bold; }
         & > .rows--muted { color: $text-muted; }
         & > .rows--number { text-style: bold; }
@@ -41,17 +51,17 @@ class RowsView(ScrollView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
-        self._rows: list[Row] = []
+        self._rows: Rows = []
         self._styles_of: dict[Role, Style] = {}
 
-    def rows_at(self, width: int) -> list[Row]:
+    def rows_at(self, width: int) -> Rows:
         """What to show in this many cells."""
         raise NotImplementedError
 
     @property
     def lines(self) -> list[str]:
         """What it shows, as plain text."""
-        return [row_text(row) for row in self._rows]
+        return [row_text(self._rows[place]) for place in range(len(self._rows))]
 
     def lay_out(self) -> None:
         width = max(self.scrollable_content_region.width, NARROWEST)

@@ -46,7 +46,7 @@ class Status:
     """What there is to say of an answer and of the index it came from."""
 
     hits: int | None = None
-    """None where nothing was asked."""
+    """None where nothing was asked; `total` are notes then, else passages."""
     total: int = 0
     milliseconds: float | None = None
     mode: SearchMode = "hybrid"
@@ -57,17 +57,23 @@ class Status:
     progress: str = ""
     """What runs behind the screen, in counts."""
     marked: int = 0
+    failed: int = 0
+    """Files that could not be read."""
+    searching: bool = False
+    """The answer takes long enough to be waited for."""
     notices: tuple[Notice, ...] = ()
 
 
 def facts(status: Status) -> Iterator[Fact]:
     """The pieces of the line, in their order."""
+    if status.searching:
+        yield Fact("searching", 92, "strong")
     if status.hits is not None:
         yield Fact(_counted(status), 90, "strong")
         if status.milliseconds is not None:
             yield Fact(_duration(status.milliseconds), 20)
     elif status.total:
-        yield Fact(_passages(status.total), 50)
+        yield Fact(f"{status.total:,} {'note' if status.total == 1 else 'notes'}", 50)
     yield Fact("RAW" if status.raw else status.mode, 40)
     if status.marked:
         yield Fact(f"{status.marked:,} marked", 80, "strong")
@@ -75,6 +81,8 @@ def facts(status: Status) -> Iterator[Fact]:
         yield Fact(clean(status.index), 30)
     if status.progress:
         yield Fact(clean(status.progress), 60, cut=True)
+    if status.failed:
+        yield Fact(_failed(status.failed), 65, "warning", cut=True)
     for notice in status.notices:
         yield said(notice, 70 if notice.level == "warning" else 10)
 
@@ -110,6 +118,10 @@ def _counted(status: Status) -> str:
 
 def _passages(count: int) -> str:
     return f"{count:,} passage" if count == 1 else f"{count:,} passages"
+
+
+def _failed(count: int) -> str:
+    return f"warning: {count:,} {'file' if count == 1 else 'files'} could not be read"
 
 
 def _duration(milliseconds: float) -> str:

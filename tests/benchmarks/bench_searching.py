@@ -38,13 +38,17 @@ from tests.benchmarks.measuring import Figure, machine, median, notes_of, percen
 CHUNKS = 100_000
 _QUERIES = 120
 _NOISE = 0.4
-_OPEN = (
-    "import sys, resource; from kebab_tui.workspace import Workspace;"
-    "from kebab_tui.settings.model import Settings;"
-    "from kebab_tui.domain.query import SearchQuery; import time; start = time.perf_counter();"
-    "w = Workspace(Settings(), sys.argv[1]); w.search(SearchQuery('a first question', mode='hybrid'));"
-    "print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
-)
+_OPEN = """
+import os, sys, time
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.settings.model import Settings
+from kebab_tui.workspace import Workspace
+from tests.benchmarks.screen.process import peak_mb
+
+start = time.perf_counter()
+Workspace(Settings(), sys.argv[1]).search(SearchQuery("a first question", mode="hybrid"))
+print(time.perf_counter() - start, peak_mb(os.getpid()))
+"""
 
 
 def give_vectors(root: str, real: int) -> None:

@@ -148,8 +148,8 @@ def test_a_passage_that_moved_is_cited_where_it_is() -> None:
 def test_marked_hits_are_copied_together() -> None:
     one = replace(hit(), path="a.md", citation=Citation("a.md", SourceSpan(1, 1)), text="one")
     two = replace(hit(), path="b.md", citation=Citation("b.md", SourceSpan(2, 3)), text="two\nthree")
-    assert citations_text([one, two]) == "a.md:L1\nb.md:L2-L3"
-    assert quotations_text([one, two]) == "a.md:L1\none\n\nb.md:L2-L3\ntwo\nthree"
+    assert citations_text([(one, None), (two, None)]) == "a.md:L1\nb.md:L2-L3"
+    assert quotations_text([(one, None), (two, None)]) == "a.md:L1\none\n\nb.md:L2-L3\ntwo\nthree"
 
 
 def test_a_citation_is_one_line_whatever_the_path_holds() -> None:

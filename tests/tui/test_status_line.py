@@ -30,7 +30,7 @@ def _text(status: Status, width: int = 200) -> str:
         (Status(hits=0, total=0, milliseconds=3), "nothing found · 3 ms · hybrid"),
         (Status(hits=12, total=90, complete=False), "12 of 90 passages so far · hybrid"),
         (Status(hits=2, total=2, raw=True, mode="lexical"), "2 of 2 passages · RAW"),
-        (Status(total=4031, mode="vector"), "4,031 passages · vector"),
+        (Status(total=4031, mode="vector"), "4,031 notes · vector"),
         (Status(hits=3, total=9, marked=2), "3 of 9 passages · hybrid · 2 marked"),
         (Status(progress="indexing 312 of 4,031"), "hybrid · indexing 312 of 4,031"),
         (

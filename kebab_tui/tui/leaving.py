@@ -1,0 +1,145 @@
+"""Taking citations out of the screen: into the editor, onto the clipboard, to whoever called.
+
+The engine is asked first where the passages stand now, and what was wanted goes on with
+its answer; a later wish takes the place of one that waits. A passage that moved is taken
+where it is, and that it moved, changed or is gone is said.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.hit import Notice
+from kebab_tui.tui.clipboard import citation_text, citations_text, copy, quotations_text
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.hit import SearchHit
+    from kebab_tui.tui.app import KebabApp
+    from kebab_tui.tui.messages import Placed, PlacedHit
+
+Places = Sequence["PlacedHit"]
+
+
+class Leaving:
+    def __init__(self, app: KebabApp) -> None:
+        self._app = app
+        self._number = 0
+        self._then: Callable[[Places], None] | None = None
+
+    def open(self, hits: Sequence[SearchHit]) -> None:
+        """Open the citations in the editor, one after the other."""
+        self._place(hits, self._open)
+
+    def pick(self, hits: Sequence[SearchHit]) -> None:
+        """End, with the citations for whoever called."""
+        self._place(hits, self._pick)
+
+    def copy(self, hits: Sequence[SearchHit], *, with_text: bool) -> None:
+        self._place(hits, partial(self._copy, with_text=with_text))
+
+    def go_on(self, message: Placed) -> None:
+        """The places are known: do what was wanted of them."""
+        for place in message.places:
+            if place.located is not None:
+                self._app.showing.locate(place.hit, place.located)
+        then, self._then = (self._then, None) if message.number == self._number else (None, self._then)
+        if then is not None:
+            then(message.places)
+
+    def _place(self, hits: Sequence[SearchHit], then: Callable[[Places], None]) -> None:
+        if hits:
+            self._app.remembering.used(self._app.box.value)
+            self._number += 1
+            self._then = then
+            self._app.asker.place(self._number, hits)
+
+    def _open(self, places: Places) -> None:
+        self._complain(places)
+        remarks = [remark(places)]
+        for place in _there(places):
+            try:
+                remarks.append(self.edit(path_of(place.hit), line_of(place)))
+            except KebabError as error:
+                self._app.showing.fail(error.message, error.hint)
+        if any(remarks):
+            self._app.showing.say(Notice("opened", " · ".join(dict.fromkeys(filter(None, remarks)))))
+        if len(remarks) > 1:
+            self._app.moved_by_hand()
+            self._app.indexing.start(())
+
+    def edit(self, path: str, line: int = 1) -> str:
+        """Run the editor; gives what the user should know of it, raises what went wrong."""
+        from kebab_tui.editor.choice import choose, line_hint
+        from kebab_tui.tui.editing import open_in_editor
+
+        made = choose(self._app.settings.editor, os.environ, shutil.which).at(path, line)
+        outcome = open_in_editor(self._app, made, path)
+        self._app.refresh(layout=True)
+        if not outcome.ok:
+            raise KebabError(outcome.message)
+        return line_hint(made) or ""
+
+    def _pick(self, places: Places) -> None:
+        self._complain(places)
+        if there := _there(places):
+            self._app.exit(tuple(map(pickable, there)))
+
+    def _copy(self, places: Places, *, with_text: bool) -> None:
+        texts = [(place.hit, place.located) for place in places]
+        text = quotations_text(texts) if with_text else citations_text(texts)
+        copied = copy(text, self._app.copy_to_clipboard, os.environ)
+        said = " · ".join(part for part in (remark(places), copied.message) if part)
+        self._app.showing.say(Notice("copied", said))
+
+    def _complain(self, places: Places) -> None:
+        for place in places:
+            if place.located is None:
+                self._app.showing.fail(f"{place.hit.path}: {place.problem}")
+            elif place.located.state == "gone":
+                self._app.showing.fail(f"the file is gone: {place.hit.path}", "F5 looks for changed notes")
+
+
+def remark(places: Places) -> str:
+    """What became of the passages since they were indexed; nothing where all are as they were."""
+    states = [place.located.state for place in places if place.located is not None]
+    if len(places) == 1:
+        return _remark_on(places[0])
+    words = (("moved", "moved"), ("changed", "changed"), ("gone", "gone"))
+    return ", ".join(f"{states.count(state)} {word}" for state, word in words if state in states)
+
+
+def _remark_on(place: PlacedHit) -> str:
+    located = place.located
+    match located.state if located else "same":
+        case "moved" if located is not None:
+            return f"moved {located.shift:+d} since it was indexed: now line {located.span.first}"
+        case "changed":
+            return "changed since it was indexed: this is what resembles it most"
+        case "gone":
+            return "the file is gone"
+    return ""
+
+
+def path_of(hit: SearchHit) -> str:
+    """Where the file is, as the file system spells it."""
+    return os.fsdecode(os.path.join(os.fsencode(hit.root), hit.raw_path))
+
+
+def line_of(place: PlacedHit) -> int:
+    return (place.located or place.hit.citation).span.first
+
+
+def pickable(place: PlacedHit) -> str:
+    """A citation that an editor or a shell takes: the absolute path and the first line."""
+    if place.hit.citation.span.page is not None:
+        return citation_text(place.hit)
+    return f"{path_of(place.hit)}:{line_of(place)}"
+
+
+def _there(places: Places) -> list[PlacedHit]:
+    return [place for place in places if place.located is not None and place.located.state != "gone"]

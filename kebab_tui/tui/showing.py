@@ -1,0 +1,216 @@
+"""What the panes and the status line say of the answers; the one who remembers the last of them.
+
+Takes what the engine answered and what runs behind the screen, and gives each pane its
+part. Asks nothing: the application does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kebab_tui.domain.hit import Notice
+from kebab_tui.tui import states
+from kebab_tui.tui.actions import action_of
+from kebab_tui.tui.key_names import shown
+from kebab_tui.tui.status_line import Status
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.hit import SearchHit, SearchResponse
+    from kebab_tui.domain.identity import ChunkId
+    from kebab_tui.domain.located import Located
+    from kebab_tui.domain.query import SearchMode
+    from kebab_tui.tui.app import KebabApp
+    from kebab_tui.tui.costs import Cost
+    from kebab_tui.tui.messages import IndexingProgress
+    from kebab_tui.workspace import Chip, ExplainedResponse, ParsedQuery
+
+_LOST = ("store_damaged", "store_lost")
+
+
+class Showing:
+    def __init__(self, app: KebabApp, mode: SearchMode) -> None:
+        self._app = app
+        self.response: SearchResponse | None = None
+        self.explained: ExplainedResponse | None = None
+        self.parse: Callable[[str], ParsedQuery] | None = None
+        self.chips: tuple[Chip, ...] = ()
+        self.costs: tuple[Cost, ...] | None = None
+        """What each part of a query without hits costs; None while that is not known."""
+        self.first_run = False
+        self._refusal: tuple[str, str] | None = None
+        self._read = (0, 0)
+        self._is_reading = bool(app.options.folders)
+        self._status = Status(mode=mode)
+
+    # Answers
+
+    def answer(self, response: SearchResponse, keep: ChunkId | None) -> None:
+        """Show an answer; the passage `keep` stays under the cursor."""
+        app = self._app
+        self.response, self.costs, self.first_run, self._refusal = response, None, False, None
+        app.status.hush()
+        app.hits.show(response, keep)
+        app.hits.border_title = "hits" if response.query else "changed lately"
+        self._show_chips()
+        self.write_words()
+        app.arrange()
+        self._show_status(response)
+        if not response.hits:
+            app.preview.clear()
+            app.explain.clear("No hit is selected.")
+        app.refresh_bindings()
+
+    def weigh(self, costs: tuple[Cost, ...]) -> None:
+        """Say what keeps hits away."""
+        self.costs = costs
+        self.write_words()
+        self._app.refresh_bindings()
+
+    def explain(self, explained: ExplainedResponse) -> None:
+        self.explained = explained
+        self.explain_hit(self._app.hits.selected)
+
+    def explain_hit(self, hit: SearchHit | None) -> None:
+        if self.explained is None or hit is None:
+            return
+        found = next((one for one in self.explained.hits if one.hit.chunk_id == hit.chunk_id), None)
+        self._app.explain.show(found, self.explained)
+
+    def preview(self, hit: SearchHit, located: Located | None) -> None:
+        self._app.preview.show(hit, located, self.response.query if self.response else "")
+
+    def locate(self, hit: SearchHit, located: Located) -> None:
+        """Badge a hit with what became of it, and show the passage where it is now."""
+        app = self._app
+        app.hits.badge_located(hit, located)
+        selected = app.hits.selected
+        if selected is not None and selected.chunk_id == hit.chunk_id:
+            self.preview(selected, located)
+
+    def refuse(self, code: str, message: str, hint: str) -> None:
+        """There is no answer; hits that are there stay."""
+        if code == "not_indexed":
+            self.begin()
+            return
+        self._refusal = (message, hint)
+        self.costs = None
+        self.fail(message, hint)
+        if not self.has_hits or code in _LOST:
+            self.response = None
+            self.write_words()
+        self._app.arrange()
+
+    def begin(self) -> None:
+        """Nothing is indexed yet."""
+        self.first_run = True
+        self.response = None
+        self.write_words()
+        self._app.arrange()
+        self._app.refresh_bindings()
+
+    @property
+    def has_hits(self) -> bool:
+        return bool(self.response and self.response.hits)
+
+    # Words where no hits are
+
+    def write_words(self) -> None:
+        self._app.words.show(self._words())
+
+    def _words(self) -> states.Words:
+        response = self.response
+        if response is None:
+            return self._words_without_an_index()
+        if response.query.strip():
+            drop, mode = self._key("drop_filter"), self._key("mode")
+            return partial(
+                states.nothing_found, query=response.query, costs=self.costs, drop_key=drop, mode_key=mode
+            )
+        if response.hits:
+            recent = self._app.history.queries
+            return partial(states.start, recent=recent, recall_key=self._key("recall_query"))
+        if self._is_reading:
+            return self._words_while_reading()
+        return partial(states.nothing_there, rescan_key=self._key("rescan"))
+
+    def _words_without_an_index(self) -> states.Words:
+        if self._refusal is not None:
+            message, hint = self._refusal
+            if self._is_reading:
+                done, total = self._read
+                return partial(states.healing, message=message, done=done, total=total)
+            return partial(states.refused, message=message, hint=hint)
+        if self._is_reading:
+            return self._words_while_reading()
+        return partial(
+            states.first_run,
+            sample_key=self._key("sample_vault"),
+            quit_key=self._key("quit"),
+            data_folder=self._app.settings.data_dir,
+        )
+
+    def _words_while_reading(self) -> states.Words:
+        return partial(states.indexing, done=self._read[0], total=self._read[1])
+
+    def _key(self, action_id: str) -> str:
+        keys = action_of(self._app.actions, action_id).keys("query")
+        return shown(keys[0]) if keys else ""
+
+    # The status line
+
+    def say(self, notice: Notice) -> None:
+        self._app.status.say(notice)
+
+    def say_how_to_quit(self) -> None:
+        self.say(Notice("quit", f"{self._key('quit')} leaves"))
+
+    def fail(self, message: str, hint: str = "") -> None:
+        self._app.status.fail(message, hint)
+
+    def search(self, running: bool) -> None:
+        """Say that an answer takes its time, or does so no more."""
+        self._status = replace(self._status, searching=running)
+        self._show()
+
+    def mark(self, count: int) -> None:
+        self._status = replace(self._status, marked=count)
+        self._show()
+
+    def progress(self, message: IndexingProgress) -> None:
+        """Say how far the indexing is."""
+        is_read_only = message.code == "readonly"
+        self._is_reading = message.running
+        self._read = (message.done, message.total)
+        self._status = replace(
+            self._status,
+            progress="" if is_read_only else message.text,
+            index="read-only" if is_read_only else self._status.index,
+            failed=message.failed,
+        )
+        self._show()
+        if not self.has_hits:
+            self.write_words()
+
+    def _show_status(self, response: SearchResponse) -> None:
+        asked = bool(response.query.strip())
+        self._status = replace(
+            self._status,
+            hits=len(response.hits) if asked else None,
+            total=response.total_matches,
+            milliseconds=sum(stage.milliseconds for stage in response.stages) if asked else None,
+            mode=response.mode if asked else self._app.mode,
+            raw=response.raw,
+            complete=response.complete,
+            notices=response.notices,
+        )
+        self._show()
+
+    def _show(self) -> None:
+        self._app.status.show(self._status)
+
+    def _show_chips(self) -> None:
+        self.chips = self.parse(self._app.box.value).chips if self.parse is not None else ()
+        self._app.chips.show(self.chips)

@@ -1,0 +1,22 @@
+"""The screen with its search taken out: the reference for the time from a key to its echo.
+
+Takes the arguments of `kebab-tui`. Opens the engine, colours and completes what is typed;
+only questions are never asked.
+"""
+
+from __future__ import annotations
+
+import sys
+from unittest import mock
+
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.tui.launch import main
+
+
+def _never(_: object, generation: int, query: SearchQuery | None, explain: bool) -> None:
+    pass
+
+
+if __name__ == "__main__":
+    with mock.patch("kebab_tui.tui.asking.Asker.ask", _never):
+        sys.exit(main())

@@ -1,0 +1,74 @@
+"""Files as the engine lists them, and an engine that lists what a test wants."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+
+from kebab_tui.domain.errors import NotFoundError
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.source import Source
+from kebab_tui.indexing.file_states import ListedFile, StateOfFile
+from kebab_tui.indexing.live_state import LiveState
+
+NOTES = SourceId("notes")
+
+
+def a_file(
+    path: str,
+    state: StateOfFile = "ok",
+    reason: str = "",
+    rule: str = "",
+    rule_at: str = "",
+    source: str = NOTES,
+) -> ListedFile:
+    return ListedFile(SourceId(source), path, f"/notes/{path}", state, reason, rule, rule_at)
+
+
+def some_files() -> list[ListedFile]:
+    return [
+        a_file("broken.md", "failed", "permission denied"),
+        a_file("raw.md", "skipped", "binary file"),
+        a_file("new.md", "pending", "not read yet"),
+        a_file("build/", "ignored", "ignored by", "build/", ".gitignore:2"),
+        *(a_file(f"fine/{number}.md") for number in range(40)),
+    ]
+
+
+class Listing:
+    """Stands in for a workspace; `gate` holds the files back that come after `held`."""
+
+    def __init__(self, files: Iterable[ListedFile], held: int | None = None) -> None:
+        self.files = list(files)
+        self.held = held
+        self.gate = threading.Event()
+        self.looks = 0
+        self.closed = threading.Event()
+        self.commits = 1
+        self.error = ""
+        self.has_index = True
+        self.state: LiveState | None = None
+
+    def sources(self) -> list[Source]:
+        return [Source(NOTES, "notes", "/notes", state="indexed")]
+
+    def live(self) -> LiveState | None:
+        return self.state
+
+    def file_states(self) -> Iterator[ListedFile]:
+        self.looks += 1
+        if self.error:
+            raise NotFoundError(self.error)
+        for place, file in enumerate(self.files):
+            if place == self.held:
+                assert self.gate.wait(20)
+            yield file
+
+    def revision(self) -> tuple[int, int]:
+        return self.commits, 0
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+Opened = Callable[[], Listing]

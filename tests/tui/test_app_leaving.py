@@ -1,0 +1,251 @@
+"""Opening, copying and picking: always the lines where the passage stands now."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kebab_tui.domain.errors import StoreError
+from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.located import Located
+from kebab_tui.editor.launch import Launch
+from kebab_tui.editor.running import Outcome
+from kebab_tui.settings.model import Settings
+from kebab_tui.tui import editing
+from kebab_tui.tui.app import KebabApp
+from kebab_tui.workspace import Callbacks, Workspace
+from tests.tui.screen import WIDE, Door, focus, found, kebab, painted, until
+
+PASSAGE = "The spindle turns seven times before it stops.\n"
+
+
+@dataclass
+class Desk:
+    """A folder with one note, its index, and an editor that only takes notes of what it was asked."""
+
+    folder: Path
+    opened: list[tuple[str, ...]] = field(default_factory=list)
+
+    @property
+    def notes(self) -> Path:
+        return self.folder / "notes"
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def write(self, name: str, text: str) -> None:
+        (self.notes / name).write_text(text)
+
+    def index(self) -> None:
+        workspace = Workspace(Settings(), str(self.data))
+        workspace.ingest([str(self.notes)], Callbacks())
+        workspace.close()
+
+    def screen(self, query: str = "spindle", **options: Any) -> KebabApp:
+        return kebab(self.data, query=query, mode="lexical", **options)
+
+    def take(self, app: object, made: Launch, path: str) -> Outcome:
+        self.opened.append(made.argv)
+        return Outcome(True, "")
+
+    @property
+    def lines(self) -> list[str]:
+        return [part for argv in self.opened for part in argv if part.startswith("+")]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    made = Desk(tmp_path)
+    made.notes.mkdir()
+    made.write("a.md", f"# Wheel\n\n{PASSAGE}")
+    made.index()
+    (tmp_path / "vim").touch(0o755)
+    monkeypatch.setenv("KEBAB_EDITOR", str(tmp_path / "vim"))
+    monkeypatch.setattr(editing, "open_in_editor", made.take)
+    return made
+
+
+async def test_a_passage_that_moved_is_opened_where_it_is_now(desk: Desk) -> None:
+    desk.write("a.md", "new line\n" * 5 + f"# Wheel\n\n{PASSAGE}")
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.opened)
+        await until(pilot, lambda: "moved +5" in painted(app).splitlines()[-2])
+    assert desk.lines == ["+6"]
+
+
+async def test_a_file_that_moves_on_between_preview_and_enter_is_looked_up_again(desk: Desk) -> None:
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await until(pilot, lambda: "seven times" in painted(app))
+        desk.write("a.md", "new line\n" * 3 + f"# Wheel\n\n{PASSAGE}")
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.opened)
+    assert desk.lines == ["+4"]
+
+
+async def test_marked_hits_that_were_never_previewed_are_looked_up_too(desk: Desk) -> None:
+    desk.write("b.md", f"# Second\n\n{PASSAGE * 2}")
+    desk.index()
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("ctrl+@", "ctrl+@")
+        for name in ("a.md", "b.md"):
+            desk.write(name, "new line\n\n" + (desk.notes / name).read_text())
+        await pilot.press("enter")
+        await until(pilot, lambda: len(desk.opened) == 2)
+        await until(pilot, lambda: "2 moved" in painted(app))
+    assert desk.lines == ["+3", "+3"]
+
+
+async def test_a_passage_that_changed_is_opened_and_said(desk: Desk) -> None:
+    desk.write("a.md", "# Wheel\n\nNothing of that is true any more.\n")
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.opened)
+        await until(pilot, lambda: "changed since it was indexed" in painted(app).splitlines()[-2])
+
+
+async def test_a_note_that_is_gone_is_said_and_no_editor_starts(desk: Desk) -> None:
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        os.unlink(desk.notes / "a.md")
+        await pilot.press("enter")
+        await until(pilot, lambda: "the file is gone: a.md" in painted(app))
+    assert not desk.opened
+
+
+async def test_after_editing_the_note_is_indexed_again(desk: Desk) -> None:
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        asked = app.indexing.asked  # type: ignore[attr-defined]
+        before = len(asked)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(asked) > before)
+
+
+async def test_an_editor_that_is_not_there_is_a_message(desk: Desk) -> None:
+    os.unlink(desk.folder / "vim")
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "error: " in painted(app) and "vim" in painted(app).splitlines()[-2])
+    assert not desk.opened
+
+
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What reached the terminal's clipboard: no program is there to take it."""
+    texts: list[str] = []
+    monkeypatch.setattr(KebabApp, "copy_to_clipboard", lambda _, text: texts.append(text))
+    monkeypatch.setenv("PATH", "")
+    return iter([texts])
+
+
+async def test_what_is_copied_are_the_lines_of_now(desk: Desk, copied: Iterator[list[str]]) -> None:
+    texts = next(copied)
+    desk.write("a.md", "new line\n" * 5 + f"# Wheel\n\n{PASSAGE}")
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: texts)
+        await until(pilot, lambda: "moved +5" in painted(app))
+    assert texts == ["a.md:L6-L8"]
+
+
+async def test_the_text_goes_with_the_citation(desk: Desk, copied: Iterator[list[str]]) -> None:
+    texts = next(copied)
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await focus(pilot, app.hits)
+        await pilot.press("Y")
+        await until(pilot, lambda: texts)
+    assert texts[0].startswith("a.md:L1-L3\n") and "seven times" in texts[0]
+
+
+async def test_a_pick_names_the_line_of_now(desk: Desk) -> None:
+    desk.write("a.md", "new line\n" * 5 + f"# Wheel\n\n{PASSAGE}")
+    app = desk.screen(pick=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.return_value)
+    assert app.return_value == (f"{desk.notes}/a.md:6",)
+
+
+async def test_what_is_gone_cannot_be_picked(desk: Desk) -> None:
+    app = desk.screen(pick=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        os.unlink(desk.notes / "a.md")
+        await pilot.press("enter")
+        await until(pilot, lambda: "the file is gone" in painted(app))
+        assert app.return_value is None
+
+
+async def test_a_place_that_cannot_be_looked_up_is_said(desk: Desk) -> None:
+    def locate(real: Workspace, hit: SearchHit) -> Located:
+        raise StoreError("the disk is on fire")
+
+    app = kebab(desk.data, lambda: Door(desk.data, locate=locate), query="spindle", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "a.md: the disk is on fire" in painted(app))
+    assert not desk.opened
+
+
+# History
+
+
+def remembered(desk: Desk) -> list[str]:
+    path = desk.data / "queries.txt"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.mark.parametrize("key", ["enter", "ctrl+y"])
+async def test_a_query_that_was_used_is_remembered(desk: Desk, copied: Iterator[list[str]], key: str) -> None:
+    async with desk.screen().run_test(size=WIDE) as pilot:
+        await found(pilot)
+        assert remembered(desk) == []
+        await pilot.press(key)
+        assert remembered(desk) == ["spindle"]
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(1.9, []), (2.1, ["spindle"])])
+async def test_a_query_whose_hits_were_read_is_remembered_when_another_takes_its_place(
+    desk: Desk, seconds: float, kept: list[str]
+) -> None:
+    app = desk.screen()
+    now = [100.0]
+    app.remembering._clock = Clock(now)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        now[0] += seconds
+        await pilot.press("s")
+        assert remembered(desk) == kept
+
+
+@dataclass
+class Clock:
+    now: list[float]
+
+    def __call__(self) -> float:
+        return self.now[0]

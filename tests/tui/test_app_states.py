@@ -1,0 +1,193 @@
+"""What the screen does where there is nothing to show, where it takes long, and where something broke."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.domain.hit import SearchResponse
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.settings.model import Settings
+from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.launch import Options
+from kebab_tui.tui.messages import IndexingProgress
+from kebab_tui.workspace import Callbacks, Workspace
+from tests.tui.screen import WIDE, Door, found, kebab, painted, paths, until
+
+
+@pytest.fixture
+def data(embedded_place: Path, tmp_path: Path) -> Path:
+    """An index of the sample vault that a test may change."""
+    return shutil.copytree(embedded_place / "data", tmp_path / "data")
+
+
+# Nothing found
+
+
+async def test_no_hits_says_what_each_filter_costs_and_one_key_drops_the_worst(data: Path) -> None:
+    async with kebab(data, query="ownership tag:요리", mode="lexical").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: "without tag:요리" in painted(app))
+        dropped = next(line for line in painted(app).splitlines() if "without tag:요리" in line)
+        assert "F8" in dropped and "hits" in dropped
+        await pilot.press("f8")
+        await found(pilot)
+        assert app.box.value == "ownership" and paths(app)
+
+
+async def test_a_word_that_keeps_the_hits_away_can_be_dropped_as_well(data: Path) -> None:
+    async with kebab(data, query="xyzzyq tag:요리", mode="lexical").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: "without xyzzyq" in painted(app))
+        await pilot.press("f8")
+        await found(pilot)
+        assert app.box.value == "tag:요리" and paths(app)
+
+
+async def test_it_is_said_when_nothing_would_help(data: Path) -> None:
+    async with kebab(data, query="xyzzyq wxqqz", mode="lexical").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: "would not help" in painted(app))
+        await pilot.press("f8")
+        assert app.box.value == "xyzzyq wxqqz"
+
+
+# An empty box
+
+
+async def test_an_empty_box_offers_earlier_queries_and_filters_beside_the_newest_notes(data: Path) -> None:
+    (data / "queries.txt").write_text("docker\nownership\n")
+    async with kebab(data).run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        screen = painted(app)
+        assert paths(app) and "changed lately" in screen
+        assert "ownership" in screen and "docker" in screen and "tag:rust" in screen
+        await pilot.press("up")
+        assert app.box.value == "ownership"
+
+
+async def test_going_down_the_newest_notes_shows_them(data: Path) -> None:
+    async with kebab(data).run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        assert not app.preview.display
+        await pilot.press("down")
+        await until(pilot, lambda: app.preview.display and not app.words.display)
+
+
+# A search that takes its time
+
+
+async def test_a_slow_search_is_said_and_esc_stops_it(data: Path) -> None:
+    go_on = threading.Event()
+
+    def slow(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        assert query.text == "rust" or go_on.wait(20)
+        return real.search(query, first_answer)
+
+    app = kebab(data, lambda: Door(data, search=slow), query="rust", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        before = paths(app)
+        await pilot.press("y")
+        await until(pilot, lambda: "searching" in painted(app))
+        await pilot.press("escape")
+        assert app.box.value == "rusty" and "searching" not in painted(app)
+        assert "stopped" in painted(app)
+        go_on.set()
+        await until(pilot, lambda: not app.asker._question)
+        await pilot.pause()
+        assert paths(app) == before
+        await pilot.press("escape")
+        assert app.box.value == ""
+
+
+async def test_a_quick_search_is_not_said_to_take_its_time(data: Path) -> None:
+    async with kebab(data, query="rust", mode="lexical").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        said: list[bool] = []
+        app.questions._say_searching = said.append
+        await pilot.press("backspace")
+        await found(pilot)
+        assert not said
+
+
+# What runs behind the screen
+
+
+@pytest.mark.parametrize(
+    ("progress", "said"),
+    [
+        (IndexingProgress("reading 312 of 4,031", True, done=312, total=4031), "reading 312 of 4,031"),
+        (IndexingProgress("", False, failed=1), "warning: 1 file could not be read"),
+        (IndexingProgress("waiting for kebab ingest", True), "waiting for kebab ingest"),
+        (IndexingProgress("not indexed: cannot", False, code="readonly"), "read-only"),
+        (IndexingProgress("not indexed: disk full", False, code="disk_full"), "not indexed: disk full"),
+    ],
+)
+async def test_what_runs_behind_is_in_the_status_line(
+    data: Path, progress: IndexingProgress, said: str
+) -> None:
+    async with kebab(data, query="rust", mode="lexical").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        app.post_message(progress)
+        await until(pilot, lambda: said in painted(app).splitlines()[-2])
+        assert paths(app), "and the hits stay"
+
+
+# A broken index
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("harm", ["damaged", "lost"])
+async def test_a_broken_index_is_said_and_heals_by_itself(tmp_path: Path, harm: str) -> None:
+    notes, data = tmp_path / "notes", tmp_path / "data"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Wheel\n\nspindle\n")
+    writer = Workspace(Settings(), str(data))
+    writer.ingest([str(notes)], Callbacks())
+    writer.close()
+    for path in data.glob("kebab.sqlite*"):
+        path.unlink()
+    if harm == "damaged":
+        (data / "kebab.sqlite").write_bytes(b"no database " * 4096)
+    app = KebabApp(Options(query="spindle"), Settings(data_dir=str(data)))
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "Your notes are safe" in painted(app) or paths(app))
+        await until(pilot, lambda: paths(app) == ["a.md"])
+        assert "error" not in painted(app)
+
+
+async def test_a_folder_that_is_deleted_while_browsing_leaves_the_hits_and_says_gone(tmp_path: Path) -> None:
+    notes, data = tmp_path / "notes", tmp_path / "data"
+    notes.mkdir()
+    for number in range(4):
+        (notes / f"{number}.md").write_text(f"# Wheel {number}\n\nspindle\n")
+    writer = Workspace(Settings(), str(data))
+    writer.ingest([str(notes)], Callbacks())
+    writer.close()
+    async with kebab(data, query="spindle", mode="lexical").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        shutil.rmtree(notes)
+        await pilot.press("down", "down")
+        await until(pilot, lambda: "gone" in painted(app))
+        assert len(paths(app)) == 4
+
+
+async def test_leaving_takes_no_time_while_a_search_runs(data: Path) -> None:
+    go_on = threading.Event()
+
+    def slow(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        assert go_on.wait(20)
+        return real.search(query, first_answer)
+
+    app = kebab(data, lambda: Door(data, search=slow), query="rust")
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: app.showing.parse)
+        start = time.monotonic()
+        await pilot.press("ctrl+q")
+    assert time.monotonic() - start < 1
+    go_on.set()

@@ -1,0 +1,181 @@
+"""What only a real terminal shows: the bytes that are sent, and what comes in besides keys."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.settings.model import Settings
+from kebab_tui.workspace import Callbacks, Workspace
+from tests.tui.pty_screen import PtyScreen
+
+QUIT = "\x11"
+Start = Callable[..., PtyScreen]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[PtyScreen] = []
+
+    def begin(*argv: str, **how: object) -> PtyScreen:
+        started.append(PtyScreen(*argv, home=tmp_path, **how))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield begin
+    for screen in started:
+        screen.close()
+
+
+@pytest.fixture
+def data(embedded_place: Path, tmp_path: Path) -> str:
+    """An index of the sample vault that a test may change."""
+    return str(shutil.copytree(embedded_place / "data", tmp_path / "data"))
+
+
+def leave(screen: PtyScreen) -> None:
+    screen.type(QUIT)
+    screen.end()
+    assert screen.is_restored and screen.process.returncode == 0
+    assert "Traceback" not in screen.text
+
+
+# What comes in
+
+
+def test_hangul_from_an_input_method_may_arrive_in_pieces(start: Start, data: str) -> None:
+    screen = start("--data-dir", data, "--mode", "lexical")
+    screen.wait_for(" notes ")
+    word = "김치찌개".encode()
+    for piece in (word[:4], word[4:5], word[5:]):
+        screen.send(piece)
+    screen.wait_for("김치찌개.md")
+    leave(screen)
+
+
+def test_a_pasted_megabyte_with_newlines_is_one_line_and_asks_nothing_of_the_terminal(
+    start: Start, data: str
+) -> None:
+    screen = start("--data-dir", data, "--mode", "lexical")
+    screen.wait_for(" notes ")
+    screen.send(b"\x1b[200~" + b"ownership of\nvalues\r\n\x07" * 50_000 + b"\x1b[201~")
+    screen.wait_for("The query is long")
+    assert "\x07" not in screen.text
+    screen.type("\x1b")
+    leave(screen)
+
+
+def test_a_query_of_5000_characters_is_answered(start: Start, data: str) -> None:
+    screen = start("--data-dir", data, "--mode", "lexical", "--query", "ownership " * 500)
+    screen.wait_for("ownership.md")
+    leave(screen)
+
+
+def test_a_storm_of_sizes_leaves_a_whole_screen(start: Start, data: str) -> None:
+    screen = start("--data-dir", data, "--mode", "lexical", "--query", "ownership")
+    screen.wait_for("ownership.md")
+    for number in range(60):
+        screen.resize(5 + number * 37 % 300, 2 + number * 17 % 90)
+    screen.resize(100, 30)
+    before = len(screen.sent)
+    screen.type(" rust")
+    screen.wait_for_after(before, "rust")
+    leave(screen)
+
+
+def test_ctrl_c_says_how_to_leave(start: Start, data: str) -> None:
+    screen = start("--data-dir", data)
+    screen.wait_for(" notes ")
+    screen.type("\x03")
+    screen.wait_for("ctrl+q leaves")
+    leave(screen)
+
+
+def test_a_terminal_that_goes_away_takes_the_screen_with_it(start: Start, data: str) -> None:
+    screen = start("--data-dir", data, "--query", "rust")
+    screen.wait_for("error-handling.md")
+    screen.hang_up()
+    assert screen.end() < 2
+    assert screen.process.returncode is not None
+
+
+# What goes out
+
+EVIL = "PWNED"
+SEQUENCES = (
+    f"\x1b]0;{EVIL}\x07",
+    f"\x1b]52;c;{EVIL}\x07",
+    f"\x1bP{EVIL}\x1b\\",
+    f"\x1b_{EVIL}\x1b\\",
+    "\x1b[3;1337r",
+    "\x1b[1337n",
+    f"\x9d0;{EVIL}\x9c",
+    "\x9b1337n",
+    f"\u202e{EVIL}\u202c",
+    f"\u2066{EVIL}\u2069",
+    f"e{chr(0x301) * 200}",
+    "\u200b\ufeff\u2028\x00\x08\x7f\x0e",
+    "[/nope][bold red][@click=app.quit]",
+)
+FORBIDDEN = {
+    "an OSC, DCS, APC or PM that holds their words": re.compile(rb"\x1b[\]P_^X][^\x07\x1b]*PWNED"),
+    "their CSI": re.compile(rb"\x1b\[[0-9;?]*1337"),
+    "C1 controls": re.compile(rb"\xc2[\x80-\x9f]"),
+    "bidirectional controls": re.compile(rb"\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"),
+    "zero-width spaces and breaks": re.compile(rb"\xe2\x80[\x8b\xa8\xa9]|\xef\xbb\xbf"),
+    "C0 controls and DEL": re.compile(rb"[\x00\x08\x7f]"),
+    "a run of combining marks": re.compile(rb"(\xcc\x81){30}"),
+}
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> str:
+    """A vault whose texts, headings, tags, names and folders would all like to be obeyed."""
+    notes = tmp_path / "notes"
+    for number, sequence in enumerate(SEQUENCES):
+        name = sequence.replace("/", "_").replace("\x00", "")[:60].encode("utf-8", "surrogateescape")
+        folder = os.path.join(os.fsencode(notes), b"d" + name)
+        os.makedirs(folder, exist_ok=True)
+        title = sequence.replace("\x00", "").replace('"', "")
+        text = f"---\ntitle: {title!r}\ntags: [{number}x, 'a{number}b']\n---\n"
+        text += f"# needle {sequence}\n\n## {sequence}\n\nneedle {sequence} needle [[{sequence}]]\n"
+        with open(os.path.join(folder, b"n%d" % number + name + b".md"), "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+    workspace = Workspace(Settings(), str(tmp_path / "data"))
+    workspace.ingest([str(notes)], Callbacks())
+    workspace.close()
+    return str(tmp_path / "data")
+
+
+def test_nothing_of_a_hostile_vault_is_obeyed_by_the_terminal(start: Start, hostile: str) -> None:
+    screen = start(
+        "--data-dir", hostile, "--query", "needle", "--mode", "lexical", "--explain", size=(160, 45)
+    )
+    screen.wait_for("of 12")  # one holds a NUL, and so is no text
+    for _ in SEQUENCES:
+        screen.type("\x1b[B")  # down, with its preview and its explanation
+    screen.type("\x19")  # copy: what is said of it holds the path
+    screen.wait_for("clipboard")
+    screen.type("\tm")  # rendered
+    screen.type(f"/ tag:{EVIL}")
+    screen.wait_for("No hits")
+    leave(screen)
+    # Copying is the one time that OSC 52 is ours to send, and it is encoded.
+    sent = re.sub(rb"\x1b\]52;c;[A-Za-z0-9+/=]*\x07", b"", screen.sent)
+    for name, pattern in FORBIDDEN.items():
+        found = pattern.search(sent)
+        assert found is None, f"{name}: {sent[max(0, found.start() - 80) : found.end() + 20]!r}"
+    assert EVIL in screen.text, "their words are shown"
+
+
+def test_an_error_about_a_hostile_name_is_as_harmless(start: Start, tmp_path: Path) -> None:
+    folder = f"{tmp_path}/no\x1b]0;{EVIL}\x07\u202ewhere"
+    screen = start(folder, "--data-dir", str(tmp_path / "data"))
+    screen.wait_for("not indexed")
+    leave(screen)
+    for name, pattern in FORBIDDEN.items():
+        assert not pattern.search(screen.sent), name

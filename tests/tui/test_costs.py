@@ -1,0 +1,44 @@
+"""What each part of a query costs: the shorter queries, and which of them to offer first."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kebab_tui import rules
+from kebab_tui.tui.costs import MOST, Cost, ordered, shorter
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("rust tag:a", {"tag:a": "rust", "rust": "tag:a"}),
+        ("rust  cargo", {"rust": "cargo", "cargo": "rust"}),
+        ('"two words" x', {'"two words"': "x", "x": '"two words"'}),
+        ("rust -old", {"rust": "-old", "-old": "rust"}),
+        ("한국어 path:요리/**", {"path:요리/**": "한국어", "한국어": "path:요리/**"}),
+        ("rust", {}),
+        ("", {}),
+        ("'raw AND'", {}),
+    ],
+)
+def test_the_query_without_each_of_its_parts(text: str, without: dict[str, str]) -> None:
+    assert {cost.label: cost.text for cost in shorter(text, rules.parse(text))} == without
+
+
+@given(st.text('ab "-:*()tagpath, 설', max_size=60))
+def test_what_is_shorter_is_shorter_and_there_are_not_too_many(text: str) -> None:
+    made = shorter(text, rules.parse(text))
+    assert len(made) <= MOST
+    assert all(0 < len(cost.text) <= len(text) for cost in made)
+
+
+def test_filters_come_before_words_and_what_does_not_help_is_left_out() -> None:
+    word, small, large, useless = (
+        Cost("a", "x", False, 90),
+        Cost("tag:a", "x", True, 2),
+        Cost("lang:ko", "x", True, 7),
+        Cost("b", "x", False, 0),
+    )
+    assert ordered([word, small, useless, large]) == (large, small, word)

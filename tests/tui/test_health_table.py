@@ -1,0 +1,185 @@
+"""The health page without a screen: groups, folds, filter, rows at every width."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.source import Source
+from kebab_tui.indexing.live_state import FolderState, LiveState
+from kebab_tui.tui.health_rows import HealthRows, detail_rows, summary_row
+from kebab_tui.tui.health_table import STATES, Folder, Heading, HealthTable, Spot, folders_of
+from kebab_tui.tui.segments import ASCII_ONLY, PLAIN, Signs, row_text, row_width
+from tests.tui.hits import HOSTILE
+from tests.tui.listed_files import a_file, some_files
+
+
+def a_table() -> HealthTable:
+    table = HealthTable()
+    table.folders = (Folder("notes", "/home/notes", "live"),)
+    table.add(some_files())
+    return table
+
+
+def lines(table: HealthTable, width: int = 80, signs: Signs = PLAIN, cursor: int | None = None) -> list[str]:
+    rows = HealthRows(table, width, signs, cursor)
+    return [row_text(rows[y]).rstrip() for y in range(len(rows))]
+
+
+def test_what_is_wrong_stands_first_and_what_is_well_is_a_count() -> None:
+    assert lines(a_table(), cursor=2) == [
+        "  notes  /home/notes" + " " * 56 + "live",
+        "  ▼ failed  1  could not be read",
+        "▌   broken.md                  permission denied",
+        "  ▼ skipped  1  hold nothing that can be read as text",
+        "    raw.md                     binary file",
+        "  ▼ pending  1  wait to be read",
+        "    new.md                     not read yet",
+        "  ▼ ignored  1  left out by a rule, or not notes",
+        "    build/                     ignored by .gitignore:2: build/",
+        "  ▶ ok  40  can be searched",
+    ]
+
+
+def test_files_that_came_in_any_order_stand_in_the_order_of_their_states() -> None:
+    table = HealthTable()
+    table.add(reversed(some_files()))
+    shown = [entry for y in range(len(table)) if isinstance(entry := table.entry(y), Heading)]
+    assert [heading.state for heading in shown] == list(STATES)
+
+
+def test_a_group_opens_and_closes() -> None:
+    table = a_table()
+    before = len(table)
+    table.fold("ok")
+    assert len(table) == before + 40
+    table.fold("ok")
+    table.fold("failed")
+    assert len(table) == before - 1
+    assert "  ▶ failed  1  could not be read" in lines(table)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("BROKEN", ["broken.md"]),
+        ("gitignore", ["build/"]),
+        ("binary", ["raw.md"]),
+        ("fine 39", ["fine/39.md"]),
+        ("pending", ["new.md"]),
+        ("nowhere", []),
+    ],
+)
+def test_the_filter_takes_words_of_path_state_and_reason(text: str, found: list[str]) -> None:
+    table = a_table()
+    table.filter(text)
+    entries = (table.entry(y) for y in range(len(table)))
+    assert [entry.path for entry in entries if not isinstance(entry, Heading | Folder | None)] == found
+
+
+def test_a_filter_opens_what_is_closed_and_counts_what_it_leaves() -> None:
+    table = a_table()
+    table.filter("fine/1")
+    assert lines(table)[1] == "  ▼ ok  11 of 40  can be searched"
+    assert len(lines(table)) == 1 + 1 + 11
+    table.add([a_file("fine/1000.md"), a_file("elsewhere.md")])
+    assert lines(table)[1] == "  ▼ ok  12 of 42  can be searched"
+    table.filter("")
+    assert lines(table)[-1] == "  ▶ ok  42  can be searched"
+
+
+def test_a_filter_that_nothing_passes_says_so() -> None:
+    table = a_table()
+    table.filter("nowhere")
+    assert lines(table)[1:] == ["nothing passes the filter"]
+    assert lines(HealthTable()) == ["no files yet"]
+
+
+def test_a_place_keeps_its_name_while_files_come_in_above() -> None:
+    table = a_table()
+    spot = table.find(a_file("build/", "ignored"))
+    assert spot is not None
+    row = table.row_of(spot)
+    table.add([a_file(f"also/{number}.md", "failed", "permission denied") for number in range(7)])
+    assert table.row_of(spot) == row + 7
+    assert table.spot(row + 7) == spot
+
+
+def test_a_file_is_found_in_another_state() -> None:
+    table = HealthTable()
+    table.add([a_file("broken.md", "ok")])
+    assert table.find(a_file("broken.md", "failed")) == Spot("ok", 0)
+    assert table.find(a_file("broken.md", "failed", source="other")) is None
+
+
+@given(
+    st.lists(st.sampled_from(STATES), max_size=30),
+    st.sets(st.sampled_from(STATES)),
+    st.sampled_from(["", "1", "failed"]),
+)
+def test_every_row_has_a_spot_that_leads_back_to_it(states: list[str], folded: set[str], text: str) -> None:
+    table = HealthTable()
+    table.folders = (Folder("notes", "/notes", "live"),)
+    table.add(a_file(f"{n}.md", next(s for s in STATES if s == state)) for n, state in enumerate(states))
+    table.filter(text)
+    for state in STATES:
+        if state in folded:
+            table.fold(state)
+    for y in range(1, len(table)):
+        spot = table.spot(y)
+        assert spot is not None and table.row_of(spot) == y
+    assert table.spot(0) is None and table.spot(len(table)) is None
+    for state in STATES:  # also where a group is empty or closed there is a row to stand on
+        assert 0 <= table.row_of(Spot(state, 3)) < len(table)
+
+
+def test_of_two_folders_every_file_names_its_own() -> None:
+    table = a_table()
+    table.folders = (Folder("notes", "/notes", "live"), Folder("work", "/work", "polling", "a network disk"))
+    assert lines(table)[1] == "  work  /work" + " " * 42 + "  polling: a network disk"[-25:]
+    assert "    notes: broken.md" in lines(table)[3]
+
+
+def test_the_word_of_who_keeps_watch_takes_the_place_of_the_index_s() -> None:
+    sources = [Source(SourceId(name), "", f"/{name}", state="indexed") for name in ("a", "b", "c")]
+    live = LiveState(
+        1, (FolderState(SourceId("a"), "/a", "partial", "2 of 9 folders", 2),
+            FolderState(SourceId("b"), "/b", "live", "", 1234))
+    )  # fmt: skip
+    told = folders_of(sources, live)
+    assert [(folder.state, folder.reason) for folder in told] == [
+        ("partial", "2 of 9 folders"), ("live", "1,234 folders"), ("indexed", ""),
+    ]  # fmt: skip
+    assert [folder.is_well for folder in told] == [False, True, True]
+    assert [folder.state for folder in folders_of(sources, None)] == ["indexed"] * 3
+
+
+@pytest.mark.parametrize("width", [1, 5, 16, 30, 80, 400])
+@pytest.mark.parametrize("signs", [PLAIN, ASCII_ONLY])
+def test_rows_keep_their_width_whatever_a_name_holds(width: int, signs: Signs) -> None:
+    table = a_table()
+    table.folders = (Folder(HOSTILE, HOSTILE, "polling", HOSTILE), Folder("a", "/a", "live"))
+    table.add(a_file(HOSTILE, state, HOSTILE, HOSTILE, HOSTILE) for state in STATES)
+    table.add([a_file("한글 노트/" * 30 + "끝.md", "failed", "권한이 없습니다")])
+    table.fold("ok")
+    rows = HealthRows(table, width, signs, 3)
+    drawn = [rows[y] for y in range(len(rows))]
+    drawn += [row for y in range(len(rows)) for row in detail_rows(table.entry(y), width, 3, signs)]
+    drawn.append(summary_row(table, looking=True, said=HOSTILE, width=width, signs=signs))
+    for row in drawn:
+        text = row_text(row)
+        assert row_width(row) <= max(width, 16), text
+        assert text.isprintable() or "\u200d" in text
+
+
+def test_the_summary_says_what_is_wrong() -> None:
+    row = summary_row(a_table(), looking=True, said="", width=100, signs=PLAIN)
+    assert row_text(row) == "health  looking …  ·  44 files  ·  1 failed  ·  1 skipped  ·  1 pending"
+
+
+def test_the_detail_names_the_rule_in_full() -> None:
+    table = a_table()
+    [path, reason] = detail_rows(table.entry(8), 60, 3, PLAIN)
+    assert (row_text(path), row_text(reason)) == ("/notes/build/", "ignored by .gitignore:2: build/")

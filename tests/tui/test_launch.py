@@ -1,0 +1,231 @@
+"""From the command line to the terminal and back, on pseudo-terminals."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tui.pty_screen import SCREEN, PtyScreen
+
+LONGEST_EXIT_S = 1.0
+"""Half a second is the promise; here other tests want the same cores."""
+Start = Callable[..., PtyScreen]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts screens, and ends those that are still there."""
+    started: list[PtyScreen] = []
+
+    def begin(*argv: str, **how: object) -> PtyScreen:
+        started.append(PtyScreen(*argv, home=tmp_path, **how))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield begin
+    for screen in started:
+        screen.close()
+
+
+@pytest.fixture
+def data(embedded_place: Path, tmp_path: Path) -> str:
+    """An index of the sample vault that a test may change."""
+    return str(shutil.copytree(embedded_place / "data", tmp_path / "data"))
+
+
+# Where no screen can be shown
+
+
+def test_a_dumb_terminal_gets_a_message_and_the_way_out(start: Start) -> None:
+    screen = start(environ={"TERM": "dumb"})
+    screen.end()
+    assert screen.process.returncode == 2
+    screen.wait_for_end_text("kebab search WORDS")
+    assert b"\x1b" not in screen.sent
+
+
+def test_without_a_terminal_it_says_what_to_use_instead(tmp_path: Path) -> None:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm"}
+    done = subprocess.run(
+        SCREEN, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert "kebab search WORDS" in done.stderr.decode() and not done.stdout
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        ('explain = ["f3"]', ("explain", "preview", "F3")),
+        ('explian = ["f9"]', ("explian", "explain")),
+        ('explain = ["hyper+x"]', ("explain", "hyper+x")),
+    ],
+)
+def test_a_bad_key_map_is_refused_with_the_names(
+    start: Start, tmp_path: Path, keys: str, names: tuple[str, ...]
+) -> None:
+    config = tmp_path / "kebab.toml"
+    config.write_text(f"[keys]\n{keys}\n")
+    screen = start("--config", str(config), "--data-dir", str(tmp_path / "data"))
+    screen.end()
+    assert screen.process.returncode == 2
+    for name in names:
+        screen.wait_for_end_text(name)
+    assert "Traceback" not in screen.text
+    assert b"\x1b[?1049h" not in screen.sent
+
+
+def test_an_unknown_theme_is_refused(start: Start, data: str) -> None:
+    screen = start("--theme", "no-such", "--data-dir", data)
+    screen.end()
+    assert screen.process.returncode == 2
+    screen.wait_for_end_text("no-such")
+    assert "Traceback" not in screen.text
+
+
+# The screen
+
+
+def test_it_paints_searches_and_gives_the_terminal_back(start: Start, data: str) -> None:
+    screen = start("--data-dir", data)
+    screen.wait_for("query")
+    screen.type("ownership")
+    screen.wait_for("ownership.md")
+    screen.type("\x11")
+    assert screen.end() < LONGEST_EXIT_S
+    assert screen.process.returncode == 0
+    assert screen.is_restored
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_gives_the_terminal_back(start: Start, data: str, number: signal.Signals) -> None:
+    screen = start("--data-dir", data, "--query", "rust")
+    screen.wait_for("error-handling.md")
+    screen.process.send_signal(number)
+    assert screen.end() < LONGEST_EXIT_S
+    assert screen.is_restored
+    assert screen.process.returncode == 128 + number
+
+
+def test_ctrl_c_does_not_end_it(start: Start, data: str) -> None:
+    screen = start("--data-dir", data)
+    screen.wait_for(" notes ")
+    screen.type("\x03ownership")
+    screen.wait_for("ownership.md")
+    screen.type("\x11")
+    screen.end()
+    assert screen.is_restored
+
+
+def test_it_leaves_at_once_while_notes_are_indexed(start: Start, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for number in range(400):
+        (notes / f"{number}.md").write_text(f"# Note {number}\n\n" + "some words here\n\n" * 60)
+    screen = start(str(notes), "--data-dir", str(tmp_path / "data"))
+    screen.wait_for("reading")
+    screen.type("\x11")
+    assert screen.end() < LONGEST_EXIT_S
+    assert screen.is_restored
+
+
+def test_a_folder_is_indexed_behind_the_screen_and_found(start: Start, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "skewer.md").write_text("# Skewers\n\nturn them often\n")
+    screen = start(str(notes), "--data-dir", str(tmp_path / "data"), "--query", "skewers")
+    screen.wait_for("skewer.md")
+    screen.type("\x11")
+    screen.end()
+    assert screen.is_restored
+
+
+def test_what_libraries_write_to_stderr_goes_to_the_log(start: Start, data: str) -> None:
+    noisy = (
+        "import os; from kebab_tui.tui import app, launch, main\n"
+        "mount = app.KebabApp.on_mount\n"
+        "def loud(self): os.write(2, b'NOISE of a library'); mount(self)\n"
+        "app.KebabApp.on_mount = loud\n"
+        "main()"
+    )
+    screen = start("--data-dir", data, program=(sys.executable, "-c", noisy))
+    screen.wait_for(" notes ")
+    screen.type("\x11")
+    screen.end()
+    assert b"NOISE" not in screen.sent
+    assert "NOISE of a library" in Path(data, "screen.log").read_text()
+
+
+def test_pick_prints_the_citation_to_a_pipe(start: Start, data: str, embedded_place: Path) -> None:
+    reading, writing = os.pipe()
+    screen = start("--data-dir", data, "--query", "ownership", "--pick", stdout=writing)
+    os.close(writing)
+    screen.wait_for("ownership.md")
+    screen.type("\r")
+    screen.end()
+    with os.fdopen(reading) as pipe:
+        picked = pipe.read()
+    assert screen.process.returncode == 0 and screen.is_restored
+    path, _, line = picked.strip().rpartition(":")
+    assert path == str(embedded_place / "notes/rust/ownership.md") and int(line) > 0
+
+
+def test_nothing_picked_is_exit_1(start: Start, data: str) -> None:
+    screen = start("--data-dir", data, "--pick")
+    screen.wait_for(" notes ")
+    screen.type("\x11")
+    screen.end()
+    assert screen.process.returncode == 1
+
+
+AS_ANYBODY = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
+"""Root writes everywhere, unless it is without this privilege."""
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root writes everywhere")
+def test_a_data_folder_that_cannot_be_written_can_be_searched(start: Start, data: str) -> None:
+    for folder, _, files in os.walk(data):
+        for name in files:
+            os.chmod(os.path.join(folder, name), 0o400)
+        os.chmod(folder, 0o500)
+    program = (*AS_ANYBODY, *SCREEN) if os.geteuid() == 0 else SCREEN
+    screen = start("--data-dir", data, "--query", "ownership", program=program)
+    screen.wait_for("ownership.md")
+    screen.wait_for("read-only")
+    screen.type("\x11")
+    screen.end()
+    assert screen.is_restored
+
+
+@pytest.mark.parametrize("size", [(20, 5), (400, 120)])
+def test_it_paints_in_a_terminal_of_any_size(start: Start, data: str, size: tuple[int, int]) -> None:
+    screen = start("--data-dir", data, "--query", "ownership", size=size)
+    screen.wait_for("ership")
+    screen.type("\x11")
+    screen.end()
+    assert screen.is_restored
+
+
+def test_without_colours_nothing_is_coloured(start: Start, data: str) -> None:
+    screen = start("--data-dir", data, "--query", "ownership", environ={"NO_COLOR": "1"})
+    screen.wait_for("ownership.md")
+    screen.type("\x11")
+    screen.end()
+    colours = {part for part in _parameters(screen.sent) if part[:2] in ((38, 2), (48, 2))}
+    assert all(colour[2] == colour[3] == colour[4] for colour in colours), "only greys"
+
+
+def _parameters(sent: bytes) -> Iterator[tuple[int, ...]]:
+    import re
+
+    for found in re.finditer(rb"\x1b\[([0-9;]+)m", sent):
+        numbers = [int(part or 0) for part in found[1].split(b";")]
+        for place, number in enumerate(numbers):
+            if number in (38, 48) and numbers[place + 1 : place + 2] == [2]:
+                yield tuple(numbers[place : place + 5])

@@ -1,0 +1,352 @@
+"""Every state of the screen, painted: what one sees is compared with what was looked at and approved.
+
+The engine is the real one, without a model; times stand still, and what differs from
+machine to machine is not shown. `pytest --snapshot-update` after a change that is meant;
+then look at the pictures.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+from pytest_textual_snapshot import SVGImageExtension  # type: ignore[import-untyped]
+from syrupy.assertion import SnapshotAssertion
+
+from kebab_tui.domain.errors import StoreDamagedError, StoreError
+from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.search import stopwatch
+from kebab_tui.search.explanation import ExplainedResponse
+from kebab_tui.search.fusion import Evidence, FusionSettings
+from kebab_tui.settings.model import Settings
+from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.messages import IndexingProgress
+from kebab_tui.workspace import Callbacks, Workspace
+from tests.command_line import SAMPLE
+from tests.tui.explaining import with_fusion
+from tests.tui.screen import Door, Screen, focus, found, kebab, painted, until
+
+
+class Picture(SVGImageExtension):  # type: ignore[misc]
+    file_extension = "svg"
+
+
+SIZES = ((80, 24), (120, 36), (160, 45))
+_WRITTEN = 1_767_225_600
+Step = Callable[[Screen, KebabApp], Awaitable[None]]
+
+
+class Still:
+    """A clock that stands still."""
+
+    @staticmethod
+    def perf_counter() -> float:
+        return 0.0
+
+
+@pytest.fixture(autouse=True)
+def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stopwatch, "time", Still)
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of a copy of the sample notes, each with a time of its own."""
+    place = tmp_path_factory.mktemp("snapshots")
+    shutil.copytree(SAMPLE, place / "notes")
+    for number, path in enumerate(sorted((place / "notes").rglob("*"))):
+        os.utime(path, (_WRITTEN + number * 3600,) * 2)
+    index(place)
+    return place
+
+
+def index(place: Path) -> None:
+    workspace = Workspace(Settings(), str(place / "data"))
+    workspace.ingest([str(place / "notes")], Callbacks())
+    workspace.close()
+
+
+@pytest.fixture
+def look_at(snapshot: SnapshotAssertion, tmp_path: Path) -> Callable[..., Awaitable[None]]:
+    """Bring a screen into a state and compare it at every size."""
+    pictures = snapshot.use_extension(Picture)
+
+    async def look(app: KebabApp, bring_about: Step) -> None:
+        wrong = []
+        async with app.run_test(size=SIZES[0]) as pilot:
+            await bring_about(pilot, app)
+            for width, height in SIZES:
+                await pilot.resize_terminal(width, height)
+                await until(pilot, lambda: app.size == (width, height) == app.screen.size)  # noqa: B023
+                await settle(pilot, app)
+                if pictures(name=f"{width}x{height}") != picture_of(app):
+                    wrong.append(painted(app))
+        assert not wrong, "\n".join(wrong)
+
+    return look
+
+
+async def settle(pilot: Screen, app: KebabApp) -> None:
+    """Until nothing changes any more: scrollbars come and go a layout later."""
+    before, same = "", 0
+    while same < 4:
+        await pilot.pause(0.01)
+        same = same + 1 if painted(app) == before else 0
+        before = painted(app)
+
+
+def picture_of(app: KebabApp) -> str:
+    """An SVG with neither fonts nor clipping: a tenth of the bytes, and a change shows where it is."""
+    svg = app.export_screenshot(simplify=True)
+    svg = re.sub(r"@font-face \{.*?\}|<clipPath .*?</clipPath>|<defs>\s*</defs>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' (clip-path|shape-rendering)="[^"]*"', "", svg)
+    svg = re.sub(r"terminal-\d+-", "", svg)
+    return re.sub(r"(?<=>)(?=<(rect|text|g|/g))|\n\s+", "\n", svg)
+
+
+Look = Callable[[KebabApp, Step], Awaitable[None]]
+
+
+async def answered(pilot: Screen, app: KebabApp) -> None:
+    await found(pilot)
+    await until(pilot, lambda: app.showing.response and (app.preview._note or not app.showing.has_hits))
+    await located(pilot, app)
+
+
+async def located(pilot: Screen, app: KebabApp) -> None:
+    """Until the engine has said where the selected hit is."""
+    selected = app.hits.selected
+    if selected is not None:
+        key = (selected.chunk_id, selected.indexed_ns)
+        await until(pilot, lambda: key in app.hits._located)
+
+
+def in_both_lists(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+    """An answer as with a model: hits found by both, by words, by meaning."""
+    response = real.search(replace(query, mode="lexical"), first_answer)
+    hits = tuple(_found_by(hit, number % 3) for number, hit in enumerate(response.hits))
+    return replace(response, hits=hits, mode="hybrid", notices=())
+
+
+def _found_by(hit: SearchHit, number: int) -> SearchHit:
+    by_words, by_meaning = ((1, 1), (1, None), (None, 1))[number]
+    detail = RetrievalDetail("hybrid", lexical_rank=by_words, vector_rank=by_meaning)
+    return replace(hit, retrieval=detail)
+
+
+def explained(real: Workspace, query: SearchQuery) -> ExplainedResponse:
+    """The same with the figures of a fusion."""
+    response = real.explain(replace(query, mode="lexical"))
+    rows = [hit.hit.row for hit in response.hits]
+    evidence = [
+        Evidence(rows[0], lexical_rank=1, strength=9.0, vector_rank=2, cosine=0.61),
+        Evidence(rows[1], lexical_rank=2, strength=7.0, vector_rank=1, cosine=0.66),
+    ]
+    changed = with_fusion(response, evidence, FusionSettings())[1]
+    return replace(changed, response=replace(changed.response, mode="hybrid"))
+
+
+# Without an index, and while there is none yet
+
+
+def nowhere() -> Workspace:
+    return Workspace(Settings(), "/nonexistent/kebab")
+
+
+async def test_first_run(look_at: Look, tmp_path: Path) -> None:
+    async def begun(pilot: Screen, app: KebabApp) -> None:
+        await until(pilot, lambda: app.facts.first_run)
+
+    app = kebab(tmp_path / "data", nowhere)
+    app.settings = structs.replace(app.settings, data_dir="~/.local/share/kebab")
+    await look_at(app, begun)
+
+
+async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> None:
+    async def reading(pilot: Screen, app: KebabApp) -> None:
+        await until(pilot, lambda: app.showing.parse)
+        app.post_message(IndexingProgress("reading 312 of 4,031", True, done=312, total=4031))
+        await until(pilot, lambda: "312 of 4,031" in painted(app))
+
+    await look_at(kebab(tmp_path / "data", nowhere, folders=("/notes",)), reading)
+
+
+# With an index
+
+
+@dataclass(frozen=True)
+class Case:
+    query: str = ""
+    verbs: tuple[tuple[str, Callable[..., Any]], ...] = ()
+    progress: IndexingProgress | None = None
+    keys: tuple[str, ...] = ()
+    theme: str = ""
+
+
+SEARCH = (("search", in_both_lists),)
+CASES = {
+    "hits": Case("rust errors", SEARCH),
+    "no_query": Case(),
+    "no_hits": Case("ownership tag:요리 lang:ko"),
+    "marked_and_filtered": Case("tag:rust errors", SEARCH, keys=("ctrl+@", "ctrl+@", "down")),
+    "korean": Case("김치찌개", SEARCH),
+    "light_theme": Case("rust errors", SEARCH, theme="light"),
+    "ansi_theme": Case("rust errors", SEARCH, theme="ansi"),
+    "indexing": Case("rust", SEARCH, IndexingProgress("reading 312 of 4,031", True, done=312, total=4031)),
+    "vectors_being_made": Case("rust", progress=IndexingProgress("vectors 81 of 220, 64/s", True)),
+    "failed_files": Case("rust", progress=IndexingProgress("", False, failed=3)),
+    "another_process_writes": Case(
+        "rust", SEARCH, IndexingProgress("waiting for kebab ingest (process 4711)", True)
+    ),
+    "read_only": Case(
+        "rust", SEARCH, IndexingProgress("not indexed: cannot write there", False, code="readonly")
+    ),
+    "preview_alone": Case("tokio", SEARCH, keys=("tab", "tab", "f11")),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_with_an_index(look_at: Look, vault: Path, name: str) -> None:
+    case = CASES[name]
+
+    async def bring_about(pilot: Screen, app: KebabApp) -> None:
+        await answered(pilot, app)
+        if case.progress is not None:
+            app.post_message(case.progress)
+        await pilot.press(*case.keys)
+        await located(pilot, app)
+
+    mode = "hybrid" if case.verbs else "lexical"
+    app = kebab(
+        vault / "data",
+        lambda: Door(vault / "data", **dict(case.verbs)),
+        query=case.query,
+        mode=mode,
+        theme=case.theme,
+    )
+    remember(app, "docker compose", "서버 백업", "ownership")
+    await look_at(app, bring_about)
+
+
+def remember(app: KebabApp, *queries: str) -> None:
+    app.history._queries = list(queries)
+    app.history._at = len(queries)
+
+
+async def test_without_colours(look_at: Look, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = kebab(vault / "data", lambda: Door(vault / "data", search=in_both_lists), query="rust errors")
+    await look_at(app, answered)
+
+
+async def test_explain(look_at: Look, vault: Path) -> None:
+    async def explaining(pilot: Screen, app: KebabApp) -> None:
+        await answered(pilot, app)
+        await until(pilot, lambda: app.explain.can_turn)
+
+    door = lambda: Door(vault / "data", search=in_both_lists, explain=explained)  # noqa: E731
+    await look_at(kebab(vault / "data", door, query="rust errors", explain=True), explaining)
+
+
+async def test_no_model(look_at: Look, vault: Path) -> None:
+    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        response = real.search(replace(query, mode="lexical"), first_answer)
+        notice = Notice("no_model", "The model kebab-ko-en is not complete.", "warning")
+        return replace(response, notices=(notice,))
+
+    async def fell_back(pilot: Screen, app: KebabApp) -> None:
+        await until(pilot, lambda: "is not complete" in painted(app))
+        await located(pilot, app)
+
+    await look_at(kebab(vault / "data", lambda: Door(vault / "data", search=search), query="rust"), fell_back)
+
+
+async def test_a_bad_raw_query_keeps_the_last_hits(look_at: Look, vault: Path) -> None:
+    async def mistyped(pilot: Screen, app: KebabApp) -> None:
+        await answered(pilot, app)
+        app.box.write("'rust AND'")
+        await until(pilot, lambda: "error" in painted(app))
+
+    await look_at(kebab(vault / "data", query="rust", mode="lexical"), mistyped)
+
+
+async def test_a_bad_raw_query_before_any_hits(look_at: Look, vault: Path) -> None:
+    async def mistyped(pilot: Screen, app: KebabApp) -> None:
+        await until(pilot, lambda: "error" in painted(app))
+
+    await look_at(kebab(vault / "data", query="'rust AND'", mode="lexical"), mistyped)
+
+
+async def test_an_engine_error_keeps_the_last_hits(look_at: Look, vault: Path) -> None:
+    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        if query.text == "rusty":
+            raise StoreError("the index could not be read: disk I/O error", "kebab doctor")
+        return in_both_lists(real, query, first_answer)
+
+    async def failed(pilot: Screen, app: KebabApp) -> None:
+        await answered(pilot, app)
+        await pilot.press("y")
+        await until(pilot, lambda: "disk I/O" in painted(app))
+
+    await look_at(kebab(vault / "data", lambda: Door(vault / "data", search=search), query="rust"), failed)
+
+
+async def test_a_damaged_index_is_healed(look_at: Look, vault: Path) -> None:
+    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        raise StoreDamagedError("the index is damaged (file is not a database)", "run `kebab ingest`")
+
+    async def healing(pilot: Screen, app: KebabApp) -> None:
+        await until(pilot, lambda: "error" in painted(app))
+        app.post_message(IndexingProgress("reading 12 of 75", True, done=12, total=75))
+        await until(pilot, lambda: "12 of 75" in painted(app))
+
+    door = lambda: Door(vault / "data", search=search)  # noqa: E731
+    await look_at(kebab(vault / "data", door, query="rust", mode="lexical"), healing)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "moved": lambda note: note.write_text("A new line\n" * 7 + note.read_text()),
+    "changed": lambda note: note.write_text("# Wheel\n\nNothing of that is true any more.\n"),
+    "gone": os.unlink,
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+async def test_a_file_that_is_not_what_was_indexed(look_at: Look, tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes").mkdir()
+    note = tmp_path / "notes" / "wheel.md"
+    note.write_text("# Wheel\n\nThe spindle turns seven times before it stops.\n")
+    index(tmp_path)
+    CHANGES[name](note)
+
+    async def looked_up(pilot: Screen, app: KebabApp) -> None:
+        await found(pilot)
+        await located(pilot, app)
+
+    await look_at(kebab(tmp_path / "data", query="spindle", mode="lexical"), looked_up)
+
+
+async def test_help(look_at: Look, vault: Path) -> None:
+    async def helped(pilot: Screen, app: KebabApp) -> None:
+        await answered(pilot, app)
+        await focus(pilot, app.hits)
+        await pilot.press("f1")
+
+    await look_at(kebab(vault / "data", query="rust", mode="lexical"), helped)
+
+
+@pytest.mark.parametrize("size", [(20, 5), (38, 9), (60, 12)])
+async def test_too_small(vault: Path, snapshot: SnapshotAssertion, size: tuple[int, int]) -> None:
+    app = kebab(vault / "data", query="rust errors", mode="lexical")
+    async with app.run_test(size=size) as pilot:
+        await answered(pilot, app)
+        await settle(pilot, app)
+        assert snapshot.use_extension(Picture) == picture_of(app)

@@ -1,0 +1,63 @@
+"""The words in the place of hits, at any width."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from kebab_tui.tui import states
+from kebab_tui.tui.costs import Cost
+from kebab_tui.tui.segments import row_text, row_width
+from tests.tui.hits import HOSTILE
+
+COSTS = (Cost("tag:요리", "rust", True, 9), Cost("rust", "tag:요리", False, 1))
+EVERY: dict[str, states.Words] = {
+    "first_run": partial(states.first_run, sample_key="F7", quit_key="ctrl+q", data_folder=HOSTILE),
+    "indexing": partial(states.indexing, done=312, total=4031),
+    "indexing_begun": partial(states.indexing, done=0, total=0),
+    "healing": partial(states.healing, message=HOSTILE, done=1, total=2),
+    "nothing_there": partial(states.nothing_there, rescan_key="F5"),
+    "nothing_found": partial(
+        states.nothing_found, query=f"rust {HOSTILE}", costs=COSTS, drop_key="F8", mode_key="ctrl+t"
+    ),
+    "nothing_helps": partial(states.nothing_found, query="a b", costs=(), drop_key="F8", mode_key="ctrl+t"),
+    "start": partial(states.start, recent=["설계", HOSTILE] * 5, recall_key="↑"),
+    "start_afresh": partial(states.start, recent=[], recall_key="↑"),
+    "refused": partial(states.refused, message=HOSTILE, hint="try again"),
+}
+
+
+def text(words: states.Words, width: int = 80) -> str:
+    return "\n".join(map(row_text, words(width)))
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("width", [16, 40, 80, 400])
+def test_no_row_is_wider_than_the_pane_and_nothing_is_obeyed(name: str, width: int) -> None:
+    for row in EVERY[name](width):
+        assert row_width(row) <= width
+        assert all(ord(char) >= 32 and not 0x7F <= ord(char) < 0xA0 for char in row_text(row))
+
+
+def test_each_cost_is_told_and_the_key_stands_at_the_first() -> None:
+    lines = text(EVERY["nothing_found"]).splitlines()
+    assert next(line for line in lines if "F8" in line).split() == ["F8", "without", "tag:요리", "9", "hits"]
+    assert any(line.split() == ["without", "rust", "1", "hit"] for line in lines)
+
+
+def test_one_part_alone_is_not_said_to_be_no_help() -> None:
+    words = partial(states.nothing_found, query="xyzzy", costs=(), drop_key="F8", mode_key="ctrl+t")
+    assert "would not help" not in text(words)
+    assert "would not help" in text(EVERY["nothing_helps"])
+
+
+def test_the_newest_query_comes_first_beside_its_key() -> None:
+    words = partial(states.start, recent=["old", "new"], recall_key="↑")
+    lines = [line.split() for line in text(words).splitlines()]
+    assert lines.index(["↑", "new"]) < lines.index(["old"])
+
+
+def test_the_bar_grows_with_what_is_done() -> None:
+    shares = [text(partial(states.indexing, done=done, total=100)).count("█") for done in (0, 50, 100)]
+    assert shares == sorted(set(shares))
