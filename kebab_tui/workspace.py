@@ -32,12 +32,14 @@ if TYPE_CHECKING:  # a name `as` itself is one that the faces may take from here
     from kebab_tui.indexing.file_states import StateOfFile as StateOfFile
     from kebab_tui.indexing.inspection import Inspection as Inspection
     from kebab_tui.indexing.live_state import FolderState as FolderState
+    from kebab_tui.indexing.live_state import LastChange as LastChange
     from kebab_tui.indexing.live_state import LiveState as LiveState
     from kebab_tui.indexing.places import CitedPlace as CitedPlace
     from kebab_tui.indexing.report import IngestReport as IngestReport
     from kebab_tui.indexing.report import NoteChange as NoteChange
     from kebab_tui.indexing.report import Progress as Progress
     from kebab_tui.indexing.report import SourceReport as SourceReport
+    from kebab_tui.indexing.watching import WatchKind as WatchKind
     from kebab_tui.search.completions import Completions as Completions
     from kebab_tui.search.explanation import ExplainedHit as ExplainedHit
     from kebab_tui.search.explanation import ExplainedResponse as ExplainedResponse

@@ -37,6 +37,7 @@ from kebab_tui.tui.messages import (
     HitLocated,
     IndexingProgress,
     Judged,
+    LiveChanged,
     PathsFound,
     Placed,
     Refused,
@@ -89,7 +90,7 @@ class KebabApp(Composition):
         self.ask()
         self.asker.start()
         if self.options.folders:
-            self.indexing.start(self.options.folders)
+            self.index(self.options.folders)
 
     def on_unmount(self) -> None:
         self.asker.close()
@@ -145,18 +146,22 @@ class KebabApp(Composition):
         self.refresh_bindings()
         self.ask()
 
-    def ask(self) -> None:
+    def ask(self, *, again: bool = False) -> None:
         """Ask the engine what stands in the box; only this question's answer will be shown."""
-        self.questions.ask(self.box.value, self.mode, explain=self.toggles.explain)
+        self.questions.ask(self.box.value, self.mode, explain=self.toggles.explain, again=again)
 
     @on(Answered)
     def _answered(self, message: Answered) -> None:
         if not self.questions.is_open(message.generation):
             return
-        response, selected = message.response, self.hits.selected
+        response, selected, again = message.response, self.hits.selected, self.questions.is_again
         if message.final:
             self.questions.settle()
-        self.showing.answer(response, selected.chunk_id if self._moved and selected else None)
+        stays = selected is not None and (self._moved or (again and bool(self.box.value)))
+        self.showing.answer(response, selected.chunk_id if stays and selected else None, again=again)
+        if again:
+            # Only once it is painted does a saved note stand on the screen.
+            self.call_after_refresh(self.showing.follow_file)
         if response.hits:
             self.remembering.shown(response.query)
         elif message.final and (query := self.questions.query) is not None:
@@ -180,7 +185,7 @@ class KebabApp(Composition):
             self.questions.settle()
         self.showing.refuse(message.code, message.message, message.hint)
         if message.code in ("store_damaged", "store_lost"):
-            self.indexing.start(())  # it sets aside what is damaged and reads the notes again
+            self.index(())  # it sets aside what is damaged and reads the notes again
 
     @on(EngineReady)
     def _engine_ready(self, message: EngineReady) -> None:
@@ -188,7 +193,7 @@ class KebabApp(Composition):
         self.preview.engine = message.workspace
         self.showing.parse = message.workspace.parse
         if message.sources and not self.options.folders:
-            self.indexing.start(())
+            self.index(())
         elif message.sources == 0 and not self.options.folders:
             self.showing.begin()
 
@@ -220,15 +225,31 @@ class KebabApp(Composition):
         else:
             self.screen.fail(message.path, message.error, message.hint)
 
+    # The notes
+
+    def index(self, folders: tuple[str, ...], *, paths: tuple[str, ...] = (), retry: bool = False) -> None:
+        """Bring new folders, some files, or else all notes up to date, and keep them so from now on."""
+        if not self.options.watch:
+            self.indexing.start(folders)
+        elif not self.indexing.keeper_pid:
+            self.indexing.keep(folders)
+        elif folders:
+            self.indexing.start(folders)
+        else:
+            self.asker.rescan(paths, retry=retry)
+
     @on(CorpusChanged)
     def _changed(self) -> None:
-        moved, self._moved = self._moved, True  # what stands under the cursor stays there
-        self.ask()
-        self._moved = moved or bool(self.box.value)
+        if not self.questions.is_waiting:  # else the answer to come knows it already, or news follow it
+            self.ask(again=True)
+
+    @on(LiveChanged)
+    def _live(self, message: LiveChanged) -> None:
+        self.showing.live(message.live, self.indexing.keeper_pid)
 
     def on_health_page_retry(self) -> None:
-        """What could not be read is tried again by every run."""
-        self.indexing.start(())
+        """What could not be read is tried again."""
+        self.index((), retry=True)
 
     @on(IndexingProgress)
     def _progressed(self, message: IndexingProgress) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from kebab_tui.tui.messages import (
     Explained,
     HitLocated,
     Judged,
+    LiveChanged,
     PathsFound,
     Placed,
     PlacedHit,
@@ -38,11 +40,16 @@ if TYPE_CHECKING:
 
     from kebab_tui.domain.hit import SearchHit
     from kebab_tui.domain.query import SearchQuery
-    from kebab_tui.workspace import Workspace
+    from kebab_tui.workspace import LiveState, Workspace
 
 Post = Callable[["Message"], object]
 
-_LOOK_AGAIN_S = 0.5
+_LOOK_AGAIN_S = 0.1
+"""How often it is looked whether something was committed: part of how soon a saved note is seen."""
+_REST_S = 0.7
+"""No news while somebody types, and none faster than this while notes are read by the thousand."""
+_OFFER_S = 5.0
+"""What can be completed is read anew at most this often."""
 _UNKNOWN = -1
 _RECENT = 50
 _PATHS = 50
@@ -59,15 +66,21 @@ class Asker:
         self._errands: deque[_Errand] = deque()
         self._closing = False
         self._revision = 0
+        self._live: LiveState | None = None
+        self._rests_until = 0.0
+        self._offers_until = 0.0
         self._thread = threading.Thread(target=self._run, name="asking", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def ask(self, generation: int, query: SearchQuery | None, explain: bool) -> None:
-        """Ask a question; None is "what changed lately". Takes the place of one that waits."""
+    def ask(self, generation: int, query: SearchQuery | None, explain: bool, again: bool = False) -> None:
+        """Ask a question; None is "what changed lately". Takes the place of one that waits.
+
+        `again`: it has been answered before, and only an answer that is whole may replace that.
+        """
         with self._wake:
-            self._question = _Question(generation, query, explain)
+            self._question = _Question(generation, query, explain, again)
             self._wake.notify()
 
     def locate(self, hit: SearchHit) -> None:
@@ -88,6 +101,10 @@ class Asker:
         """Leave a question that waits unanswered."""
         with self._wake:
             self._question = None
+
+    def rescan(self, paths: Sequence[str] = (), *, retry: bool = False) -> None:
+        """Have files, or all of them, looked at by whoever keeps the index in step."""
+        self._send(_Errand("rescan", lambda workspace: workspace.request_rescan(paths, retry=retry)))
 
     def find_paths(self, part: str) -> None:
         self._send(_Errand("paths", lambda workspace: PathsFound(part, _paths(workspace, part))))
@@ -158,10 +175,12 @@ class Asker:
 
     def _answer(self, workspace: Workspace, question: _Question) -> None:
         query, generation = question.query, question.generation
+        if not question.again:
+            self._rests_until = time.monotonic() + _REST_S
         if query is None:
             self._post(Answered(generation, workspace.recent(_RECENT), final=True))
             return
-        if query.mode == "hybrid":
+        if query.mode == "hybrid" and not question.again:
             first = workspace.search(replace(query, mode="lexical"), first_answer=True)
             self._post(Answered(generation, first, final=False))
             if self._is_superseded():
@@ -178,10 +197,15 @@ class Asker:
             return self._question is not None or self._closing
 
     def _run_errand(self, workspace: Workspace, errand: _Errand) -> None:
-        self._post(errand.run(workspace))
+        if (message := errand.run(workspace)) is not None:
+            self._post(message)
 
     def _look_for_news(self, workspace: Workspace) -> None:
-        if not workspace.has_index:
+        now = time.monotonic()
+        if (live := workspace.live()) != self._live:
+            self._live = live
+            self._post(LiveChanged(live))
+        if not workspace.has_index or now < self._rests_until:
             return
         try:
             revision, passages = workspace.revision()
@@ -191,6 +215,10 @@ class Asker:
         if revision != self._revision:
             self._revision = revision
             self._post(CorpusChanged(revision, passages))
+            self._rests_until = now + _REST_S
+            self._offers_until = self._offers_until or now + _OFFER_S
+        elif self._offers_until and now > self._offers_until:
+            self._offers_until = 0.0
             self._post(Completed(workspace.completions()))
 
     def _costs(self, workspace: Workspace, query: SearchQuery) -> tuple[Cost, ...]:
@@ -209,14 +237,15 @@ class _Question:
     generation: int
     query: SearchQuery | None
     explain: bool
+    again: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Errand:
-    """Something small to ask besides, answered by one message."""
+    """Something small to ask besides, answered by one message or none."""
 
     name: str
-    run: Callable[[Workspace], Message]
+    run: Callable[[Workspace], Message | None]
 
 
 def _places(workspace: Workspace, hits: Sequence[SearchHit]) -> tuple[PlacedHit, ...]:

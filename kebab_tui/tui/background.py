@@ -1,8 +1,9 @@
-"""Runs the indexing process and passes on what it tells. Never waits for it.
+"""Runs the indexing processes and passes on what they tell. Never waits for them.
 
-One run at a time; what is asked for meanwhile is done by a run right after. Leaving the
-screen asks the process to end and does not look back: it stops at a file boundary, and a
-run that is killed loses nothing.
+One that keeps the index in step as long as the screen is there, where that is wanted; it is
+begun again when somebody kills it. And runs that do one thing, one at a time: what is asked
+for meanwhile is done by a run right after. Leaving the screen asks them to end and does
+not look back: they stop at a file boundary, and one that is killed loses nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from textual.message import Message
 
 
+_BEGIN_AGAIN_S = 1.0
+_KEEP = ("--watch",)
+
+
 class BackgroundIndexing:
     """Started by the screen, told to stop by the screen."""
 
@@ -28,51 +33,85 @@ class BackgroundIndexing:
         self._data_folder = data_folder
         self._config = config
         self._post = post
-        self._lock = threading.Lock()  # held while the process is looked at or replaced
+        self._lock = threading.Lock()  # held while the processes are looked at or replaced
         self._process: subprocess.Popen[str] | None = None
+        self._keeper: subprocess.Popen[str] | None = None
         self._again: tuple[str, ...] | None = None
-        self._closing = False
+        self._closing = threading.Event()
+
+    @property
+    def keeper_pid(self) -> int:
+        """The process that keeps the index in step for this screen, or waits to; 0: there is none."""
+        keeper = self._keeper
+        return keeper.pid if keeper is not None else 0
+
+    def keep(self, folders: Sequence[str]) -> None:
+        """Keep all sources in step from now on, these folders among them."""
+        with self._lock:
+            if self._keeper is None and not self._closing.is_set():
+                self._keeper = self._launch((*_KEEP, self._data_folder, self._config, *folders), self._kept)
 
     def start(self, folders: Sequence[str]) -> None:
-        """Bring the folders up to date; none named is all of them."""
+        """Bring the folders up to date once; none named is all of them."""
         with self._lock:
             if self._process is not None:
                 self._again = tuple(folders)
-            else:
-                self._launch(tuple(folders))
+            elif not self._closing.is_set():
+                self._process = self._launch((self._data_folder, self._config, *folders), self._done)
 
     def close(self) -> None:
         with self._lock:
-            self._closing = True
-            if self._process is not None:
-                with contextlib.suppress(OSError):
-                    self._process.terminate()
+            self._closing.set()
+            for process in (self._process, self._keeper):
+                if process is not None:
+                    with contextlib.suppress(OSError):
+                        process.terminate()
 
-    def _launch(self, folders: tuple[str, ...]) -> None:
-        argv = [sys.executable, "-m", "kebab_tui.tui.indexer", self._data_folder, self._config, *folders]
-        self._process = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
+    def _launch(
+        self, arguments: Sequence[str], ended: Callable[[subprocess.Popen[str], bool], None]
+    ) -> subprocess.Popen[str]:
+        """`ended` is told of the process and whether it said itself why it ends."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kebab_tui.tui.indexer", *arguments],
+            stdin=subprocess.PIPE,  # its end is ours, also when we are killed
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
             start_new_session=True,  # ctrl+c in the terminal is the screen's affair
         )
-        threading.Thread(target=self._listen, args=(self._process,), name="indexing", daemon=True).start()
+        threading.Thread(target=self._listen, args=(process, ended), name="indexing", daemon=True).start()
+        return process
 
-    def _listen(self, process: subprocess.Popen[str]) -> None:
+    def _listen(
+        self, process: subprocess.Popen[str], ended: Callable[[subprocess.Popen[str], bool], None]
+    ) -> None:
         assert process.stdout is not None
-        failed = 0
+        failed, explained = 0, False
         with process:
             for facts in _told(process.stdout):
                 failed = facts.get("failed", failed)
-                if not self._closing:
+                explained = facts.get("state") in _LAST_WORDS
+                if not self._closing.is_set() and facts.get("state") not in _LIVE_SAYS_MORE:
                     self._post(_progress(facts, failed))
+        ended(process, explained)
+
+    def _done(self, _process: subprocess.Popen[str], _explained: bool) -> None:
         with self._lock:
             self._process = None
             again, self._again = self._again, None
-            if again is not None and not self._closing:
-                self._launch(again)
+        if again is not None:
+            self.start(again)
+
+    def _kept(self, _process: subprocess.Popen[str], explained: bool) -> None:
+        """Begin again what was killed; what has said why it cannot go on is left until asked for."""
+        with self._lock:
+            self._keeper = None
+        if not explained and not self._closing.wait(_BEGIN_AGAIN_S):
+            self.keep(())
+
+
+_LAST_WORDS = ("done", "error")
+_LIVE_SAYS_MORE = ("keeping", "following")
 
 
 def _told(lines: IO[str]) -> list[dict[str, Any]] | Any:

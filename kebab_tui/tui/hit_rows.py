@@ -16,6 +16,7 @@ from rich.cells import cell_len
 
 from kebab_tui.domain import badges as known
 from kebab_tui.domain.chunk import HEADING_SEPARATOR
+from kebab_tui.tui.freshness import Novelty
 from kebab_tui.tui.text import Glyphs, border, clean, cut, cut_path, take
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ Line = tuple[Piece, ...]
 FULL = 64
 """Parts of a full bar: eighths of the eight cells of the widest one."""
 _WARNINGS = ("gone", "stale")
+_FRESH: dict[Novelty | None, str] = {None: " ", "new": "+", "changed": "~"}
 _LEAST_SHOWN = 0.005
 _SCORE_FROM, _BAR_FROM, _WIDE_BAR_FROM, _WIDE_GUTTER_FROM = 28, 44, 80, 40
 _LEAST_TITLE = 6
@@ -51,6 +53,8 @@ class Look:
     located: Located | None = None
     change: int = 0
     """Ranks that a what-if moves the hit, up positive."""
+    fresh: Novelty | None = None
+    """How the hit differs from what the same question found a moment ago."""
 
 
 def share(score: float, best: float) -> int:
@@ -67,7 +71,7 @@ def hit_lines(hit: SearchHit, look: Look, glyphs: Glyphs) -> tuple[Line, Line]:
     noted = tuple(_noted(hit, look, glyphs))
     passage = tuple(_passage(hit, _room(look, noted), glyphs))
     first = (*_gutter(look, glyphs, glyphs.mark), *named)
-    second = (*_gutter(look, glyphs, " "), *passage)
+    second = (*_gutter(look, glyphs, ""), *passage)
     return _line(first, figures, look.width), _line(second, noted, look.width)
 
 
@@ -115,8 +119,10 @@ def _room(look: Look, right: Line) -> int:
 
 
 def _gutter(look: Look, glyphs: Glyphs, mark: str) -> Iterator[Piece]:
+    """The first line says whether the hit is marked, the second whether it is fresh."""
     yield (glyphs.cursor if look.cursor else " "), "cursor"
-    yield (mark if look.marked else " ").ljust(_gutter_width(look) - 1), "mark"
+    sign = (mark if look.marked else " ") if mark else _FRESH[look.fresh]
+    yield sign.ljust(_gutter_width(look) - 1), "mark"
 
 
 def _figures(hit: SearchHit, look: Look, glyphs: Glyphs) -> Iterator[Piece]:

@@ -18,6 +18,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kebab_tui.domain.embedded import is_hangul
+from kebab_tui.tui.freshness import News, news, successor
 from kebab_tui.tui.hit_rows import ROLES, Line, Look, Role, hit_lines, share
 from kebab_tui.tui.line_view import LineView
 from kebab_tui.tui.text import UNICODE, Glyphs
@@ -27,12 +28,16 @@ if TYPE_CHECKING:
 
     from rich.style import Style
     from textual.events import Click
+    from textual.timer import Timer
 
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.domain.identity import ChunkId, ChunkRow
     from kebab_tui.domain.located import Located
+    from kebab_tui.tui.freshness import Novelty
 
 LINES_PER_HIT = 2
+FRESH_S = 3.0
+"""How long a hit is marked that the same question did not find before."""
 _ROWS_KEPT = 512
 
 
@@ -94,6 +99,8 @@ class HitsList(LineView, can_focus=True):
         self._korean: bool | None = None
         self._marks: dict[ChunkId, SearchHit] = {}
         self._changes: Mapping[ChunkRow, int] = {}
+        self._fresh: Mapping[ChunkId, Novelty] = {}
+        self._fresh_timer: Timer | None = None
         self._located: dict[tuple[ChunkId, int], Located] = {}
         self._rows: LRUCache[tuple[SearchHit, Look], tuple[Strip, Strip]] = LRUCache(_ROWS_KEPT)
         self._styles: dict[tuple[Role, bool], Style] = {}
@@ -112,22 +119,26 @@ class HitsList(LineView, can_focus=True):
         """In the order of marking, whether or not they are in the list now."""
         return tuple(self._marks.values())
 
-    def show(self, response: SearchResponse, keep: ChunkId | None = None) -> None:
+    def show(self, response: SearchResponse, keep: ChunkId | None = None, *, again: bool = False) -> News:
         """Replace the hits. `keep` stays under the cursor and on its line of the screen; without it
-        the list starts at its top."""
+        the list starts at its top. `again`: it is the same question, and what is new is marked for
+        a moment; gives what that is."""
         before, old = self.selected, self._cursor
+        found_news = news(self._hits, response.hits) if again else News()
+        self._mark_fresh(found_news)
         self._hits = response.hits
         self._best = max((hit.score for hit in self._hits), default=0.0)
         self._korean = None if response.raw else is_hangul(response.read)
         self._changes = {}
         self._renew_marks()
-        self._cursor = self._place_of(keep)
+        self._cursor = self._place_of(keep, before)
         self.virtual_size = Size(0, len(self._hits) * LINES_PER_HIT)
         found = (selected := self.selected) is not None and selected.chunk_id == keep
         moved_by = self._cursor - old if found else 0
         self._scroll(0 if keep is None else self.scroll_offset.y + moved_by * LINES_PER_HIT)
         self.refresh()
         self._tell(before)
+        return found_news
 
     def badge_ranks(self, changes: Mapping[ChunkRow, int]) -> None:
         """Show how many ranks a what-if moves each hit, up positive; the next answer forgets it."""
@@ -225,6 +236,7 @@ class HitsList(LineView, can_focus=True):
             korean=self._korean,
             located=self._located.get((hit.chunk_id, hit.indexed_ns)),
             change=self._changes.get(hit.row, 0),
+            fresh=self._fresh.get(hit.chunk_id),
         )
 
     def _strip(self, line: Line, look: Look) -> Strip:
@@ -238,14 +250,27 @@ class HitsList(LineView, can_focus=True):
             self._styles[role, cursor] = style
         return style
 
-    def _place_of(self, keep: ChunkId | None) -> int:
-        """Where the cursor goes: with its passage, else where it was, else to the top."""
+    def _place_of(self, keep: ChunkId | None, before: SearchHit | None) -> int:
+        """The cursor goes with its passage or what became of it; else it stays, or goes to the top."""
         if keep is None:
             return 0
         for index, hit in enumerate(self._hits):
             if hit.chunk_id == keep:
                 return index
-        return max(0, min(self._cursor, len(self._hits) - 1))
+        heir = successor(before, self._hits) if before is not None else None
+        return max(0, min(self._cursor, len(self._hits) - 1)) if heir is None else heir
+
+    def _mark_fresh(self, found: News) -> None:
+        # Where everything is new, as while a folder is read for the first time, no mark helps.
+        self._fresh = found.fresh if len(found.fresh) < max(len(self._hits), 2) else {}
+        if self._fresh_timer is not None:
+            self._fresh_timer.stop()
+        if self._fresh:
+            self._fresh_timer = self.set_timer(FRESH_S, self._forget_fresh)
+
+    def _forget_fresh(self) -> None:
+        self._fresh = {}
+        self.refresh()
 
     def _renew_marks(self) -> None:
         if not self._marks:

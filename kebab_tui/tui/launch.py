@@ -41,6 +41,7 @@ class Options:
     pick: bool = False
     theme: str = ""
     config: str = ""
+    watch: bool = True
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -70,7 +71,14 @@ def _screen(given: argparse.Namespace, settings: Settings) -> KebabApp:
     from kebab_tui.tui.app import KebabApp
 
     options = Options(
-        tuple(given.folder), given.query, given.mode, given.explain, given.pick, given.theme, given.config
+        tuple(given.folder),
+        given.query,
+        given.mode,
+        given.explain,
+        given.pick,
+        given.theme,
+        given.config,
+        watch=settings.index.watch and not given.no_watch,
     )
     return KebabApp(options, settings)
 
@@ -119,6 +127,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data-dir", default="", metavar="FOLDER", help="keep the index in this folder")
     parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")
     parser.add_argument("--theme", default="", help="dark, light, ansi, or a theme of Textual")
+    parser.add_argument(
+        "--no-watch",
+        action="store_true",
+        help="look at the folders once, and at F5, instead of watching them",
+    )
     parser.add_argument("--version", action="version", version=f"kebab-tui {__version__}")
     return parser
 

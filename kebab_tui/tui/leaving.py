@@ -70,7 +70,7 @@ class Leaving:
             self._app.showing.say(Notice("opened", " · ".join(dict.fromkeys(filter(None, remarks)))))
         if len(remarks) > 1:
             self._app.moved_by_hand()
-            self._app.indexing.start(())
+            self._app.index((), paths=tuple(path_of(place.hit) for place in _there(places)))
 
     def edit(self, path: str, line: int = 1) -> str:
         """Run the editor; gives what the user should know of it, raises what went wrong."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.domain.located import Located
     from kebab_tui.tui.costs import Cost
-    from kebab_tui.workspace import Completions, ExplainedResponse, WhyNot, Workspace
+    from kebab_tui.workspace import Completions, ExplainedResponse, LiveState, WhyNot, Workspace
 
 
 class Answered(Message):
@@ -131,6 +131,17 @@ class CorpusChanged(Message):
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, CorpusChanged)
+
+
+class LiveChanged(Message):
+    """Whoever keeps the index in step tells something new of itself; None: nobody does."""
+
+    def __init__(self, live: LiveState | None) -> None:
+        super().__init__()
+        self.live = live
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, LiveChanged)
 
 
 class IndexingProgress(Message):

@@ -194,7 +194,7 @@ class Performer:
         self._app.screen.focus_previous()
 
     def do_rescan(self) -> None:
-        self._app.indexing.start(())
+        self._app.index((), retry=True)
         self._app.moved_by_hand()
         self._app.ask()
 
@@ -212,7 +212,7 @@ class Performer:
             self._app.showing.fail("the sample notes did not come with this installation", "kebab-tui FOLDER")
         else:
             self._app.showing.say(Notice("sample", "reading the sample notes"))
-            self._app.indexing.start((folder,))
+            self._app.index((folder,))
 
     def do_help(self) -> None:
         from kebab_tui.tui.help import HelpSheet

@@ -22,7 +22,9 @@ PATIENCE_S = 0.2
 
 
 class Ask(Protocol):
-    def __call__(self, generation: int, query: SearchQuery | None, explain: bool) -> None: ...
+    def __call__(
+        self, generation: int, query: SearchQuery | None, explain: bool, again: bool = False
+    ) -> None: ...
 
 
 class Questions:
@@ -36,6 +38,8 @@ class Questions:
         """What was asked last; None before the first question."""
         self.query: SearchQuery | None = None
         """The same for the engine; None where it is only asked what changed lately."""
+        self.is_again = False
+        """Whether the open question was asked before, and only its answer may have changed."""
         self.is_slow = False
         """Whether it is said that the answer takes its time."""
 
@@ -43,18 +47,25 @@ class Questions:
         # One clock for all questions: a timer of its own for every key would cost more.
         self._clock = owner.set_interval(PATIENCE_S, self._say, pause=True)
 
-    def ask(self, text: str, mode: SearchMode, *, explain: bool) -> None:
+    def ask(self, text: str, mode: SearchMode, *, explain: bool, again: bool = False) -> None:
+        """Ask; `again`: the same question, because the notes may have another answer by now."""
+        self.is_again = again
         self._number += 1
         self.text, self._waiting = text, True
         self.query = SearchQuery(text, mode, k=PAGE, typing=not text.endswith(" ")) if text.strip() else None
         if self._clock is not None:
             self._clock.reset()
             self._clock.resume()
-        self._ask(self._number, self.query, explain)
+        self._ask(self._number, self.query, explain, again)
 
     def is_open(self, number: int) -> bool:
         """Whether that is the question to be answered now."""
         return number == self._number
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._waiting
 
     def settle(self) -> None:
         """The answer is there, or there will be none."""

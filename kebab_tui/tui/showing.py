@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.hit import Notice
 from kebab_tui.tui import states
 from kebab_tui.tui.actions import action_of
+from kebab_tui.tui.freshness import Lateness
 from kebab_tui.tui.key_names import shown
+from kebab_tui.tui.live_words import changed_words, live_words
 from kebab_tui.tui.status_line import Status
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
     from kebab_tui.tui.costs import Cost
     from kebab_tui.tui.messages import IndexingProgress
-    from kebab_tui.workspace import Chip, ExplainedResponse, ParsedQuery
+    from kebab_tui.workspace import Chip, ExplainedResponse, LastChange, LiveState, ParsedQuery
 
 _LOST = ("store_damaged", "store_lost")
 
@@ -43,16 +45,22 @@ class Showing:
         self._refusal: tuple[str, str] | None = None
         self._read = (0, 0)
         self._is_reading = bool(app.options.folders)
+        self._lateness = Lateness()
+        self._last_change: LastChange | None = None
         self._status = Status(mode=mode)
 
     # Answers
 
-    def answer(self, response: SearchResponse, keep: ChunkId | None) -> None:
-        """Show an answer; the passage `keep` stays under the cursor."""
+    def answer(self, response: SearchResponse, keep: ChunkId | None, *, again: bool = False) -> None:
+        """Show an answer; the passage `keep` stays under the cursor. `again`: what is new in it is said."""
         app = self._app
+        again = again and self.response is not None
         self.response, self.costs, self.first_run, self._refusal = response, None, False, None
-        app.status.hush()
-        app.hits.show(response, keep)
+        if not again:
+            app.status.hush()
+        found = app.hits.show(response, keep, again=again)
+        if again and str(found):
+            self.say(Notice("news", str(found)))
         app.hits.border_title = "hits" if response.query else "changed lately"
         self._show_chips()
         self.write_words()
@@ -62,6 +70,14 @@ class Showing:
             app.preview.clear()
             app.explain.clear("No hit is selected.")
         app.refresh_bindings()
+
+    def follow_file(self) -> None:
+        """The index has changed: show the selected note as it is now."""
+        self._lateness.shown()
+        self._show_last_change()
+        self._show()
+        if (hit := self._app.hits.selected) is not None:
+            self._app.preview.reread(hit)
 
     def weigh(self, costs: tuple[Cost, ...]) -> None:
         """Say what keeps hits away."""
@@ -193,6 +209,30 @@ class Showing:
         self._show()
         if not self.has_hits:
             self.write_words()
+
+    def live(self, live: LiveState | None, own_pid: int) -> None:
+        """Say what whoever keeps the index in step is at."""
+        words = live_words(live, own_pid)
+        self._last_change = live.last if live is not None else None
+        if live is not None:
+            self._is_reading = live.phase.kind == "reading"
+            self._read = (live.phase.done, live.phase.total)
+        self._status = replace(
+            self._status,
+            index=words.index,
+            progress=words.progress,
+            trouble=words.trouble,
+            failed=words.failed,
+        )
+        self._show_last_change()
+        self._show()
+        if not self.has_hits:
+            self.write_words()
+
+    def _show_last_change(self) -> None:
+        last = self._last_change
+        if last is not None:
+            self._status = replace(self._status, changed=changed_words(last.path, self._lateness.of(last)))
 
     def _show_status(self, response: SearchResponse) -> None:
         asked = bool(response.query.strip())

@@ -56,6 +56,10 @@ class Status:
     """The state of the index in a word: live, polling, read-only, 3 pending."""
     progress: str = ""
     """What runs behind the screen, in counts."""
+    changed: str = ""
+    """The note that changed last, and how soon that was seen."""
+    trouble: str = ""
+    """Why the index is not kept in step."""
     marked: int = 0
     failed: int = 0
     """Files that could not be read."""
@@ -78,9 +82,13 @@ def facts(status: Status) -> Iterator[Fact]:
     if status.marked:
         yield Fact(f"{status.marked:,} marked", 80, "strong")
     if status.index:
-        yield Fact(clean(status.index), 30)
+        yield Fact(clean(status.index), 30, cut=True)
+    if status.changed:
+        yield Fact(clean(status.changed), 15)
     if status.progress:
         yield Fact(clean(status.progress), 60, cut=True)
+    if status.trouble:
+        yield Fact(clean(f"warning: {status.trouble}"), 85, "warning", cut=True)
     if status.failed:
         yield Fact(_failed(status.failed), 65, "warning", cut=True)
     for notice in status.notices:

@@ -41,7 +41,8 @@ class Glyphs:
 
 
 UNICODE = Glyphs("▌", "✓", "…", "›", "·", "▲", "▼", "▏▎▍▌▋▊▉█", " ")
-ASCII = Glyphs(">", "*", "~", ">", "|", "^", "v", "#", ".")
+# The mark stands right before a file's name, and a variation selector in that would make an emoji of `*`.
+ASCII = Glyphs(">", "x", "~", ">", "|", "^", "v", "#", ".")
 
 
 def glyphs_for(encoding: str | None) -> Glyphs:

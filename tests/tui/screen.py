@@ -30,7 +30,7 @@ def kebab(
 ) -> KebabApp:
     """The application on an index; nothing behind it looks for changed notes by itself."""
     made = structs.replace(settings or Settings(), data_dir=str(data))
-    app = KebabApp(Options(**options), made)
+    app = KebabApp(Options(**({"watch": False} | options)), made)
     app.indexing = Idle()  # type: ignore[assignment]
     if workspace is not None:
         app.asker = Asker(workspace, app.post_message)

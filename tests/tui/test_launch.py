@@ -129,7 +129,7 @@ def test_it_leaves_at_once_while_notes_are_indexed(start: Start, tmp_path: Path)
     for number in range(400):
         (notes / f"{number}.md").write_text(f"# Note {number}\n\n" + "some words here\n\n" * 60)
     screen = start(str(notes), "--data-dir", str(tmp_path / "data"))
-    screen.wait_for("reading")
+    screen.wait_for("vectors ")
     screen.type("\x11")
     assert screen.end() < LONGEST_EXIT_S
     assert screen.is_restored

@@ -1,0 +1,75 @@
+"""What an answer to the same question has that the last one had not, and how soon it was there.
+
+Compares two lists of hits by their passages, and times of saving with times of showing.
+Pure but for the clock that it is given.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.hit import SearchHit
+    from kebab_tui.domain.identity import ChunkId
+    from kebab_tui.workspace import LastChange
+
+Novelty = Literal["new", "changed"]
+_SHOWN_KEPT = 16
+_SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Which hits are not as before; a passage whose text changed is the successor of one that went."""
+
+    fresh: dict[ChunkId, Novelty] = field(default_factory=dict)
+    gone: int = 0
+
+    def __str__(self) -> str:
+        kinds = list(self.fresh.values())
+        counts = (("new", kinds.count("new")), ("changed", kinds.count("changed")), ("gone", self.gone))
+        return ", ".join(f"{count} {name}" for name, count in counts if count)
+
+
+def news(before: Sequence[SearchHit], after: Sequence[SearchHit]) -> News:
+    """Compare two answers to one question."""
+    old = {hit.chunk_id: hit for hit in before}
+    went = [hit.doc_id for hit in before if hit.chunk_id not in {one.chunk_id for one in after}]
+    fresh: dict[ChunkId, Novelty] = {}
+    for hit in after:
+        if hit.chunk_id not in old:
+            fresh[hit.chunk_id] = "changed" if hit.doc_id in went else "new"
+            if hit.doc_id in went:
+                went.remove(hit.doc_id)
+    return News(fresh, len(went))
+
+
+def successor(of: SearchHit, hits: Sequence[SearchHit]) -> int | None:
+    """Where the passage is that stands in the place of one that changed: the nearest of the same note."""
+    line = of.citation.span.first
+    near = [(abs(hit.citation.span.first - line), i) for i, hit in enumerate(hits) if hit.doc_id == of.doc_id]
+    return min(near)[1] if near else None
+
+
+class Lateness:
+    """How long after a note was saved its change stood on the screen."""
+
+    def __init__(self, clock_ns: Callable[[], int] = time.time_ns) -> None:
+        self._clock_ns = clock_ns
+        self._began = clock_ns()
+        self._shown: deque[int] = deque(maxlen=_SHOWN_KEPT)
+
+    def shown(self) -> None:
+        """The present state of the index is on the screen now."""
+        self._shown.append(self._clock_ns())
+
+    def of(self, change: LastChange) -> float | None:
+        """Seconds from saving to showing; None where it was not seen, or happened before."""
+        if change.saved_ns is None or change.committed_ns < self._began:
+            return None
+        at = next((shown for shown in self._shown if shown >= change.committed_ns), None)
+        return None if at is None else max(0, at - change.saved_ns) / _SECOND_NS
