@@ -46,11 +46,13 @@ from kebab_tui.tui.messages import (
 from kebab_tui.tui.performing import Performer
 from kebab_tui.tui.questions import PAGE, Questions
 from kebab_tui.tui.remembering import Remembering
+from kebab_tui.tui.rhythm import Rhythm
 from kebab_tui.tui.showing import Showing
 from kebab_tui.tui.themes import dress
 from kebab_tui.tui.why_not_prompt import WhyNotPrompt
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.hit import SearchHit
     from kebab_tui.settings.model import Settings
     from kebab_tui.tui.launch import Options
     from kebab_tui.workspace import Workspace
@@ -72,8 +74,10 @@ class KebabApp(Composition):
         self.showing = Showing(self, self.mode)
         self.leaving = Leaving(self)
         self._performer = Performer(self)
+        self.rhythm = Rhythm(self._preview_selected)
         self.questions = Questions(self.asker.ask, self.showing.search)
         self._moved = False
+        self._has_news = False
 
     # Coming and going
 
@@ -81,6 +85,7 @@ class KebabApp(Composition):
         self.bind_panes()
         self.query_line.mode = self.mode
         self.questions.start_clock(self)
+        self.rhythm.start_clock(self)
         self.box.focus()
         self.arrange()
         # The engine's imports would delay the first paint: they start once it is on the screen.
@@ -120,7 +125,9 @@ class KebabApp(Composition):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "act" or not self.is_running:
             return True
-        return action_of(self.actions, str(parameters[0])).is_available(self.facts)
+        asked = action_of(self.actions, str(parameters[0]))
+        # Asked for every action after every key: most need no facts.
+        return asked.when == "always" or asked.is_available(self.facts)
 
     # Layout
 
@@ -142,12 +149,14 @@ class KebabApp(Composition):
         if self.box.value == self.questions.text:
             return  # what the box began with
         self._moved = False
+        self.rhythm.key()
         self.remembering.left()
         self.refresh_bindings()
-        self.ask()
+        self.call_after_refresh(self.ask)  # what was typed is painted before the engine has its turn
 
     def ask(self, *, again: bool = False) -> None:
         """Ask the engine what stands in the box; only this question's answer will be shown."""
+        self.showing.ask()
         self.questions.ask(self.box.value, self.mode, explain=self.toggles.explain, again=again)
 
     @on(Answered)
@@ -157,9 +166,10 @@ class KebabApp(Composition):
         response, selected, again = message.response, self.hits.selected, self.questions.is_again
         if message.final:
             self.questions.settle()
-        stays = selected is not None and (self._moved or (again and bool(self.box.value)))
+        stays = self._moved or (again and bool(self.box.value) and not self.showing.is_reading)
         self.showing.answer(response, selected.chunk_id if stays and selected else None, again=again)
-        if again:
+        if message.final and self._has_news:
+            self._has_news = False
             # Only once it is painted does a saved note stand on the screen.
             self.call_after_refresh(self.showing.follow_file)
         if response.hits:
@@ -240,6 +250,7 @@ class KebabApp(Composition):
 
     @on(CorpusChanged)
     def _changed(self) -> None:
+        self._has_news = True
         if not self.questions.is_waiting:  # else the answer to come knows it already, or news follow it
             self.ask(again=True)
 
@@ -259,9 +270,17 @@ class KebabApp(Composition):
 
     @on(HitsList.Moved)
     def _moved_to(self, message: HitsList.Moved) -> None:
-        self.showing.preview(message.hit, None)
-        self.asker.locate(message.hit)
+        if not self.rhythm.is_typing:
+            self._preview(message.hit)
         self.showing.explain_hit(message.hit)
+
+    def _preview(self, hit: SearchHit) -> None:
+        self.showing.preview(hit, None)
+        self.asker.locate(hit)
+
+    def _preview_selected(self) -> None:
+        if (hit := self.hits.selected) is not None:
+            self._preview(hit)
 
     @on(HitLocated)
     def _located(self, message: HitLocated) -> None:

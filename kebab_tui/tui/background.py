@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from textual.message import Message
 
 
-_BEGIN_AGAIN_S = 1.0
+_BEGIN_AGAIN_S, _LONGEST_PAUSE_S = 1.0, 60.0
+"""The pause before a keeper is begun again; twice as long each time while none gets to work."""
 _KEEP = ("--watch",)
 
 
@@ -36,6 +37,9 @@ class BackgroundIndexing:
         self._lock = threading.Lock()  # held while the processes are looked at or replaced
         self._process: subprocess.Popen[str] | None = None
         self._keeper: subprocess.Popen[str] | None = None
+        self._undeclared: tuple[str, ...] = ()
+        """Folders that the keeper has been given and may not have in the index yet."""
+        self._pause_s = _BEGIN_AGAIN_S
         self._again: tuple[str, ...] | None = None
         self._closing = threading.Event()
 
@@ -49,6 +53,7 @@ class BackgroundIndexing:
         """Keep all sources in step from now on, these folders among them."""
         with self._lock:
             if self._keeper is None and not self._closing.is_set():
+                self._undeclared = tuple(folders)
                 self._keeper = self._launch((*_KEEP, self._data_folder, self._config, *folders), self._kept)
 
     def start(self, folders: Sequence[str]) -> None:
@@ -91,7 +96,9 @@ class BackgroundIndexing:
             for facts in _told(process.stdout):
                 failed = facts.get("failed", failed)
                 explained = facts.get("state") in _LAST_WORDS
-                if not self._closing.is_set() and facts.get("state") not in _LIVE_SAYS_MORE:
+                if facts.get("state") in _LIVE_SAYS_MORE:
+                    self._undeclared, self._pause_s = (), _BEGIN_AGAIN_S
+                elif not self._closing.is_set():
                     self._post(_progress(facts, failed))
         ended(process, explained)
 
@@ -106,8 +113,9 @@ class BackgroundIndexing:
         """Begin again what was killed; what has said why it cannot go on is left until asked for."""
         with self._lock:
             self._keeper = None
-        if not explained and not self._closing.wait(_BEGIN_AGAIN_S):
-            self.keep(())
+        pause, self._pause_s = self._pause_s, min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        if not explained and not self._closing.wait(pause):
+            self.keep(self._undeclared)
 
 
 _LAST_WORDS = ("done", "error")

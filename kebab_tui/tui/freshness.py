@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Novelty = Literal["new", "changed"]
 _SHOWN_KEPT = 16
 _SECOND_NS = 1_000_000_000
+_STAMP_NS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,8 @@ class News:
 
 def news(before: Sequence[SearchHit], after: Sequence[SearchHit]) -> News:
     """Compare two answers to one question."""
-    old = {hit.chunk_id: hit for hit in before}
-    went = [hit.doc_id for hit in before if hit.chunk_id not in {one.chunk_id for one in after}]
+    old, present = ({hit.chunk_id for hit in hits} for hits in (before, after))
+    went = [hit.doc_id for hit in before if hit.chunk_id not in present]
     fresh: dict[ChunkId, Novelty] = {}
     for hit in after:
         if hit.chunk_id not in old:
@@ -48,11 +49,18 @@ def news(before: Sequence[SearchHit], after: Sequence[SearchHit]) -> News:
     return News(fresh, len(went))
 
 
-def successor(of: SearchHit, hits: Sequence[SearchHit]) -> int | None:
-    """Where the passage is that stands in the place of one that changed: the nearest of the same note."""
+def successor(of: SearchHit, hits: Sequence[SearchHit], fresh: Container[ChunkId] = ()) -> int | None:
+    """Where the passage is that stands in the place of one that changed: the nearest of the same note.
+
+    One that was not there before comes before those that were beside it.
+    """
     line = of.citation.span.first
-    near = [(abs(hit.citation.span.first - line), i) for i, hit in enumerate(hits) if hit.doc_id == of.doc_id]
-    return min(near)[1] if near else None
+    near = [
+        (hit.chunk_id not in fresh, abs(hit.citation.span.first - line), place)
+        for place, hit in enumerate(hits)
+        if hit.doc_id == of.doc_id
+    ]
+    return min(near)[2] if near else None
 
 
 class Lateness:
@@ -60,16 +68,22 @@ class Lateness:
 
     def __init__(self, clock_ns: Callable[[], int] = time.time_ns) -> None:
         self._clock_ns = clock_ns
-        self._began = clock_ns()
-        self._shown: deque[int] = deque(maxlen=_SHOWN_KEPT)
+        self._began = self._asked = clock_ns()
+        self._shown: deque[tuple[int, int]] = deque(maxlen=_SHOWN_KEPT)
+
+    def asked(self) -> None:
+        """A question is asked: what is committed from now on need not be in its answer."""
+        self._asked = self._clock_ns()
 
     def shown(self) -> None:
-        """The present state of the index is on the screen now."""
-        self._shown.append(self._clock_ns())
+        """The answer to what was asked last is on the screen now."""
+        self._shown.append((self._asked, self._clock_ns()))
 
     def of(self, change: LastChange) -> float | None:
         """Seconds from saving to showing; None where it was not seen, or happened before."""
         if change.saved_ns is None or change.committed_ns < self._began:
             return None
-        at = next((shown for shown in self._shown if shown >= change.committed_ns), None)
+        # Whoever commits looks at the clock a moment later.
+        known = change.committed_ns - _STAMP_NS
+        at = next((shown for asked, shown in self._shown if asked >= known), None)
         return None if at is None else max(0, at - change.saved_ns) / _SECOND_NS

@@ -131,10 +131,9 @@ class HitsList(LineView, can_focus=True):
         self._korean = None if response.raw else is_hangul(response.read)
         self._changes = {}
         self._renew_marks()
-        self._cursor = self._place_of(keep, before)
+        self._cursor = self._place_of(keep, before, found_news)
         self.virtual_size = Size(0, len(self._hits) * LINES_PER_HIT)
-        found = (selected := self.selected) is not None and selected.chunk_id == keep
-        moved_by = self._cursor - old if found else 0
+        moved_by = self._cursor - old
         self._scroll(0 if keep is None else self.scroll_offset.y + moved_by * LINES_PER_HIT)
         self.refresh()
         self._tell(before)
@@ -250,14 +249,14 @@ class HitsList(LineView, can_focus=True):
             self._styles[role, cursor] = style
         return style
 
-    def _place_of(self, keep: ChunkId | None, before: SearchHit | None) -> int:
+    def _place_of(self, keep: ChunkId | None, before: SearchHit | None, found: News) -> int:
         """The cursor goes with its passage or what became of it; else it stays, or goes to the top."""
         if keep is None:
             return 0
         for index, hit in enumerate(self._hits):
             if hit.chunk_id == keep:
                 return index
-        heir = successor(before, self._hits) if before is not None else None
+        heir = successor(before, self._hits, found.fresh) if before is not None else None
         return max(0, min(self._cursor, len(self._hits) - 1)) if heir is None else heir
 
     def _mark_fresh(self, found: News) -> None:

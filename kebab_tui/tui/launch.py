@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import codecs
 import contextlib
 import io
 import os
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 
 from kebab_tui import __version__
 from kebab_tui.domain.errors import KebabError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
 
 LOG = "screen.log"
+PickedAs = Literal["editor", "citation", "line"]
+"""How what was picked is printed."""
 _MODES = ("lexical", "vector", "hybrid")
 
 
@@ -39,6 +42,7 @@ class Options:
     mode: str = ""
     explain: bool = False
     pick: bool = False
+    pick_as: PickedAs = "editor"
     theme: str = ""
     config: str = ""
     watch: bool = True
@@ -60,10 +64,23 @@ def _run(argv: Sequence[str] | None) -> int:
     for name in ("SIGTERM", "SIGHUP"):
         signal.signal(getattr(signal, name), partial(_leave, app))
     sys.setswitchinterval(0.0005)  # the thread that asks the engine keeps a key waiting no longer than that
+    _take_any_bytes()
     app.run()
     picked = app.return_value or ()
     _hand_over(picked)
     return app.return_code or (0 if picked or not given.pick else 1)
+
+
+def _take_any_bytes() -> None:
+    """Half a character, as a terminal leaves it when one is taken back before the screen stands, is no end.
+
+    Textual decodes what is typed strictly, and would end with a traceback.
+    """
+    with contextlib.suppress(ImportError):  # another system has another driver
+        from textual.drivers import linux_driver
+
+        lenient = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
+        vars(linux_driver)["getincrementaldecoder"] = lambda _: lenient
 
 
 def _screen(given: argparse.Namespace, settings: Settings) -> KebabApp:
@@ -76,6 +93,7 @@ def _screen(given: argparse.Namespace, settings: Settings) -> KebabApp:
         given.mode,
         given.explain,
         given.pick,
+        given.pick_as,
         given.theme,
         given.config,
         watch=settings.index.watch and not given.no_watch,
@@ -124,6 +142,12 @@ def _parser() -> argparse.ArgumentParser:
         "--explain", action="store_true", help="show at once why each hit ranks where it does"
     )
     parser.add_argument("--pick", action="store_true", help="print the chosen citation and end")
+    parser.add_argument(
+        "--pick-as",
+        default="editor",
+        choices=get_args(PickedAs),
+        help="what --pick prints: `+12 FILE` for an editor, `FILE:L12-L34`, or `FILE:12`",
+    )
     parser.add_argument("--data-dir", default="", metavar="FOLDER", help="keep the index in this folder")
     parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")
     parser.add_argument("--theme", default="", help="dark, light, ansi, or a theme of Textual")

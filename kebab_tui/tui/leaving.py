@@ -10,16 +10,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice
-from kebab_tui.tui.clipboard import citation_text, citations_text, copy, quotations_text
+from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit
     from kebab_tui.tui.app import KebabApp
+    from kebab_tui.tui.launch import PickedAs
     from kebab_tui.tui.messages import Placed, PlacedHit
 
 Places = Sequence["PlacedHit"]
@@ -87,7 +89,8 @@ class Leaving:
     def _pick(self, places: Places) -> None:
         self._complain(places)
         if there := _there(places):
-            self._app.exit(tuple(map(pickable, there)))
+            form = self._app.options.pick_as
+            self._app.exit(tuple(picked(place, form) for place in there))
 
     def _copy(self, places: Places, *, with_text: bool) -> None:
         texts = [(place.hit, place.located) for place in places]
@@ -134,11 +137,14 @@ def line_of(place: PlacedHit) -> int:
     return (place.located or place.hit.citation).span.first
 
 
-def pickable(place: PlacedHit) -> str:
-    """A citation that an editor or a shell takes: the absolute path and the first line."""
-    if place.hit.citation.span.page is not None:
-        return citation_text(place.hit)
-    return f"{path_of(place.hit)}:{line_of(place)}"
+def picked(place: PlacedHit, picked_as: PickedAs) -> str:
+    """A citation by its absolute path, in the form that an editor, a reader or a script takes."""
+    span = (place.located or place.hit.citation).span
+    if place.hit.citation.span.page is not None or picked_as == "citation":
+        return str(replace(place.hit.citation, path=path_of(place.hit), span=span))
+    if picked_as == "line":
+        return f"{path_of(place.hit)}:{span.first}"
+    return f"+{span.first} {path_of(place.hit)}"
 
 
 def _there(places: Places) -> list[PlacedHit]:

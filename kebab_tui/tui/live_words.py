@@ -25,24 +25,20 @@ class LiveWords:
     progress: str = ""
     """What is being done."""
     trouble: str = ""
-    """Why the index cannot be written."""
+    """Why the index, or a folder in it, is not kept in step."""
     failed: int = 0
 
 
-UNWATCHED = LiveWords("not watching")
-
-
 def live_words(live: LiveState | None, own_pid: int) -> LiveWords:
-    """The words for a state; `own_pid` is the process that this screen has started."""
+    """The words for a state, None where nobody watches; `own_pid` is the process of this screen."""
     if live is None:
-        return LiveWords()
+        return LiveWords("not watching")
     pieces = [_watching(live)]
     if live.pending:
         pieces.append(f"{live.pending:,} pending")
     if live.pid != own_pid:
         pieces.append(f"indexed by pid {live.pid}")
-    trouble = f"{live.error.message}; searching goes on" if live.error else ""
-    return LiveWords(", ".join(filter(None, pieces)), _progress(live), trouble, live.failed)
+    return LiveWords(", ".join(filter(None, pieces)), _progress(live), _trouble(live), live.failed)
 
 
 def changed_words(path: str, seconds: float | None) -> str:
@@ -56,7 +52,15 @@ def _watching(live: LiveState) -> str:
     worst = next((kind for kind in _WORST_FIRST if kind in kinds), None)
     if worst is None:
         return ""
-    return f"{worst} ({kinds[worst]})" if worst != "live" and kinds[worst] else worst
+    # Why a folder is paused is a warning of its own.
+    return f"{worst} ({kinds[worst]})" if worst in ("partial", "polling") and kinds[worst] else worst
+
+
+def _trouble(live: LiveState) -> str:
+    if live.error is not None:
+        return f"{live.error.message}; searching goes on"
+    paused = (folder for folder in live.folders if folder.kind == "paused")
+    return next((f"{os.path.basename(folder.root)}: {folder.reason}" for folder in paused), "")
 
 
 def _progress(live: LiveState) -> str:

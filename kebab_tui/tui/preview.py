@@ -102,7 +102,7 @@ class Preview(PreviewPane, can_focus=True):
     def reread(self, hit: SearchHit) -> None:
         """The note may have been saved: show it as it is now, where it was."""
         if self._hit is not None and self._hit.chunk_id == hit.chunk_id:
-            self.show(hit, self._located, self._query)
+            self.show(hit, self._located if hit == self._hit else None, self._query)
 
     def clear(self, message: str = "") -> None:
         """Show no note, and perhaps some words instead."""

@@ -15,8 +15,9 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.tui import states
 from kebab_tui.tui.actions import action_of
 from kebab_tui.tui.freshness import Lateness
+from kebab_tui.tui.hits_list import FRESH_S
 from kebab_tui.tui.key_names import shown
-from kebab_tui.tui.live_words import changed_words, live_words
+from kebab_tui.tui.live_words import LiveWords, changed_words, live_words
 from kebab_tui.tui.status_line import Status
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ class Showing:
         self._is_reading = bool(app.options.folders)
         self._lateness = Lateness()
         self._last_change: LastChange | None = None
+        self._live = LiveWords()
+        self._run: IndexingProgress | None = None
+        """What a process of our own told last, until one that keeps the index in step tells more."""
         self._status = Status(mode=mode)
 
     # Answers
@@ -55,12 +59,12 @@ class Showing:
         """Show an answer; the passage `keep` stays under the cursor. `again`: what is new in it is said."""
         app = self._app
         again = again and self.response is not None
-        self.response, self.costs, self.first_run, self._refusal = response, None, False, None
-        if not again:
+        if not again or self._refusal is not None:
             app.status.hush()
+        self.response, self.costs, self.first_run, self._refusal = response, None, False, None
         found = app.hits.show(response, keep, again=again)
         if again and str(found):
-            self.say(Notice("news", str(found)))
+            app.status.say(Notice("news", str(found)), FRESH_S)
         app.hits.border_title = "hits" if response.query else "changed lately"
         self._show_chips()
         self.write_words()
@@ -70,6 +74,10 @@ class Showing:
             app.preview.clear()
             app.explain.clear("No hit is selected.")
         app.refresh_bindings()
+
+    def ask(self) -> None:
+        """A question is on its way."""
+        self._lateness.asked()
 
     def follow_file(self) -> None:
         """The index has changed: show the selected note as it is now."""
@@ -126,6 +134,11 @@ class Showing:
         self.write_words()
         self._app.arrange()
         self._app.refresh_bindings()
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a folder is being read: the best hits are still to come."""
+        return self._is_reading
 
     @property
     def has_hits(self) -> bool:
@@ -197,34 +210,35 @@ class Showing:
 
     def progress(self, message: IndexingProgress) -> None:
         """Say how far the indexing is."""
-        is_read_only = message.code == "readonly"
+        self._run = message
         self._is_reading = message.running
         self._read = (message.done, message.total)
-        self._status = replace(
-            self._status,
-            progress="" if is_read_only else message.text,
-            index="read-only" if is_read_only else self._status.index,
-            failed=message.failed,
-        )
-        self._show()
-        if not self.has_hits:
-            self.write_words()
+        self._show_keeping()
 
     def live(self, live: LiveState | None, own_pid: int) -> None:
         """Say what whoever keeps the index in step is at."""
-        words = live_words(live, own_pid)
-        self._last_change = live.last if live is not None else None
+        self._live = live_words(live, own_pid)
         if live is not None:
+            self._last_change = live.last
             self._is_reading = live.phase.kind == "reading"
             self._read = (live.phase.done, live.phase.total)
+            if own_pid:
+                self._run = None
+        self._show_last_change()
+        self._show_keeping()
+
+    def _show_keeping(self) -> None:
+        """Why our own process had to end stays said, whatever others do."""
+        live, run = self._live, self._run
+        is_read_only = run is not None and run.code == "readonly"
+        told = run.text if run is not None and not is_read_only else ""
         self._status = replace(
             self._status,
-            index=words.index,
-            progress=words.progress,
-            trouble=words.trouble,
-            failed=words.failed,
+            index="read-only" if is_read_only else live.index,
+            progress=told or live.progress,
+            trouble=live.trouble,
+            failed=run.failed if run is not None else live.failed,
         )
-        self._show_last_change()
         self._show()
         if not self.has_hits:
             self.write_words()

@@ -2,14 +2,15 @@
 
 `12 of 4,031 passages · 38 ms · hybrid · live`, then notices. Facts have priorities: what
 does not fit goes, the least important first, and a shorter one may take its room. What is
-said in passing stands before the facts until the next thing is said; an error stands
-before that; both stay until `hush`. Everything is cleaned here, whoever says it.
+said in passing stands before the facts until the next thing is said, or for some seconds;
+an error stands before that; both go at `hush`. Everything is cleaned here, whoever says it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from rich.cells import cell_len
@@ -167,10 +168,17 @@ class StatusLine(Widget):
             self._status = status
             self.refresh()
 
-    def say(self, notice: Notice) -> None:
-        """Say something in passing."""
-        self._said = said(notice, 95)
+    def say(self, notice: Notice, seconds: float | None = None) -> None:
+        """Say something in passing, or for some seconds."""
+        self._said = spoken = said(notice, 95)
         self.refresh()
+        if seconds is not None:
+            self.set_timer(seconds, partial(self._unsay, spoken))
+
+    def _unsay(self, spoken: Fact) -> None:
+        if self._said is spoken:
+            self._said = None
+            self.refresh()
 
     def fail(self, message: str, hint: str = "") -> None:
         """Say what went wrong and what can be done."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,11 @@ class Idle:
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
 
-    def start(self, folders: tuple[str, ...]) -> None:
+    @property
+    def keeper_pid(self) -> int:
+        return 0
+
+    def start(self, folders: Sequence[str]) -> None:
         self.asked.append(tuple(folders))
 
     def close(self) -> None:
@@ -63,7 +67,7 @@ class Door:
         return getattr(self._real, name) if verb is None else partial(verb, self._real)
 
 
-async def until(pilot: Screen, condition: Callable[[], object]) -> None:
+async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Let the screen work until it is so; what it shows is the message if it never is."""
     end = time.monotonic() + _DEADLINE_S
     while not condition():

@@ -420,15 +420,23 @@ async def test_the_footer_offers_the_way_out(data: Path) -> None:
 # Leaving
 
 
-async def test_pick_ends_with_the_citation(data: Path, embedded_place: Path) -> None:
-    app = kebab(data, query="ownership", pick=True)
+@pytest.mark.parametrize(
+    ("form", "printed"),
+    [
+        ("editor", "+{first} {path}"),
+        ("citation", "{path}:L{first}-L{last}"),
+        ("line", "{path}:{first}"),
+    ],
+)
+async def test_pick_ends_with_the_citation(data: Path, embedded_place: Path, form: str, printed: str) -> None:
+    app = kebab(data, query="ownership", pick=True, pick_as=form)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         first = app.hits.selected
         assert first is not None
         await pilot.press("enter")
-    line = first.citation.span.first
-    assert app.return_value == (f"{embedded_place}/notes/rust/ownership.md:{line}",)
+    span, path = first.citation.span, f"{embedded_place}/notes/rust/ownership.md"
+    assert app.return_value == (printed.format(path=path, first=span.first, last=span.last),)
 
 
 async def test_pick_gives_every_marked_hit(data: Path) -> None:

@@ -187,7 +187,7 @@ async def test_a_pick_names_the_line_of_now(desk: Desk) -> None:
         await found(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.return_value)
-    assert app.return_value == (f"{desk.notes}/a.md:6",)
+    assert app.return_value == (f"+6 {desk.notes}/a.md",)
 
 
 async def test_what_is_gone_cannot_be_picked(desk: Desk) -> None:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
+import signal
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from textual.message import Message
 
+from kebab_tui.domain.errors import NotIndexedError
+from kebab_tui.indexing.live_state import read_live
 from kebab_tui.settings.model import Settings
+from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.lock import WriterLock
+from kebab_tui.tui import background
 from kebab_tui.tui.background import BackgroundIndexing
 from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.workspace import Callbacks, Workspace
@@ -30,14 +37,40 @@ class Behind:
         self.notes.mkdir()
         self.data = place / "data"
         self._told: Told = queue.Queue()
-        self.indexing = BackgroundIndexing(str(self.data), "", self._take)
+        self.indexing = BackgroundIndexing(str(self.data), "", self.take)
+        self._folder = DataFolder(str(self.data))
 
-    def _take(self, message: Message) -> None:
+    def take(self, message: Message) -> None:
         assert isinstance(message, IndexingProgress)
         self._told.put(message)
 
     def write(self, name: str, text: str = "# Note\n\nword\n") -> None:
         (self.notes / name).write_text(text)
+
+    def keep(self) -> None:
+        """Have the notes kept, and wait for the first look at them."""
+        self.indexing.keep([str(self.notes)])
+        self.wait(lambda: self.live_pid and self._is_read())
+
+    def _is_read(self) -> bool:
+        live = read_live(self._folder)
+        return live is not None and live.pending == 0 and live.phase.kind == "idle" and bool(live.folders)
+
+    @property
+    def live_pid(self) -> int:
+        """The process that keeps the index in step; 0 when none does."""
+        live = read_live(self._folder)
+        return live.pid if live is not None else 0
+
+    def wait(self, seen: Callable[[], object]) -> None:
+        end = time.monotonic() + _PATIENCE_S
+        while not seen():
+            assert time.monotonic() < end
+            time.sleep(0.01)  # another process changes what is looked at
+
+    def told(self) -> list[IndexingProgress]:
+        """What was told so far and not looked at."""
+        return [self._told.get() for _ in range(self._told.qsize())]
 
     def next(self) -> IndexingProgress:
         return self._told.get(timeout=_PATIENCE_S)
@@ -51,10 +84,13 @@ class Behind:
 
     def paths(self) -> list[str]:
         workspace = Workspace(Settings(), str(self.data))
-        with workspace._parts.reader.catalogue() as catalogue:
-            found = list(catalogue.paths())
-        workspace.close()
-        return found
+        try:
+            with workspace._parts.reader.catalogue() as catalogue:
+                return list(catalogue.paths())
+        except NotIndexedError:
+            return []
+        finally:
+            workspace.close()
 
 
 def join() -> None:
@@ -137,3 +173,117 @@ def test_leaving_takes_no_time_and_ends_the_process(behind: Behind) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
     assert all(path.endswith(".md") for path in behind.paths()), "what was read by then is whole"
+
+
+# Keeping in step
+
+
+def test_a_note_that_is_saved_while_it_is_kept_is_in_the_index(behind: Behind) -> None:
+    behind.write("a.md")
+    behind.keep()
+    behind.write("b.md")
+    behind.wait(lambda: behind.paths() == ["a.md", "b.md"])
+    assert behind.live_pid == behind.indexing.keeper_pid != 0
+
+
+def test_who_keeps_the_index_tells_nothing_that_the_live_file_says(behind: Behind) -> None:
+    behind.write("a.md")
+    behind.keep()
+    assert behind.told() == []
+
+
+def test_a_keeper_is_started_once(behind: Behind) -> None:
+    behind.keep()
+    pid = behind.indexing.keeper_pid
+    behind.indexing.keep([str(behind.notes)])
+    assert behind.indexing.keeper_pid == pid
+
+
+def test_a_keeper_that_is_killed_is_begun_again(behind: Behind) -> None:
+    behind.write("a.md")
+    behind.keep()
+    killed = behind.indexing.keeper_pid
+    os.kill(killed, signal.SIGKILL)
+    behind.wait(lambda: behind.live_pid not in (0, killed))
+    assert behind.live_pid == behind.indexing.keeper_pid
+    behind.write("b.md")
+    behind.wait(lambda: behind.paths() == ["a.md", "b.md"])
+
+
+def test_one_that_is_killed_before_it_knows_its_folder_is_begun_again_with_it(behind: Behind) -> None:
+    behind.write("a.md")
+    behind.indexing.keep([str(behind.notes)])
+    os.kill(behind.indexing.keeper_pid, signal.SIGKILL)
+    behind.wait(lambda: behind.paths() == ["a.md"])
+
+
+def test_one_that_never_gets_to_work_is_begun_again_at_a_pace_that_costs_nothing(
+    behind: Behind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "_BEGIN_AGAIN_S", 0.01)
+    monkeypatch.setattr(background, "_LONGEST_PAUSE_S", 0.08)
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    behind.indexing = BackgroundIndexing(str(behind.data), "", behind.take)
+    pauses: list[float] = []
+
+    def wait(pause: float) -> bool:
+        pauses.append(pause)
+        return len(pauses) > 5
+
+    monkeypatch.setattr(behind.indexing._closing, "wait", wait)
+    behind.indexing.keep(())
+    behind.wait(lambda: len(pauses) > 5)
+    assert pauses == [0.01, 0.02, 0.04, 0.08, 0.08, 0.08]
+
+
+def test_one_that_says_why_it_cannot_go_on_is_left_until_it_is_asked_for(behind: Behind) -> None:
+    behind.indexing.keep([str(behind.notes / "nowhere")])
+    told = behind.next()
+    assert told.text.startswith("not indexed: ")
+    assert not told.running
+    behind.wait(lambda: behind.indexing.keeper_pid == 0)
+    behind.keep()
+    assert behind.live_pid == behind.indexing.keeper_pid
+
+
+def test_another_keeper_follows_and_takes_over_when_the_first_ends(behind: Behind) -> None:
+    behind.write("a.md")
+    behind.keep()
+    second = BackgroundIndexing(str(behind.data), "", behind.take)
+    second.keep(())
+    behind.wait(lambda: second.keeper_pid)
+    behind.indexing.close()
+    began = time.monotonic()
+    behind.wait(lambda: behind.live_pid == second.keeper_pid)
+    taken = time.monotonic() - began
+    second.close()
+    assert taken < 10, "how soon is for the keepers' own tests; here a start of Python is part of it"
+
+
+def test_leaving_ends_the_keeper(behind: Behind) -> None:
+    behind.write("a.md")
+    behind.keep()
+    keeper = behind.indexing._keeper
+    assert keeper is not None
+    start = time.monotonic()
+    behind.indexing.close()
+    assert time.monotonic() - start < 0.1
+    keeper.wait(_PATIENCE_S)
+    assert time.monotonic() - start < 2
+    join()
+    assert behind.live_pid == 0
+    assert behind.indexing.keeper_pid == 0, "and it is not begun again"
+
+
+def test_a_folder_that_is_added_while_an_index_is_kept_is_read_and_kept_too(
+    behind: Behind, tmp_path: Path
+) -> None:
+    behind.write("a.md")
+    behind.keep()
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "b.md").write_text("# B\n")
+    behind.indexing.start([str(more)])
+    behind.wait(lambda: sorted(behind.paths()) == ["a.md", "b.md"])
+    (more / "c.md").write_text("# C\n")
+    behind.wait(lambda: sorted(behind.paths()) == ["a.md", "b.md", "c.md"])

@@ -49,7 +49,7 @@ Seen = Pilot[None]
 
 
 async def all_there(pilot: Seen, host: Host) -> None:
-    await until(pilot, lambda: "looking" not in painted(host) and host.page.files.table.total)  # type: ignore[arg-type]
+    await until(pilot, lambda: "looking" not in painted(host) and host.page.files.table.total)
 
 
 def chosen(host: Host) -> str:
@@ -58,7 +58,7 @@ def chosen(host: Host) -> str:
 
 
 async def wait(pilot: Seen, condition: Callable[[], object]) -> None:
-    await until(pilot, condition)  # type: ignore[arg-type]
+    await until(pilot, condition)
 
 
 @pytest.fixture

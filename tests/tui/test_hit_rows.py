@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit
 from kebab_tui.domain.located import Located
+from kebab_tui.tui.freshness import Novelty
 from kebab_tui.tui.hit_rows import FULL, Line, Look, Role, badges, bar, hit_lines, share, shown_score
 from kebab_tui.tui.text import ASCII, UNICODE
 from tests.tui.hits import HOSTILE, hit
@@ -170,6 +171,15 @@ def test_a_small_score_is_not_shown_as_nothing(score: float, shown: str) -> None
     assert shown_score(score) == shown
 
 
+@pytest.mark.parametrize(("fresh", "sign"), [(None, " "), ("new", "+"), ("changed", "~")])
+@pytest.mark.parametrize("width", [20, 39, 40, 120])
+def test_what_is_fresh_says_so_under_the_mark(width: int, fresh: Novelty | None, sign: str) -> None:
+    look = Look(width, cursor=True, marked=True, fresh=fresh)
+    first, second = ("".join(text for text, _ in line) for line in hit_lines(hit(), look, UNICODE))
+    assert first.startswith("▌✓")
+    assert second.startswith(f"▌{sign}")
+
+
 def test_the_ascii_look_is_ascii() -> None:
     found = hit(path="a/" * 60 + "b.md", snippet="word " * 60, highlights=((100, 104),), kind="code")
     for line in hit_lines(found, Look(60, cursor=True, marked=True, change=2), ASCII):
@@ -187,6 +197,7 @@ _LOOKS = st.builds(
     marked=st.booleans(),
     korean=st.sampled_from([None, True, False]),
     change=st.integers(-200, 200),
+    fresh=st.sampled_from([None, "new", "changed"]),
 )
 
 

@@ -14,7 +14,7 @@ from textual.message import Message
 
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.identity import ChunkRow, DocId
 from kebab_tui.domain.located import Located
 from kebab_tui.tui import hits_list
 from kebab_tui.tui.actions import ACTIONS
@@ -23,6 +23,7 @@ from kebab_tui.tui.hit_rows import Line, Look, hit_lines
 from kebab_tui.tui.hits_list import HitsList
 from kebab_tui.tui.text import Glyphs
 from tests.tui.hits import HOSTILE, answer, answer_of, hit
+from tests.tui.screen import until
 
 
 class _Host(App[None]):
@@ -299,6 +300,107 @@ async def test_badges_of_a_what_if_and_of_a_moved_passage_are_shown() -> None:
         app.hits.show(answer(hit(1, indexed_ns=2), hit(2)))
         whole = "".join(_screen(app.hits))
         assert not [sign for sign in ("▼", "▲", "moved", "stale") if sign in whole]
+
+
+# The same question again, because notes have changed
+
+
+def of(note: int, passage: int, line: int = 1) -> SearchHit:
+    return hit(passage, f"notes/{note}.md", doc_id=DocId(str(note)), span=SourceSpan(line, line + 5))
+
+
+def _signs(hits: HitsList) -> str:
+    """How each hit differs from a moment ago, from the top of the view."""
+    return "".join(line[1] for line in _screen(hits)[1::2])
+
+
+async def test_what_the_same_question_did_not_find_a_moment_ago_is_marked() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 8)):
+        app.hits.show(answer(of(1, 1), of(2, 2), of(3, 3)))
+        found = app.hits.show(answer(of(1, 1), of(2, 12), of(4, 4)), again=True)
+        assert str(found) == "1 new, 1 changed, 1 gone"
+        assert _signs(app.hits) == " ~+ "
+
+
+async def test_another_question_marks_nothing() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 8)):
+        app.hits.show(answer(of(1, 1), of(2, 2)))
+        app.hits.show(answer(of(1, 1), of(3, 3)), again=True)
+        found = app.hits.show(answer(of(1, 1), of(4, 4)))
+        assert str(found) == ""
+        assert _signs(app.hits) == "    "
+
+
+async def test_where_all_is_new_nothing_is_marked() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 8)):
+        app.hits.show(answer())
+        found = app.hits.show(answer_of(3), again=True)
+        assert str(found) == "3 new"
+        assert _signs(app.hits) == "    "
+
+
+async def test_the_only_hit_is_marked_when_it_is_new() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 8)):
+        app.hits.show(answer())
+        app.hits.show(answer(of(1, 1)), again=True)
+        assert _signs(app.hits) == "+   "
+
+
+async def test_marks_of_news_go_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hits_list, "FRESH_S", 0.05)
+    app = _Host()
+    async with app.run_test(size=(80, 8)) as pilot:
+        app.hits.show(answer(of(1, 1)))
+        app.hits.show(answer(of(1, 1), of(2, 2)), again=True)
+        assert _signs(app.hits) == " +  "
+        await until(pilot, lambda: _signs(app.hits) == "    ")
+
+
+async def test_later_news_have_all_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 8)) as pilot:
+        app.hits.show(answer(of(1, 1)))
+        monkeypatch.setattr(hits_list, "FRESH_S", 0.05)
+        app.hits.show(answer(of(1, 1), of(2, 2)), again=True)
+        monkeypatch.setattr(hits_list, "FRESH_S", 60)
+        app.hits.show(answer(of(1, 1), of(2, 2), of(3, 3)), again=True)
+        await pilot.pause(0.15)
+        assert _signs(app.hits) == "  + "
+
+
+async def test_the_cursor_follows_a_passage_that_changed_and_its_row_does_not_move() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        others = [of(number, number) for number in range(2, 40)]
+        app.hits.show(answer(*others[:14], of(1, 1, line=30), *others[14:]))
+        app.hits.move_to(14)
+        await pilot.pause()
+        kept, row = app.hits.selected, _row_of(app.hits, "notes/1.md")
+        assert kept is not None
+        newer = answer(of(1, 50, line=1), of(90, 90), *others[:18], of(1, 51, line=31), *others[18:])
+        app.hits.show(newer, keep=kept.chunk_id, again=True)
+        await pilot.pause()
+        assert app.hits.selected == of(1, 51, line=31)
+        assert _row_of(app.hits, "notes/1.md") == row
+
+
+async def test_a_hit_that_appears_above_does_not_move_what_the_cursor_is_on() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer_of(40))
+        app.hits.move_to(14)
+        await pilot.pause()
+        kept, before = app.hits.selected, _screen(app.hits)
+        assert kept is not None
+        newer = answer(*(hit(n, f"notes/{n}.md") for n in (99, *range(1, 41))))
+        app.hits.show(newer, keep=kept.chunk_id, again=True)
+        await pilot.pause()
+        assert app.hits.selected == kept
+        assert _screen(app.hits) == before
 
 
 @pytest.mark.parametrize("size", [(20, 5), (40, 10), (400, 120), (1, 1)])

@@ -172,8 +172,8 @@ def test_pick_prints_the_citation_to_a_pipe(start: Start, data: str, embedded_pl
     with os.fdopen(reading) as pipe:
         picked = pipe.read()
     assert screen.process.returncode == 0 and screen.is_restored
-    path, _, line = picked.strip().rpartition(":")
-    assert path == str(embedded_place / "notes/rust/ownership.md") and int(line) > 0
+    line, _, path = picked.strip().partition(" ")
+    assert path == str(embedded_place / "notes/rust/ownership.md") and int(line.removeprefix("+")) > 0
 
 
 def test_nothing_picked_is_exit_1(start: Start, data: str) -> None:

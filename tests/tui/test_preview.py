@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.citation import Citation, SourceSpan
+from kebab_tui.domain.identity import ChunkId
 from kebab_tui.domain.located import Located
 from kebab_tui.settings.model import Settings
 from kebab_tui.tui import preview_reading
@@ -89,6 +91,42 @@ async def test_a_resize_leaves_a_reader_where_he_has_scrolled_to(tmp_path: Path)
         await pilot.pause()
 
         assert app.preview.scroll_offset.y == top
+
+
+async def test_a_note_that_was_saved_is_shown_as_it_is_now_where_it_was(tmp_path: Path) -> None:
+    note(tmp_path, LINES)
+    found = hit(tmp_path, span=SourceSpan(150, 150), text="line 150")
+    async with (app := Host()).run_test(size=(60, 31)) as pilot:
+        app.preview.show(found)
+        await pilot.pause()
+        app.preview.scroll_relative(y=5, animate=False)
+        note(tmp_path, [*LINES[:150], "a line of today", *LINES[151:]])
+        app.preview.reread(found)
+        await pilot.pause()
+        assert rows(app.preview)[6] == "150▌ line 150", "what was scrolled to stays"
+        assert rows(app.preview)[7] == "151  a line of today"
+
+
+async def test_a_passage_that_is_indexed_anew_is_no_longer_where_it_was_looked_up(tmp_path: Path) -> None:
+    note(tmp_path, LINES)
+    before = hit(tmp_path, span=SourceSpan(150, 150), text="line 157", stale=True)
+    async with (app := Host()).run_test(size=(60, 31)) as pilot:
+        app.preview.show(before, Located(SourceSpan(157, 157), "moved", 7))
+        note(tmp_path, ["new", *LINES])
+        app.preview.reread(replace(before, citation=Citation("note.md", SourceSpan(158, 158)), stale=False))
+        await pilot.pause()
+        assert "moved" not in rows(app.preview)[0]
+        assert "158▌ line 157" in rows(app.preview)
+
+
+async def test_only_the_note_that_is_open_is_read_again(tmp_path: Path) -> None:
+    note(tmp_path, LINES)
+    async with (app := Host()).run_test(size=(60, 31)) as pilot:
+        app.preview.show(hit(tmp_path, span=SourceSpan(1, 1), text="line 1"))
+        note(tmp_path, ["another"])
+        app.preview.reread(replace(hit(tmp_path), chunk_id=ChunkId("another")))
+        await pilot.pause()
+        assert " 1▌ line 1" in rows(app.preview)[1]
 
 
 @pytest.mark.parametrize(

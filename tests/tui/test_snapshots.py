@@ -22,13 +22,18 @@ from syrupy.assertion import SnapshotAssertion
 
 from kebab_tui.domain.errors import StoreDamagedError, StoreError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
+from kebab_tui.domain.identity import ChunkId, DocId, SourceId
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.indexing.live_state import FolderState, LastChange, LiveState, Phase, Trouble
+from kebab_tui.indexing.watching import WatchKind
 from kebab_tui.search import stopwatch
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.search.fusion import Evidence, FusionSettings
 from kebab_tui.settings.model import Settings
+from kebab_tui.tui import hits_list, showing
 from kebab_tui.tui.app import KebabApp
-from kebab_tui.tui.messages import IndexingProgress
+from kebab_tui.tui.freshness import Lateness
+from kebab_tui.tui.messages import CorpusChanged, IndexingProgress, LiveChanged
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import SAMPLE
 from tests.tui.explaining import with_fusion
@@ -41,6 +46,7 @@ class Picture(SVGImageExtension):  # type: ignore[misc]
 
 SIZES = ((80, 24), (120, 36), (160, 45))
 _WRITTEN = 1_767_225_600
+_NOW = _WRITTEN * 1_000_000_000
 Step = Callable[[Screen, KebabApp], Awaitable[None]]
 
 
@@ -187,11 +193,21 @@ class Case:
     query: str = ""
     verbs: tuple[tuple[str, Callable[..., Any]], ...] = ()
     progress: IndexingProgress | None = None
+    live: LiveState | None = None
     keys: tuple[str, ...] = ()
     theme: str = ""
 
 
 SEARCH = (("search", in_both_lists),)
+OWN = 0
+"""The keeper of a screen that has none: what it says is not said to be another's."""
+LIMIT = "the system's limit of watched folders is reached (fs.inotify.max_user_watches)"
+
+
+def watched(kind: WatchKind, reason: str = "") -> FolderState:
+    return FolderState(SourceId("notes"), "/notes", kind, reason, 12)
+
+
 CASES = {
     "hits": Case("rust errors", SEARCH),
     "no_query": Case(),
@@ -209,6 +225,32 @@ CASES = {
     "read_only": Case(
         "rust", SEARCH, IndexingProgress("not indexed: cannot write there", False, code="readonly")
     ),
+    "live": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"),))),
+    "pending": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"),), pending=3, failed=1)),
+    "partial": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"), watched("partial", LIMIT)))),
+    "polling": Case("rust", SEARCH, live=LiveState(OWN, (watched("polling", "nfs announces nothing"),))),
+    "paused": Case("rust", SEARCH, live=LiveState(OWN, (watched("paused", "the folder is gone"),))),
+    "indexed_by_another": Case("rust", SEARCH, live=LiveState(4711, (watched("live"),))),
+    "given_way": Case(
+        "rust",
+        SEARCH,
+        live=LiveState(OWN, (watched("live"),), given_way_to="pid 4711 (ingest, since 12:00:00)"),
+    ),
+    "making_vectors": Case(
+        "rust",
+        SEARCH,
+        live=LiveState(OWN, (watched("live"),), phase=Phase("embedding", 81, 2200, 64.0, 33.0)),
+    ),
+    "disk_full": Case(
+        "rust",
+        SEARCH,
+        live=LiveState(
+            OWN,
+            (watched("live"),),
+            pending=12,
+            error=Trouble("disk_full", "no room left on the disk of ~/.local/share/kebab", "free some space"),
+        ),
+    ),
     "preview_alone": Case("tokio", SEARCH, keys=("tab", "tab", "f11")),
 }
 
@@ -221,6 +263,8 @@ async def test_with_an_index(look_at: Look, vault: Path, name: str) -> None:
         await answered(pilot, app)
         if case.progress is not None:
             app.post_message(case.progress)
+        if case.live is not None:
+            app.post_message(LiveChanged(case.live))
         await pilot.press(*case.keys)
         await located(pilot, app)
 
@@ -239,6 +283,37 @@ async def test_with_an_index(look_at: Look, vault: Path, name: str) -> None:
 def remember(app: KebabApp, *queries: str) -> None:
     app.history._queries = list(queries)
     app.history._at = len(queries)
+
+
+async def test_what_a_saved_note_changes_is_marked(
+    look_at: Look, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One hit is new, one has another text, one is gone; and the note was seen in 0.31 s."""
+    for module in (hits_list, showing):
+        monkeypatch.setattr(module, "FRESH_S", 1000)
+    saved = False
+
+    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        response = in_both_lists(real, query, first_answer)
+        new, changed, gone, *rest = response.hits
+        older, other = replace(changed, chunk_id=ChunkId("older")), replace(gone, doc_id=DocId("other"))
+        before = (older, replace(other, chunk_id=ChunkId("gone")), *rest)
+        return replace(response, hits=(new, changed, *rest) if saved else before)
+
+    async def save(pilot: Screen, app: KebabApp) -> None:
+        nonlocal saved
+        app.showing._lateness = Lateness(lambda: _NOW)
+        await answered(pilot, app)
+        saved = True
+        app.post_message(CorpusChanged(2, 75))
+        last = LastChange("rust/lifetimes.md", "changed", _NOW - 310_000_000, _NOW)
+        app.post_message(LiveChanged(LiveState(OWN, (watched("live"),), last=last)))
+        await until(pilot, lambda: "1 new, 1 changed, 1 gone" in painted(app))
+        await until(pilot, lambda: app.status.status.changed == "lifetimes.md 0.31 s")
+        await located(pilot, app)
+
+    door = lambda: Door(vault / "data", search=search)  # noqa: E731
+    await look_at(kebab(vault / "data", door, query="rust errors"), save)
 
 
 async def test_without_colours(look_at: Look, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:

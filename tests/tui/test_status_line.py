@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.tui.status_line import Fact, Status, StatusLine, facts, fitted
 from kebab_tui.tui.text import ASCII
 from tests.tui.hits import HOSTILE
+from tests.tui.screen import until
 
 _ANSWERED = Status(hits=12, total=4031, milliseconds=38.2, index="live")
 
@@ -33,6 +35,14 @@ def _text(status: Status, width: int = 200) -> str:
         (Status(total=4031, mode="vector"), "4,031 notes · vector"),
         (Status(hits=3, total=9, marked=2), "3 of 9 passages · hybrid · 2 marked"),
         (Status(progress="indexing 312 of 4,031"), "hybrid · indexing 312 of 4,031"),
+        (
+            Status(hits=3, total=9, index="live, 3 pending", changed="a.md 0.31 s"),
+            "3 of 9 passages · hybrid · live, 3 pending · a.md 0.31 s",
+        ),
+        (
+            Status(hits=3, total=9, index="live", trouble="the disk is full", failed=1),
+            "3 of 9 passages · hybrid · live · warning: the disk is full · warning: 1 file could not be read",
+        ),
         (
             Status(hits=3, total=9, notices=(Notice("x", "No model.", "warning"), Notice("y", "Relaxed."))),
             "3 of 9 passages · hybrid · warning: No model. · Relaxed.",
@@ -56,6 +66,12 @@ def test_an_answer_is_told_in_one_line(status: Status, text: str) -> None:
 )
 def test_the_least_important_goes_first(width: int, text: str) -> None:
     assert _text(_ANSWERED, width) == text
+
+
+def test_why_the_index_is_not_kept_stays_longer_than_what_changed_and_how_it_is_watched() -> None:
+    status = Status(hits=3, total=9, index="live", changed="a.md 0.31 s", trouble="no room left on the disk")
+    assert _text(status, 45) == "3 of 9 passages · warning: no room left on t…"
+    assert _text(replace(status, trouble=""), 35) == "3 of 9 passages · hybrid · live"
 
 
 def test_a_warning_outlives_the_time_and_loses_its_end_before_it_goes() -> None:
@@ -111,6 +127,18 @@ async def test_an_error_stays_until_it_is_taken_back() -> None:
         assert app.line == "1 of 1 passage · hybrid"
 
 
+async def test_what_is_said_for_a_moment_goes_unless_something_else_was_said() -> None:
+    app = _Host()
+    async with app.run_test(size=(100, 5)) as pilot:
+        app.status.say(Notice("news", "1 new"), 0.05)
+        assert app.line.startswith("1 new")
+        await until(pilot, lambda: not app.line.startswith("1 new"))
+        app.status.say(Notice("news", "2 new"), 0.05)
+        app.status.say(Notice("copied", "Copied a.md"))
+        await pilot.pause(0.1)
+        assert app.line.startswith("Copied a.md")
+
+
 async def test_an_error_is_told_at_any_width() -> None:
     app = _Host()
     async with app.run_test(size=(20, 5)):
@@ -124,7 +152,15 @@ async def test_nothing_said_is_obeyed_by_the_terminal_or_read_as_markup() -> Non
     async with app.run_test(size=(400, 5)):
         app.status.fail(HOSTILE, HOSTILE)
         app.status.say(Notice("x", HOSTILE))
-        app.status.show(Status(index=HOSTILE, progress=HOSTILE, notices=(Notice("x", HOSTILE),)))
+        app.status.show(
+            Status(
+                index=HOSTILE,
+                progress=HOSTILE,
+                changed=HOSTILE,
+                trouble=HOSTILE,
+                notices=(Notice("x", HOSTILE),),
+            )
+        )
         strip = app.status.render_line(0)
         assert not [c for c in strip.text if unicodedata.category(c) in ("Cc", "Cs", "Cf")]
         assert "[/nope]" in strip.text

@@ -1,0 +1,468 @@
+"""The screen and its keeper: a real process, real files, and what one sees when a note is saved."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from kebab_tui.domain.errors import StoreError
+from kebab_tui.domain.hit import Notice, SearchResponse
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.editor.launch import Launch
+from kebab_tui.editor.running import Outcome
+from kebab_tui.indexing.live_state import FolderState, LiveState, Phase, read_live
+from kebab_tui.settings.model import IndexSettings, Settings
+from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.requests import RequestFolder, Rescan
+from kebab_tui.tui import editing, showing
+from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.health_page import HealthPage
+from kebab_tui.tui.launch import Options
+from kebab_tui.tui.messages import CorpusChanged, IndexingProgress, LiveChanged
+from kebab_tui.workspace import Callbacks, Workspace
+from tests.tui.screen import WIDE, Door, Screen, found, has_keys, kebab, painted, paths, until
+
+FOLDER = FolderState(SourceId("notes"), "/notes", "live", "", 3)
+
+
+class Desk:
+    """A folder of notes about quokkas with its index, and screens that watch it."""
+
+    def __init__(self, place: Path) -> None:
+        self.notes, self.data = place / "notes", place / "data"
+        self.notes.mkdir()
+        for name in ("one", "two", "three"):
+            self.write(f"{name}.md", f"# {name}\n\nThe quokka of note {name} sleeps.\n")
+        workspace = Workspace(Settings(), str(self.data))
+        workspace.ingest([str(self.notes)], Callbacks())
+        workspace.close()
+
+    def write(self, name: str, text: str) -> None:
+        (self.notes / name).write_text(text)
+
+    def screen(
+        self, query: str = "quokka", *, settings: Settings | None = None, **options: object
+    ) -> KebabApp:
+        made = structs.replace(settings or Settings(), data_dir=str(self.data))
+        asked: dict[str, object] = {"query": query, "mode": "lexical", "watch": True}
+        return KebabApp(Options(**(asked | options)), made)  # type: ignore[arg-type]
+
+    @property
+    def keeper(self) -> int:
+        """The process that keeps the index in step; 0 when none does."""
+        live = read_live(DataFolder(str(self.data)))
+        return live.pid if live is not None and not live.given_way_to else 0
+
+    def is_alive(self, pid: int) -> bool:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    @asynccontextmanager
+    async def open(self, app: KebabApp) -> AsyncIterator[Screen]:
+        """The screen, once its keeper is live and has looked at everything."""
+        async with app.run_test(size=WIDE) as pilot:
+            await found(pilot)
+            await until(pilot, lambda: "live" in app.status.status.index and not app.status.status.progress)
+            yield pilot
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def select(app: KebabApp, path: str) -> None:
+    app.moved_by_hand()
+    app.hits.move_to(paths(app).index(path))
+
+
+def hits_pane(app: KebabApp) -> str:
+    return "\n".join(app.hits.render_line(y).text for y in range(app.hits.size.height))
+
+
+def preview_pane(app: KebabApp) -> str:
+    return "\n".join(app.preview.render_line(y).text for y in range(app.preview.size.height))
+
+
+# A saved note
+
+
+async def test_a_saved_note_appears_changes_and_goes_in_the_open_query(desk: Desk) -> None:
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        desk.write("four.md", "# four\n\nA quokka that came late.\n")
+        await until(pilot, lambda: "four.md" in paths(app))
+        assert "1 new" in painted(app)
+        desk.write("four.md", "# four\n\nA quokka that came later still.\n")
+        await until(pilot, lambda: "later still" in hits_pane(app))
+        assert "1 changed" in painted(app)
+        os.remove(desk.notes / "four.md")
+        await until(pilot, lambda: "four.md" not in paths(app))
+        assert "1 gone" in painted(app)
+
+
+async def test_the_selected_hit_stays_selected_while_others_come_and_go(desk: Desk) -> None:
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        select(app, "two.md")
+        desk.write("best.md", "# quokka\n\nquokka quokka quokka\n")
+        await until(pilot, lambda: "best.md" in paths(app))
+        assert app.hits.selected is not None
+        assert app.hits.selected.path == "two.md"
+        os.remove(desk.notes / "one.md")
+        await until(pilot, lambda: "one.md" not in paths(app))
+        assert app.hits.selected is not None
+        assert app.hits.selected.path == "two.md"
+
+
+async def test_the_cursor_goes_with_a_passage_whose_text_changes(desk: Desk) -> None:
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        select(app, "two.md")
+        desk.write("two.md", "# two\n\nA line above.\n\nThe quokka is awake by now.\n")
+        await until(pilot, lambda: "awake by now" in hits_pane(app))
+        assert app.hits.selected is not None
+        assert app.hits.selected.path == "two.md"
+        await until(pilot, lambda: "awake by now" in preview_pane(app))
+
+
+async def test_the_preview_shows_the_file_as_saved_also_where_the_passage_is_as_it_was(desk: Desk) -> None:
+    long = "# long\n\n## Quokka\n\nThe quokka is here.\n\n## Weather\n\n" + "Rain falls. " * 120
+    desk.write("long.md", long)
+    app = desk.screen("quokka is here")
+    async with desk.open(app) as pilot:
+        await until(pilot, lambda: "long.md" in paths(app))
+        select(app, "long.md")
+        await until(pilot, lambda: "Rain falls" in preview_pane(app))
+        chunk = app.hits.selected and app.hits.selected.chunk_id
+        desk.write("long.md", long.replace("Rain", "Hail"))
+        await until(pilot, lambda: "Hail falls" in preview_pane(app))
+        assert app.hits.selected is not None
+        assert app.hits.selected.chunk_id == chunk
+        assert "changed" not in preview_pane(app)
+
+
+async def test_the_cited_lines_are_right_again_when_the_passage_moves(desk: Desk) -> None:
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        select(app, "two.md")
+        desk.write("two.md", "# two\n\n" + "filler\n\n" * 300 + "## Deep\n\nThe quokka of note two sleeps.\n")
+        await until(pilot, lambda: app.hits.selected and app.hits.selected.citation.span.first > 500)
+        await until(pilot, lambda: "603▌" in preview_pane(app).replace(" ", ""))
+
+
+async def test_the_explanation_is_of_the_notes_as_they_are(desk: Desk) -> None:
+    app = desk.screen(explain=True)
+    async with desk.open(app) as pilot:
+        await until(pilot, lambda: app.showing.explained)
+        before = app.showing.explained
+        assert before is not None and before.response.total_matches == 3
+        desk.write("four.md", "# four\n\nA quokka that came late.\n")
+        await until(pilot, lambda: "four.md" in paths(app))
+        await until(
+            pilot, lambda: app.showing.explained and app.showing.explained.response.total_matches == 4
+        )
+
+
+async def test_what_changed_lately_follows_the_notes_from_its_top(desk: Desk) -> None:
+    app = desk.screen("")
+    async with desk.open(app) as pilot:
+        desk.write("four.md", "# four\n\nSomething else.\n")
+        await until(pilot, lambda: paths(app)[:1] == ["four.md"])
+        assert app.hits.cursor == 0
+
+
+async def test_a_query_that_finds_nothing_finds_the_note_that_is_saved_for_it(desk: Desk) -> None:
+    app = desk.screen("wombat")
+    async with desk.open(app) as pilot:
+        assert not paths(app)
+        desk.write("four.md", "# four\n\nA wombat.\n")
+        await until(pilot, lambda: paths(app) == ["four.md"])
+        assert app.hits.display
+
+
+async def test_nothing_moves_under_the_keys_of_somebody_who_types(desk: Desk) -> None:
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        desk.write("four.md", "# four\n\nA quokka that came late.\n")
+        await pilot.press(*"slee")
+        await found(pilot)
+        await until(pilot, lambda: app.box.value == "quokkaslee")
+        assert has_keys(app.box)
+
+
+# The status line
+
+
+async def test_the_status_says_which_note_changed_and_how_soon_that_was_seen(desk: Desk) -> None:
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        desk.write("four.md", "# four\n\nA quokka that came late.\n")
+        await until(pilot, lambda: app.status.status.changed.startswith("four.md "))
+        seconds = float(app.status.status.changed.split()[1])
+        assert 0.1 < seconds < 5
+        assert "four.md 0." in painted(app) or "four.md 1." in painted(app)
+
+
+async def test_no_time_is_claimed_for_a_note_that_is_gone(desk: Desk) -> None:
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        os.remove(desk.notes / "one.md")
+        await until(pilot, lambda: app.status.status.changed == "one.md")
+
+
+async def test_many_notes_at_once_are_counted_while_they_wait(desk: Desk) -> None:
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        seen: set[str] = set()
+        show = app.status.show
+
+        def noting(status: object) -> None:
+            seen.add(app.showing._status.index)
+            show(status)  # type: ignore[arg-type]
+
+        app.status.show = noting  # type: ignore[method-assign]
+        for number in range(400):
+            desk.write(f"many-{number}.md", f"# {number}\n\nA quokka of many, the {number}th.\n" * 30)
+        await until(pilot, lambda: any("pending" in index for index in seen))
+        await until(pilot, lambda: app.showing._status.index == "live")
+
+
+# Who keeps the index
+
+
+async def test_a_screen_that_does_not_watch_starts_no_keeper_and_sees_f5(desk: Desk) -> None:
+    app = desk.screen(watch=False)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await until(pilot, lambda: app.showing._run and not app.showing._run.running)
+        assert app.indexing.keeper_pid == 0
+        assert desk.keeper == 0
+        desk.write("four.md", "# four\n\nA quokka that came late.\n")
+        await pilot.press("f5")
+        await until(pilot, lambda: "four.md" in paths(app))
+        assert "live" not in app.status.status.index
+
+
+def test_the_setting_and_the_flag_both_keep_it_from_watching(desk: Desk) -> None:
+    from kebab_tui.tui import launch
+
+    def watches(*argv: str, watch: bool = True) -> bool:
+        settings = Settings(data_dir=str(desk.data), index=IndexSettings(watch=watch))
+        return launch._screen(launch._parser().parse_args(argv), settings).options.watch
+
+    assert watches()
+    assert not watches("--no-watch")
+    assert not watches(watch=False)
+
+
+async def test_a_keeper_that_is_killed_comes_back_and_the_screen_is_live_again(desk: Desk) -> None:
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        killed = app.indexing.keeper_pid
+        os.kill(killed, signal.SIGKILL)
+        await until(pilot, lambda: app.status.status.index == "not watching")
+        await until(pilot, lambda: app.status.status.index == "live")
+        assert app.indexing.keeper_pid not in (0, killed)
+        desk.write("four.md", "# four\n\nA quokka that came late.\n")
+        await until(pilot, lambda: "four.md" in paths(app))
+
+
+async def test_a_second_screen_says_who_indexes_shows_a_saved_note_too_and_takes_over(desk: Desk) -> None:
+    first, second = desk.screen(), desk.screen()
+    async with desk.open(first) as one, second.run_test(size=WIDE) as two:
+        await found(two)
+        await until(two, lambda: f"indexed by pid {first.indexing.keeper_pid}" in painted(second))
+        desk.write("four.md", "# four\n\nA quokka that came late.\n")
+        await until(one, lambda: "four.md" in paths(first))
+        await until(two, lambda: "four.md" in paths(second))
+        await until(two, lambda: second.indexing.keeper_pid)
+        first.indexing.close()
+        ended = time.monotonic()
+        await until(two, lambda: desk.keeper == second.indexing.keeper_pid)
+        assert time.monotonic() - ended < 2
+        await until(two, lambda: second.status.status.index == "live")
+        desk.write("five.md", "# five\n\nA quokka at last.\n")
+        await until(two, lambda: "five.md" in paths(second))
+
+
+async def test_leaving_ends_the_keeper(desk: Desk) -> None:
+    app = desk.screen()
+    async with desk.open(app):
+        pid = app.indexing.keeper_pid
+    end = time.monotonic() + 2
+    while desk.is_alive(pid):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+# What is asked for
+
+
+class Asked:
+    """Takes the requests of a screen in place of a keeper."""
+
+    def __init__(self, data: Path) -> None:
+        self._folder = RequestFolder(str(data))
+        self.requests: list[Rescan] = []
+
+    def has(self, request: Rescan) -> bool:
+        self.requests += self._folder.take()
+        return request in self.requests
+
+
+class Kept:
+    """Stands in for a keeper that is there and takes nothing."""
+
+    keeper_pid = 1
+
+    def close(self) -> None:
+        pass
+
+
+def only_asking(desk: Desk, **options: object) -> KebabApp:
+    app = desk.screen(**options)  # type: ignore[arg-type]
+    app.indexing = Kept()  # type: ignore[assignment]
+    return app
+
+
+async def test_f5_asks_the_keeper_to_look_at_everything(desk: Desk) -> None:
+    asked, app = Asked(desk.data), only_asking(desk)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("f5")
+        await until(pilot, lambda: asked.has(Rescan(retry=True)))
+
+
+async def test_trying_again_on_the_page_of_files_asks_the_keeper(desk: Desk) -> None:
+    asked, app = Asked(desk.data), only_asking(desk)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        app.action_act("health")
+        await until(pilot, lambda: isinstance(app.screen, HealthPage))
+        app.screen.post_message(HealthPage.Retry())
+        await until(pilot, lambda: asked.has(Rescan(retry=True)))
+
+
+async def test_a_note_that_the_editor_changes_is_right_when_one_comes_back(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def edit(_app: object, _made: Launch, path: str) -> Outcome:
+        note = Path(path)
+        note.write_text(note.read_text().replace("sleeps", "eats"))
+        return Outcome(True, "")
+
+    monkeypatch.setattr(editing, "open_in_editor", edit)
+    monkeypatch.setenv("KEBAB_EDITOR", "vi")
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        select(app, "two.md")
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: "note two eats" in hits_pane(app))
+        assert app.hits.selected is not None
+        assert app.hits.selected.path == "two.md"
+        await until(pilot, lambda: "note two eats" in preview_pane(app))
+
+
+# What the screen makes of it
+
+
+async def test_notes_that_could_not_be_read_are_said_until_they_can(desk: Desk) -> None:
+    app = kebab(desk.data, query="quokka", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        app.post_message(LiveChanged(LiveState(1, (FOLDER,), failed=2)))
+        await until(pilot, lambda: "2 files could not be read" in painted(app))
+        app.post_message(LiveChanged(LiveState(1, (FOLDER,))))
+        await until(pilot, lambda: "could not be read" not in painted(app))
+
+
+async def test_why_the_keeper_had_to_end_stays_on_the_screen(desk: Desk) -> None:
+    app = kebab(desk.data, query="quokka", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        app.post_message(LiveChanged(LiveState(1, (FOLDER,))))
+        app.post_message(IndexingProgress("not indexed: the data folder was taken away", False, code="store"))
+        app.post_message(LiveChanged(None))
+        await until(pilot, lambda: "not watching" in painted(app))
+        assert "not indexed: the data folder was taken away" in painted(app)
+
+
+async def test_while_a_folder_is_read_the_best_hit_stays_on_top_until_somebody_moves(desk: Desk) -> None:
+    best_is_there = False
+
+    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        response = real.search(query, first_answer)
+        return replace(response, hits=response.hits[0 if best_is_there else 1 :])
+
+    app = kebab(desk.data, lambda: Door(desk.data, search=search), query="quokka", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        app.post_message(LiveChanged(LiveState(0, (FOLDER,), phase=Phase("reading", 3, 9))))
+        for moved, cursor in ((False, 0), (True, 1)):
+            best_is_there = False
+            app.ask()
+            await until(pilot, lambda: len(paths(app)) == 2)
+            if moved:
+                app.moved_by_hand()
+            best_is_there = True
+            app.post_message(CorpusChanged(2, 9))
+            await until(pilot, lambda: len(paths(app)) == 3)
+            assert app.hits.cursor == cursor
+
+
+async def test_news_are_told_for_a_moment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(showing, "FRESH_S", 0.1)
+    app = desk.screen()
+    async with desk.open(app) as pilot:
+        said: list[str] = []
+        say = app.status.say
+
+        def noting(notice: Notice, seconds: float | None = None) -> None:
+            said.append(notice.text)
+            say(notice, seconds)
+
+        monkeypatch.setattr(app.status, "say", noting)
+        desk.write("four.md", "# four\n\nA quokka that came late.\n")
+        await until(pilot, lambda: said == ["1 new"])
+        await until(pilot, lambda: "1 new" not in painted(app))
+
+
+async def test_an_error_goes_when_the_index_can_be_read_again(desk: Desk) -> None:
+    broken = [True]
+
+    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        if broken:
+            raise StoreError("the disk is on fire", "put it out")
+        return real.search(query, first_answer)
+
+    app = kebab(desk.data, lambda: Door(desk.data, search=search), query="quokka", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "the disk is on fire" in painted(app))
+        broken.clear()
+        await found(pilot)  # without a key more: what can be read again is news
+        assert "on fire" not in painted(app)
+
+
+async def test_a_commit_during_a_search_still_shows_the_file_as_saved(desk: Desk) -> None:
+    app = kebab(desk.data, query="quokka", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        app.questions._waiting = True
+        app.post_message(CorpusChanged(2, 4))
+        await until(pilot, lambda: app._has_news)
+        desk.write(paths(app)[0], "# rewritten\n\nfrom top to bottom\n")
+        app.ask()
+        await until(pilot, lambda: "from top to bottom" in preview_pane(app))

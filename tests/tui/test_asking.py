@@ -1,0 +1,252 @@
+"""The thread that asks the engine: when it tells of news, and what it asks again."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.message import Message
+
+from kebab_tui.domain.errors import StoreError
+from kebab_tui.domain.hit import SearchResponse
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.indexing.live_state import LiveState
+from kebab_tui.settings.model import Settings
+from kebab_tui.store.requests import RequestFolder, Rescan
+from kebab_tui.tui import asking
+from kebab_tui.tui.asking import Asker
+from kebab_tui.tui.messages import (
+    Answered,
+    Completed,
+    CorpusChanged,
+    EngineReady,
+    LiveChanged,
+    Refused,
+)
+from kebab_tui.workspace import Workspace
+from tests.tui.hits import answer, hit
+
+_PATIENCE_S = 20.0
+RUST = SearchQuery("rust", "hybrid")
+
+
+@dataclass
+class Engine:
+    """The workspace as the asker sees it; a test says what it answers."""
+
+    passages: int = 1
+    number: int = 1
+    kept: LiveState | None = None
+    error: StoreError | None = None
+    asked: list[tuple[str, bool]] = field(default_factory=list)
+    has_index: bool = True
+    looked: int = 0
+
+    def sources(self) -> list[str]:
+        return ["notes"]
+
+    def completions(self) -> str:
+        return f"as of {self.number}"
+
+    def revision(self) -> tuple[int, int]:
+        self.looked += 1
+        if self.error is not None:
+            raise self.error
+        return self.number, self.passages
+
+    def live(self) -> LiveState | None:
+        return self.kept
+
+    def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        self.asked.append((query.mode, first_answer))
+        if self.error is not None:
+            raise self.error
+        return answer(hit(1), query=query.text)
+
+
+class Asking:
+    """An asker at work, and what it posts."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+        self._posted: queue.Queue[Message] = queue.Queue()
+        self.asker = Asker(lambda: engine, self._posted.put)
+
+    def next(self) -> Message:
+        return self._posted.get(timeout=_PATIENCE_S)
+
+    def until(self, wanted: type[Message]) -> list[Message]:
+        """What is posted, to the first of a kind."""
+        posted = [self.next()]
+        while not isinstance(posted[-1], wanted):
+            posted.append(self.next())
+        return posted
+
+    def silence(self) -> list[Message]:
+        """What is posted while the asker looks for news three times more."""
+        before = self.engine.looked
+        end = time.monotonic() + _PATIENCE_S
+        while self.engine.looked < before + 3:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+        return [self._posted.get() for _ in range(self._posted.qsize())]
+
+
+Begin = Callable[..., Asking]
+
+
+@pytest.fixture
+def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
+    """Start an asker that looks for news all the time; gives it once the engine is open."""
+    monkeypatch.setattr(asking, "_LOOK_AGAIN_S", 0.005)
+    begun: list[Asking] = []
+
+    def start(engine: Any, *, rest_s: float = 0.0, offer_s: float = 60.0) -> Asking:
+        monkeypatch.setattr(asking, "_REST_S", rest_s)
+        monkeypatch.setattr(asking, "_OFFER_S", offer_s)
+        begun.append(made := Asking(engine))
+        made.asker.start()
+        assert isinstance(made.next(), EngineReady)
+        assert not engine.sources() or isinstance(made.next(), Completed)
+        return made
+
+    yield start
+    for made in begun:
+        made.asker.close()
+        made.asker._thread.join(_PATIENCE_S)
+
+
+# News
+
+
+def test_nothing_is_told_until_something_is_committed(begin: Begin) -> None:
+    at_work = begin(Engine())
+    assert at_work.silence() == []
+    at_work.engine.number, at_work.engine.passages = 2, 40
+    changed = at_work.next()
+    assert isinstance(changed, CorpusChanged)
+    assert (changed.revision, changed.passages) == (2, 40)
+    assert at_work.silence() == [], "it is told once"
+
+
+def test_no_news_are_told_while_somebody_types(begin: Begin) -> None:
+    at_work = begin(Engine(), rest_s=0.3)
+    at_work.asker.ask(1, RUST, explain=False)
+    at_work.until(Answered)
+    answered = time.monotonic()
+    at_work.engine.number = 2
+    at_work.until(CorpusChanged)
+    assert time.monotonic() - answered > 0.2
+
+
+def test_an_answer_given_again_does_not_put_news_off(begin: Begin) -> None:
+    at_work = begin(Engine(), rest_s=60)
+    at_work.asker.ask(1, RUST, explain=False, again=True)
+    at_work.until(Answered)
+    at_work.engine.number = 2
+    at_work.until(CorpusChanged)
+
+
+def test_news_come_at_a_bearable_pace_while_notes_are_read_by_the_thousand(begin: Begin) -> None:
+    at_work = begin(Engine(), rest_s=0.2)
+    at_work.engine.number = 2
+    at_work.until(CorpusChanged)
+    told = time.monotonic()
+    at_work.engine.number = 3
+    at_work.until(CorpusChanged)
+    assert time.monotonic() - told > 0.15
+
+
+def test_what_can_be_read_again_after_an_error_is_news(begin: Begin) -> None:
+    at_work = begin(Engine())
+    at_work.engine.error = StoreError("no such disk", "")
+    assert at_work.silence() == [], "whoever asks a question is told"
+    at_work.engine.error = None
+    at_work.until(CorpusChanged)
+
+
+def test_a_question_that_failed_is_asked_again_when_the_index_can_be_read(begin: Begin) -> None:
+    at_work = begin(Engine())
+    at_work.engine.error = StoreError("no such disk", "")
+    at_work.asker.ask(7, RUST, explain=False)
+    refused = at_work.until(Refused)[-1]
+    assert isinstance(refused, Refused)
+    assert refused.generation == 7
+    at_work.engine.error = None
+    at_work.until(CorpusChanged)
+
+
+# The same question again
+
+
+def test_a_question_by_both_is_answered_by_words_first(begin: Begin) -> None:
+    at_work = begin(Engine())
+    at_work.asker.ask(1, RUST, explain=False)
+    first, last = at_work.until(Answered)[-1], at_work.until(Answered)[-1]
+    assert isinstance(first, Answered) and isinstance(last, Answered)
+    assert (first.final, last.final) == (False, True)
+    assert at_work.engine.asked == [("lexical", True), ("hybrid", False)]
+
+
+def test_asked_again_only_the_whole_answer_takes_the_place_of_the_last(begin: Begin) -> None:
+    at_work = begin(Engine())
+    at_work.asker.ask(1, RUST, explain=False, again=True)
+    answered = at_work.until(Answered)[-1]
+    assert isinstance(answered, Answered)
+    assert answered.final
+    assert at_work.engine.asked == [("hybrid", False)]
+
+
+# What can be completed
+
+
+def test_what_can_be_completed_is_read_anew_some_time_after_a_change(begin: Begin) -> None:
+    at_work = begin(Engine(), offer_s=0.2)
+    at_work.engine.number = 2
+    at_work.until(CorpusChanged)
+    told = time.monotonic()
+    at_work.engine.number = 3
+    completed = at_work.until(Completed)[-1]
+    assert isinstance(completed, Completed)
+    assert str(completed.completions) == "as of 3"
+    assert time.monotonic() - told > 0.15
+    assert not [message for message in at_work.silence() if isinstance(message, Completed)]
+
+
+# Who keeps the index
+
+
+def test_what_the_keeper_tells_is_passed_on_when_it_is_another_thing(begin: Begin) -> None:
+    at_work = begin(Engine())
+    for state in (LiveState(1), LiveState(1, pending=3), LiveState(2), None):
+        at_work.engine.kept = state
+        posted = at_work.next()
+        assert isinstance(posted, LiveChanged)
+        assert posted.live == state
+        assert at_work.silence() == []
+
+
+def test_the_keeper_is_heard_while_somebody_types(begin: Begin) -> None:
+    at_work = begin(Engine(), rest_s=60)
+    at_work.asker.ask(1, RUST, explain=False)
+    at_work.until(Answered)
+    at_work.engine.kept = LiveState(1)
+    at_work.until(LiveChanged)
+
+
+def test_to_look_at_notes_again_is_a_request_to_whoever_keeps_them(begin: Begin, tmp_path: Path) -> None:
+    workspace = Workspace(Settings(), str(tmp_path / "data"))
+    asker = begin(workspace).asker
+    asker.rescan((str(tmp_path / "a.md"),))
+    asker.rescan(retry=True)
+    taken: list[Rescan] = []
+    end = time.monotonic() + _PATIENCE_S
+    while len(taken) < 2:
+        assert time.monotonic() < end
+        taken += RequestFolder(str(tmp_path / "data")).take()
+    assert taken == [Rescan((str(tmp_path / "a.md"),)), Rescan(retry=True)]

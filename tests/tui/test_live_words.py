@@ -1,0 +1,114 @@
+"""What is said of whoever keeps the index in step, case by case."""
+
+from __future__ import annotations
+
+import pytest
+
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.indexing.live_state import FolderState, LiveState, Phase, Trouble
+from kebab_tui.indexing.watching import WatchKind
+from kebab_tui.tui.live_words import LiveWords, changed_words, live_words
+
+OWN, OTHER = 100, 4711
+
+
+def folder(kind: WatchKind = "live", reason: str = "") -> FolderState:
+    return FolderState(SourceId("notes"), "/notes", kind, reason, 3)
+
+
+LIMIT = "the limit of watched folders is reached"
+LIVE, PARTIAL, POLLING = folder(), folder("partial", LIMIT), folder("polling", "a network mount")
+PAUSED = folder("paused", "the folder is gone")
+
+
+@pytest.mark.parametrize(
+    ("folders", "word"),
+    [
+        ((), ""),
+        ((LIVE,), "live"),
+        ((LIVE, LIVE), "live"),
+        ((LIVE, POLLING), "polling (a network mount)"),
+        ((folder("polling"),), "polling"),
+        ((POLLING, PARTIAL, LIVE), f"partial ({LIMIT})"),
+        ((folder("live", "never said"),), "live"),
+    ],
+)
+def test_the_worst_watched_folder_gives_the_word_and_its_reason(
+    folders: tuple[FolderState, ...], word: str
+) -> None:
+    assert live_words(LiveState(OWN, folders), OWN) == LiveWords(word)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (LiveState(OWN, (LIVE,), pending=3), "live, 3 pending"),
+        (LiveState(OWN, (LIVE,), pending=12_000), "live, 12,000 pending"),
+        (LiveState(OTHER, (LIVE,)), f"live, indexed by pid {OTHER}"),
+        (LiveState(OTHER, (LIVE,), pending=1), f"live, 1 pending, indexed by pid {OTHER}"),
+        (LiveState(OTHER), f"indexed by pid {OTHER}"),
+    ],
+)
+def test_what_waits_and_who_does_it_follow_the_word(state: LiveState, words: str) -> None:
+    assert live_words(state, OWN).index == words
+
+
+def test_a_screen_that_started_nobody_says_who_keeps_the_index() -> None:
+    assert live_words(LiveState(OTHER, (LIVE,)), 0).index == f"live, indexed by pid {OTHER}"
+
+
+def test_that_nobody_watches_any_more_is_said() -> None:
+    assert live_words(None, OWN) == LiveWords("not watching")
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        (Phase(), ""),
+        (Phase("reading"), ""),
+        (Phase("reading", 312, 4031), "reading 312 of 4,031"),
+        (Phase("embedding"), ""),
+        (Phase("embedding", 81, 2200, 64.4), "vectors 81 of 2,200, 64/s"),
+        (Phase("embedding", 81, 2200, 64.4, 33.4), "vectors 81 of 2,200, 64/s, 33 s left"),
+        (Phase("embedding", 1, 2, 1.0, 90.0), "vectors 1 of 2, 1/s, 2 min left"),
+        (Phase("embedding", 1, 2, 1.0, 5399.0), "vectors 1 of 2, 1/s, 90 min left"),
+        (Phase("embedding", 1, 2, 1.0, 9000.0), "vectors 1 of 2, 1/s, 2.5 h left"),
+    ],
+)
+def test_what_is_being_done_is_told_in_counts(phase: Phase, words: str) -> None:
+    assert live_words(LiveState(OWN, (LIVE,), phase=phase), OWN).progress == words
+
+
+def test_whoever_writes_meanwhile_is_named_before_anything_that_rests() -> None:
+    state = LiveState(OWN, (LIVE,), phase=Phase("reading", 1, 9), given_way_to="pid 4711 (ingest)")
+    assert live_words(state, OWN).progress == "pid 4711 (ingest) writes"
+
+
+def test_why_the_index_cannot_be_written_is_said_and_that_searching_goes_on() -> None:
+    full = Trouble("disk_full", "no room left on the disk", "free some space")
+    assert live_words(LiveState(OWN, (LIVE,), error=full), OWN).trouble == (
+        "no room left on the disk; searching goes on"
+    )
+
+
+def test_a_folder_that_is_paused_is_a_warning_with_its_name() -> None:
+    words = live_words(LiveState(OWN, (PARTIAL, PAUSED, POLLING)), OWN)
+    assert (words.index, words.trouble) == ("paused", "notes: the folder is gone")
+
+
+def test_notes_that_could_not_be_read_are_counted() -> None:
+    assert live_words(LiveState(OWN, (LIVE,), failed=2), OWN).failed == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "seconds", "words"),
+    [
+        ("deep/down/a note.md", 0.314, "a note.md 0.31 s"),
+        ("a.md", None, "a.md"),
+        ("요리/김치찌개.md", 12.0, "김치찌개.md 12.00 s"),
+    ],
+)
+def test_the_last_change_is_told_with_the_seconds_until_it_was_seen(
+    path: str, seconds: float | None, words: str
+) -> None:
+    assert changed_words(path, seconds) == words
