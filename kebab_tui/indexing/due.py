@@ -26,10 +26,11 @@ def look(source: Source, places: Iterable[bytes]) -> Iterator[FoundFile | WalkPr
 def widest(paths: Iterable[bytes]) -> tuple[bytes, ...]:
     """The paths without those that lie below another one, in their order."""
     every = dict.fromkeys(paths)
-    return tuple(path for path in every if not any(above in every for above in _above(path)))
+    return tuple(path for path in every if not any(folder in every for folder in above(path)))
 
 
-def _above(path: bytes) -> Iterator[bytes]:
+def above(path: bytes) -> Iterator[bytes]:
+    """The folders that hold a path, the root last."""
     while path:
         path = path.rpartition(b"/")[0]
         yield path

@@ -11,31 +11,30 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kebab_tui.domain.errors import DiskFullError, ModelError, StoreBusyError, VectorError
+from kebab_tui.domain.errors import DiskFullError, ModelError, StoreBusyError, StoreDamagedError, VectorError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source
 from kebab_tui.indexing.board import Board
 from kebab_tui.indexing.callbacks import Callbacks, WatchCallbacks
+from kebab_tui.indexing.errands import LOOK_S, Errands
 from kebab_tui.indexing.grace import Grace
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.path_queue import Batch, PathQueue
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.report import Outcome, Progress, SourceReport
-from kebab_tui.indexing.retries import Retries
-from kebab_tui.indexing.rounds import Rounds
 from kebab_tui.indexing.session import Session
 from kebab_tui.indexing.vector_duty import VectorDuty, Vectors
 from kebab_tui.indexing.watched_folders import WatchedFolders
 from kebab_tui.reading.ignore import IGNORE_FILES
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.requests import RequestFolder, Rescan
+from kebab_tui.store.requests import RequestFolder
 
-LOOK_S = 0.1
-"""How often requests are looked for."""
 _READ_AT_LEAST_S = 1.0
 """Reading a whole folder steps back behind saved notes, but gets on in between."""
-_DISK = ("", b"")
+_QUIET_S = 5.0
+"""A look at all pages holds up what is saved meanwhile: nobody should be at it."""
+_DISK = "disk"
 _NEWS: tuple[Outcome, ...] = ("added", "changed", "moved")
 
 
@@ -74,13 +73,11 @@ class Duty:
         self._queue = PathQueue()
         self._watched = WatchedFolders(self._queue)
         self._grace = Grace()
-        self._retries: Retries[tuple[str, bytes]] = Retries()
-        self._rounds = Rounds()
+        self._errands = Errands(RequestFolder(charge.folder.root), self._queue, self._watched)
         self._vectors = VectorDuty(charge.vectors)
-        self._requests = RequestFolder(charge.folder.root)
-        self._requests_looked_at = 0.0
+        self._busy_at = time.monotonic()
         self._complete: set[SourceId] = set()
-        self.board = Board(charge.folder, callbacks, self._watched.states, self._queue.pending)
+        self.board = Board(charge.folder, callbacks, self._errands.states, self._queue.pending)
 
     def serve(self, session: Session) -> None:
         """Work until asked to stop or to give way."""
@@ -112,19 +109,24 @@ class Duty:
         self.board.gave_way("")
 
     def _step(self, session: Session) -> None:
-        self._hear_requests()
-        self._look_again()
+        session.insist_on_place()
+        self._errands.run()
         self.board.show()
-        if self._retries.holds(_DISK):
+        if self._errands.disk.holds(_DISK):
             self.wait(LOOK_S)
         elif batches := self._queue.take(time.monotonic()):
             self._work_on(session, batches)
         elif self._vectors.wanted:
             self._make_vectors(session)
         else:
-            self._vectors.at_rest()
-            self.board.at_rest()
-            self._queue.wait(LOOK_S)
+            self._rest(session)
+
+    def _rest(self, session: Session) -> None:
+        self._vectors.at_rest()
+        self.board.at_rest()
+        if session.unchecked and time.monotonic() - self._busy_at >= _QUIET_S:
+            session.look_closely()
+        self._queue.wait(LOOK_S)
 
     # Notes
 
@@ -134,13 +136,14 @@ class Duty:
             while left and not self._is_over():
                 self._work(session, left[0])
                 left.pop(0)
-                self._retries.succeeded(_DISK)
+                self._errands.disk.succeeded(_DISK)
         except (DiskFullError, StoreBusyError) as error:
-            self._retries.failed(_DISK)
+            self._errands.disk.failed(_DISK)
             self.board.trouble(error)
         finally:
             for batch in left:
                 self._put_back(batch)
+            self._busy_at = time.monotonic()
             self.board.at_rest()
 
     def _work(self, session: Session, batch: Batch) -> None:
@@ -150,6 +153,7 @@ class Duty:
         if not self._watched.is_there(source):
             # An unmounted disk leaves an empty folder. When the notes are back, all are looked at.
             session.writer.set_source_state(source.source_id, "paused")
+            self._grace.forget(source.source_id)
             return
         turn = _Turn(self._is_over)
         if batch.whole:
@@ -186,13 +190,16 @@ class Duty:
     def _take_note(
         self, session: Session, source: Source, batch: Batch, report: SourceReport, *, cut: bool
     ) -> None:
-        self._remember_unseen(batch, report)
+        self._errands.remember_unseen(batch, report)
+        if report.paused and not batch.whole:
+            self._queue.reconcile(source.root, "the folder is another one")
         if cut:
             self._put_back(batch)
         elif batch.whole and not report.paused:
             self._complete.add(source.source_id)
             if self._complete.issuperset(known.source_id for known in self._watched.sources()):
                 session.writer.set_made_by(self._charge.recipe.made_by)
+                self.board.went_well(StoreDamagedError.code)
         left = self._grace.left(source.source_id)
         for path in self._grace.waiting(source.source_id):
             self._queue.add(source.root, path, settle_s=left)
@@ -200,17 +207,6 @@ class Duty:
         self.board.went_well(DiskFullError.code, StoreBusyError.code)
         if any(report.counts.get(outcome) for outcome in _NEWS):
             self._vectors.notes_changed()
-
-    def _remember_unseen(self, batch: Batch, report: SourceReport) -> None:
-        """Nobody tells when a folder can be read again."""
-        looked_at = {b""} if batch.whole else {*batch.paths, *batch.subtrees}
-        unseen = {path for path in report.unseen if os.fsdecode(path).rpartition("/")[2] not in IGNORE_FILES}
-        if report.paused:
-            unseen = {b""}
-        for path in looked_at - unseen:
-            self._retries.succeeded((batch.root, path))
-        for path in unseen:
-            self._retries.failed((batch.root, path))
 
     def _put_back(self, batch: Batch) -> None:
         if batch.whole:
@@ -228,7 +224,7 @@ class Duty:
 
     def _make_vectors(self, session: Session) -> None:
         callbacks = Callbacks(
-            cancelled=lambda: self._is_over() or self._queue.has_due(), embedding=self.board.embedding
+            cancelled=lambda: self._is_over() or self._is_called(), embedding=self.board.embedding
         )
         self.board.show(at_once=True)  # opening a model takes a while
         try:
@@ -238,50 +234,15 @@ class Duty:
             self.board.trouble(error)
         except DiskFullError as error:
             self._vectors.notes_changed()
-            self._retries.failed(_DISK)
+            self._errands.disk.failed(_DISK)
             self.board.trouble(error)
 
-    # What is asked for
+    def _is_called(self) -> bool:
+        self._errands.run()  # vectors can take hours
+        return self._queue.has_due()
 
     def _is_over(self) -> bool:
-        if self._callbacks.stopping():
-            return True
-        now = time.monotonic()
-        if now - self._requests_looked_at < LOOK_S:
-            return False
-        wanted = self._requests.wanted()
-        if not wanted:  # who waits is still there at the next question
-            self._requests_looked_at = now
-        return wanted
-
-    def _hear_requests(self) -> None:
-        for request in self._requests.take():
-            if request.retry:
-                self._retries.all_now()
-            self._rescan(request)
-
-    def _rescan(self, request: Rescan) -> None:
-        for source in self._watched.sources():
-            if not request.paths:
-                self._queue.reconcile(source.root, "asked for")
-            for path in request.paths:
-                if (place := _within(source.root, path)) is not None:
-                    is_folder = os.path.isdir(path)
-                    self._queue.add(source.root, os.fsencode(place), is_folder, settle_s=0)
-
-    def _look_again(self) -> None:
-        for root, path in self._retries.due():
-            if (root, path) == _DISK:
-                continue
-            if self._watched.source_at(root) is None:
-                self._retries.succeeded((root, path))
-            elif path:
-                self._queue.add(root, path, is_dir=True, settle_s=0)
-            else:
-                self._queue.reconcile(root, "trying again")
-        if why := self._rounds.due():
-            for source in self._watched.sources():
-                self._queue.reconcile(source.root, why)
+        return self._callbacks.stopping() or self._errands.is_way_wanted()
 
     # The end
 
@@ -294,13 +255,3 @@ class Duty:
         self._watched.stop()
         self._vectors.let_go()
         self.board.take_down()
-
-
-def _within(root: str, path: str) -> str | None:
-    """A path relative to the root that holds it, however either is spelled."""
-    for outer, inner in ((root, os.path.abspath(path)), (os.path.realpath(root), os.path.realpath(path))):
-        if inner == outer:
-            return ""
-        if inner.startswith(outer.rstrip("/") + "/"):
-            return inner[len(outer.rstrip("/")) + 1 :]
-    return None

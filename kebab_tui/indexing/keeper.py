@@ -11,13 +11,19 @@ import contextlib
 import os
 from collections.abc import Sequence
 
-from kebab_tui.domain.errors import DiskFullError, NotIndexedError, StoreBusyError, StoreDamagedError
+from kebab_tui.domain.errors import (
+    DiskFullError,
+    NotIndexedError,
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+)
 from kebab_tui.domain.source import Source
 from kebab_tui.indexing.board import WatchSummary
 from kebab_tui.indexing.callbacks import WatchCallbacks
 from kebab_tui.indexing.duty import Charge, Duty
 from kebab_tui.indexing.live_state import expected_back, read_live
-from kebab_tui.indexing.session import Session, open_session, start_over
+from kebab_tui.indexing.session import Session, open_session, start_over, taken_away
 from kebab_tui.indexing.source_names import relation
 from kebab_tui.store.lock import Holder, WriterLock
 from kebab_tui.store.requests import RequestFolder
@@ -80,47 +86,81 @@ class Keeper:
 
     def _keep_once(self) -> None:
         """One time as the writer, from the lock to the moment of giving way."""
-        damaged = False
-        with contextlib.ExitStack() as stack:
-            session = self._become_writer(stack)
-            if session is None:
-                return
-            self._in_charge = True
-            try:
-                session.declare(self._charge.declared)
-                self._duty.serve(session)
-                if self._callbacks.stopping():
-                    self._duty.finish()
-                else:
-                    self._duty.board.gave_way("another process")  # said before the lock is free
-            except StoreDamagedError:
-                damaged = True
-        if damaged:
+        try:
+            with contextlib.ExitStack() as stack:
+                session = self._become_writer(stack)
+                if session is not None:
+                    self._in_charge = True
+                    self._serve(session)
+        except StoreDamagedError:
             self._charge.reader.close()
+            if not os.path.exists(self._charge.folder.sources):  # nobody would know what to read anew
+                raise taken_away(self._charge.folder) from None
             with contextlib.suppress(StoreBusyError):
                 start_over(self._charge.folder, _HEALING_S, self._charge.command, lambda _: None)
+                self._tell_of_damage()
+        except NotIndexedError:
+            raise taken_away(self._charge.folder) from None
+        except (DiskFullError, StoreBusyError) as error:
+            self._sit_out(error)
+
+    def _serve(self, session: Session) -> None:
+        session.declare(self._charge.declared)
+        self._duty.board.went_well(DiskFullError.code, StoreBusyError.code)
+        self._duty.serve(session)
+        if self._callbacks.stopping():
+            self._duty.finish()
+        else:
+            self._duty.board.gave_way("another process")  # said before the lock is free
+
+    def _tell_of_damage(self) -> None:
+        self._duty.board.trouble(
+            StoreDamagedError(
+                "the index was damaged, and is read anew from your notes",
+                "searches find more and more of them; the damaged one was set aside",
+            )
+        )
 
     def _become_writer(self, stack: contextlib.ExitStack, *, asking: bool = False) -> Session | None:
         """A session once nobody else writes; None when asked to stop before."""
         while not self._callbacks.stopping():
+            if self._has_waited() and not os.path.isdir(self._charge.folder.root):
+                raise taken_away(self._charge.folder)
             try:
                 if asking or self._may_try():
-                    return stack.enter_context(self._session())
+                    session = stack.enter_context(self._session())
+                    if session.healed:
+                        self._tell_of_damage()
+                    return session
             except StoreBusyError:
                 pass
             except DiskFullError as error:
-                self._duty.board.trouble(error)
-                self._duty.wait(_FULL_S)
+                self._sit_out(error)
                 continue
             self._attend()
             self._duty.wait(_BACK_S if asking or self._in_charge else _FOLLOW_S)
         return None
 
+    def _sit_out(self, error: StoreError) -> None:
+        self._duty.board.trouble(error)
+        self._duty.wait(_FULL_S)
+
     def _session(self) -> contextlib.AbstractContextManager[Session]:
         charge = self._charge
         return open_session(
-            charge.folder, charge.reader, charge.command, 0, lambda _: None, charge.bulk_chunks
+            charge.folder,
+            charge.reader,
+            charge.command,
+            0,
+            lambda _: None,
+            charge.bulk_chunks,
+            self._lock,
+            saw_the_end=self._has_waited(),
         )
+
+    def _has_waited(self) -> bool:
+        """Whether this process saw others write before it."""
+        return self._in_charge or self._told != 0
 
     def _may_try(self) -> bool:
         """Whoever waits to write comes first, then the keeper that has given way."""

@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from kebab_tui.domain.identity import SourceId
@@ -121,8 +121,10 @@ class LiveFile:
             os.utime(self._path)
 
     def remove(self) -> None:
-        if self._shown is not None:
-            self._shown = None
+        """Say nothing any more; what another process says by now in its place stays."""
+        said = self._shown is not None and _read(self._path)
+        self._shown = None
+        if said and said.pid == os.getpid():
             with contextlib.suppress(OSError):
                 os.remove(self._path)
 
@@ -135,7 +137,9 @@ def read_live(folder: DataFolder) -> LiveState | None:
     if state.given_way_to:
         return state if _is_fresh(folder.live) else None
     holder = WriterLock(folder.lock).holder()
-    return state if holder is not None and holder.pid == state.pid else None
+    if holder is None or holder.pid != state.pid:
+        return None
+    return replace(state, error=_asleep(state.pid)) if _is_stopped(state.pid) else state
 
 
 def expected_back(folder: DataFolder) -> bool:
@@ -173,6 +177,8 @@ def _read(path: str) -> LiveState | None:
 
 
 def _lives(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # a signal would end it there; whether it holds the lock or is fresh says as much
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -182,8 +188,25 @@ def _lives(pid: int) -> bool:
     return True
 
 
+def _is_stopped(pid: int) -> bool:
+    """Whether somebody has stopped a process, by ctrl+z for one: it holds the lock and does nothing."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as handle:
+            return handle.read().rpartition(b") ")[2][:1] in b"Tt"
+    except OSError:
+        return False  # gone by now, or no Linux
+
+
+def _asleep(pid: int) -> Trouble:
+    return Trouble(
+        "keeper_stopped",
+        f"the process that keeps watch is stopped: pid {pid}",
+        f"let it go on with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`",
+    )
+
+
 def _is_fresh(path: str) -> bool:
     try:
-        return time.time() - os.stat(path).st_mtime < _FRESH_S
+        return abs(time.time() - os.stat(path).st_mtime) < _FRESH_S  # a clock may be set back
     except OSError:
         return False

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kebab_tui.domain.errors import UnreadableFileError
+from kebab_tui.indexing.due import above
 from kebab_tui.reading.files import read_file
 from kebab_tui.reading.limits import ReadLimits
 from kebab_tui.reading.walk import FoundFile, WalkProblem
@@ -62,14 +63,14 @@ def _is_unchanged(item: FoundFile, file: KnownFile, made_by: str) -> bool:
 
 def _without_unseen(left: dict[bytes, KnownFile], problems: Iterable[WalkProblem]) -> dict[bytes, KnownFile]:
     """Files below a folder that could not be read are not missing: nobody looked."""
-    for problem in problems:
-        unseen = os.fsencode(problem.path)
-        left = {
-            path: file
-            for path, file in left.items()
-            if unseen and path != unseen and not path.startswith(unseen + b"/")
-        }
-    return left
+    unseen = {os.fsencode(problem.path) for problem in problems}
+    if not unseen:
+        return left
+    return {
+        path: file
+        for path, file in left.items()
+        if path not in unseen and not any(folder in unseen for folder in above(path))
+    }
 
 
 def recognise_moves(plan: Plan, known: Mapping[bytes, KnownFile], root: str, limits: ReadLimits) -> None:

@@ -7,7 +7,7 @@ when it is readable again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
 FIRST_S, LONGEST_S = 1.0, 30.0
@@ -23,9 +23,12 @@ class Retries(Generic[Key]):
         self._next: dict[Key, tuple[float, float]] = {}
 
     def failed(self, key: Key) -> None:
-        _, pause = self._next.get(key, (0.0, FIRST_S / 2))
-        pause = min(2 * pause, LONGEST_S)
-        self._next[key] = self._clock() + pause, pause
+        """A failure before its time, for other reasons, does not put off the next try."""
+        now = self._clock()
+        when, pause = self._next.get(key, (0.0, FIRST_S / 2))
+        if when <= now:
+            pause = min(2 * pause, LONGEST_S)
+            self._next[key] = now + pause, pause
 
     def succeeded(self, key: Key) -> None:
         self._next.pop(key, None)
@@ -34,6 +37,13 @@ class Retries(Generic[Key]):
         """What is to be tried now; it has to be said how each went."""
         now = self._clock()
         return [key for key, (when, _) in self._next.items() if when <= now]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(tuple(self._next))
+
+    def stuck(self) -> list[Key]:
+        """What went wrong again when it was tried again."""
+        return [key for key, (_, pause) in self._next.items() if pause > FIRST_S]
 
     def holds(self, key: Key) -> bool:
         """Whether something is set aside and not yet due."""

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from kebab_tui.domain.errors import SourceError, StoreDamagedError, UsageError
+from kebab_tui.domain.errors import SourceError, StoreDamagedError, StoreError, UsageError
 from kebab_tui.domain.source import Source
 from kebab_tui.indexing.source_names import relation, source_id_for
 from kebab_tui.reading.walk import check_root
@@ -27,12 +27,38 @@ Waiting = Callable[[Holder | None], None]
 class Session:
     """Made by `open_session`; valid while that context lasts."""
 
-    def __init__(self, writer: Writer, reader: StoreReader, healed: str, begun_anew: bool) -> None:
+    def __init__(
+        self,
+        folder: DataFolder,
+        lock: WriterLock,
+        writer: Writer,
+        reader: StoreReader,
+        *,
+        healed: str,
+        begun_anew: bool,
+        unchecked: bool,
+    ) -> None:
+        self._folder = folder
+        self._lock = lock
         self.writer = writer
         self.reader = reader
         self.healed = healed
         self.begun_anew = begun_anew
         """The index was lost and knows nothing but its folders: all of them are to be read."""
+        self.unchecked = unchecked
+        """The look at all pages that a kill calls for was put off: `look_closely` when there is time."""
+
+    def insist_on_place(self) -> None:
+        """An index that was taken away is not written to: others may have begun another one by now."""
+        if not self._lock.is_in_place():
+            raise taken_away(self._folder)
+
+    def look_closely(self) -> None:
+        """Make up for what was put off; raises StoreDamagedError."""
+        damage.look_closely(self._folder)
+        self.writer.mend_full_text()
+        damage.clear(self._folder)
+        self.unchecked = False
 
     def sources(self) -> list[Source]:
         with self.reader.catalogue() as catalogue:
@@ -109,19 +135,37 @@ def open_session(
     timeout_s: float,
     waiting: Waiting,
     bulk_chunks: int,
+    lock: WriterLock | None = None,
+    *,
+    saw_the_end: bool = False,
 ) -> Iterator[Session]:
-    """Become the one writer; lets go when the context ends, whatever happens."""
-    lock = WriterLock(folder.lock)
+    """Become the one writer; lets go when the context ends, whatever happens.
+
+    `saw_the_end`: this process was there when the last writer was killed. The machine ran on,
+    so what was written is written, and a look at all pages can wait until there is time.
+    """
+    lock = lock or WriterLock(folder.lock)
     killed = lock.acquire(command, timeout_s, waiting)
     try:
-        writer, healed = _sound_writer(folder, bulk_chunks, killed or damage.is_suspect(folder))
+        later = killed and saw_the_end and _leaves_sign(folder)
+        suspicious = not later and (killed or damage.is_suspect(folder))
+        writer, healed = _sound_writer(folder, bulk_chunks, suspicious)
         try:
+            if not later:
+                damage.clear(folder)
             begun_anew = _restore_sources(writer, folder)
-            yield Session(writer, reader, healed, begun_anew)
+            yield Session(folder, lock, writer, reader, healed=healed, begun_anew=begun_anew, unchecked=later)
         finally:
             writer.close()
     finally:
         lock.release()
+
+
+def taken_away(folder: DataFolder) -> StoreError:
+    return StoreError(
+        f"the data folder was taken away: {folder.root}",
+        "start again to index the notes anew, or bring the folder back first",
+    )
 
 
 def start_over(folder: DataFolder, timeout_s: float, command: str, waiting: Waiting) -> str:
@@ -142,8 +186,15 @@ def _sound_writer(folder: DataFolder, bulk_chunks: int, look_closely: bool) -> t
     except StoreDamagedError:
         healed = damage.set_aside(folder)
         writer = Writer(folder, bulk_chunks)
-    damage.clear(folder)
     return writer, healed
+
+
+def _leaves_sign(folder: DataFolder) -> bool:
+    """Whether this is the first sign of damage; whoever writes next looks if this process does not."""
+    if damage.is_suspect(folder):
+        return False
+    damage.suspect(folder)
+    return damage.is_suspect(folder)
 
 
 def _checked_writer(folder: DataFolder, bulk_chunks: int) -> Writer:

@@ -90,13 +90,12 @@ class SemanticHalf:
 
     def discard_file(self) -> None:
         """Forget the vectors' file; it is made anew from the database."""
+        from kebab_tui.vectors.file import discard
         from kebab_tui.vectors.follower import FILE_NAME
 
         path = os.path.join(self._folder.root, FILE_NAME)
         try:
-            os.remove(path)
-        except FileNotFoundError:
-            pass
+            discard(path)
         except OSError as error:
             raise VectorError(
                 f"cannot remove {path}: {error.strerror}",

@@ -7,6 +7,8 @@ is written at rest too, not after every note: until then others replay the log.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import gc
 import time
 from collections.abc import Callable
 
@@ -32,14 +34,17 @@ class VectorsKept:
         self._reader = reader
         self._half: SemanticHalf | None = None
         self._flow: EmbeddingFlow | None = None
+        self._writer: Writer | None = None
 
     def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport:
         """Give every passage that has none its vector, until cancelled."""
         if self._half is None:
             self._half = self._new_half()
+            self._half.restore_choice(writer)
         card, started = self._half.card(), time.time_ns()
-        if self._flow is None or self._flow.model != card.fingerprint:
-            self._flow = EmbeddingFlow(self._reader, card.fingerprint)
+        # With a new writer comes a new time of writing: in between, others may have made what was left.
+        if self._flow is None or self._flow.model != card.fingerprint or self._writer is not writer:
+            self._flow, self._writer = EmbeddingFlow(self._reader, card.fingerprint), writer
         report = self._flow.run(writer, self._half.encoder(), callbacks)
         if report.embedded >= _WORTH_A_RUN:
             writer.record_run(RUN_KIND, started, remembered(card, report))
@@ -55,4 +60,12 @@ class VectorsKept:
         """Let the model go."""
         if self._half is not None:
             self._half.close()
-            self._half = None
+            self._half = self._flow = self._writer = None
+            gc.collect()
+            _give_memory_back()
+
+
+def _give_memory_back() -> None:
+    """The C library keeps what the model has used, 80 MB of it, unless it is asked not to."""
+    with contextlib.suppress(OSError, AttributeError):  # only glibc has this
+        ctypes.CDLL(None).malloc_trim(0)

@@ -26,6 +26,7 @@ def embed(
     semantics: SemanticHalf, writer: Writer, reader: StoreReader, callbacks: Callbacks
 ) -> EmbeddingReport:
     """Give every passage that has none its vector. Who cancels does not wait for the file."""
+    semantics.restore_choice(writer)
     card, started = semantics.card(), time.time_ns()
     report = EmbeddingJob(
         writer, reader, semantics.encoder(), card.fingerprint, callbacks.embedding, callbacks.cancelled

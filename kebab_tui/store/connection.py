@@ -27,6 +27,9 @@ _CHECKPOINT_PAGES = 8_192
 _LOST = ("no such table", "vtable constructor failed")
 """In a database of the right version these mean that its list of tables is damaged."""
 
+_CUT_OFF = (sqlite3.SQLITE_IOERR_SHORT_READ,)
+"""A file, mostly the log, is shorter than it was when it was opened."""
+
 
 class Detached(sqlite3.Connection):
     """A copy, or a view that takes the file for unchanging: what is committed later is not seen."""
@@ -99,7 +102,7 @@ def translated(path: str) -> Iterator[None]:
 def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
     text, code = str(error), getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     kind = code & 0xFF  # the rest of an extended code says where it happened
-    if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or text.startswith(_LOST):
+    if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code in _CUT_OFF or text.startswith(_LOST):
         return errors.StoreDamagedError(
             f"the index is damaged ({text}): {path}",
             "run `kebab ingest`: it sets the file aside and rebuilds from your notes",

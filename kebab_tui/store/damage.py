@@ -11,6 +11,7 @@ import os
 import sqlite3
 import time
 
+from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError
 from kebab_tui.store.connection import open_reader, translate
 from kebab_tui.store.folder import DataFolder
@@ -31,6 +32,9 @@ def open_known(folder: DataFolder) -> sqlite3.Connection:
         raise StoreLostError(
             f"the index is lost: {folder.database}", "run `kebab ingest`: it is rebuilt from your notes"
         ) from None
+
+
+_ALTERED = "the index is damaged: a passage is not the text that was stored"
 
 
 def suspect(folder: DataFolder) -> None:
@@ -62,13 +66,14 @@ def set_aside(folder: DataFolder) -> str:
 
 
 def look_closely(folder: DataFolder) -> None:
-    """Look at every page and every reference; raises StoreDamagedError when one is not sound."""
+    """Look at every page, reference and text; raises StoreDamagedError when one is not sound."""
     if not os.path.exists(folder.database):
         return
     connection = sqlite3.connect(folder.database, isolation_level=None)
     try:
         answer = connection.execute("PRAGMA quick_check(1)").fetchone()
         orphan = connection.execute("PRAGMA foreign_key_check").fetchone()
+        altered = _has_altered_text(connection)
     except sqlite3.DatabaseError as error:
         raise translate(error, folder.database) from error
     finally:
@@ -77,6 +82,26 @@ def look_closely(folder: DataFolder) -> None:
         raise StoreDamagedError(f"the index is damaged: {answer[0] if answer else 'no answer'}")
     if orphan is not None:
         raise StoreDamagedError(f"the index is damaged: a row of {orphan[0]} has lost its owner")
+    if altered:
+        raise StoreDamagedError(_ALTERED)
+
+
+def require_unaltered(title: str, heading_path: str, text: str, text_hash: bytes) -> None:
+    """A bit that flipped on the disk must not be shown as the note's own words: SQLite has no checksums."""
+    try:
+        unaltered = embedded_hash(title, heading_path, text) == text_hash
+    except (TypeError, AttributeError):
+        unaltered = False
+    if not unaltered:
+        raise StoreDamagedError(_ALTERED, "run `kebab ingest`: it rebuilds the index from your notes")
+
+
+def _has_altered_text(connection: sqlite3.Connection) -> bool:
+    if connection.execute("SELECT 1 FROM pragma_table_info('chunks') WHERE name = 'embed_hash'").fetchone():
+        connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
+        altered = "SELECT 1 FROM chunks WHERE embed_hash <> kebab_embedded(title, heading_path, text) LIMIT 1"
+        return connection.execute(altered).fetchone() is not None
+    return False
 
 
 def full_text_complaint(connection: sqlite3.Connection) -> str:

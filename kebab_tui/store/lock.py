@@ -69,6 +69,17 @@ class WriterLock:
             finally:
                 os.close(descriptor)
 
+    def is_in_place(self) -> bool:
+        """Whether it is still this lock that others meet: the data folder may have been taken away."""
+        try:
+            return self._descriptor is not None and os.path.samestat(
+                os.fstat(self._descriptor), os.stat(self._path)
+            )
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True  # not for us to see just now
+
     def holder(self) -> Holder | None:
         """Who says to hold the lock; None when nobody does."""
         if self._descriptor is None and not self.is_held():

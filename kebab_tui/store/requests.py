@@ -78,7 +78,7 @@ class RequestFolder:
         """Take what was asked for; what cannot be read is dropped."""
         taken = []
         for path in self._all(_RESCAN):
-            with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
                 taken.append(_read(path))
             _remove(path)
         return taken
@@ -132,9 +132,14 @@ def _hidden(path: str) -> str:
 def _read(path: str) -> Rescan:
     with open(path, encoding="ascii") as handle:
         facts = json.load(handle)
-    if facts["verb"] != "rescan" or not all(isinstance(name, str) for name in facts["paths"]):
+    if facts["verb"] != "rescan" or not all(_is_path(name) for name in facts["paths"]):
         raise ValueError(path)
     return Rescan(tuple(facts["paths"]), bool(facts["retry"]))
+
+
+def _is_path(name: object) -> bool:
+    """Whether the system can be asked about it; raises ValueError for text that is in no file name."""
+    return isinstance(name, str) and b"\0" not in os.fsencode(name)
 
 
 def _remove(path: str) -> None:

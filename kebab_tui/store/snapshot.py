@@ -17,12 +17,13 @@ from kebab_tui.domain.identity import ChunkRow, DocId
 from kebab_tui.domain.porter import stem
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.ports import Collection, FieldCounts, FieldWeights, FoundChunk, Scored
+from kebab_tui.store import damage, fts_statistics, rows, schema
 from kebab_tui.store import filters as sql
-from kebab_tui.store import fts_statistics, rows, schema
 
 _UP = "\U0010ffff"
 _HYDRATE = (
-    f"SELECT {rows.CHUNK_COLUMNS}, s.root, d.made_by, {rows.DOCUMENT_COLUMNS} FROM {sql.FROM} "
+    f"SELECT {rows.CHUNK_COLUMNS}, s.root, d.made_by, c.title, c.embed_hash, {rows.DOCUMENT_COLUMNS} "
+    f"FROM {sql.FROM} "
     "WHERE c.id IN (SELECT value FROM json_each(?))"
 )
 _COMMONPLACE_CHUNKS = 2_000
@@ -106,8 +107,9 @@ class StoreSnapshot:
         found = {}
         for row in self._connection.execute(_HYDRATE, (json.dumps(wanted),)):
             chunk = rows.to_chunk(row[:_CHUNK_WIDTH])
-            root, made_by = row[_CHUNK_WIDTH : _CHUNK_WIDTH + 2]
-            document = rows.to_document(row[_CHUNK_WIDTH + 2 :])
+            root, made_by, title, text_hash = row[_CHUNK_WIDTH : _CHUNK_WIDTH + 4]
+            damage.require_unaltered(title, chunk.heading_path, chunk.text, text_hash)
+            document = rows.to_document(row[_CHUNK_WIDTH + 4 :])
             found[chunk.row] = FoundChunk(chunk, document, rows.path_text(root), rows.chunker_of(made_by))
         return found
 

@@ -10,6 +10,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kebab_tui.domain.errors import StoreDamagedError
+
 _ALL = "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?"
 _CHANGED = (
     "SELECT DISTINCT c.id, e.vector FROM changes g JOIN chunks c ON c.id = g.chunk "
@@ -124,4 +126,7 @@ class VectorSource:
         return int(self._connection.execute(statement, (self._model,)).fetchone()[0])
 
     def _meta(self, key: str) -> int:
-        return int(self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()[0])
+        found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        if found is None:
+            raise StoreDamagedError(f"the index is damaged: it does not say its {key}")
+        return int(found[0])

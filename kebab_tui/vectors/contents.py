@@ -137,13 +137,21 @@ class Contents:
 
 
 def contents_of(blocks: Iterable[tuple[Rows, Codes]], dims: int, exact_up_to: int) -> Contents:
-    """Made anew from blocks of different rows, in any order."""
+    """Made anew from blocks of rows, in any order."""
     taken = list(blocks)
     nothing = np.empty(0, np.int64)
-    base = Segment(np.sort(np.concatenate([rows for rows, _ in taken] or [nothing])), dims)
+    base = Segment(_different(np.concatenate([rows for rows, _ in taken] or [nothing])), dims)
     while taken:  # each block is let go as it is copied, so that nothing is held twice
         rows, codes = taken.pop()
         base.codes[base.find(rows)] = codes
     if len(base) > exact_up_to:
         base.make_coarse(lambda: False)
     return Contents(base, None, Segment(nothing, dims))
+
+
+def _different(rows: Rows) -> Rows:
+    """In order, each once: a damaged store names one twice, and a slot that nobody fills holds anything."""
+    ordered = np.sort(rows)
+    first = np.ones(len(ordered), bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[first]

@@ -71,6 +71,7 @@ def write(path: str, model: str, saved: Saved) -> None:
     scratch = path + ".new"
     try:
         _write_synced(scratch, model, saved)
+        _set_folder_aside(path)
         os.replace(scratch, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -88,6 +89,23 @@ def read(path: str, model: str, dims: int) -> Saved:
         raise UnusableFileError("there is no file yet") from error
     except OSError as error:
         raise UnusableFileError(f"the file cannot be read: {error.strerror}") from error
+
+
+def discard(path: str) -> None:
+    """Have no file from now on, whatever it was; OSError when that cannot be."""
+    _set_folder_aside(path)
+    for name in (path, path + ".new"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _set_folder_aside(path: str) -> None:
+    """Nothing of ours makes a folder of this name, so what is in it is not ours to delete."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        number = 1
+        while os.path.lexists(f"{path}.folder-{number}"):
+            number += 1
+        os.rename(path, f"{path}.folder-{number}")
 
 
 def _write_synced(path: str, model: str, saved: Saved) -> None:

@@ -151,11 +151,17 @@ class VectorFollower:
         from kebab_tui.vectors.file import Saved, write
 
         try:
-            write(self._path, self._model, Saved(self.index.contents, self._revision))
+            write(self._path, self._model, Saved(self._in_order(), self._revision))
         except OSError as error:
             return f"the vector index could not be saved: {error.strerror}"
         self._saved_revision, self._unsaved = self._revision, 0
         return ""
+
+    def _in_order(self) -> Contents:
+        """Who only opens the file, replays and ends would never put in order what has gathered in it."""
+        contents = self.index.contents
+        ordered = contents.in_order(self._exact_up_to, lambda: False) if contents.needs_order() else None
+        return ordered or contents
 
     def _worth_saving(self) -> bool:
         """Replaying a few rows costs a millisecond; writing costs as much as there are vectors."""

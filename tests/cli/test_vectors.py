@@ -257,10 +257,15 @@ def test_rebuilding_or_embedding_nothing_makes_no_index(kebab: Kebab) -> None:
     assert not kebab.data.exists()
 
 
-def test_a_vector_file_that_cannot_be_removed_is_told(with_vectors: Kebab) -> None:
+def test_a_vector_file_that_cannot_be_removed_is_told(
+    with_vectors: Kebab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = with_vectors.data / FILE
-    file.unlink()
-    file.mkdir()
+
+    def refuse(path: str) -> None:
+        raise PermissionError(1, "Operation not permitted", path)
+
+    monkeypatch.setattr("kebab_tui.vectors.file.discard", refuse)
     done = with_vectors("index", "--rebuild-vectors")
     assert done.code == 2
     assert f"error: cannot remove {file}: " in done.err

@@ -65,8 +65,11 @@ class Kept:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
+    def ask_to_stop(self) -> None:
         self._stop.set()
+
+    def stop(self) -> None:
+        self.ask_to_stop()
         self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
         self.workspace.close()

@@ -77,6 +77,7 @@ def test_whoever_says_that_it_is_worth_it_is_heard() -> None:
     retries: Retries[str] = Retries(clock)
     for _ in range(5):
         retries.failed("disk")
+        clock.now += LONGEST_S
     retries.all_now()
     assert retries.due() == ["disk"]
     assert not retries.holds("disk")
@@ -92,3 +93,26 @@ def test_a_machine_that_has_slept_has_everything_looked_at_once() -> None:
     clock.now += EVERY_S
     assert rounds.due()
     assert rounds.due() == ""
+
+
+def test_a_failure_before_its_time_does_not_put_off_the_next_try() -> None:
+    clock = Clock()
+    retries: Retries[str] = Retries(clock)
+    retries.failed("folder")
+    for _ in range(9):
+        clock.now += 0.1
+        retries.failed("folder")
+    clock.now += 0.2
+    assert retries.due() == ["folder"]
+
+
+def test_what_fails_again_is_stuck_until_it_succeeds() -> None:
+    clock = Clock()
+    retries: Retries[str] = Retries(clock)
+    retries.failed("folder")
+    assert retries.stuck() == []
+    clock.now += 1
+    retries.failed("folder")
+    assert retries.stuck() == ["folder"]
+    retries.succeeded("folder")
+    assert retries.stuck() == []

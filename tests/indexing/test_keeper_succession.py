@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,17 +10,19 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.errors import SourceError
+from kebab_tui.domain.errors import SourceError, StoreError
+from kebab_tui.indexing.live_state import LiveState
 from kebab_tui.settings.model import Settings
 from kebab_tui.store.connection import open_writer
 from kebab_tui.store.lock import Holder, WriterLock
 from kebab_tui.store.requests import RequestFolder
 from kebab_tui.workspace import Callbacks
-from tests.indexing.keeping import Kept, found, ingest_elsewhere, keeping, until
+from tests.indexing.keeping import PATIENCE_S, Kept, found, ingest_elsewhere, keeping, until
 from tests.vault import Vault
 
 ROOT = str(Path(__file__).parents[2])
@@ -205,12 +208,77 @@ def _deaf(kept: Kept) -> object:
     return add
 
 
+_NO_REQUESTS = (
+    "",
+    "{",
+    "[" * 100_000,
+    '{"verb": "dance"}',
+    '{"verb": "rescan", "paths": [1], "retry": false}',
+    '{"verb": "rescan", "paths": ["\\u0000/a.md"], "retry": false}',
+    '{"verb": "rescan", "paths": ["/\\ud800.md"], "retry": false}',
+)
+
+
 def test_a_request_that_cannot_be_read_is_removed(vault: Vault) -> None:
-    with keeping(vault):
-        for number, text in enumerate(("", "{", '{"verb": "dance"}', '{"verb": "rescan", "paths": [1]}')):
+    with keeping(vault) as kept:
+        for number, text in enumerate(_NO_REQUESTS):
             (vault.data / "requests").mkdir(exist_ok=True)
             (vault.data / "requests" / f"1-{number}.json").write_text(text)
         until(lambda: os.listdir(vault.data / "requests") == [])
+        kept.settled()
+
+
+def test_who_takes_over_from_a_killed_keeper_looks_at_all_pages_when_it_is_quiet(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[float] = []
+    monkeypatch.setattr("kebab_tui.store.damage.look_closely", lambda _: looks.append(time.monotonic()))
+    monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 3600)
+    vault.write("a.md", "alpha")
+    with another_process(vault, str(vault.root)) as first:
+        until(lambda: vault.data.exists() and is_held_by(vault, first.pid))
+        until(lambda: vault.workspace.live())
+        kept = Kept(vault)
+        kept.start()
+        try:
+            until(lambda: kept.followed)
+            first.kill()
+            until(kept.is_keeping)
+            kept.settled()
+            assert (vault.data / "suspect").exists() and not looks, "first of all the notes"
+            monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 0)
+            until(lambda: not (vault.data / "suspect").exists())
+            assert len(looks) == 1
+        finally:
+            kept.stop()
+
+
+def test_a_keeper_that_others_took_for_dead_leaves_them_their_place(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    with keeping(vault) as kept, vault.workspace._parts.session("a long job", Callbacks()):
+        until(lambda: (live := kept.live()) is not None and "a long job" in live.given_way_to)
+        live = replace(LiveState(os.getppid()), folders=())
+        (vault.data / "live.json").write_text(json.dumps(asdict(live)))
+        kept.ask_to_stop()
+        until(lambda: not kept.is_running)
+    assert (vault.data / "live.json").exists()
+
+
+def test_a_data_folder_that_is_taken_away_ends_who_keeps_and_who_follows(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    with another_process(vault, str(vault.root)) as first:
+        until(lambda: vault.data.exists() and is_held_by(vault, first.pid))
+        until(lambda: vault.workspace.live())
+        kept = Kept(vault)
+        kept.start()
+        until(lambda: kept.followed)
+        os.rename(vault.data, vault.data.with_name("away"))
+        until(lambda: not kept.is_running)
+        assert first.wait(PATIENCE_S) == 2
+        assert isinstance(kept.error, StoreError)
+        assert "was taken away" in kept.error.message
+        assert not vault.data.exists(), "nobody makes another one"
+        kept.stop()
 
 
 def test_a_damaged_index_is_set_aside_and_read_anew(vault: Vault) -> None:
@@ -226,6 +294,8 @@ def test_a_damaged_index_is_set_aside_and_read_anew(vault: Vault) -> None:
     with keeping(vault) as kept:
         until(lambda: len(vault.ids()) == 30)
         kept.settled()
+        until(lambda: (live := kept.live()) is not None and live.error is None)
+    assert "store_damaged" in {state.error.code for state in kept.states if state.error}
     assert [name for name in os.listdir(vault.data) if ".damaged-" in name]
 
 

@@ -173,3 +173,21 @@ def test_a_folder_that_goes_is_paused_and_comes_back_with_its_changes(vault: Vau
     until(lambda: vault.find("while away") == ["a.md"])
     until(lambda: kind() == "live")
     kept.settled()
+
+
+def test_notes_in_a_folder_that_was_made_anew_are_read_at_once(
+    vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kebab_tui.indexing.retries.FIRST_S", 3600)
+    monkeypatch.setattr("kebab_tui.indexing.retries.LONGEST_S", 3600)
+    shutil.rmtree(vault.root)
+    until(lambda: (live := kept.live()) is not None and live.folders[0].kind == "paused")
+    vault.root.mkdir()
+    places = kept.keeper._duty._errands.places
+    until(lambda: places.holds((str(vault.root), b"")), "an empty folder is not believed")
+    assert len(vault.ids()) == 13
+    until(lambda: (live := kept.live()) is not None and "an empty one" in live.folders[0].reason)
+    vault.write("new.md", "fresh")
+    until(lambda: list(vault.ids()) == ["new.md"])
+    until(lambda: (live := kept.live()) is not None and live.folders[0].kind == "live")
+    kept.settled()

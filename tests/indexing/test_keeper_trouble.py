@@ -102,14 +102,21 @@ def test_a_folder_that_cannot_be_listed_keeps_its_notes_and_is_tried_again(
         return real(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
+
+    def said() -> str:
+        live = vault.workspace.live()
+        return live.folders[0].reason if live else ""
+
     with keeping(vault):
         vault.write("b.md", "gamma")
         until(lambda: vault.find("gamma") == ["b.md"])
         assert vault.find("alpha") == ["sub/a.md"]
+        until(lambda: said() == "cannot be read: sub; tried again now and then")
         with open(vault.root / "sub/a.md", "w") as handle:
             handle.write("alpha and delta")
         refusing = False
         until(lambda: vault.find("delta") == ["sub/a.md"])
+        until(lambda: said() == "")
 
 
 class BrokenVectors:
@@ -165,6 +172,15 @@ def test_a_saved_note_and_another_writer_come_before_vectors(vault: Vault) -> No
             until(partial(_finds, vault, f"word{n}"))
         assert vault.workspace.ingest([], Callbacks()).count("failed") == 0
     assert vectors.cut >= 5
+
+
+def test_what_is_asked_for_comes_before_vectors(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vectors = SlowVectors()
+    with keeping(vault, vectors):
+        before = vectors.cut
+        vault.workspace.request_rescan()
+        until(lambda: vectors.cut > before)
 
 
 def _finds(vault: Vault, word: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -34,6 +35,13 @@ FULL = LiveState(
     last=LastChange("메모.md", "changed", 5, 6),
     error=Trouble("disk_full", "no room", "make room"),
 )
+HOLD = """
+import signal, sys
+from kebab_tui.store.lock import WriterLock
+WriterLock(sys.argv[1]).acquire("kebab watch", 0, lambda _: None)
+print("holds it", flush=True)
+signal.pause()
+"""
 
 
 @pytest.fixture
@@ -78,6 +86,37 @@ def test_the_dead_are_not_believed(folder: DataFolder) -> None:
     assert not expected_back(folder)
     shown(folder, replace(FULL, pid=os.getppid(), given_way_to="pid 1 (kebab ingest)"))
     assert expected_back(folder)
+
+
+def test_a_clock_that_was_set_back_makes_nobody_live_for_ever(folder: DataFolder) -> None:
+    shown(folder, replace(FULL, pid=os.getppid(), given_way_to="pid 1 (kebab ingest)"))
+    later = os.stat(folder.live).st_mtime + 86_400
+    os.utime(folder.live, (later, later))
+    assert not expected_back(folder)
+
+
+def test_who_ends_leaves_what_another_says_by_now(folder: DataFolder) -> None:
+    file = shown(folder, FULL)
+    shown(folder, replace(FULL, pid=os.getppid()))
+    file.remove()
+    assert os.path.exists(folder.live)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="only Linux tells who is stopped")
+def test_a_keeper_that_is_stopped_is_said_to_be(folder: DataFolder) -> None:
+    with subprocess.Popen([sys.executable, "-c", HOLD, folder.lock], stdout=subprocess.PIPE) as keeper:
+        try:
+            assert keeper.stdout is not None
+            keeper.stdout.readline()
+            shown(folder, replace(FULL, pid=keeper.pid, error=None))
+            assert (live := read_live(folder)) is not None and live.error is None
+            keeper.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, keeper.pid, os.WSTOPPED)
+            live = read_live(folder)
+            assert live is not None and live.error is not None
+            assert live.error.message == f"the process that keeps watch is stopped: pid {keeper.pid}"
+        finally:
+            keeper.kill()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1, "phase": {"kind": "dancing"}}'])

@@ -12,9 +12,14 @@ from typing import Any
 import pytest
 
 from kebab_tui.domain.document import Fingerprint
+from kebab_tui.domain.identity import DocId
+from kebab_tui.indexing.reconcile import compare
+from kebab_tui.reading.walk import WalkProblem
+from kebab_tui.store.catalogue import KnownFile
 from tests.vault import Vault
 
 Scandir = Callable[[str], Any]
+KNOWN = KnownFile(DocId("a"), Fingerprint(1, 1, 1, 1), "", "", "ok", "", 1)
 
 
 @pytest.mark.usefixtures("settled")
@@ -303,3 +308,17 @@ def _failing_after(calls: int, vault: Vault, error: OSError) -> Scandir:
         return real(path)
 
     return scandir
+
+
+def test_thousands_of_files_that_cannot_be_seen_are_none_of_them_missing() -> None:
+    known = {
+        b"s/%d.md" % n: KnownFile(DocId(str(n)), Fingerprint(1, 1, 1, n), "", "", "ok", "", 1)
+        for n in range(20_000)
+    }
+    began = time.monotonic()
+    plan = compare([WalkProblem(f"s/{n}.md", "permission denied") for n in range(19_000)], known, "")
+    assert time.monotonic() - began < 5
+    assert len(plan.missing) == 1_000
+    assert compare([WalkProblem("s", "permission denied")], known, "").missing == {}
+    assert compare([WalkProblem("", "permission denied")], known, "").missing == {}
+    assert len(compare([WalkProblem("s/1", "permission denied")], known, "").missing) == 20_000

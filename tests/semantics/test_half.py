@@ -176,3 +176,23 @@ def test_closing_lets_go_and_asking_again_opens_anew(vault: Vault) -> None:
     before = ask(vault.workspace)
     vault.workspace.close()
     assert repr(ask(vault.workspace).hits) == repr(before.hits)
+
+
+def test_a_model_of_ones_own_outlives_the_database(vault: Vault) -> None:
+    vault.workspace.embed(Callbacks())
+    vault.workspace.close()
+    (vault.data / "kebab.sqlite").unlink()
+    vault.ingest()
+    assert vault.workspace.models.used() == "tiny"
+    vault.workspace.embed(Callbacks())
+    assert ask(vault.workspace).mode == "hybrid"
+    assert vault.rows("SELECT value FROM meta WHERE key = 'model'") == [("tiny",)]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe"], ids=["missing", "empty", "no text"])
+def test_the_database_decides_which_model_answers(vault: Vault, content: bytes | None) -> None:
+    copy = vault.data / "model.txt"
+    copy.unlink() if content is None else copy.write_bytes(content)
+    assert vault.workspace.models.used() == "tiny"
+    vault.workspace.embed(Callbacks())
+    assert copy.read_text() == "tiny\n", "whoever makes vectors writes it down again"

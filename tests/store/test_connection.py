@@ -228,6 +228,7 @@ def test_a_full_disk_is_seen_by_its_code_in_any_words(vault: Vault) -> None:
         (sqlite3.SQLITE_IOERR_SHMSIZE, DiskFullError),
         (sqlite3.SQLITE_CORRUPT_INDEX, StoreDamagedError),
         (sqlite3.SQLITE_NOTADB, StoreDamagedError),
+        (sqlite3.SQLITE_IOERR_SHORT_READ, StoreDamagedError),
         (sqlite3.SQLITE_READONLY_CANTLOCK, StoreReadOnlyError),
         (sqlite3.SQLITE_BUSY_SNAPSHOT, StoreBusyError),
     ]:

@@ -213,3 +213,16 @@ def test_a_log_left_behind_by_a_kill_while_setting_aside_does_not_reach_the_new_
     assert len(vault.find("alpha")) == 40
     assert vault.find("log") == []
     assert not vault.orphans()
+
+
+def test_a_bit_that_flipped_in_a_text_is_said_and_healed_instead_of_shown(vault: Vault) -> None:
+    vault.write("a.md", "the harbour is open")
+    vault.ingest()
+    with sqlite3.connect(vault.data / "kebab.sqlite") as connection:
+        connection.execute("DROP TRIGGER chunks_au")
+        connection.execute("UPDATE chunks SET text = replace(text, 'open', 'shut')")
+    connection.close()
+    with pytest.raises(StoreDamagedError, match="not the text that was stored"):
+        vault.find("harbour")
+    assert vault.ingest().healed
+    assert vault.find("open") == ["a.md"] and not vault.find("shut")

@@ -114,3 +114,18 @@ def test_a_data_folder_that_cannot_be_made_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreReadOnlyError, match="cannot write to the data folder"):
         WriterLock(str(tmp_path / "file" / "writer.lock")).acquire("kebab ingest", 0, quietly)
+
+
+def test_a_lock_whose_file_was_taken_away_is_nobodys(path: str) -> None:
+    lock = WriterLock(path)
+    assert not lock.is_in_place()
+    lock.acquire("kebab watch", 0, quietly)
+    assert lock.is_in_place()
+    os.remove(path)
+    assert not lock.is_in_place()
+    other = WriterLock(path)
+    other.acquire("kebab ingest", 0, quietly)
+    assert other.is_in_place()
+    assert not lock.is_in_place()
+    lock.release()
+    other.release()

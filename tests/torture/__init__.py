@@ -1,4 +1,4 @@
-"""Kills a real ingest at named points and random times, and looks at what is left.
+"""Kills real processes at named points and random times, damages files, and looks at what is left.
 
-python -m tests.torture 200 [SEED]
+python -m tests.torture 200 [SEED] [--jobs N]
 """

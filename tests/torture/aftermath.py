@@ -17,6 +17,9 @@ from kebab_tui.store.connection import open_writer
 from kebab_tui.store.file_state import file_state
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.workspace import Callbacks, Workspace
+from tests.torture import meaning
+from tests.torture.company import ended, keeper, race, settled
+from tests.torture.points import Point
 from tests.torture.victim import SETTINGS
 
 QUERIES = (
@@ -45,37 +48,98 @@ class Verdict:
     corrupt: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     manual: list[str] = field(default_factory=list)
+    litter: list[str] = field(default_factory=list)
+    """Harmless, but nobody will ever take it away."""
 
     @property
     def complaints(self) -> list[str]:
         return [*self.corrupt, *self.stale, *self.manual]
 
 
-def judge(data: str, notes: str, scratch: str, damaged: bool) -> Verdict:
-    """Look at what the kill left behind, then ingest once more and compare with a fresh index."""
+def judge(point: Point, data: str, notes: str, scratch: str, seed: int, *, mended: bool) -> Verdict:
+    """Look at what the kill left behind, bring the index in step, and compare with a fresh one.
+
+    `mended`: somebody else has brought it in step already.
+    """
     verdict = Verdict()
-    folder = DataFolder(data)
-    if os.path.exists(folder.database) and not damaged:
-        verdict.corrupt += _unsound(folder)
-        verdict.stale += _untrue(folder)
-    verdict.corrupt += _unreadable_sources(folder)
+    _look_at_leftovers(point, data, verdict)
+    if not mended:
+        mended, complaints = recover(point, data, notes, seed)
+        verdict.manual += complaints
     workspace = Workspace(SETTINGS, data)
     try:
-        report = workspace.ingest([notes], Callbacks())
+        _bring_in_step(workspace, point, notes, verdict, mended=mended)
+        _compare(workspace, point, notes, scratch, verdict)
     except KebabError as error:
-        verdict.manual.append(f"the next ingest failed: {error.message}")
-        return verdict
+        verdict.manual.append(f"the next run failed: {error.message}")
+    finally:
+        workspace.close()
+    return verdict
+
+
+def _look_at_leftovers(point: Point, data: str, verdict: Verdict) -> None:
+    folder = DataFolder(data)
+    verdict.corrupt += _unreadable_sources(folder)
+    if point.scene == "damaged" or not os.path.exists(folder.database):
+        return
+    verdict.corrupt += _unsound(folder)
+    verdict.stale += _untrue(folder)
+    if point.model is not None and _has_sources(folder):
+        workspace = Workspace(SETTINGS, data)
+        verdict.stale += meaning.left_behind(workspace)
+        workspace.close()
+
+
+def _bring_in_step(workspace: Workspace, point: Point, notes: str, verdict: Verdict, *, mended: bool) -> None:
+    report = workspace.ingest([notes], Callbacks())
+    if report.healed and point.scene != "damaged":
+        verdict.corrupt.append("the next ingest took the index for damaged")
+    if mended and (report.chunks_added or report.chunks_removed):
+        verdict.stale.append(f"who had brought the index in step forgot {report}")
+    if point.scene == "bad vectors":
+        workspace.rebuild_vectors(Callbacks())
+
+
+def _compare(workspace: Workspace, point: Point, notes: str, scratch: str, verdict: Verdict) -> None:
+    folder = workspace.folder
     wanted = {notes, *filter(os.path.isdir, [f"{notes}-other"])}
     if {source.root for source in workspace.sources()} != wanted:
         verdict.manual.append("a folder was forgotten")
-    if report.healed and not damaged:
-        verdict.corrupt.append("the next ingest took the index for damaged")
+    if point.model is not None:
+        verdict.stale += meaning.completed(workspace, os.path.join(scratch, "twin"))
     verdict.corrupt += _unsound(folder)
-    verdict.stale += [*_untrue(folder), *_different(workspace, notes, scratch)]
+    verdict.stale += [*_untrue(folder), *_different(workspace, notes, os.path.join(scratch, "fresh"))]
     if os.path.exists(folder.suspicion) or os.path.getsize(folder.lock):
         verdict.manual.append("a sign of damage or of a writer is left")
-    workspace.close()
-    return verdict
+    verdict.litter += _litter(folder.root)
+
+
+def recover(point: Point, data: str, notes: str, seed: int) -> tuple[bool, list[str]]:
+    """Some are followed by two writers at once or by a new keeper; the others by a plain ingest later."""
+    if point.company == "two writers":
+        return True, list(race(data, notes))
+    if point.job == "watch" and seed % 2:
+        with keeper(data, notes) as process:
+            return True, [*settled(data, process), *ended(process)]
+    return False, []
+
+
+def _litter(data: str) -> list[str]:
+    """Files that a killed process has left; the next keeper writes its live file over the old one."""
+    found = [os.path.join(folder, name) for folder, _, names in os.walk(data) for name in names]
+    return [
+        os.path.relpath(path, data)
+        for path in found
+        if path.endswith((".new", ".want")) or f"{os.sep}requests{os.sep}" in path
+        if os.path.basename(path) != "live.json.new"
+    ]
+
+
+def _has_sources(folder: DataFolder) -> bool:
+    with sqlite3.connect(folder.database) as connection:
+        found = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'sources'").fetchone()
+    connection.close()
+    return bool(found[0])
 
 
 def _unsound(folder: DataFolder) -> Iterator[str]:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from itertools import repeat
+from unittest import mock
 
-from kebab_tui.domain.source import Source
-from kebab_tui.store.connection import open_writer
-from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture.aftermath import Verdict, judge
-from tests.torture.edits import Editor
-from tests.torture.points import POINTS, Point
-from tests.torture.victim import SETTINGS
+from tests.torture.damage import DAMAGES, Damage
+from tests.torture.damaging import Outcome, sound_index, try_damage
+from tests.torture.killing import Attempt, Killed, kill
+from tests.torture.points import POINTS, ROUND, Point, named
+from tests.torture.scenes import set_scene
+from tests.torture.victim import SAMPLED
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_KILLED = -9
 _APART = 1_000_003
 
 
@@ -33,6 +32,7 @@ class Score:
     corrupt: int = 0
     stale: int = 0
     manual: int = 0
+    litter: int = 0
     complaints: list[str] = field(default_factory=list)
 
     def add(self, verdict: Verdict, seed: int) -> None:
@@ -40,17 +40,59 @@ class Score:
         self.corrupt += bool(verdict.corrupt)
         self.stale += bool(verdict.stale)
         self.manual += bool(verdict.manual)
+        self.litter += bool(verdict.litter)
         self.complaints += [f"seed {seed}: {complaint}" for complaint in verdict.complaints]
 
+    def figures(self) -> tuple[int, ...]:
+        return self.kills, self.missed, self.corrupt, self.stale, self.manual, self.litter
 
-def torture(rounds: int, seed: int, points: Sequence[Point] = POINTS) -> Iterator[tuple[Point, Score]]:
-    """Kill `rounds` victims, point after point; gives each point's score so far."""
-    scores = {point.name: Score() for point in points}
-    for turn in range(rounds):
-        point = points[turn % len(points)]
-        score = scores[point.name]
-        one(point, seed + turn, score)
-        yield point, score
+    def take(self, other: Score) -> None:
+        self.kills += other.kills
+        self.missed += other.missed
+        self.corrupt += other.corrupt
+        self.stale += other.stale
+        self.manual += other.manual
+        self.litter += other.litter
+        self.complaints += other.complaints
+
+
+def torture(
+    rounds: int, seed: int, processes: int, only: Sequence[Point] = ROUND
+) -> Iterator[dict[str, Score]]:
+    """Kill `rounds` victims, point after point, in several processes; gives the scores so far."""
+    wanted = [only[turn % len(only)] for turn in range(rounds)]
+    scores = {point.name: Score() for point in POINTS if point in wanted}
+    with ProcessPoolExecutor(processes) as pool:
+        turns = {
+            pool.submit(killed_and_judged, point.name, seed + turn): point.name
+            for turn, point in enumerate(wanted)
+        }
+        for turn in as_completed(turns):
+            scores[turns[turn]].take(turn.result())
+            yield scores
+
+
+def damage_everything(seed: int, processes: int) -> Iterator[tuple[Damage, Outcome]]:
+    """Every damage there is, each to copies of one sound index."""
+    place = tempfile.mkdtemp(prefix="kebab-torture-")
+    try:
+        sound = sound_index(place)
+        with ProcessPoolExecutor(processes) as pool:
+            outcomes = pool.map(try_damage, repeat(sound), DAMAGES, repeat(place), repeat(seed))
+            yield from zip(DAMAGES, outcomes, strict=True)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def killed_and_judged(name: str, seed: int) -> Score:
+    score = Score()
+    try:
+        with mock.patch("kebab_tui.vectors.intake._SAMPLED", SAMPLED):
+            one(named(name), seed, score)
+    except Exception as error:  # noqa: BLE001 - a long run goes on, and this is its finding
+        score.corrupt += 1
+        score.complaints.append(f"seed {seed}: {type(error).__name__}: {error}")
+    return score
 
 
 def one(point: Point, seed: int, score: Score) -> None:
@@ -59,44 +101,22 @@ def one(point: Point, seed: int, score: Score) -> None:
     for steps, history in ((drawn, seed), (1, seed), (1, seed + _APART), (1, seed + 2 * _APART)):
         place = tempfile.mkdtemp(prefix="kebab-torture-")
         try:
-            notes, data = os.path.join(place, "notes"), os.path.join(place, "data")
-            set_scene(point, notes, data, history)
-            if kill(point, notes, data, steps, history):
-                score.add(judge(data, notes, os.path.join(place, "fresh"), point.scene == "damaged"), history)
+            attempt = Attempt(
+                point, os.path.join(place, "notes"), os.path.join(place, "data"), steps, history
+            )
+            set_scene(point, attempt.notes, attempt.data, history)
+            killed = kill(attempt)
+            if killed.died:
+                score.add(_verdict(attempt, killed, place), history)
                 return
         finally:
-            shutil.rmtree(place)
+            shutil.rmtree(place, ignore_errors=True)
     score.missed += 1
 
 
-def set_scene(point: Point, notes: str, data: str, seed: int) -> None:
-    os.mkdir(notes)
-    editor = Editor(notes, seed)
-    editor.fill(14)
-    if point.scene == "fresh":
-        return
-    workspace = Workspace(SETTINGS, data)
-    workspace.ingest([notes], Callbacks())
-    other = notes + "-other"
-    os.mkdir(other)
-    workspace.add_source(Source(workspace.new_source_id(other), "other", other), Callbacks())
-    workspace.close()
-    for _ in range(8):
-        editor.change()
-    database = workspace.folder.database
-    open_writer(database).close()  # after the last reader: the log is folded in and gone
-    if point.scene == "damaged":
-        os.truncate(database, os.path.getsize(database) // 2)
-        with open(database + "-wal", "wb") as log:
-            log.write(b"a log of nothing")
-    elif point.scene == "restored":
-        os.remove(database)
-
-
-def kill(point: Point, notes: str, data: str, steps: int, seed: int) -> bool:
-    """Whether the victim died at its point; False when the run ended before."""
-    argv = [sys.executable, "-m", "tests.torture.victim", data, notes, point.name, str(steps), str(seed)]
-    done = subprocess.run(argv, cwd=_ROOT, capture_output=True, check=False, timeout=120)
-    if done.returncode not in (0, _KILLED):
-        raise AssertionError(f"the victim failed by itself: {done.stderr.decode()[-2000:]}")
-    return done.returncode == _KILLED
+def _verdict(attempt: Attempt, killed: Killed, place: str) -> Verdict:
+    scratch = os.path.join(place, "scratch")
+    os.mkdir(scratch)
+    verdict = judge(attempt.point, attempt.data, attempt.notes, scratch, attempt.seed, mended=killed.mended)
+    verdict.manual += killed.complaints
+    return verdict

@@ -1,125 +1,49 @@
-"""The points at which a victim dies, put into the program from outside.
-
-A point has a name, a way to reach it, and a guess of how often it is passed in one run.
-"""
+"""Every point at which a victim dies: its name, the way to it, and what the victim is at meanwhile."""
 
 from __future__ import annotations
 
-import functools
-import os
-import signal
-import sqlite3
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Literal
 
-Scene = Literal["fresh", "edited", "damaged", "restored"]
-"""What the victim finds: nothing, an index behind its notes, a damaged one, or only the list of folders."""
-Arm = Callable[["Fuse"], None]
+from tests.torture.fuses import Arm, after, at_random, before, from_outside, replacing, statement
+from tests.torture.models import REAL, TINY
 
-
-@dataclass(slots=True)
-class Fuse:
-    """Burns one step each time the point is passed, and kills on the last."""
-
-    steps: int
-
-    def burn(self) -> None:
-        self.steps -= 1
-        if self.steps == 0:
-            die()
+Scene = Literal["fresh", "edited", "damaged", "restored", "bad vectors"]
+"""What the victim finds: nothing, an index behind its notes, a damaged one, only the list of folders,
+or an index some of whose vectors are damaged."""
+Job = Literal["ingest", "embed", "use model", "rebuild", "search", "watch", "rescan", "screen"]
+Company = Literal["", "a writer", "a second keeper", "a keeper", "two writers"]
+"""Who is there besides: one who writes now and then while the victim watches, one who waits to take
+over, one who keeps watch while the victim wants to write; or two who want to write after the kill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
+    """`passes`: a guess of how often the point is passed in one run. `share`: turns in each round."""
+
     name: str
     arm: Arm
     passes: int = 1
     scene: Scene = "edited"
-
-
-def die() -> NoReturn:
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("still alive")
-
-
-def at_random(fuse: Fuse) -> None:
-    """Some time within the run: the fuse counts milliseconds."""
-    timer = threading.Timer(fuse.steps / 1000, die)
-    timer.daemon = True
-    timer.start()
-
-
-def before(owner: str, name: str) -> Arm:
-    return functools.partial(_wrap, owner, name, True)
-
-
-def after(owner: str, name: str) -> Arm:
-    return functools.partial(_wrap, owner, name, False)
-
-
-def _wrap(owner: str, name: str, is_before: bool, fuse: Fuse) -> None:
-    module, _, cls = owner.partition(":")
-    target: Any = __import__(module, fromlist=["_"])
-    target = getattr(target, cls) if cls else target
-    real = getattr(target, name)
-
-    @functools.wraps(real)
-    def wrapped(*args: Any, **keywords: Any) -> Any:
-        if is_before:
-            fuse.burn()
-        result = real(*args, **keywords)
-        if not is_before:
-            fuse.burn()
-        return result
-
-    setattr(target, name, wrapped)
-
-
-def statement(beginning: str, is_before: bool) -> Arm:
-    """Before or after a statement of SQL that begins like this."""
-
-    def arm(fuse: Fuse) -> None:
-        class Connection(sqlite3.Connection):
-            def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
-                meant = sql.lstrip().startswith(beginning)
-                if meant and is_before:
-                    fuse.burn()
-                cursor = super().execute(sql, *values)
-                if meant and not is_before:
-                    fuse.burn()
-                return cursor
-
-        vars(sqlite3)["connect"] = functools.partial(sqlite3.connect, factory=Connection)
-
-    return arm
-
-
-def replacing(ending: str, is_before: bool) -> Arm:
-    """Before or after a file takes a name that holds `ending`."""
-
-    def arm(fuse: Fuse) -> None:
-        real = os.replace
-
-        def replace(source: Any, target: Any, **keywords: Any) -> None:
-            meant = ending in os.fspath(target)
-            if meant and is_before:
-                fuse.burn()
-            real(source, target, **keywords)
-            if meant and not is_before:
-                fuse.burn()
-
-        vars(os)["replace"] = replace
-
-    return arm
+    job: Job = "ingest"
+    company: Company = ""
+    model: str | None = None
+    """Whose vectors are made; None: no vectors at all."""
+    share: int = 1
 
 
 _BATCH = "kebab_tui.store.batch:Batch"
 _WRITER = "kebab_tui.store.writer:Writer"
 _LOCK = "kebab_tui.store.lock:WriterLock"
+_FILE = "kebab_tui.vectors.file"
+_CONTENTS = "kebab_tui.vectors.contents:Contents"
+_INDEX = "kebab_tui.vectors.index:FaissIndex"
+_HALF = "kebab_tui.semantics.half:SemanticHalf"
+_BOARD = "kebab_tui.indexing.board:Board"
+_REQUESTS = "kebab_tui.store.requests:RequestFolder"
+_KEPT = "kebab_tui.semantics.keeping:VectorsKept"
 
-POINTS: tuple[Point, ...] = (
+_INGEST = (
     Point("random time", at_random, 160),
     Point("random time, first ingest", at_random, 250, "fresh"),
     Point("random time, damaged", at_random, 250, "damaged"),
@@ -146,3 +70,121 @@ POINTS: tuple[Point, ...] = (
     Point("after signing the lock", after(_LOCK, "_sign"), 1),
     Point("before the lock is let go", before(_LOCK, "release"), 1),
 )
+
+
+def _vectors(name: str, arm: Arm, passes: int = 1, job: Job = "embed", scene: Scene = "edited") -> Point:
+    return Point(f"{job}: {name}", arm, passes, scene, job, model=TINY)
+
+
+_VECTORS = (
+    _vectors("random time", at_random, 250),
+    _vectors("before save_vectors", before(_WRITER, "save_vectors"), 4),
+    _vectors("after save_vectors", after(_WRITER, "save_vectors"), 4),
+    _vectors("before COMMIT", statement("COMMIT", True), 8),
+    _vectors("after COMMIT", statement("COMMIT", False), 8),
+    _vectors("before tidying up", before("kebab_tui.indexing.embedding_job", "tidy")),
+    _vectors("before the file", before(_FILE, "_write_synced")),
+    _vectors("between the file's parts", before(_FILE, "_write_all"), 7),
+    _vectors("before the file's fsync", before("os", "fsync"), 2),
+    _vectors("after the file's fsync", after("os", "fsync"), 2),
+    _vectors("file written, not in place", replacing(".kebabvec", True)),
+    _vectors("file in place", replacing(".kebabvec", False)),
+    _vectors("after the folder's fsync", after(_FILE, "_sync_folder")),
+    _vectors("random time", at_random, 350, "use model"),
+    _vectors("before Writer.use_model", before(_WRITER, "use_model"), 1, "use model"),
+    _vectors("after Writer.use_model", after(_WRITER, "use_model"), 1, "use model"),
+    _vectors("after the old file is gone", after(_HALF, "discard_file"), 1, "use model"),
+    _vectors("after save_vectors", after(_WRITER, "save_vectors"), 4, "use model"),
+    _vectors("file written, not in place", replacing(".kebabvec", True), 2, "use model"),
+    _vectors("file in place", replacing(".kebabvec", False), 2, "use model"),
+    _vectors("before forgetting", before(_WRITER, "forget_vectors"), 1, "rebuild", "bad vectors"),
+    _vectors("after forgetting", after(_WRITER, "forget_vectors"), 1, "rebuild", "bad vectors"),
+    _vectors("after the old file is gone", after(_HALF, "discard_file"), 1, "rebuild", "bad vectors"),
+    _vectors("file in place", replacing(".kebabvec", False), 1, "rebuild", "bad vectors"),
+    _vectors("random time", at_random, 350, "search"),
+    _vectors("before compaction", before(_CONTENTS, "in_order"), 2, "search"),
+    _vectors("after compaction", after(_CONTENTS, "in_order"), 2, "search"),
+    _vectors("before the swap", before(_INDEX, "_show"), 6, "search"),
+    _vectors("after the swap", after(_INDEX, "_show"), 6, "search"),
+    Point("embed, real model: random time", at_random, 1500, job="embed", model=REAL),
+    Point(
+        "embed, real model: after save_vectors", after(_WRITER, "save_vectors"), 3, job="embed", model=REAL
+    ),
+    Point("embed, real model: file in place", replacing(".kebabvec", False), job="embed", model=REAL),
+)
+
+
+def _watch(name: str, arm: Arm, passes: int = 1, company: Company = "", scene: Scene = "edited") -> Point:
+    beside = f" beside {company}" if company else ""
+    return Point(f"watch{beside}: {name}", arm, passes, scene, "watch", company, TINY)
+
+
+_WATCH = (
+    _watch("random time", at_random, 2000),
+    _watch("random time, first look", at_random, 700, scene="fresh"),
+    _watch("before Batch.finish", before(_BATCH, "finish"), 5),
+    _watch("after Batch.finish", after(_BATCH, "finish"), 5),
+    _watch("before COMMIT", statement("COMMIT", True), 20),
+    _watch("after COMMIT", statement("COMMIT", False), 20),
+    _watch("before save_vectors", before(_WRITER, "save_vectors"), 6),
+    _watch("after save_vectors", after(_WRITER, "save_vectors"), 6),
+    _watch("before the vectors' file", before(_KEPT, "save"), 2),
+    _watch("file written, not in place", replacing(".kebabvec", True), 2),
+    _watch("file in place", replacing(".kebabvec", False), 2),
+    _watch("live.json written, not in place", replacing("live.json", True), 6),
+    _watch("live.json in place", replacing("live.json", False), 6),
+    Point("watch, real model: random time", at_random, 4000, job="watch", model=REAL),
+    _watch("random time", at_random, 2000, "a writer"),
+    _watch("before giving way", before(_BOARD, "gave_way"), 6, "a writer"),
+    _watch("before release", before(_LOCK, "release"), 3, "a writer"),
+    _watch("after release", after(_LOCK, "release"), 3, "a writer"),
+    _watch("before acquire", before(_LOCK, "acquire"), 4, "a writer"),
+    _watch("after acquire", after(_LOCK, "acquire"), 4, "a writer"),
+    _watch("random time", at_random, 1500, "a second keeper"),
+    _watch("after Batch.finish", after(_BATCH, "finish"), 3, "a second keeper"),
+    _watch("after save_vectors", after(_WRITER, "save_vectors"), 3, "a second keeper"),
+    _watch("live.json in place", replacing("live.json", False), 4, "a second keeper"),
+)
+
+
+def _asking(name: str, arm: Arm, passes: int = 1, job: Job = "ingest") -> Point:
+    return Point(f"{job} beside a keeper: {name}", arm, passes, "edited", job, "a keeper", TINY)
+
+
+_ASKING = (
+    _asking("random time", at_random, 500),
+    _asking("request written, not in place", replacing(".want", True)),
+    _asking("request in place", replacing(".want", False)),
+    _asking("before signing the lock", before(_LOCK, "_sign")),
+    _asking("after Batch.finish", after(_BATCH, "finish"), 2),
+    _asking("before release", before(_LOCK, "release")),
+    _asking("request written, not in place", replacing(".json", True), 1, "rescan"),
+    _asking("request in place", replacing(".json", False), 1, "rescan"),
+)
+
+
+def _raced(name: str, arm: Arm, passes: int = 1, job: Job = "embed") -> Point:
+    return Point(f"{job} before two writers: {name}", arm, passes, "edited", job, "two writers", TINY)
+
+
+_RACES = (
+    _raced("random time", at_random, 250),
+    _raced("after signing the lock", after(_LOCK, "_sign")),
+    _raced("after COMMIT", statement("COMMIT", False), 8),
+    _raced("after save_vectors", after(_WRITER, "save_vectors"), 4),
+    _raced("before the lock is let go", before(_LOCK, "release"), 2),
+    _raced("random time", at_random, 1500, "watch"),
+)
+
+_SCREEN = (
+    Point("screen: random time", from_outside, 3500, "edited", "screen", model=TINY, share=3),
+    Point("screen: random time, first start", from_outside, 3500, "fresh", "screen", model=TINY, share=2),
+)
+
+POINTS: tuple[Point, ...] = (*_INGEST, *_VECTORS, *_WATCH, *_ASKING, *_RACES, *_SCREEN)
+ROUND: tuple[Point, ...] = tuple(point for point in POINTS for _ in range(point.share))
+"""The points as they take turns."""
+
+
+def named(name: str) -> Point:
+    return next(point for point in POINTS if point.name == name)

@@ -1,38 +1,145 @@
-"""The process that is killed: one real ingest over a vault that changes under it.
+"""The process that is killed: real work on an index whose notes change under it.
 
     python -m tests.torture.victim DATA NOTES POINT STEPS SEED
 
-Exit status 0 says that the point was not reached.
+Exit status 0 says that the point was not reached. Asked to stop by the end of its
+standard input, or when its job is done.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import sys
+import threading
+from collections.abc import Callable, Sequence
 
+from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.report import Progress
 from kebab_tui.settings.model import IndexSettings, Settings
-from kebab_tui.workspace import Callbacks, Workspace
+from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
 from tests.torture.edits import Editor
-from tests.torture.points import POINTS, Fuse
+from tests.torture.fuses import Fuse
+from tests.torture.models import OTHER
+from tests.torture.points import Job, named
 
 SETTINGS = Settings(index=IndexSettings(bulk_chunks=6))
-COMMIT_CHUNKS = 12
+SAMPLED = 1
+"""Of so few vectors, samples would be all, and hide what replaying them had got wrong."""
+_COMMIT_CHUNKS = 12
+_COMMIT_VECTORS = 5
 
 
-def main(data: str, notes: str, point: str, steps: int, seed: int) -> None:
-    import kebab_tui.indexing.ingest as ingest
+def main(data: str, notes: str, name: str, steps: int, seed: int) -> None:
+    point = named(name)
+    take_small_steps()
+    _refuse_to_read_twice()
+    editor = Editor(notes, seed) if point.company != "a keeper" else None
+    workspace = Workspace(SETTINGS, data)
+    point.arm(Fuse(steps))
+    _JOBS[point.job](workspace, notes, _meddling(editor, seed))
 
-    ingest._COMMIT_CHUNKS = COMMIT_CHUNKS
-    editor, dice = Editor(notes, seed), random.Random(seed)
+
+def take_small_steps() -> None:
+    """What takes thousands of notes or minutes of rest in earnest happens here within a second."""
+    from kebab_tui.indexing import embedding_flow, embedding_job, ingest, vector_duty
+    from kebab_tui.vectors import contents, intake
+
+    ingest._COMMIT_CHUNKS = _COMMIT_CHUNKS
+    embedding_job._COMMIT_VECTORS = embedding_flow._COMMIT_VECTORS = _COMMIT_VECTORS
+    vector_duty._SAVE_AFTER_S, vector_duty._SAVES_APART_S, vector_duty._REST_AFTER_S = 0.1, 0.3, 0.6
+    intake._SAMPLED = SAMPLED
+    contents._GONE_MOST = contents._FRESH_MOST = 3
+    contents._GONE_SHARE = contents._FRESH_SHARE = 100
+
+
+def _refuse_to_read_twice() -> None:
+    """A text that has its vector already is never given to the model again."""
+    from kebab_tui.store.writer import Writer
+
+    real = Writer.save_vectors
+
+    def save(writer: Writer, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        count = "SELECT count(*) FROM embeddings WHERE model = ? AND text_hash = ?"
+        for text_hash, _ in vectors:
+            known = writer._connection.execute(count, (model, text_hash)).fetchone()
+            assert known == (0,), "a vector is made twice"
+        return real(writer, model, vectors)
+
+    Writer.save_vectors = save  # type: ignore[method-assign,assignment]
+
+
+def _meddling(editor: Editor | None, seed: int) -> Callbacks:
+    """Somebody edits while the notes are read."""
+    dice = random.Random(seed)
 
     def meddle(_: Progress) -> None:
-        if dice.random() < 0.3:
+        if editor is not None and dice.random() < 0.3:
             editor.change()
 
-    workspace = Workspace(SETTINGS, data)
-    next(known for known in POINTS if known.name == point).arm(Fuse(steps))
-    workspace.ingest([notes], Callbacks(progress=meddle))
+    return Callbacks(progress=meddle)
+
+
+def _ingest(workspace: Workspace, notes: str, callbacks: Callbacks) -> None:
+    workspace.ingest([notes], callbacks)
+
+
+def _embed(workspace: Workspace, notes: str, callbacks: Callbacks) -> None:
+    workspace.ingest([notes], callbacks)
+    workspace.embed(callbacks)
+
+
+def _use_model(workspace: Workspace, notes: str, callbacks: Callbacks) -> None:
+    workspace.ingest([notes], callbacks)
+    workspace.use_model(OTHER, callbacks)
+    workspace.embed(callbacks)
+
+
+def _rebuild(workspace: Workspace, notes: str, callbacks: Callbacks) -> None:
+    workspace.rebuild_vectors(callbacks)
+    workspace.embed(callbacks)
+
+
+def _search(workspace: Workspace, notes: str, callbacks: Callbacks) -> None:
+    """One process that writes and searches in turns: its index of vectors is put in order meanwhile."""
+    for _ in range(4):
+        workspace.search(SearchQuery("port conflict"))
+        workspace.ingest([notes], callbacks)
+        workspace.embed(callbacks)
+        workspace.search(SearchQuery("port conflict"))
+    workspace.close()
+
+
+def _watch(workspace: Workspace, notes: str, _: Callbacks) -> None:
+    workspace.watch([notes], WatchCallbacks(_input_has_ended()), "kebab watch")
+    workspace.close()
+
+
+def _rescan(workspace: Workspace, notes: str, _: Callbacks) -> None:
+    workspace.request_rescan([notes], retry=True)
+
+
+def _input_has_ended() -> Callable[[], bool]:
+    ended = threading.Event()
+
+    def read() -> None:
+        while os.read(0, 4096):
+            pass
+        ended.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    return ended.is_set
+
+
+_JOBS: dict[Job, Callable[[Workspace, str, Callbacks], None]] = {
+    "ingest": _ingest,
+    "embed": _embed,
+    "use model": _use_model,
+    "rebuild": _rebuild,
+    "search": _search,
+    "watch": _watch,
+    "rescan": _rescan,
+}
 
 
 if __name__ == "__main__":

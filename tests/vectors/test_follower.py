@@ -19,11 +19,13 @@ from kebab_tui.store.changes import RemoveNote
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.reader import StoreReader
 from kebab_tui.store.writer import Writer
-from kebab_tui.vectors.file import Saved, write
+from kebab_tui.vectors.arrays import rows_of
+from kebab_tui.vectors.contents import contents_of
+from kebab_tui.vectors.file import Saved, read, write
 from kebab_tui.vectors.follower import FILE_NAME, VectorFollower
 from kebab_tui.vectors.ports import VectorStore
 from tests.notes import SOURCE, a_note, a_source
-from tests.vectors.making import DIMS, MODEL, Moment, Shelf, codes, follower_of, holds, index_of, unit
+from tests.vectors.making import DIMS, EXACT, MODEL, Moment, Shelf, codes, follower_of, holds, index_of, unit
 
 
 @pytest.fixture
@@ -98,7 +100,41 @@ def test_any_other_file_is_made_anew_and_the_reason_told(shelf: Shelf, tmp_path:
     assert opened.reason
     assert holds(follower.index, shelf)
     follower.close()
-    assert damage == "folder" or follower_of(shelf, tmp_path).open().how == "loaded"
+    assert follower_of(shelf, tmp_path).open().how == "loaded"
+
+
+def test_a_folder_in_the_place_of_the_file_is_kept(shelf: Shelf, tmp_path: Path) -> None:
+    for number in (1, 2):
+        follower = follower_of(shelf, tmp_path)
+        (tmp_path / FILE_NAME).mkdir()
+        (tmp_path / FILE_NAME / "mine").write_text(str(number))
+        follower.open()
+        follower.close()
+        (tmp_path / FILE_NAME).unlink()
+    kept = sorted(tmp_path.glob("*/mine"))
+    assert [path.read_text() for path in kept] == ["1", "2"]
+
+
+def test_what_has_gathered_is_put_in_order_when_the_file_is_written(tmp_path: Path) -> None:
+    shelf = Shelf()
+    shelf.add(unit(400))
+    saved(shelf, tmp_path)
+    for step in range(5):  # each is a process that opens the file, replays, writes and ends
+        shelf.save({}, removed=range(1 + 60 * step, 61 + 60 * step))
+        shelf.add(unit(60, step + 2))
+        saved(shelf, tmp_path)
+    written = read(str(tmp_path / FILE_NAME), MODEL, DIMS).contents
+    assert written.gone < 300
+    assert not written.needs_order()
+    follower = follower_of(shelf, tmp_path)
+    assert follower.open().how == "loaded"
+    assert holds(follower.index, shelf)
+
+
+def test_a_row_that_a_damaged_store_names_twice_is_there_once(shelf: Shelf, tmp_path: Path) -> None:
+    held = list(shelf.held.items())
+    twice = [(rows_of([row for row, _ in held]), codes(unit(len(held))))] * 2
+    assert contents_of(twice, DIMS, EXACT).count == len(held)
 
 
 def test_the_file_of_another_store_that_has_come_as_far_is_made_anew(shelf: Shelf, tmp_path: Path) -> None:

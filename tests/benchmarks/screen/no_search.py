@@ -13,7 +13,7 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.tui.launch import main
 
 
-def _never(_: object, generation: int, query: SearchQuery | None, explain: bool) -> None:
+def _never(_: object, generation: int, query: SearchQuery | None, explain: bool, again: bool = False) -> None:
     pass
 
 

@@ -1,0 +1,51 @@
+"""What a keeper remembers to look at again, and what it says of it meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.domain.identity import SourceId
+from kebab_tui.indexing.errands import Errands
+from kebab_tui.indexing.path_queue import Batch, PathQueue
+from kebab_tui.indexing.report import SourceReport
+from kebab_tui.indexing.watched_folders import WatchedFolders
+from kebab_tui.store.requests import RequestFolder
+
+ROOT = "/notes"
+WHOLE = Batch(ROOT, whole="a look now and then")
+
+
+@pytest.fixture
+def errands(tmp_path: Path) -> Errands:
+    queue = PathQueue()
+    return Errands(RequestFolder(str(tmp_path)), queue, WatchedFolders(queue))
+
+
+def unseen(*paths: bytes) -> SourceReport:
+    return SourceReport(SourceId("notes"), ROOT, {}, (), (), unseen=paths)
+
+
+def places(errands: Errands) -> set[bytes]:
+    return {path for _, path in errands.places}
+
+
+def test_what_cannot_be_read_is_remembered_until_it_can_be(errands: Errands) -> None:
+    errands.remember_unseen(WHOLE, unseen(b"a", b"b"))
+    errands.remember_unseen(Batch(ROOT, paths=(b"c.md",), subtrees=(b"a",)), unseen(b"c.md"))
+    assert places(errands) == {b"b", b"c.md"}
+    errands.remember_unseen(WHOLE, unseen())
+    assert places(errands) == set(), "a look at the whole is a look at each"
+
+
+def test_an_ignore_file_that_cannot_be_read_is_no_place(errands: Errands) -> None:
+    errands.remember_unseen(WHOLE, unseen(b"a/.gitignore"))
+    assert places(errands) == set()
+
+
+def test_thousands_of_unreadable_files_are_a_few_folders(errands: Errands) -> None:
+    errands.remember_unseen(WHOLE, unseen(*(b"%d/%d.md" % (n % 3, n) for n in range(10_000))))
+    assert places(errands) == {b"0", b"1", b"2"}
+    errands.remember_unseen(WHOLE, unseen(*(b"%d/a.md" % n for n in range(10_000))))
+    assert places(errands) == {b""}

@@ -1,0 +1,50 @@
+"""Whoever keeps an index in step makes its vectors, beside others who may do so too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.semantics.keeping import VectorsKept
+from kebab_tui.workspace import Callbacks
+from tests.embedding.tiny_models import write_tiny
+from tests.vault import Vault
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Vault]:
+    made = Vault(tmp_path)
+    made.write("a.md", "port conflict")
+    made.write("b.md", "backup 백업")
+    made.ingest()
+    write_tiny(made.data / "models" / "tiny", normalise=True)
+    made.workspace.use_model("tiny", Callbacks())
+    yield made
+    made.workspace.close()
+
+
+def test_what_others_made_while_it_had_given_way_is_not_made_again(vault: Vault) -> None:
+    parts = vault.workspace._parts
+    kept = VectorsKept(parts._new_semantics, parts.reader)
+    asked = iter((False,))
+    with parts.session("watch", Callbacks()) as session:
+        report = kept.make(session.writer, Callbacks(cancelled=lambda: next(asked, True)))
+    assert (report.embedded, report.cancelled) == (0, True), "it had fetched both texts, and read none"
+    assert vault.workspace.embed(Callbacks()).embedded == 2
+    with parts.session("watch", Callbacks()) as session:
+        assert kept.make(session.writer, Callbacks()).embedded == 0
+    kept.rest()
+
+
+def test_a_model_of_ones_own_is_kept_to_when_the_database_was_lost(vault: Vault) -> None:
+    vault.workspace.close()
+    (vault.data / "kebab.sqlite").unlink()
+    parts = vault.workspace._parts
+    kept = VectorsKept(parts._new_semantics, parts.reader)
+    vault.ingest()
+    with parts.session("watch", Callbacks()) as session:
+        assert kept.make(session.writer, Callbacks()).embedded == 2
+    kept.rest()
+    assert vault.rows("SELECT value FROM meta WHERE key = 'model'") == [("tiny",)]
