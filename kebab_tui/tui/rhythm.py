@@ -1,13 +1,8 @@
-"""Whether somebody is typing just now: what is costly to paint then waits for a pause.
-
-The first key after a pause is not yet typing, so a single key shows everything at once;
-from the second on it is, until no key has come for a while.
-"""
+"""Whether somebody is typing just now: what is costly to paint then waits for a pause."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,12 +14,10 @@ PAUSE_S = 0.22
 
 
 class Rhythm:
-    """`paused` is called when the typing has ended."""
+    """`paused` is called when no key has come for a while."""
 
-    def __init__(self, paused: Callable[[], None], clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, paused: Callable[[], None]) -> None:
         self._paused = paused
-        self._clock = clock
-        self._last = float("-inf")
         self._timer: Timer | None = None
         self.is_typing = False
 
@@ -34,10 +27,8 @@ class Rhythm:
 
     def key(self) -> None:
         """A key has changed the query."""
-        now = self._clock()
-        self.is_typing = now - self._last < PAUSE_S
-        self._last = now
-        if self.is_typing and self._timer is not None:
+        if self._timer is not None:
+            self.is_typing = True
             self._timer.reset()
             self._timer.resume()
 

@@ -176,6 +176,16 @@ def test_pick_prints_the_citation_to_a_pipe(start: Start, data: str, embedded_pl
     assert path == str(embedded_place / "notes/rust/ownership.md") and int(line.removeprefix("+")) > 0
 
 
+def test_half_a_character_does_not_end_the_screen(start: Start, data: str) -> None:
+    screen = start("--data-dir", data)
+    screen.wait_for(" notes ")
+    screen.send(b"\xec\x95 ownership")
+    screen.wait_for("ownership.md")
+    screen.send(b"\x11")
+    screen.end()
+    assert screen.process.returncode == 0 and screen.is_restored
+
+
 def test_nothing_picked_is_exit_1(start: Start, data: str) -> None:
     screen = start("--data-dir", data, "--pick")
     screen.wait_for(" notes ")
