@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,19 +16,6 @@ from kebab_tui.workspace import Callbacks, Workspace
 from tests.embedding.tiny_models import Tiny, write_tiny
 from tests.meaning import codes
 from tests.vault import Vault
-
-
-@pytest.fixture
-def vault(tmp_path: Path) -> Iterator[Vault]:
-    """Two notes, read by a model of a few words that lies in the data folder."""
-    made = Vault(tmp_path)
-    made.write("a.md", "port conflict")
-    made.write("b.md", "backup 백업")
-    made.ingest()
-    write_tiny(made.data / "models" / "tiny", normalise=True)
-    made.workspace.use_model("tiny", Callbacks())
-    yield made
-    made.workspace.close()
 
 
 def ask(workspace: Workspace, text: str = "port conflict", mode: SearchMode = "hybrid") -> SearchResponse:

@@ -2,27 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from kebab_tui.semantics.keeping import VectorsKept
 from kebab_tui.workspace import Callbacks
-from tests.embedding.tiny_models import write_tiny
 from tests.vault import Vault
-
-
-@pytest.fixture
-def vault(tmp_path: Path) -> Iterator[Vault]:
-    made = Vault(tmp_path)
-    made.write("a.md", "port conflict")
-    made.write("b.md", "backup 백업")
-    made.ingest()
-    write_tiny(made.data / "models" / "tiny", normalise=True)
-    made.workspace.use_model("tiny", Callbacks())
-    yield made
-    made.workspace.close()
 
 
 def test_what_others_made_while_it_had_given_way_is_not_made_again(vault: Vault) -> None:

@@ -1,11 +1,16 @@
-"""Tests of the screen may be coroutines: each runs in an event loop of its own."""
+"""Tests of the screen may be coroutines, each in an event loop of its own; or start it on a terminal."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.tui.pty_screen import PtyScreen, Start
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -15,3 +20,23 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     wanted = pyfuncitem._fixtureinfo.argnames
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in wanted}))
     return True
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts screens, and ends those that are still there."""
+    started: list[PtyScreen] = []
+
+    def begin(*argv: str, **how: object) -> PtyScreen:
+        started.append(PtyScreen(*argv, home=tmp_path, **how))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield begin
+    for screen in started:
+        screen.close()
+
+
+@pytest.fixture
+def data(embedded_place: Path, tmp_path: Path) -> str:
+    """An index of the sample vault that a test may change."""
+    return str(shutil.copytree(embedded_place / "data", tmp_path / "data"))

@@ -12,7 +12,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +152,7 @@ class PtyScreen:
         os.close(self.terminal)  # the last one: the reader hears the end
         self._reader.join(_PATIENCE_S)
         os.close(self._master)
+
+
+Start = Callable[..., PtyScreen]
+"""Starts a screen with these arguments; the fixture ends it."""

@@ -4,37 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from kebab_tui.settings.model import Settings
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.tui.pty_screen import PtyScreen
+from tests.tui.pty_screen import PtyScreen, Start
 
 QUIT = "\x11"
-Start = Callable[..., PtyScreen]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    started: list[PtyScreen] = []
-
-    def begin(*argv: str, **how: object) -> PtyScreen:
-        started.append(PtyScreen(*argv, home=tmp_path, **how))  # type: ignore[arg-type]
-        return started[-1]
-
-    yield begin
-    for screen in started:
-        screen.close()
-
-
-@pytest.fixture
-def data(embedded_place: Path, tmp_path: Path) -> str:
-    """An index of the sample vault that a test may change."""
-    return str(shutil.copytree(embedded_place / "data", tmp_path / "data"))
 
 
 def leave(screen: PtyScreen) -> None:

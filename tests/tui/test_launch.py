@@ -7,36 +7,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.tui.pty_screen import SCREEN, PtyScreen
+from tests.tui.pty_screen import SCREEN, Start
 
 LONGEST_EXIT_S = 1.0
 """Half a second is the promise; here other tests want the same cores."""
-Start = Callable[..., PtyScreen]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts screens, and ends those that are still there."""
-    started: list[PtyScreen] = []
-
-    def begin(*argv: str, **how: object) -> PtyScreen:
-        started.append(PtyScreen(*argv, home=tmp_path, **how))  # type: ignore[arg-type]
-        return started[-1]
-
-    yield begin
-    for screen in started:
-        screen.close()
-
-
-@pytest.fixture
-def data(embedded_place: Path, tmp_path: Path) -> str:
-    """An index of the sample vault that a test may change."""
-    return str(shutil.copytree(embedded_place / "data", tmp_path / "data"))
 
 
 # Where no screen can be shown
