@@ -142,10 +142,11 @@ def open_session(
     """Become the one writer; lets go when the context ends, whatever happens.
 
     `saw_the_end`: this process was there when the last writer was killed. The machine ran on,
-    so what was written is written, and a look at all pages can wait until there is time.
+    so what was written is written, and a look at all pages can wait until there is time. A data
+    folder that such a process no longer finds was taken away, and is not made anew.
     """
     lock = lock or WriterLock(folder.lock)
-    killed = lock.acquire(command, timeout_s, waiting)
+    killed = lock.acquire(command, timeout_s, waiting, makes_folder=not saw_the_end)
     try:
         later = killed and saw_the_end and _leaves_sign(folder)
         suspicious = not later and (killed or damage.is_suspect(folder))

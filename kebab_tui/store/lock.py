@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kebab_tui.domain.errors import DiskFullError, StoreBusyError, StoreReadOnlyError
+from kebab_tui.domain.errors import DiskFullError, NotIndexedError, StoreBusyError, StoreReadOnlyError
 from kebab_tui.store.file_lock import try_lock
 from kebab_tui.store.requests import RequestFolder
 
@@ -44,12 +44,20 @@ class WriterLock:
         self._path = path
         self._descriptor: int | None = None
 
-    def acquire(self, command: str, timeout_s: float, waiting: Callable[[Holder | None], None]) -> bool:
+    def acquire(
+        self,
+        command: str,
+        timeout_s: float,
+        waiting: Callable[[Holder | None], None],
+        *,
+        makes_folder: bool = True,
+    ) -> bool:
         """Take the lock, waiting up to `timeout_s`; `waiting` is told once, with the holder.
 
-        True when the last holder went without letting go: it was killed.
+        True when the last holder went without letting go: it was killed. Raises NotIndexedError
+        when the data folder is gone and is not to be made anew.
         """
-        descriptor = self._open()
+        descriptor = self._open(makes_folder)
         try:
             self._wait(descriptor, timeout_s, waiting)
             os.lseek(descriptor, 0, os.SEEK_SET)
@@ -134,11 +142,14 @@ class WriterLock:
             "wait for it to end, or stop it; searching works meanwhile",
         )
 
-    def _open(self) -> int:
+    def _open(self, makes_folder: bool) -> int:
         try:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            if makes_folder:
+                os.makedirs(os.path.dirname(self._path), exist_ok=True)
             return os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
+            if error.errno == errno.ENOENT and not makes_folder:
+                raise NotIndexedError(f"there is no data folder {os.path.dirname(self._path)}") from error
             if error.errno == errno.ENOSPC:
                 raise DiskFullError(
                     f"no room left on the disk of {os.path.dirname(self._path)}",

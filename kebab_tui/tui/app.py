@@ -114,9 +114,11 @@ class KebabApp(Composition):
 
     # Keys
 
-    def action_act(self, action_id: str) -> None:
-        """Perform an action of the registry."""
-        self._performer.perform(action_id)
+    async def action_act(self, action_id: str) -> None:
+        """Perform an action of the registry; the next key waits for the page that it opens."""
+        opening = self._performer.perform(action_id)
+        if opening is not None:
+            await opening
 
     def action_help_quit(self) -> None:
         """What the library does at ctrl+c, where nothing is selected that could be copied."""

@@ -13,6 +13,7 @@ from textual.binding import BindingsMap
 from textual.containers import Container
 from textual.content import Content
 from textual.widget import Widget
+from textual.widgets import Input
 
 from kebab_tui.tui.actions import Actions, action_of
 from kebab_tui.tui.bindings import bind, bind_app, bindings
@@ -93,10 +94,18 @@ class Composition(App[tuple[str, ...]]):
             bind(pane, self.actions, "lists")
 
     def on_key(self, event: events.Key) -> None:
-        """What is typed in a list and means nothing there belongs to the query."""
+        """What is typed in a list and means nothing there belongs to the query.
+
+        A box that has the focus keeps what is typed: what gets here all the same was on its
+        way to a list when the focus moved.
+        """
         # The library looks for bindings of the application, and so of all, only after this.
-        is_free = event.is_printable and event.key not in self._list_keys
-        if is_free and event.character and len(self.screen_stack) == 1 and self.focused is not self.box:
+        if not event.is_printable or not event.character:
+            return
+        if isinstance(self.focused, Input):
+            event.stop()
+            self.focused.insert_text_at_cursor(event.character)
+        elif event.key not in self._list_keys and len(self.screen_stack) == 1:
             event.stop()
             self.box.take(event.character)
 

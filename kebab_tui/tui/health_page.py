@@ -107,7 +107,7 @@ class HealthPage(ModalScreen[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        self.files.focus()
+        self.set_focus(self.files)
         self.call_after_refresh(self._looker.start)  # the walk would delay the first paint
 
     def on_unmount(self) -> None:
@@ -161,7 +161,7 @@ class HealthPage(ModalScreen[None]):
         box = self.query_one(Input)
         if free and event.character and self.focused is not box:
             event.stop()
-            box.focus()
+            self.set_focus(box)  # at once: the next key may be waiting
             box.insert_text_at_cursor(event.character)
 
     @on(Input.Changed)
@@ -189,7 +189,7 @@ class HealthPage(ModalScreen[None]):
         self.files.fold()
 
     def action_filter(self) -> None:
-        self.query_one(Input).focus()
+        self.set_focus(self.query_one(Input))
 
     def action_open(self) -> None:
         """Open the file under the cursor; a heading folds."""
@@ -223,7 +223,7 @@ class HealthPage(ModalScreen[None]):
         box = self.query_one(Input)
         if box.value:
             box.clear()
-            self.files.focus()
+            self.set_focus(self.files)
         else:
             self.dismiss()
 

@@ -6,6 +6,7 @@ methods are the same.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,10 @@ class Performer:
     def __init__(self, app: KebabApp) -> None:
         self._app = app
 
-    def perform(self, action_id: str) -> None:
-        getattr(self, f"do_{action_id}")()
+    def perform(self, action_id: str) -> Awaitable[None] | None:
+        """Do it; gives what to wait for when that opens a page over the others."""
+        opening: Awaitable[None] | None = getattr(self, f"do_{action_id}")()
+        return opening
 
     # Hits
 
@@ -89,7 +92,7 @@ class Performer:
     # Query
 
     def do_focus_query(self) -> None:
-        self._app.box.focus()
+        self._app.screen.set_focus(self._app.box)  # at once: the next key may be waiting
 
     def do_mode(self) -> None:
         app = self._app
@@ -167,10 +170,10 @@ class Performer:
     def do_what_if_reset(self) -> None:
         self._app.explain.reset_what_if()
 
-    def do_why_not(self) -> None:
+    def do_why_not(self) -> Awaitable[None]:
         from kebab_tui.tui.why_not_prompt import WhyNotPrompt
 
-        self._app.push_screen(WhyNotPrompt(self._app.box.value))
+        return self._app.push_screen(WhyNotPrompt(self._app.box.value))
 
     # Screen
 
@@ -198,11 +201,12 @@ class Performer:
         self._app.moved_by_hand()
         self._app.ask()
 
-    def do_health(self) -> None:
+    def do_health(self) -> Awaitable[None]:
         from kebab_tui.tui.health_page import HealthPage
 
         own_keys = action_of(self._app.actions, "health").keys("lists")
-        self._app.push_screen(HealthPage(self._app.open_workspace, self._app.leaving.edit, keys=own_keys))
+        page = HealthPage(self._app.open_workspace, self._app.leaving.edit, keys=own_keys)
+        return self._app.push_screen(page)
 
     def do_sample_vault(self) -> None:
         from kebab_tui.tui.sample import sample_folder
@@ -214,15 +218,15 @@ class Performer:
             self._app.showing.say(Notice("sample", "reading the sample notes"))
             self._app.index((folder,))
 
-    def do_help(self) -> None:
+    def do_help(self) -> Awaitable[None]:
         from kebab_tui.tui.help import HelpSheet
 
-        self._app.push_screen(HelpSheet(self._app.actions, self._section()))
+        return self._app.push_screen(HelpSheet(self._app.actions, self._section()))
 
-    def do_palette(self) -> None:
+    def do_palette(self) -> Awaitable[None]:
         from kebab_tui.tui.palette import palette
 
-        self._app.push_screen(palette())
+        return self._app.push_screen(palette())
 
     def do_back(self) -> None:
         app = self._app
@@ -234,7 +238,7 @@ class Performer:
             case "stop_search":
                 app.stop_search()
             case "focus_query":
-                app.box.focus()
+                app.screen.set_focus(app.box)
             case "clear_query":
                 app.box.clear()
             case "say_how_to_quit":

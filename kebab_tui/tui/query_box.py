@@ -108,7 +108,7 @@ class QueryBox(Input):
 
     def take(self, text: str) -> None:
         """Take over what was typed elsewhere."""
-        self.focus()
+        self.screen.set_focus(self)  # at once: the next key may be waiting
         self._insert(text)
 
     def clear(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.errors import StoreBusyError, StoreReadOnlyError
+from kebab_tui.domain.errors import NotIndexedError, StoreBusyError, StoreReadOnlyError
 from kebab_tui.store.lock import Holder, WriterLock
 
 ROOT = str(Path(__file__).parents[2])
@@ -114,6 +114,13 @@ def test_a_data_folder_that_cannot_be_made_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreReadOnlyError, match="cannot write to the data folder"):
         WriterLock(str(tmp_path / "file" / "writer.lock")).acquire("kebab ingest", 0, quietly)
+
+
+def test_a_data_folder_that_was_taken_away_is_not_made_anew_by_who_saw_it(tmp_path: Path) -> None:
+    lock = WriterLock(str(tmp_path / "gone" / "writer.lock"))
+    with pytest.raises(NotIndexedError, match="no data folder"):
+        lock.acquire("watch", 0, lambda _: None, makes_folder=False)
+    assert not (tmp_path / "gone").exists()
 
 
 def test_a_lock_whose_file_was_taken_away_is_nobodys(path: str) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import structs
+from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
 
@@ -83,6 +85,13 @@ async def found(pilot: Screen) -> KebabApp:
     assert isinstance(app, KebabApp)
     await until(pilot, lambda: is_answered(app))
     return app
+
+
+def type_at_once(app: KebabApp, keys: str) -> None:
+    """All keys in one read, as from a quick hand on a slow machine."""
+    assert app._driver is not None
+    for character in keys:
+        app._driver.process_message(events.Key(_character_to_key(character), character))
 
 
 async def focus(pilot: Screen, widget: Widget) -> None:

@@ -26,7 +26,19 @@ from kebab_tui.tui.performing import Performer
 from kebab_tui.tui.query_text import LONGEST
 from kebab_tui.tui.why_not_prompt import WhyNotPrompt
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.tui.screen import WIDE, Door, Screen, focus, found, has_keys, kebab, painted, paths, until
+from tests.tui.screen import (
+    WIDE,
+    Door,
+    Screen,
+    focus,
+    found,
+    has_keys,
+    kebab,
+    painted,
+    paths,
+    type_at_once,
+    until,
+)
 
 
 @pytest.fixture
@@ -302,6 +314,25 @@ async def test_what_is_typed_in_a_list_and_means_nothing_there_goes_to_the_query
             await pilot.press("a")
             assert has_keys(app.box)
         assert app.box.value == "rustaa"
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        pytest.param("/ tag:mage", "rust tag:mage", id="query box"),
+        pytest.param("hangman", "rusthangman", id="what means nothing in the list"),
+        pytest.param(":theme", "theme", id="palette"),
+        pytest.param("wnotes/a.md", "notes/a.md", id="why not"),
+    ],
+)
+async def test_no_key_is_lost_that_comes_before_the_focus_has_moved(
+    data: Path, keys: str, value: str
+) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await focus(pilot, app.hits)
+        type_at_once(app, keys)
+        await until(pilot, lambda: isinstance(app.focused, Input) and app.focused.value == value)
 
 
 async def test_a_pane_that_hides_does_not_take_the_keys_with_it(data: Path) -> None:
