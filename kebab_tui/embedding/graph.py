@@ -1,4 +1,4 @@
-"""Token ids become a vector: the one place that uses onnxruntime and NumPy.
+"""Token ids become a vector: the one place that runs onnxruntime.
 
 Only `encoder` imports this module, and only when a model opens. A graph takes any of
 the three usual inputs and gives either token states (pooled here, as the card says) or
@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort  # it ships no annotations
 from numpy.typing import NDArray
 
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import ModelCard
+from kebab_tui.embedding.runtime import ort
 
 Vector = NDArray[np.float32]
 
@@ -99,7 +99,6 @@ class Graph:
 
 
 def _opened(card: ModelCard) -> ort.InferenceSession:
-    ort.disable_telemetry_events()
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,7 @@ class Encoder:
     """One ONNX session and its tokenizer."""
 
     def __init__(self, model: bytes, tokenizer: str, max_tokens: int = 256, threads: int = 1) -> None:
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # it reports home otherwise, from its start on
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

@@ -22,7 +22,7 @@ def test_importing_a_module_loads_no_engine(module: str) -> None:
     assert not set(done.stdout.split()) & ENGINES
 
 
-@pytest.mark.parametrize(("engine", "module"), [("onnxruntime", "graph.py"), ("tokenizers", "tokens.py")])
+@pytest.mark.parametrize(("engine", "module"), [("onnxruntime", "runtime.py"), ("tokenizers", "tokens.py")])
 def test_each_engine_is_imported_in_one_place(engine: str, module: str) -> None:
     folder = ROOT / "kebab_tui" / "embedding"
     pattern = re.compile(rf"^\s*(?:import|from) {engine}\b", re.MULTILINE)

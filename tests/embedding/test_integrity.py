@@ -94,7 +94,7 @@ def test_a_folder_instead_of_a_file_is_a_problem(tiny: ModelCard) -> None:
 def test_no_session_opens_before_the_files_are_checked(
     tiny: ModelCard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import onnxruntime
+    from kebab_tui.embedding.runtime import ort as onnxruntime
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a session was opened")
