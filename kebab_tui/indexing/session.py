@@ -156,8 +156,13 @@ def open_session(
                 damage.clear(folder)
             begun_anew = _restore_sources(writer, folder)
             yield Session(folder, lock, writer, reader, healed=healed, begun_anew=begun_anew, unchecked=later)
-        finally:
+        except StoreDamagedError:
+            writer.close(sealing=False)
+            raise
+        except BaseException:
             writer.close()
+            raise
+        writer.close()
     finally:
         lock.release()
 
@@ -183,6 +188,7 @@ def _sound_writer(folder: DataFolder, bulk_chunks: int, look_closely: bool) -> t
     """The writer, and where a damaged database was set aside."""
     healed = ""
     try:
+        damage.check_seal(folder)
         writer = _checked_writer(folder, bulk_chunks) if look_closely else Writer(folder, bulk_chunks)
     except StoreDamagedError:
         healed = damage.set_aside(folder)
@@ -204,7 +210,7 @@ def _checked_writer(folder: DataFolder, bulk_chunks: int) -> Writer:
     try:
         writer.mend_full_text()
     except BaseException:
-        writer.close()
+        writer.close(sealing=False)
         raise
     return writer
 

@@ -15,6 +15,7 @@ from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError
 from kebab_tui.store.connection import open_reader, translate
 from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.seal import Seal
 
 _COMPANIONS = ("", "-wal", "-shm")
 """The database first: without its log it is only old, but a log without its database is nothing."""
@@ -22,6 +23,7 @@ _COMPANIONS = ("", "-wal", "-shm")
 
 def open_known(folder: DataFolder) -> sqlite3.Connection:
     """Open for reading. Without a database a list of folders says that there was one, and it is lost."""
+    check_seal(folder)
     try:
         return open_reader(folder.database)
     except NotIndexedError:
@@ -32,6 +34,20 @@ def open_known(folder: DataFolder) -> sqlite3.Connection:
         raise StoreLostError(
             f"the index is lost: {folder.database}", "run `kebab ingest`: it is rebuilt from your notes"
         ) from None
+
+
+def check_seal(folder: DataFolder, *, every_page: bool = False) -> None:
+    """Raise StoreDamagedError if a database at rest was changed by anything but a writer."""
+    seal = Seal(folder)
+    try:
+        if every_page:
+            seal.check_pages()
+        else:
+            seal.check()
+    except StoreDamagedError:
+        with contextlib.suppress(NotIndexedError):
+            open_reader(folder.database).close()  # one that is not ours, or is newer, is said to be that
+        raise
 
 
 _ALTERED = "the index is damaged: a passage is not the text that was stored"
@@ -55,6 +71,7 @@ def clear(folder: DataFolder) -> None:
 
 def set_aside(folder: DataFolder) -> str:
     """Move the database and its log out of the way; the caller holds the writer's lock."""
+    Seal(folder).forget()
     stem = f"{folder.database}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     aside, number = stem, 2
     while os.path.exists(aside):
@@ -69,6 +86,7 @@ def look_closely(folder: DataFolder) -> None:
     """Look at every page, reference and text; raises StoreDamagedError when one is not sound."""
     if not os.path.exists(folder.database):
         return
+    check_seal(folder, every_page=True)
     connection = sqlite3.connect(folder.database, isolation_level=None)
     try:
         answer = connection.execute("PRAGMA quick_check(1)").fetchone()

@@ -31,6 +31,11 @@ class DataFolder:
         return os.path.join(self.root, "suspect")
 
     @property
+    def seal(self) -> str:
+        """Checksums of the database's pages, while nobody writes."""
+        return os.path.join(self.root, "kebab.seal")
+
+    @property
     def live(self) -> str:
         """What the process that keeps the index in step tells of itself."""
         return os.path.join(self.root, "live.json")

@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kebab_tui.domain.errors import KebabError, StoreBusyError, StoreError
+from kebab_tui.domain.errors import KebabError, StoreBusyError, StoreDamagedError, StoreError
 from kebab_tui.domain.source import Source
 from kebab_tui.store import damage, schema
 from kebab_tui.store.catalogue import Catalogue
 from kebab_tui.store.connection import open_writer
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.lock import WriterLock
+from kebab_tui.store.seal import Seal
 
 FindingLevel = Literal["ok", "warning", "problem"]
 
@@ -63,7 +64,7 @@ def examine(folder: DataFolder, made_by: str) -> Iterator[Finding]:
         yield _orphans(connection, folder)
         yield from _versions(connection, made_by)
         yield from _notes(connection)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, TypeError, ValueError) as error:  # damage may be in a value, too
         damage.suspect(folder)
         yield Finding("database", "problem", str(error), _START_OVER)
     finally:
@@ -88,11 +89,15 @@ def _disk(folder: DataFolder) -> Finding:
 
 
 def _pages(connection: sqlite3.Connection, folder: DataFolder) -> Finding:
-    answer = connection.execute("PRAGMA quick_check(3)").fetchall()
-    if answer == [("ok",)]:
+    answer = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
+    try:
+        damage.check_seal(folder, every_page=True)
+    except StoreDamagedError as error:
+        answer = [error.message]
+    if answer == ["ok"]:
         return Finding("pages", "ok", "every page of the database is sound")
     damage.suspect(folder)
-    return Finding("pages", "problem", "; ".join(str(row[0]) for row in answer), _START_OVER)
+    return Finding("pages", "problem", "; ".join(answer), _START_OVER)
 
 
 def _parity(connection: sqlite3.Connection) -> Finding:
@@ -167,6 +172,8 @@ def _lock_and_full_text(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _full_text(folder: DataFolder) -> Finding:
+    seal = Seal(folder)
+    was_sealed = seal.take_off()
     try:
         connection = open_writer(folder.database)
     except StoreError as error:
@@ -175,6 +182,8 @@ def _full_text(folder: DataFolder) -> Finding:
         complaint = damage.full_text_complaint(connection)
     finally:
         connection.close()
+    if was_sealed:
+        seal.put_on(None)
     if complaint:
         return Finding("full text", "problem", f"differs from the notes' text ({complaint})", _REBUILD)
     return Finding("full text", "ok", "the index agrees with the text")

@@ -76,19 +76,26 @@ class StoreReader:
 
     def _connection(self) -> sqlite3.Connection:
         held: tuple[sqlite3.Connection, _Stamp] | None = getattr(self._local, "held", None)
-        if held is not None and (held[0].in_transaction or self._is_current(*held)):
+        if held is not None and held[0].in_transaction:
             return held[0]
+        stamp = self._stamp()
         if held is not None:
+            if stamp == held[1]:
+                return held[0]
+            damage.check_seal(self._folder)
+            if self._is_current(*held, stamp):
+                self._local.held = held[0], stamp
+                return held[0]
             self._let_go(held[0])
-        stamp, connection = self._stamp(), damage.open_known(self._folder)
+        connection = damage.open_known(self._folder)
         self._local.held = connection, stamp
         with self._opened_lock:
             self._opened.append(connection)
         return connection
 
-    def _is_current(self, connection: sqlite3.Connection, stamp: _Stamp) -> bool:
-        now = self._stamp()
-        return now == stamp if isinstance(connection, Detached) else now[0][0] == stamp[0][0]
+    def _is_current(self, connection: sqlite3.Connection, then: _Stamp, now: _Stamp) -> bool:
+        """Whether a connection still sees what is committed; asked when the files have changed."""
+        return not isinstance(connection, Detached) and now[0][0] == then[0][0]
 
     def _stamp(self) -> _Stamp:
         """Which file has the database's name now, and when it and its log were last written."""

@@ -13,6 +13,7 @@ import errno
 import itertools
 import json
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from kebab_tui.store.file_lock import try_lock
 
 _FOLDER = "requests"
 _WANT, _RESCAN = ".want", ".json"
+_UNFINISHED_S = 60
 _numbers = itertools.count(1)
 
 
@@ -81,7 +83,15 @@ class RequestFolder:
             with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
                 taken.append(_read(path))
             _remove(path)
+        self._sweep()
         return taken
+
+    def _sweep(self) -> None:
+        """Take away what was half written by a process that was killed in that moment."""
+        for path in (*self._all(_WANT, hidden=True), *self._all(_RESCAN, hidden=True)):
+            with contextlib.suppress(OSError):
+                if time.time() - os.stat(path).st_mtime > _UNFINISHED_S:
+                    os.remove(path)
 
     def _left_want(self) -> tuple[str, int] | None:
         """On a full disk nobody can be asked; one waits all the same."""
@@ -113,12 +123,16 @@ class RequestFolder:
         finally:
             os.close(descriptor)
 
-    def _all(self, ending: str) -> list[str]:
+    def _all(self, ending: str, *, hidden: bool = False) -> list[str]:
         try:
             names = os.listdir(self._path)
         except OSError:
             return []
-        return [f"{self._path}/{name}" for name in sorted(names) if name.endswith(ending) and name[0] != "."]
+        return [
+            f"{self._path}/{name}"
+            for name in sorted(names)
+            if name.endswith(ending) and name.startswith(".") is hidden
+        ]
 
     def _new_name(self, ending: str) -> str:
         return os.path.join(self._path, f"{os.getpid()}-{next(_numbers)}{ending}")

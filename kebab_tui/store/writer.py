@@ -25,6 +25,7 @@ from kebab_tui.store.changes import Applied, Change
 from kebab_tui.store.connection import open_writer, translated
 from kebab_tui.store.damage import full_text_complaint
 from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.seal import Seal
 
 _KEPT_REVISIONS = 5_000
 _KEPT_RUNS = 100
@@ -36,11 +37,14 @@ class Writer:
     def __init__(self, folder: DataFolder, bulk_chunks: int = 2000) -> None:
         self._folder = folder
         self._bulk_chunks = bulk_chunks
+        self._seal = Seal(folder)
+        self._seal.take_off()
         self._connection = open_writer(folder.database)
         try:
+            self._seal.note_log()
             self._prepare()
         except BaseException:
-            self.close()
+            self.close(sealing=False)
             raise
 
     def _prepare(self) -> None:
@@ -52,8 +56,26 @@ class Writer:
         if self._meta("embed_recipe") != RECIPE_VERSION:
             self._rename_vectors()
 
-    def close(self) -> None:
-        self._connection.close()
+    def close(self, *, sealing: bool = True) -> None:
+        """`sealing`: what was written is known to be sound."""
+        folded_in, changed = False, None
+        try:
+            if sealing:
+                changed = self._seal.changed_pages()
+                folded_in = self._fold_log_in()
+        finally:
+            self._connection.close()
+        if folded_in:
+            self._seal.put_on(changed)
+
+    def _fold_log_in(self) -> bool:
+        """Whether all of the log is in the database now: a reader may need the older pages."""
+        try:
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            is_busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error:
+            return False
+        return not is_busy
 
     def is_new(self) -> bool:
         """Whether nothing was ever written to this database."""
@@ -201,6 +223,7 @@ class Writer:
             try:
                 yield self._connection
                 self._connection.execute("COMMIT")
+                self._seal.note_log()
             except BaseException:
                 # A full disk rolls back by itself; a second rollback would hide the first error.
                 if self._connection.in_transaction:

@@ -17,7 +17,7 @@ from kebab_tui.cli.edge import explain, run, wants_json
 from kebab_tui.domain.errors import ConfigError, StoreBusyError
 
 VERBS = """
-import errno, os, signal, sys
+import errno, os, signal, sys, time
 import click
 from kebab_tui.cli.context import pass_invocation, shared_options
 from kebab_tui.cli.edge import run
@@ -49,7 +49,8 @@ def show(name): print(name, "\\ucda9\\ub3cc \\ud800")
 @group.command()
 def wait():
     print("ready", flush=True)
-    signal.pause()
+    while True:
+        time.sleep(0.05)  # a signal just before `signal.pause` would be slept through
 
 sys.exit(run(group, sys.argv[1:]))
 """
@@ -186,12 +187,16 @@ def test_a_defect_without_a_place_for_its_log_says_how_to_see_it(tmp_path: Path)
 def test_ctrl_c_ends_with_130_and_one_short_line(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", VERBS, "wait"]
     with subprocess.Popen(
-        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(tmp_path)
-    ) as process:
+        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(tmp_path),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+    ) as process:  # fmt: skip
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        try:
+            _, told = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, told) == (130, b"interrupted\n")
 
 

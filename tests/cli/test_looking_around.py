@@ -94,6 +94,7 @@ def test_the_status_tells_sizes_versions_and_runs(indexed: Kebab) -> None:
 
 def test_a_lost_full_text_is_rebuilt(kebab: Kebab, notes: Path) -> None:
     kebab("ingest", str(notes))
+    (kebab.data / "kebab.seal").unlink()  # it would tell at once
     with sqlite3.connect(kebab.data / "kebab.sqlite") as database:
         database.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('delete-all')")
     database.close()

@@ -152,6 +152,7 @@ def test_a_damaged_index_is_rebuilt_from_the_notes_and_answers(kebab: Kebab, not
 
 def test_damage_that_only_a_query_meets_is_mended_too(kebab: Kebab, notes: Path) -> None:
     kebab("ingest", str(notes))
+    (kebab.data / "kebab.seal").unlink()  # it would tell at once
     with sqlite3.connect(kebab.data / "kebab.sqlite") as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         database.execute("UPDATE chunks_fts_data SET block = x'00' WHERE id > 10")

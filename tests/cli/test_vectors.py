@@ -42,6 +42,7 @@ def many(embedded_place: Path, tmp_path: Path) -> Kebab:
 
 
 def change(data: Path, *statements: str) -> None:
+    (data / "kebab.seal").unlink(missing_ok=True)  # it would tell at once
     with sqlite3.connect(data / "kebab.sqlite") as database:
         for statement in statements:
             database.execute(statement)

@@ -287,6 +287,7 @@ def test_a_damaged_index_is_set_aside_and_read_anew(vault: Vault) -> None:
     vault.ingest()
     vault.workspace.close()
     open_writer(vault.workspace.folder.database).close()  # the log is folded in and gone
+    (vault.data / "kebab.seal").unlink(missing_ok=True)  # it would tell at once
     with open(vault.data / "kebab.sqlite", "r+b") as database:
         database.seek(16_384)
         database.write(b"\xff" * 400_000)

@@ -38,6 +38,7 @@ def unwell(vault: Vault) -> dict[str, str]:
 
 
 def change(vault: Vault, *statements: str) -> None:
+    (vault.data / "kebab.seal").unlink(missing_ok=True)  # it would tell at once
     connection = sqlite3.connect(vault.data / "kebab.sqlite", isolation_level=None)
     for statement in statements:
         connection.execute(statement)

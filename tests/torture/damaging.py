@@ -104,7 +104,8 @@ def sound_index(place: str) -> Sound:
     _strange_vectors(place, data)
     workspace = Workspace(SETTINGS, data)
     reader = sqlite3.connect(os.path.join(data, DATABASE))
-    reader.execute("SELECT count(*) FROM chunks").fetchone()  # keeps the log from being folded in
+    reader.execute("BEGIN")  # keeps the log from being folded in
+    reader.execute("SELECT count(*) FROM chunks").fetchone()
     editor.change()
     for _ in range(2):
         editor._add()
@@ -184,9 +185,7 @@ def _prepare(data: str, damage: Damage) -> None:
     if damage.file not in (LOG, *os.listdir(data)) and "/" not in damage.file:
         Path(data, damage.file).write_bytes(b"")
     if damage.file == DATABASE and os.path.exists(os.path.join(data, LOG)):
-        with sqlite3.connect(os.path.join(data, DATABASE)) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        connection.close()
+        fold_log_in(data)
 
 
 def _judge_first_answer(sound: Sound, data: str, outcome: Outcome) -> str:

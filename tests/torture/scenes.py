@@ -6,8 +6,8 @@ import os
 import sqlite3
 
 from kebab_tui.domain.source import Source
-from kebab_tui.store.connection import open_writer
 from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.writer import Writer
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture.edits import Editor
 from tests.torture.models import REAL, TINY, write_models
@@ -54,8 +54,8 @@ def add_another_source(notes: str, data: str) -> None:
 
 
 def fold_log_in(data: str) -> None:
-    """After the last reader: then the log is folded into the database, and gone."""
-    open_writer(DataFolder(data).database).close()
+    """After the last reader: then the log is folded into the database and gone, and that is sealed."""
+    Writer(DataFolder(data)).close()
 
 
 def harm_vectors(database: str) -> None:
@@ -84,4 +84,5 @@ def _harm(point: Point, data: str) -> None:
     elif point.scene == "restored":
         os.remove(database)
     elif point.scene == "bad vectors":
+        os.remove(DataFolder(data).seal)  # which would tell
         harm_vectors(database)

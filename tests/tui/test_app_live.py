@@ -342,7 +342,7 @@ async def test_trying_again_on_the_page_of_files_asks_the_keeper(desk: Desk) -> 
     asked, app = Asked(desk.data), only_asking(desk)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
-        app.action_act("health")
+        await app.action_act("health")
         await until(pilot, lambda: isinstance(app.screen, HealthPage))
         app.screen.post_message(HealthPage.Retry())
         await until(pilot, lambda: asked.has(Rescan(retry=True)))
