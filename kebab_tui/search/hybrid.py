@@ -11,7 +11,6 @@ from functools import partial
 
 from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.hit import Notice, RetrievalDetail
-from kebab_tui.domain.identity import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import expression, lexical, meaning
 from kebab_tui.search.answer import Answer, Asked, Ranked
@@ -19,7 +18,7 @@ from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.fusion import NEAR_ENOUGH, Evidence, Fused, fuse
 from kebab_tui.search.hybrid_options import HybridOptions
 from kebab_tui.search.lexical import Leg
-from kebab_tui.search.meaning import Legs, Scripts
+from kebab_tui.search.meaning import Legs, Scripts, among
 from kebab_tui.search.ports import Near, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
 from kebab_tui.search.stopwatch import Stopwatch
@@ -85,9 +84,12 @@ def gather(
     }
     unseen = [row for row in by_words if row not in by_meaning]
     cosines = asked.semantics.index.cosines(asked.vector, unseen)
-    others = _in_other_script(snapshot, filters, scripts, is_hangul(asked.text), near)
+    candidates = list(dict.fromkeys([*by_words, *by_meaning]))
+    # Nothing is "other" where the notes know only one script.
+    hangul, rest = scripts.of(snapshot, filters) if near.other else ((), ())
+    others = among(candidates, rest if is_hangul(asked.text) else hangul)
     found = []
-    for row in dict.fromkeys([*by_words, *by_meaning]):
+    for row in candidates:
         lexical_rank, raw = by_words.get(row, (None, None))
         vector_rank, cosine = by_meaning.get(row, (None, cosines.get(row)))
         found.append(
@@ -102,16 +104,6 @@ def gather(
             )
         )
     return found
-
-
-def _in_other_script(
-    snapshot: Snapshot, filters: SearchFilters, scripts: Scripts, hangul_query: bool, near: Legs
-) -> frozenset[ChunkRow]:
-    """Nothing is "other" where the notes know only one script."""
-    if not near.other:
-        return frozenset()
-    hangul, rest = scripts.sets(snapshot, filters)
-    return rest if hangul_query else hangul
 
 
 def _near_enough(near: Sequence[Near]) -> list[Near]:

@@ -6,6 +6,7 @@ excludes. Filters go into the search, so a narrow one costs no recall.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -128,19 +129,18 @@ class Scripts:
         known = self._look_up(snapshot, filters)
         return known.hangul, known.others
 
-    def sets(
-        self, snapshot: Snapshot, filters: SearchFilters
-    ) -> tuple[frozenset[ChunkRow], frozenset[ChunkRow]]:
-        known = self._look_up(snapshot, filters)
-        return known.hangul_set, known.others_set
-
     def _look_up(self, snapshot: Snapshot, filters: SearchFilters) -> _Known:
         known = self._known
         if known is None or (known.revision, known.filters) != (snapshot.revision, filters):
             hangul, others = snapshot.rows_by_script(filters)
-            known = _Known(snapshot.revision, filters, hangul, others, frozenset(hangul), frozenset(others))
-            self._known = known
+            self._known = known = _Known(snapshot.revision, filters, hangul, others)
         return known
+
+
+def among(rows: Sequence[ChunkRow], ordered: Rows) -> set[ChunkRow]:
+    """Which of a few rows are among many that are in order: a set of all would cost more than the search."""
+    places = ((row, bisect_left(ordered, row)) for row in rows)
+    return {row for row, place in places if place < len(ordered) and ordered[place] == row}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +149,6 @@ class _Known:
     filters: SearchFilters
     hangul: Rows
     others: Rows
-    hangul_set: frozenset[ChunkRow]
-    others_set: frozenset[ChunkRow]
 
 
 def _nearest(snapshot: Snapshot, asked: Asked, k: int, allowed: Rows | None) -> list[Near]:

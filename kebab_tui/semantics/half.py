@@ -39,8 +39,8 @@ class SemanticHalf:
     def __call__(self) -> Semantics | Notice:
         try:
             card = self.card()
-            follower = self._follower_of(card)
             encoder = self._encoder_of(card)
+            follower = self._follower_of(card, encoder)
             if follower is None:
                 return Notice("no_vectors", "No vectors yet: `kebab index --embed` makes them.")
             follower.catch_up()
@@ -124,15 +124,22 @@ class SemanticHalf:
                 self._encoder = Encoder(card, self._threads)
             return self._encoder
 
-    def _follower_of(self, card: ModelCard) -> VectorFollower | None:
-        """The vectors of the index's model, opened; None, and no engine loaded, while there are none."""
+    def _follower_of(self, card: ModelCard, encoder: Encoder) -> VectorFollower | None:
+        """The vectors of the index's model, opened; None, and no engine loaded, while there are none.
+
+        The model is opened meanwhile: each of the two leaves a processor idle for half of its time.
+        """
         with self._opening:
             if self._follower is not None and self._followed == card.fingerprint:
                 return self._follower
             if not self._has_vectors(card):
                 return None
+            from concurrent.futures import ThreadPoolExecutor
+
             follower = self.new_follower(card)
-            follower.open()
+            with ThreadPoolExecutor(1, "model") as beside:
+                beside.submit(encoder.open)  # an error is told again by whoever opens it next
+                follower.open()
             self.close()
             self._follower, self._followed = follower, card.fingerprint
             return follower

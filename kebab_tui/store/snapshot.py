@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.identity import ChunkRow, DocId
@@ -148,13 +149,15 @@ class StoreSnapshot:
         statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
         return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
 
-    def rows_by_script(self, filters: SearchFilters) -> tuple[list[ChunkRow], list[ChunkRow]]:
+    def rows_by_script(self, filters: SearchFilters) -> tuple[Sequence[ChunkRow], Sequence[ChunkRow]]:
         hangul, others = (self._in_script(script, filters) for script in (1, 0))
         return hangul, others
 
-    def _in_script(self, script: int, filters: SearchFilters) -> list[ChunkRow]:
+    def _in_script(self, script: int, filters: SearchFilters) -> Sequence[ChunkRow]:
         passing, values = sql.passing_chunks(filters, f"c.hangul = {script}")
-        return [ChunkRow(row) for (row,) in self._connection.execute(f"{passing} ORDER BY c.id", values)]
+        # As one text: a result row for each of 100,000 chunks takes five times as long.
+        (text,) = self._connection.execute(f"SELECT group_concat(id) FROM ({passing})", values).fetchone()
+        return cast(Sequence[ChunkRow], array("q", sorted(json.loads(f"[{text or ''}]"))))
 
     def known(self, wanted: Sequence[ChunkRow]) -> set[ChunkRow]:
         statement = "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
