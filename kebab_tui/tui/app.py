@@ -21,6 +21,7 @@ from kebab_tui.tui.actions import Facts, action_of
 from kebab_tui.tui.asking import Asker
 from kebab_tui.tui.background import BackgroundIndexing
 from kebab_tui.tui.chips import ChipsLine
+from kebab_tui.tui.collector import SETTLED_S, settle
 from kebab_tui.tui.composition import Composition
 from kebab_tui.tui.explain_panel import ExplainPanel
 from kebab_tui.tui.history import History
@@ -41,6 +42,7 @@ from kebab_tui.tui.messages import (
     PathsFound,
     Placed,
     Refused,
+    SourcesCounted,
     Weighed,
 )
 from kebab_tui.tui.performing import Performer
@@ -88,10 +90,11 @@ class KebabApp(Composition):
         self.rhythm.start_clock(self)
         self.box.focus()
         self.arrange()
-        # The engine's imports would delay the first paint: they start once it is on the screen.
-        self.call_after_refresh(self._start)
 
-    def _start(self) -> None:
+    def on_ready(self) -> None:
+        """The first frame is on the screen: the engine's imports no longer delay it."""
+        self.set_timer(SETTLED_S, settle)
+        self.rhythm.key()  # the hits first, then the preview
         self.ask()
         self.asker.start()
         if self.options.folders:
@@ -204,10 +207,14 @@ class KebabApp(Composition):
         self.box.understand(message.workspace.parse)
         self.preview.engine = message.workspace
         self.showing.parse = message.workspace.parse
-        if message.sources and not self.options.folders:
-            self.index(())
-        elif message.sources == 0 and not self.options.folders:
-            self.showing.begin()
+
+    @on(SourcesCounted)
+    def _sources_counted(self, message: SourcesCounted) -> None:
+        if not self.options.folders:
+            if message.count:
+                self.index(())
+            else:
+                self.showing.begin()
 
     @on(Completed)
     def _completed(self, message: Completed) -> None:

@@ -32,6 +32,7 @@ from kebab_tui.tui.messages import (
     Placed,
     PlacedHit,
     Refused,
+    SourcesCounted,
     Weighed,
 )
 
@@ -130,7 +131,7 @@ class Asker:
             number = self._question.generation if self._question else -1
             self._post(Refused(number, error.code, error.message, error.hint))
             return
-        self._attempt(-1, partial(self._announce, workspace))
+        self._announce(workspace)
         while not self._closing:
             question, errand = self._next()
             if question is not None:
@@ -148,6 +149,8 @@ class Asker:
             question, self._question = self._question, None
             if question is not None or not self._errands:
                 return question, None
+            if self._errands[0].name == "offers":
+                self._errands.rotate(-1)  # what can be completed comes after what is to be seen
             return None, self._errands.popleft()
 
     def _attempt(self, generation: int, action: Callable[[], None]) -> None:
@@ -162,16 +165,14 @@ class Asker:
             self._post(Refused(generation, "internal", f"{type(error).__name__}: {error}", ""))
 
     def _announce(self, workspace: Workspace) -> None:
-        sources = None
+        """Say that the engine is there; what takes its time waits for the answer to the first question."""
         # What is wrong with the index is said when it is asked something.
         with contextlib.suppress(KebabError):
             if workspace.has_index:
                 self._revision, _ = workspace.revision()
-            sources = len(workspace.sources())
-        self._post(EngineReady(workspace, sources))
-        with contextlib.suppress(KebabError):
-            if sources:
-                self._post(Completed(workspace.completions()))
+        self._post(EngineReady(workspace))
+        with self._wake:
+            self._errands.extendleft((_Errand("offers", _offers), _Errand("sources", _sources)))
 
     def _answer(self, workspace: Workspace, question: _Question) -> None:
         query, generation = question.query, question.generation
@@ -246,6 +247,18 @@ class _Errand:
 
     name: str
     run: Callable[[Workspace], Message | None]
+
+
+def _sources(workspace: Workspace) -> Message | None:
+    with contextlib.suppress(KebabError):
+        return SourcesCounted(len(workspace.sources()))
+    return None
+
+
+def _offers(workspace: Workspace) -> Message | None:
+    with contextlib.suppress(KebabError):
+        return Completed(workspace.completions()) if workspace.has_index else None
+    return None
 
 
 def _places(workspace: Workspace, hits: Sequence[SearchHit]) -> tuple[PlacedHit, ...]:

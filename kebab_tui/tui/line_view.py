@@ -20,3 +20,5 @@ class LineView(ScrollView):
     def watch_virtual_size(self, size: Size) -> None:
         if self.is_attached and self.size:
             self._scroll_update(size)
+        elif self.is_attached and size.height > self.app.size.height:
+            self.show_vertical_scrollbar = True  # found out while laying out, it would mean to do that again

@@ -85,12 +85,19 @@ class Weighed(Message):
 
 
 class EngineReady(Message):
-    """The engine is open, with notes of `sources` folders; None where the index cannot say."""
+    """The engine is open."""
 
-    def __init__(self, workspace: Workspace, sources: int | None) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         super().__init__()
         self.workspace = workspace
-        self.sources = sources
+
+
+class SourcesCounted(Message):
+    """The index has notes of so many folders."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
 
 
 class Completed(Message):

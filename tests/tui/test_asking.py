@@ -27,6 +27,7 @@ from kebab_tui.tui.messages import (
     EngineReady,
     LiveChanged,
     Refused,
+    SourcesCounted,
 )
 from kebab_tui.workspace import Workspace
 from tests.tui.hits import answer, hit
@@ -111,14 +112,23 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
         monkeypatch.setattr(asking, "_OFFER_S", offer_s)
         begun.append(made := Asking(engine))
         made.asker.start()
-        assert isinstance(made.next(), EngineReady)
-        assert not engine.sources() or isinstance(made.next(), Completed)
+        for kind in (EngineReady, SourcesCounted, Completed)[: 3 if engine.has_index else 2]:
+            assert isinstance(made.next(), kind)
         return made
 
     yield start
     for made in begun:
         made.asker.close()
         made.asker._thread.join(_PATIENCE_S)
+
+
+def test_the_first_question_is_answered_before_anything_else_is_read(begin: Begin) -> None:
+    made = Asking(Engine())
+    made.asker.ask(1, RUST, False)
+    made.asker.start()
+    kinds = [type(made.next()) for _ in range(5)]
+    made.asker.close()
+    assert kinds == [EngineReady, Answered, Answered, SourcesCounted, Completed]
 
 
 # News

@@ -1,0 +1,26 @@
+"""The garbage collector leaves a starting screen alone, and works again afterwards."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.command_line import ROOT
+
+_SCRIPT = """
+import gc
+from kebab_tui.tui.collector import hold, settle
+settle()
+assert gc.isenabled() and not gc.get_freeze_count(), "nothing was held"
+hold()
+assert not gc.isenabled()
+settle()
+assert gc.isenabled() and gc.get_freeze_count() > 1000
+frozen = gc.get_freeze_count()
+settle()
+assert gc.get_freeze_count() == frozen
+"""
+
+
+def test_what_was_held_is_left_alone_from_then_on() -> None:
+    subprocess.run([sys.executable, "-c", _SCRIPT], check=True, cwd=ROOT)
