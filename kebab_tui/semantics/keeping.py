@@ -7,11 +7,11 @@ is written at rest too, not after every note: until then others replay the log.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import time
 from collections.abc import Callable
 
+from kebab_tui import memory
 from kebab_tui.domain.errors import ModelError, VectorError
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embedding_flow import EmbeddingFlow
@@ -62,10 +62,4 @@ class VectorsKept:
             self._half.close()
             self._half = self._flow = self._writer = None
             gc.collect()
-            _give_memory_back()
-
-
-def _give_memory_back() -> None:
-    """The C library keeps what the model has used, 80 MB of it, unless it is asked not to."""
-    with contextlib.suppress(OSError, AttributeError):  # only glibc has this
-        ctypes.CDLL(None).malloc_trim(0)
+            memory.give_back()

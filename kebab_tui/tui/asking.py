@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kebab_tui import memory
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.tui.costs import Cost, ordered, shorter
@@ -131,6 +132,7 @@ class Asker:
             number = self._question.generation if self._question else -1
             self._post(Refused(number, error.code, error.message, error.hint))
             return
+        memory.keep_large_blocks_apart()
         self._announce(workspace)
         while not self._closing:
             question, errand = self._next()
