@@ -27,8 +27,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Starts screens, and ends those that are still there."""
     started: list[PtyScreen] = []
 
-    def begin(*argv: str, **how: object) -> PtyScreen:
-        started.append(PtyScreen(*argv, home=tmp_path, **how))  # type: ignore[arg-type]
+    def begin(*argv: str | Path, **how: object) -> PtyScreen:
+        started.append(PtyScreen(*map(str, argv), home=tmp_path, **how))  # type: ignore[arg-type]
         return started[-1]
 
     yield begin
@@ -37,6 +37,6 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 @pytest.fixture
-def data(embedded_place: Path, tmp_path: Path) -> str:
+def data(embedded_place: Path, tmp_path: Path) -> Path:
     """An index of the sample vault that a test may change."""
-    return str(shutil.copytree(embedded_place / "data", tmp_path / "data"))
+    return shutil.copytree(embedded_place / "data", tmp_path / "data")

@@ -100,6 +100,14 @@ async def focus(pilot: Screen, widget: Widget) -> None:
     await until(pilot, lambda: pilot.app.focused is widget)
 
 
+async def settled(pilot: Screen) -> KebabApp:
+    """Wait for an answer to some question, or for its refusal."""
+    app = pilot.app
+    assert isinstance(app, KebabApp)
+    await until(pilot, lambda: app.status.status.hits is not None or "error" in painted(app))
+    return app
+
+
 def has_keys(widget: Widget) -> bool:
     """Whether what is pressed now goes to this pane."""
     return widget.app.focused is widget

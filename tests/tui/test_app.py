@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from pathlib import Path
 
 import pytest
 from textual import events
-from textual.command import CommandPalette
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
-from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.settings.model import Settings
-from kebab_tui.tui.actions import ACTIONS, action_of, available
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.help import HelpSheet
-from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import Answered
-from kebab_tui.tui.palette import commands
-from kebab_tui.tui.performing import Performer
 from kebab_tui.tui.query_text import LONGEST
 from kebab_tui.tui.why_not_prompt import WhyNotPrompt
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import (
     WIDE,
     Door,
-    Screen,
     focus,
     found,
     has_keys,
     kebab,
     painted,
     paths,
+    settled,
     type_at_once,
     until,
 )
-
-
-@pytest.fixture
-def data(embedded_place: Path, tmp_path: Path) -> Path:
-    """An index of the sample vault that a test may change."""
-    return shutil.copytree(embedded_place / "data", tmp_path / "data")
-
 
 # Typing
 
@@ -103,6 +88,16 @@ def watched(app: KebabApp) -> list[str]:
     return shown
 
 
+async def test_an_answer_with_an_older_number_is_dropped(data: Path) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        shown = watched(app)
+        assert app.showing.response is not None
+        app.post_message(Answered(app.questions._number - 1, app.showing.response, final=True))
+        await pilot.pause()
+        assert not shown
+
+
 @pytest.mark.parametrize("text", ["line one\r\nline\ttwo\x1b[2J" * 50_000, "가" * 1_000_000])
 async def test_a_megabyte_that_is_pasted_becomes_a_query_of_the_longest_length(data: Path, text: str) -> None:
     async with kebab(data, mode="lexical").run_test(size=WIDE) as pilot:
@@ -120,14 +115,6 @@ async def test_a_query_of_5000_characters_is_answered(data: Path) -> None:
     async with kebab(data, query="노트 search " * 500, mode="lexical").run_test(size=WIDE) as pilot:
         app = await settled(pilot)
         assert app.status.status.hits is not None
-
-
-async def settled(pilot: Screen) -> KebabApp:
-    """Wait for an answer to some question, or for its refusal."""
-    app = pilot.app
-    assert isinstance(app, KebabApp)
-    await until(pilot, lambda: app.status.status.hits is not None or "error" in painted(app))
-    return app
 
 
 # The list under the cursor
@@ -399,239 +386,3 @@ async def test_why_not_about_a_path_that_is_no_note_says_so(data: Path) -> None:
         await pilot.press("w")
         await pilot.press(*"nowhere.md", "enter")
         await until(pilot, lambda: "not indexed" in painted(app))
-
-
-# One registry
-
-
-def test_every_action_of_the_registry_is_performed_and_nothing_else() -> None:
-    performed = {name.removeprefix("do_") for name in vars(Performer) if name.startswith("do_")}
-    assert performed == {action.id for action in ACTIONS}
-
-
-async def test_help_lists_exactly_the_registry(data: Path) -> None:
-    async with kebab(data).run_test(size=(120, 120)) as pilot:
-        app = await found(pilot)
-        await pilot.press("f1")
-        sheet = str(app.screen.query_one(Static).visual)
-        assert all(action.help in sheet for action in ACTIONS)
-
-
-async def test_the_palette_offers_what_can_be_done_now(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
-        app = await found(pilot)
-        offered = {command.action_id for command in commands(app.actions, app.facts)}
-        assert offered == {action.id for action in available(ACTIONS, app.facts)} - {"palette"}
-        await pilot.press("f2")
-        assert isinstance(app.screen, CommandPalette)
-        app.screen.query_one(Input).value = "put the preview beside"
-        await until(pilot, lambda: "layout" in painted(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: app.toggles.swapped)
-
-
-async def test_a_remapped_key_works_and_the_old_one_does_not(data: Path) -> None:
-    async with kebab(data, settings=Settings(keys={"preview": ("f9",)})).run_test(size=WIDE) as pilot:
-        app = await found(pilot)
-        await pilot.press("f3")
-        assert app.toggles.preview
-        await pilot.press("f9")
-        assert not app.toggles.preview
-
-
-async def test_the_footer_offers_the_way_out(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
-        app = await found(pilot)
-        footer = painted(app).splitlines()[-1]
-        for action in ACTIONS:
-            if action.in_footer and action.is_available(app.facts):
-                assert action.label in footer, action.id
-
-
-# Leaving
-
-
-@pytest.mark.parametrize(
-    ("form", "printed"),
-    [
-        ("editor", "+{first} {path}"),
-        ("citation", "{path}:L{first}-L{last}"),
-        ("line", "{path}:{first}"),
-    ],
-)
-async def test_pick_ends_with_the_citation(data: Path, embedded_place: Path, form: str, printed: str) -> None:
-    app = kebab(data, query="ownership", pick=True, pick_as=form)
-    async with app.run_test(size=WIDE) as pilot:
-        await found(pilot)
-        first = app.hits.selected
-        assert first is not None
-        await pilot.press("enter")
-    span, path = first.citation.span, f"{embedded_place}/notes/rust/ownership.md"
-    assert app.return_value == (printed.format(path=path, first=span.first, last=span.last),)
-
-
-async def test_pick_gives_every_marked_hit(data: Path) -> None:
-    app = kebab(data, query="rust", pick=True)
-    async with app.run_test(size=WIDE) as pilot:
-        await found(pilot)
-        await pilot.press("ctrl+@", "ctrl+@", "enter")
-    assert app.return_value is not None and len(app.return_value) == 2
-
-
-@pytest.mark.parametrize("key", ["ctrl+q", "q"])
-async def test_quit_leaves_with_nothing_picked(data: Path, key: str) -> None:
-    app = kebab(data, query="rust", pick=True)
-    async with app.run_test(size=WIDE) as pilot:
-        await found(pilot)
-        await focus(pilot, app.hits)
-        await pilot.press(key)
-    assert app.return_value == ()
-
-
-async def test_ctrl_q_leaves_from_every_overlay(data: Path) -> None:
-    for opener in ("f1", "f2"):
-        app = kebab(data, query="rust")
-        async with app.run_test(size=WIDE) as pilot:
-            await found(pilot)
-            await pilot.press(opener, "ctrl+q")
-        assert app.return_value == ()
-
-
-# What goes wrong
-
-
-async def test_an_engine_s_error_keeps_the_last_hits_and_says_so(data: Path) -> None:
-    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
-        if query.text == "rustx":
-            raise StoreError("the disk is on fire", "put it out")
-        return real.search(query, first_answer)
-
-    async with kebab(data, lambda: Door(data, search=search), query="rust").run_test(size=WIDE) as pilot:
-        app = await found(pilot)
-        before = paths(app)
-        await pilot.press("x")
-        await until(pilot, lambda: "the disk is on fire" in painted(app))
-        assert "put it out" in painted(app)
-        assert paths(app) == before and before
-        await pilot.press("backspace")
-        await found(pilot)
-        assert "on fire" not in painted(app)
-
-
-async def test_a_defect_of_the_engine_does_not_end_the_screen(data: Path) -> None:
-    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
-        if query.text == "boom":
-            raise ZeroDivisionError("boom [/red]\x1b[2J")
-        return real.search(query, first_answer)
-
-    async with kebab(data, lambda: Door(data, search=search), query="boom").run_test(size=WIDE) as pilot:
-        app = await settled(pilot)
-        assert "ZeroDivisionError" in painted(app) and "\x1b" not in painted(app)
-        app.box.write("rust")
-        await found(pilot)
-        assert paths(app)
-
-
-async def test_an_index_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
-    def fail() -> Workspace:
-        raise StoreError("no such index today", "try tomorrow")
-
-    async with kebab(tmp_path / "data", fail).run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: "no such index today" in painted(pilot.app))
-
-
-async def test_a_raw_query_that_fts5_refuses_says_why(data: Path) -> None:
-    async with kebab(data, query="'AND AND'", mode="lexical").run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: "error:" in painted(pilot.app))
-
-
-# First run
-
-
-async def test_the_first_run_says_what_to_do_and_offers_the_sample_notes(tmp_path: Path) -> None:
-    async with kebab(tmp_path / "data").run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: "Nothing is indexed yet" in painted(pilot.app))
-        assert "sample" in painted(pilot.app).splitlines()[-1]
-
-
-@pytest.mark.slow
-async def test_one_key_on_the_first_run_reads_the_sample_notes(tmp_path: Path) -> None:
-    app = KebabApp(Options(), Settings(data_dir=str(tmp_path / "data")))
-    async with app.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: app.facts.first_run)
-        await pilot.press("f7")
-        await until(pilot, lambda: paths(app))  # without a key more
-        app.box.write("ownership")
-        await until(pilot, lambda: "rust/ownership.md" in paths(app))
-        assert app.hits.display
-    assert os.path.isdir(tmp_path / "data" / "sample-notes")
-
-
-# Sizes
-
-
-@pytest.mark.parametrize("size", [(20, 5), (1, 1), (39, 9), (400, 120)])
-async def test_it_works_at_every_size(data: Path, size: tuple[int, int]) -> None:
-    async with kebab(data, query="rust", explain=True).run_test(size=size) as pilot:
-        app = await found(pilot)
-        await pilot.press("down", "f3", "f3", "f6", "f11", "f11", "tab", "f1", "escape", "f2", "escape")
-        assert len(app.screen_stack) == 1
-
-
-async def test_a_small_terminal_shows_one_pane_and_says_so(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=(38, 9)) as pilot:
-        app = await found(pilot)
-        assert not app.preview.display and app.hits.display
-        assert "too small" in painted(app)
-
-
-async def test_at_80x24_at_least_21_rows_are_content(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=(80, 24)) as pilot:
-        app = await found(pilot)
-        assert app.hits.size.height + app.preview.size.height >= 21
-        assert {pane.size.width for pane in (app.hits, app.preview)} <= {79, 80}
-
-
-async def test_a_storm_of_sizes_leaves_the_last_one_whole(data: Path) -> None:
-    async with kebab(data, query="rust", explain=True).run_test(size=WIDE) as pilot:
-        app = await found(pilot)
-        for number in range(15):
-            await pilot.resize_terminal(10 + number * 37 % 300, 3 + number * 17 % 90)
-        await pilot.resize_terminal(*WIDE)
-        await pilot.pause()
-        assert app.hits.region.width + app.preview.region.width == WIDE[0]
-        assert app.status.region.bottom == WIDE[1] - 1
-        assert paths(app)[0] in painted(app)
-
-
-async def test_a_list_that_was_moved_in_stays_when_the_final_answer_follows_the_first(data: Path) -> None:
-    go_on = threading.Event()
-
-    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
-        assert first_answer or go_on.wait(20)
-        return real.search(query, first_answer)
-
-    async with kebab(data, lambda: Door(data, search=search), query="rust").run_test(size=WIDE) as pilot:
-        app = pilot.app
-        assert isinstance(app, KebabApp)
-        await until(pilot, lambda: paths(app))
-        await pilot.press("down", "down")
-        assert app.hits.selected is not None
-        kept = app.hits.selected.path, app.hits.selected.chunk_id
-        go_on.set()
-        await found(pilot)
-        assert (app.hits.selected.path, app.hits.selected.chunk_id) == kept
-
-
-def test_the_key_of_the_hint_is_the_registry_s() -> None:
-    assert action_of(ACTIONS, "quit").keys("query")[0] == "ctrl+q"
-
-
-async def test_an_answer_with_an_older_number_is_dropped(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
-        app = await found(pilot)
-        shown = watched(app)
-        assert app.showing.response is not None
-        app.post_message(Answered(app.questions._number - 1, app.showing.response, final=True))
-        await pilot.pause()
-        assert not shown

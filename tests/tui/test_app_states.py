@@ -18,13 +18,6 @@ from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import WIDE, Door, found, kebab, painted, paths, until
 
-
-@pytest.fixture
-def data(embedded_place: Path, tmp_path: Path) -> Path:
-    """An index of the sample vault that a test may change."""
-    return shutil.copytree(embedded_place / "data", tmp_path / "data")
-
-
 # Nothing found
 
 

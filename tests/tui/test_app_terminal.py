@@ -25,7 +25,7 @@ def leave(screen: PtyScreen) -> None:
 # What comes in
 
 
-def test_hangul_from_an_input_method_may_arrive_in_pieces(start: Start, data: str) -> None:
+def test_hangul_from_an_input_method_may_arrive_in_pieces(start: Start, data: Path) -> None:
     screen = start("--data-dir", data, "--mode", "lexical")
     screen.wait_for(" notes ")
     word = "김치찌개".encode()
@@ -36,7 +36,7 @@ def test_hangul_from_an_input_method_may_arrive_in_pieces(start: Start, data: st
 
 
 def test_a_pasted_megabyte_with_newlines_is_one_line_and_asks_nothing_of_the_terminal(
-    start: Start, data: str
+    start: Start, data: Path
 ) -> None:
     screen = start("--data-dir", data, "--mode", "lexical")
     screen.wait_for(" notes ")
@@ -47,13 +47,13 @@ def test_a_pasted_megabyte_with_newlines_is_one_line_and_asks_nothing_of_the_ter
     leave(screen)
 
 
-def test_a_query_of_5000_characters_is_answered(start: Start, data: str) -> None:
+def test_a_query_of_5000_characters_is_answered(start: Start, data: Path) -> None:
     screen = start("--data-dir", data, "--mode", "lexical", "--query", "ownership " * 500)
     screen.wait_for("ownership.md")
     leave(screen)
 
 
-def test_a_storm_of_sizes_leaves_a_whole_screen(start: Start, data: str) -> None:
+def test_a_storm_of_sizes_leaves_a_whole_screen(start: Start, data: Path) -> None:
     screen = start("--data-dir", data, "--mode", "lexical", "--query", "ownership")
     screen.wait_for("ownership.md")
     for number in range(60):
@@ -65,7 +65,7 @@ def test_a_storm_of_sizes_leaves_a_whole_screen(start: Start, data: str) -> None
     leave(screen)
 
 
-def test_ctrl_c_says_how_to_leave(start: Start, data: str) -> None:
+def test_ctrl_c_says_how_to_leave(start: Start, data: Path) -> None:
     screen = start("--data-dir", data)
     screen.wait_for(" notes ")
     screen.type("\x03")
@@ -73,7 +73,7 @@ def test_ctrl_c_says_how_to_leave(start: Start, data: str) -> None:
     leave(screen)
 
 
-def test_a_terminal_that_goes_away_takes_the_screen_with_it(start: Start, data: str) -> None:
+def test_a_terminal_that_goes_away_takes_the_screen_with_it(start: Start, data: Path) -> None:
     screen = start("--data-dir", data, "--query", "rust")
     screen.wait_for("error-handling.md")
     screen.hang_up()

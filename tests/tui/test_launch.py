@@ -60,7 +60,7 @@ def test_a_bad_key_map_is_refused_with_the_names(
     assert b"\x1b[?1049h" not in screen.sent
 
 
-def test_an_unknown_theme_is_refused(start: Start, data: str) -> None:
+def test_an_unknown_theme_is_refused(start: Start, data: Path) -> None:
     screen = start("--theme", "no-such", "--data-dir", data)
     screen.end()
     assert screen.process.returncode == 2
@@ -71,7 +71,7 @@ def test_an_unknown_theme_is_refused(start: Start, data: str) -> None:
 # The screen
 
 
-def test_it_paints_searches_and_gives_the_terminal_back(start: Start, data: str) -> None:
+def test_it_paints_searches_and_gives_the_terminal_back(start: Start, data: Path) -> None:
     screen = start("--data-dir", data)
     screen.wait_for("query")
     screen.type("ownership")
@@ -83,7 +83,7 @@ def test_it_paints_searches_and_gives_the_terminal_back(start: Start, data: str)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_gives_the_terminal_back(start: Start, data: str, number: signal.Signals) -> None:
+def test_a_signal_gives_the_terminal_back(start: Start, data: Path, number: signal.Signals) -> None:
     screen = start("--data-dir", data, "--query", "rust")
     screen.wait_for("error-handling.md")
     screen.process.send_signal(number)
@@ -92,7 +92,7 @@ def test_a_signal_gives_the_terminal_back(start: Start, data: str, number: signa
     assert screen.process.returncode == 128 + number
 
 
-def test_ctrl_c_does_not_end_it(start: Start, data: str) -> None:
+def test_ctrl_c_does_not_end_it(start: Start, data: Path) -> None:
     screen = start("--data-dir", data)
     screen.wait_for(" notes ")
     screen.type("\x03ownership")
@@ -125,7 +125,7 @@ def test_a_folder_is_indexed_behind_the_screen_and_found(start: Start, tmp_path:
     assert screen.is_restored
 
 
-def test_what_libraries_write_to_stderr_goes_to_the_log(start: Start, data: str) -> None:
+def test_what_libraries_write_to_stderr_goes_to_the_log(start: Start, data: Path) -> None:
     noisy = (
         "import os; from kebab_tui.tui import app, launch, main\n"
         "mount = app.KebabApp.on_mount\n"
@@ -141,7 +141,7 @@ def test_what_libraries_write_to_stderr_goes_to_the_log(start: Start, data: str)
     assert "NOISE of a library" in Path(data, "screen.log").read_text()
 
 
-def test_pick_prints_the_citation_to_a_pipe(start: Start, data: str, embedded_place: Path) -> None:
+def test_pick_prints_the_citation_to_a_pipe(start: Start, data: Path, embedded_place: Path) -> None:
     reading, writing = os.pipe()
     screen = start("--data-dir", data, "--query", "ownership", "--pick", stdout=writing)
     os.close(writing)
@@ -155,7 +155,7 @@ def test_pick_prints_the_citation_to_a_pipe(start: Start, data: str, embedded_pl
     assert path == str(embedded_place / "notes/rust/ownership.md") and int(line.removeprefix("+")) > 0
 
 
-def test_half_a_character_does_not_end_the_screen(start: Start, data: str) -> None:
+def test_half_a_character_does_not_end_the_screen(start: Start, data: Path) -> None:
     screen = start("--data-dir", data)
     screen.wait_for(" notes ")
     screen.send(b"\xec\x95 ownership")
@@ -165,7 +165,7 @@ def test_half_a_character_does_not_end_the_screen(start: Start, data: str) -> No
     assert screen.process.returncode == 0 and screen.is_restored
 
 
-def test_nothing_picked_is_exit_1(start: Start, data: str) -> None:
+def test_nothing_picked_is_exit_1(start: Start, data: Path) -> None:
     screen = start("--data-dir", data, "--pick")
     screen.wait_for(" notes ")
     screen.type("\x11")
@@ -178,7 +178,7 @@ AS_ANYBODY = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root writes everywhere")
-def test_a_data_folder_that_cannot_be_written_can_be_searched(start: Start, data: str) -> None:
+def test_a_data_folder_that_cannot_be_written_can_be_searched(start: Start, data: Path) -> None:
     for folder, _, files in os.walk(data):
         for name in files:
             os.chmod(os.path.join(folder, name), 0o400)
@@ -193,7 +193,7 @@ def test_a_data_folder_that_cannot_be_written_can_be_searched(start: Start, data
 
 
 @pytest.mark.parametrize("size", [(20, 5), (400, 120)])
-def test_it_paints_in_a_terminal_of_any_size(start: Start, data: str, size: tuple[int, int]) -> None:
+def test_it_paints_in_a_terminal_of_any_size(start: Start, data: Path, size: tuple[int, int]) -> None:
     screen = start("--data-dir", data, "--query", "ownership", size=size)
     screen.wait_for("ership")
     screen.type("\x11")
@@ -201,7 +201,7 @@ def test_it_paints_in_a_terminal_of_any_size(start: Start, data: str, size: tupl
     assert screen.is_restored
 
 
-def test_without_colours_nothing_is_coloured(start: Start, data: str) -> None:
+def test_without_colours_nothing_is_coloured(start: Start, data: Path) -> None:
     screen = start("--data-dir", data, "--query", "ownership", environ={"NO_COLOR": "1"})
     screen.wait_for("ownership.md")
     screen.type("\x11")
