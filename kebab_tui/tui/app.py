@@ -15,14 +15,13 @@ from textual import on
 from textual.widgets import Input
 
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.query import SEARCH_MODES, SearchMode, SearchQuery
+from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.tui import layout, states
 from kebab_tui.tui.actions import Facts, action_of
 from kebab_tui.tui.asking import Asker
 from kebab_tui.tui.background import BackgroundIndexing
 from kebab_tui.tui.chips import ChipsLine
 from kebab_tui.tui.collector import SETTLED_S, settle
-from kebab_tui.tui.composition import Composition
 from kebab_tui.tui.explain_panel import ExplainPanel
 from kebab_tui.tui.history import History
 from kebab_tui.tui.hits_list import HitsList
@@ -37,21 +36,19 @@ from kebab_tui.tui.messages import (
     Explained,
     HitLocated,
     IndexingProgress,
-    Judged,
     LiveChanged,
-    PathsFound,
     Placed,
     Refused,
     SourcesCounted,
     Weighed,
 )
 from kebab_tui.tui.performing import Performer
-from kebab_tui.tui.questions import PAGE, Questions
+from kebab_tui.tui.questions import Questions
 from kebab_tui.tui.remembering import Remembering
 from kebab_tui.tui.rhythm import Rhythm
 from kebab_tui.tui.showing import Showing
 from kebab_tui.tui.themes import dress
-from kebab_tui.tui.why_not_prompt import WhyNotPrompt
+from kebab_tui.tui.why_not_talk import WhyNotTalk
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit
@@ -60,7 +57,7 @@ if TYPE_CHECKING:
     from kebab_tui.workspace import Workspace
 
 
-class KebabApp(Composition):
+class KebabApp(WhyNotTalk):
     """Asks what is typed, shows what is answered, does what is pressed."""
 
     def __init__(self, options: Options, settings: Settings) -> None:
@@ -68,7 +65,7 @@ class KebabApp(Composition):
         dress(self, options.theme)
         self.options = options
         self.settings = settings
-        self.mode: SearchMode = _mode(options.mode, settings.search.mode)
+        self.mode = _mode(options.mode, settings.search.mode)
         self.toggles = Toggles(explain=options.explain)
         self.asker = Asker(self.open_workspace, self.post_message)
         self.indexing = BackgroundIndexing(settings.data_dir, options.config, self.post_message)
@@ -219,30 +216,6 @@ class KebabApp(Composition):
     @on(Completed)
     def _completed(self, message: Completed) -> None:
         self.box.know(message.completions)
-
-    # Why a note is not among the hits
-
-    @on(WhyNotPrompt.Typed)
-    def _paths_wanted(self, message: WhyNotPrompt.Typed) -> None:
-        self.asker.find_paths(message.part)
-
-    @on(PathsFound)
-    def _paths_found(self, message: PathsFound) -> None:
-        if isinstance(self.screen, WhyNotPrompt):
-            self.screen.offer(message.part, message.paths)
-
-    @on(WhyNotPrompt.Asked)
-    def _why_not(self, message: WhyNotPrompt.Asked) -> None:
-        self.asker.judge(SearchQuery(self.box.value, self.mode, k=PAGE), message.path)
-
-    @on(Judged)
-    def _judged(self, message: Judged) -> None:
-        if not isinstance(self.screen, WhyNotPrompt):
-            return
-        if message.why is not None:
-            self.screen.answer(message.path, message.why)
-        else:
-            self.screen.fail(message.path, message.error, message.hint)
 
     # The notes
 
