@@ -188,7 +188,7 @@ def _sound_writer(folder: DataFolder, bulk_chunks: int, look_closely: bool) -> t
     """The writer, and where a damaged database was set aside."""
     healed = ""
     try:
-        damage.check_seal(folder)
+        look_closely = not damage.check_seal(folder) or look_closely
         writer = _checked_writer(folder, bulk_chunks) if look_closely else Writer(folder, bulk_chunks)
     except StoreDamagedError:
         healed = damage.set_aside(folder)

@@ -36,8 +36,12 @@ def open_known(folder: DataFolder) -> sqlite3.Connection:
         ) from None
 
 
-def check_seal(folder: DataFolder, *, every_page: bool = False) -> None:
-    """Raise StoreDamagedError if a database at rest was changed by anything but a writer."""
+def check_seal(folder: DataFolder, *, every_page: bool = False) -> bool:
+    """Raise StoreDamagedError if a database at rest is not what its writer left.
+
+    False when the seal is of another state of the database, which may be sound: a sign is
+    left, and whoever writes next looks at it by other means.
+    """
     seal = Seal(folder)
     try:
         if every_page:
@@ -45,9 +49,25 @@ def check_seal(folder: DataFolder, *, every_page: bool = False) -> None:
         else:
             seal.check()
     except StoreDamagedError:
-        with contextlib.suppress(NotIndexedError):
-            open_reader(folder.database).close()  # one that is not ours, or is newer, is said to be that
-        raise
+        if _is_of_this_state(seal, folder):
+            raise
+        suspect(folder)
+        return False
+    return True
+
+
+def _is_of_this_state(seal: Seal, folder: DataFolder) -> bool:
+    """One that is not ours, or is newer, is said to be that."""
+    try:
+        connection = open_reader(folder.database)
+    except NotIndexedError:
+        return True
+    try:
+        return seal.is_of(connection)
+    except (sqlite3.Error, OSError, ValueError, TypeError):
+        return True
+    finally:
+        connection.close()
 
 
 _ALTERED = "the index is damaged: a passage is not the text that was stored"

@@ -21,7 +21,7 @@ from kebab_tui.store.catalogue import Catalogue
 from kebab_tui.store.connection import open_writer
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.lock import WriterLock
-from kebab_tui.store.seal import Seal
+from kebab_tui.store.seal import Seal, generation_of
 
 FindingLevel = Literal["ok", "warning", "problem"]
 
@@ -173,17 +173,17 @@ def _lock_and_full_text(folder: DataFolder) -> Iterator[Finding]:
 
 def _full_text(folder: DataFolder) -> Finding:
     seal = Seal(folder)
-    was_sealed = seal.take_off()
     try:
+        was_sealed = seal.take_off()
         connection = open_writer(folder.database)
     except StoreError as error:
         return Finding("full text", "warning", f"not checked: {error.message}", error.hint)
     try:
-        complaint = damage.full_text_complaint(connection)
+        complaint, generation = damage.full_text_complaint(connection), generation_of(connection)
     finally:
         connection.close()
     if was_sealed:
-        seal.put_on(None)
+        seal.put_on(None, generation)
     if complaint:
         return Finding("full text", "problem", f"differs from the notes' text ({complaint})", _REBUILD)
     return Finding("full text", "ok", "the index agrees with the text")

@@ -4,6 +4,11 @@ SQLite keeps no checksums, so that a bit which flipped on the disk is data to it
 writes takes the seal off first, and puts it on again once the log is folded in; a killed
 writer leaves none. A reader compares size and time, which costs one look at the folder,
 and reads the pages only where these differ: a copied folder is sound, a patched file is not.
+What changes under an unchanged time is found by whoever looks at every page (`doctor`, the
+first writer after a kill).
+
+A seal proves damage only of the state that it was made of: a database that was restored
+without it, or that another program has written to, has another generation.
 """
 
 from __future__ import annotations
@@ -11,25 +16,35 @@ from __future__ import annotations
 import array
 import contextlib
 import os
+import sqlite3
 import struct
 import sys
 import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
-from kebab_tui.domain.errors import StoreDamagedError
+from kebab_tui.domain.errors import StoreDamagedError, StoreReadOnlyError
 from kebab_tui.store.folder import DataFolder
 
-_MAGIC = b"KEBABSL1"
-_HEADER = struct.Struct("<8sIIqqI")
-"""Magic, bytes of a page, pages, bytes of the file, when it was written (ns), checksum of all sums."""
+_MAGIC = b"KEBABSL2"
+_HEADER = struct.Struct("<8sIIqqIqqI")
+"""Magic, bytes of a page, pages, bytes of the file, when it was written (ns), generation, checksum of all."""
+_GENERATION = "SELECT (SELECT value FROM meta WHERE key = 'corpus_revision'), (SELECT max(run_id) FROM runs)"
 _LOG_HEADER_BYTES, _FRAME_HEADER_BYTES = 32, 24
 _READ_BYTES = 1 << 20
 _MEND = "run `kebab ingest`: it sets the file aside and rebuilds from your notes"
 _descriptors: dict[tuple[int, int], int] = {}
 _descriptors_lock = threading.Lock()
+
+
+class Generation(NamedTuple):
+    """What a sound writer moves: the counter of SQLite's own header, and numbers of ours."""
+
+    counter: int
+    revision: int
+    run: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +53,7 @@ class _Sums:
     sums: array.array[int]
     size: int
     written_ns: int
+    generation: Generation
 
 
 class Seal:
@@ -68,13 +84,36 @@ class Seal:
         if wrong is not None and _read(self._path) == seal:  # or a writer took it off meanwhile
             raise StoreDamagedError(f"the index is damaged: page {wrong} is not what was written", _MEND)
 
+    def is_of(self, connection: sqlite3.Connection) -> bool:
+        """Whether it was made of the state that the database is in."""
+        seal = _read(self._path)
+        if seal is None:
+            return False
+        with _opened(self._database) as handle:
+            header = handle.read(100)
+        counter, valid_for = (int.from_bytes(header[place : place + 4], "big") for place in (24, 92))
+        ours = generation_of(connection)
+        # A counter that another program moved stands in the header twice; one that flipped does not.
+        same_counter = counter == seal.generation.counter or counter != valid_for
+        return same_counter and ours == seal.generation[1:]
+
     def take_off(self) -> bool:
         """Before the first byte is written, and once it was checked; whether there was one."""
-        self._was = _read(self._path)
+        was = _read(self._path)
+        # Of a file with another time it is not known which pages are those of the seal.
+        is_current = was is not None and (was.size, was.written_ns) == _written(self._database)
+        self._was = was if is_current else None
         self._log = None
-        with contextlib.suppress(FileNotFoundError):
+        try:
             os.replace(self._path, self._off)
-        return self._was is not None
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise StoreReadOnlyError(
+                f"cannot write to the data folder {os.path.dirname(self._path)}: {error.strerror}",
+                "make it writable, or choose another with --data-dir; searching still works",
+            ) from error
+        return was is not None
 
     def note_log(self) -> None:
         """After a commit: remember which log it went to, as a later one may overwrite it."""
@@ -86,18 +125,27 @@ class Seal:
         log = _log_salt(self._database)
         if self._was is None or log != self._log:
             return None
-        return set(_pages_in_log(self._database, self._was.page_bytes)) if log else set()
+        try:
+            return set(_pages_in_log(self._database, self._was.page_bytes)) if log else set()
+        except OSError:
+            return None
 
-    def put_on(self, changed: set[int] | None) -> None:
+    def put_on(self, changed: set[int] | None, generation: tuple[int, int]) -> None:
         """When the log is folded in and nobody writes. A full disk leaves the database without a seal."""
         was, self._was = self._was, None
         with contextlib.suppress(OSError):
             if was is not None and not changed and (was.size, was.written_ns) == _written(self._database):
                 os.replace(self._off, self._path)
                 return
-            _write(self._path, _summed(self._database, was, changed))
-        with contextlib.suppress(OSError):
-            os.remove(self._off)
+            # No page in the log, and yet another file: it was written by a way that is not known here.
+            _write(self._path, _summed(self._database, was, changed or None, generation))
+        self.leave_off()
+
+    def leave_off(self) -> None:
+        """What is written now cannot be sealed."""
+        for path in (self._off, f"{self._path}.tmp"):
+            with contextlib.suppress(OSError):
+                os.remove(path)
 
     def forget(self) -> None:
         """There is another database now, or none."""
@@ -105,6 +153,12 @@ class Seal:
         for path in (self._path, self._off):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(path)
+
+
+def generation_of(connection: sqlite3.Connection) -> tuple[int, int]:
+    """What of a generation only the database itself knows."""
+    revision, run = connection.execute(_GENERATION).fetchone()
+    return int(revision or 0), int(run or 0)
 
 
 def _written(path: str) -> tuple[int, int] | None:
@@ -119,7 +173,7 @@ def _written(path: str) -> tuple[int, int] | None:
 def _read_header(path: str) -> tuple[int, int] | None:
     try:
         with open(path, "rb", buffering=0) as handle:
-            magic, _, _, size, written_ns, _ = _HEADER.unpack(handle.read(_HEADER.size))
+            magic, _, _, size, written_ns, *_ = _HEADER.unpack(handle.read(_HEADER.size))
     except (OSError, struct.error):
         return None
     return (size, written_ns) if magic == _MAGIC else None
@@ -129,19 +183,27 @@ def _read(path: str) -> _Sums | None:
     """A seal that cannot be read is none."""
     try:
         with open(path, "rb") as handle:
-            magic, page_bytes, pages, size, written_ns, check = _HEADER.unpack(handle.read(_HEADER.size))
+            magic, page_bytes, pages, size, written_ns, *generation, check = _HEADER.unpack(
+                handle.read(_HEADER.size)
+            )
             body = handle.read()
     except (OSError, struct.error):
         return None
     if magic != _MAGIC or len(body) != 4 * pages or zlib.crc32(body) != check or page_bytes < 512:
         return None
-    return _Sums(page_bytes, _swapped(array.array("I", body)), size, written_ns)
+    return _Sums(page_bytes, _swapped(array.array("I", body)), size, written_ns, Generation(*generation))
 
 
 def _write(path: str, seal: _Sums) -> None:
     body = _swapped(array.array("I", seal.sums)).tobytes()
     header = _HEADER.pack(
-        _MAGIC, seal.page_bytes, len(seal.sums), seal.size, seal.written_ns, zlib.crc32(body)
+        _MAGIC,
+        seal.page_bytes,
+        len(seal.sums),
+        seal.size,
+        seal.written_ns,
+        *seal.generation,
+        zlib.crc32(body),
     )
     with open(path + ".tmp", "wb") as handle:
         handle.write(header + body)
@@ -166,16 +228,20 @@ def _differing(database: str, seal: _Sums) -> Iterator[int]:
             yield number + 1
 
 
-def _summed(database: str, was: _Sums | None, changed: set[int] | None) -> _Sums:
+def _summed(database: str, was: _Sums | None, changed: set[int] | None, generation: tuple[int, int]) -> _Sums:
     with _opened(database) as handle:
         facts = os.fstat(handle.fileno())
-        page_bytes = int.from_bytes(handle.read(18)[16:], "big")
+        header = handle.read(100)
+        page_bytes = int.from_bytes(header[16:18], "big")
         page_bytes = 65_536 if page_bytes == 1 else page_bytes
+        if page_bytes < 512:
+            raise OSError(f"{database} is no database any more")
         if was is None or changed is None or was.page_bytes != page_bytes:
             sums = array.array("I", _sums_of(handle, page_bytes))
         else:
             sums = _brought_up_to_date(handle, was, changed, facts.st_size // page_bytes)
-    return _Sums(page_bytes, sums, facts.st_size, facts.st_mtime_ns)
+    counter = int.from_bytes(header[24:28], "big")
+    return _Sums(page_bytes, sums, facts.st_size, facts.st_mtime_ns, Generation(counter, *generation))
 
 
 def _brought_up_to_date(handle: BinaryIO, was: _Sums, changed: set[int], pages: int) -> array.array[int]:
@@ -191,9 +257,17 @@ def _brought_up_to_date(handle: BinaryIO, was: _Sums, changed: set[int], pages: 
 def _sums_of(handle: BinaryIO, page_bytes: int) -> Iterator[int]:
     handle.seek(0)
     step = max(1, _READ_BYTES // page_bytes) * page_bytes
-    while block := memoryview(handle.read(step)):
+    while block := memoryview(_whole(handle, step)):
         for start in range(0, len(block), page_bytes):
             yield zlib.crc32(block[start : start + page_bytes])
+
+
+def _whole(handle: BinaryIO, size: int) -> bytes:
+    """As many bytes as asked for, or all that are left: a network file system may give less at a time."""
+    block = handle.read(size)
+    while block and len(block) < size and (more := handle.read(size - len(block))):
+        block += more
+    return block
 
 
 @contextlib.contextmanager
@@ -208,27 +282,42 @@ def _opened(database: str) -> Iterator[BinaryIO]:
             yield handle
         return
     with _descriptors_lock:
+        _close_deleted()
         facts = os.stat(database)
         key = facts.st_dev, facts.st_ino
         if key not in _descriptors:
-            _descriptors[key] = os.open(database, os.O_RDONLY)
+            descriptor = os.open(database, os.O_RDONLY)
+            facts = os.fstat(descriptor)  # another file may have taken the name meanwhile
+            key = facts.st_dev, facts.st_ino
+            _descriptors[key] = descriptor
         with open(_descriptors[key], "rb", buffering=0, closefd=False) as handle:
             handle.seek(0)
             yield handle
 
 
+def _close_deleted() -> None:
+    """Of a file without a name there is no lock to be lost, but room on the disk to be freed."""
+    for key, descriptor in list(_descriptors.items()):
+        if os.fstat(descriptor).st_nlink == 0:
+            os.close(_descriptors.pop(key))
+
+
 def _log_salt(database: str) -> bytes | None:
     """What a log that was begun anew has another one of; None when there is no log."""
     try:
-        with open(database + "-wal", "rb", buffering=0) as handle:
+        with open(_log_of(database), "rb", buffering=0) as handle:
             header = handle.read(_LOG_HEADER_BYTES)
-    except OSError:
+    except OSError:  # `put_on` trusts no empty log whose database has changed
         return None
     return header[12:24] if len(header) == _LOG_HEADER_BYTES else None
 
 
+def _log_of(database: str) -> str:
+    return os.path.realpath(database) + "-wal"  # SQLite follows a link, too
+
+
 def _pages_in_log(database: str, page_bytes: int) -> Iterator[int]:
-    with open(database + "-wal", "rb", buffering=0) as handle:
+    with open(_log_of(database), "rb", buffering=0) as handle:
         place, size = _LOG_HEADER_BYTES, os.fstat(handle.fileno()).st_size
         while place + _FRAME_HEADER_BYTES + page_bytes <= size:
             handle.seek(place)

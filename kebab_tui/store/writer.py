@@ -25,7 +25,7 @@ from kebab_tui.store.changes import Applied, Change
 from kebab_tui.store.connection import open_writer, translated
 from kebab_tui.store.damage import full_text_complaint
 from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.seal import Seal
+from kebab_tui.store.seal import Seal, generation_of
 
 _KEPT_REVISIONS = 5_000
 _KEPT_RUNS = 100
@@ -58,15 +58,19 @@ class Writer:
 
     def close(self, *, sealing: bool = True) -> None:
         """`sealing`: what was written is known to be sound."""
-        folded_in, changed = False, None
+        folded_in, changed, generation = False, None, (0, 0)
         try:
             if sealing:
-                changed = self._seal.changed_pages()
+                changed, generation = self._seal.changed_pages(), generation_of(self._connection)
                 folded_in = self._fold_log_in()
+        except sqlite3.Error:
+            pass  # left as it is, and without a seal
         finally:
             self._connection.close()
         if folded_in:
-            self._seal.put_on(changed)
+            self._seal.put_on(changed, generation)
+        else:
+            self._seal.leave_off()
 
     def _fold_log_in(self) -> bool:
         """Whether all of the log is in the database now: a reader may need the older pages."""
