@@ -7,7 +7,7 @@ def main() -> None:
 
     # NumPy's algebra would start a thread per processor, which spins while somebody types.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from kebab_tui.tui.collector import hold
+    from kebab_tui.tui.settling import hold
 
     hold()
     from kebab_tui.tui.launch import main as launch

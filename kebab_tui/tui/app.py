@@ -21,7 +21,6 @@ from kebab_tui.tui.actions import Facts, action_of
 from kebab_tui.tui.asking import Asker
 from kebab_tui.tui.background import BackgroundIndexing
 from kebab_tui.tui.chips import ChipsLine
-from kebab_tui.tui.collector import SETTLED_S, settle
 from kebab_tui.tui.explain_panel import ExplainPanel
 from kebab_tui.tui.history import History
 from kebab_tui.tui.hits_list import HitsList
@@ -46,6 +45,7 @@ from kebab_tui.tui.performing import Performer
 from kebab_tui.tui.questions import Questions
 from kebab_tui.tui.remembering import Remembering
 from kebab_tui.tui.rhythm import Rhythm
+from kebab_tui.tui.settling import SETTLED_S, settle
 from kebab_tui.tui.showing import Showing
 from kebab_tui.tui.themes import dress
 from kebab_tui.tui.why_not_talk import WhyNotTalk

@@ -63,7 +63,6 @@ def _run(argv: Sequence[str] | None) -> int:
     _send_noise_to_log(app.settings.data_dir)
     for name in ("SIGTERM", "SIGHUP"):
         signal.signal(getattr(signal, name), partial(_leave, app))
-    sys.setswitchinterval(0.0001)  # the thread that asks the engine keeps a key waiting no longer than that
     _take_any_bytes()
     app.run()
     picked = app.return_value or ()

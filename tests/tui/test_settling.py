@@ -1,4 +1,4 @@
-"""The garbage collector leaves a starting screen alone, and works again afterwards."""
+"""The interpreter leaves a starting screen alone, and works as usual afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.command_line import ROOT
 
 _SCRIPT = """
 import gc
-from kebab_tui.tui.collector import hold, settle
+from kebab_tui.tui.settling import hold, settle
 settle()
 assert gc.isenabled() and not gc.get_freeze_count(), "nothing was held"
 hold()
