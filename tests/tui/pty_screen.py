@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -45,6 +46,7 @@ class PtyScreen:
         self.before: list[Any] = termios.tcgetattr(self.terminal)
         self._heard = bytearray()
         self._is_gone = False
+        self._enough, self._no_more = os.pipe()
         self._news = threading.Condition()
         clean = {
             "PATH": os.environ["PATH"],
@@ -68,7 +70,8 @@ class PtyScreen:
         self._reader.start()
 
     def _listen(self) -> None:
-        while True:
+        """Reads only what is there: a terminal that someone waits to read from does not go away."""
+        while self._enough not in select.select([self._master, self._enough], [], [])[0]:
             try:
                 data = os.read(self._master, 1 << 16)
             except OSError:
@@ -125,6 +128,8 @@ class PtyScreen:
 
     def hang_up(self) -> None:
         """The terminal goes away, as when its window is closed."""
+        os.write(self._no_more, b".")
+        self._reader.join(_PATIENCE_S)
         os.close(self.terminal)
         os.close(self._master)
         self._is_gone = True
@@ -147,11 +152,12 @@ class PtyScreen:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        if self._is_gone:
-            return
-        os.close(self.terminal)  # the last one: the reader hears the end
-        self._reader.join(_PATIENCE_S)
-        os.close(self._master)
+        if not self._is_gone:
+            os.close(self.terminal)  # the last one: the reader hears the end
+            self._reader.join(_PATIENCE_S)
+            os.close(self._master)
+        os.close(self._enough)
+        os.close(self._no_more)
 
 
 Start = Callable[..., PtyScreen]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -73,9 +74,12 @@ def test_ctrl_c_says_how_to_leave(start: Start, data: Path) -> None:
     leave(screen)
 
 
-def test_a_terminal_that_goes_away_takes_the_screen_with_it(start: Start, data: Path) -> None:
+@pytest.mark.parametrize("quiet_s", [0, 2])
+def test_a_terminal_that_goes_away_takes_the_screen_with_it(start: Start, data: Path, quiet_s: float) -> None:
+    """Whether the screen is painting, and hears of it by writing, or stands still."""
     screen = start("--data-dir", data, "--query", "rust")
     screen.wait_for("error-handling.md")
+    time.sleep(quiet_s)
     screen.hang_up()
     assert screen.end() < 2
     assert screen.process.returncode is not None
