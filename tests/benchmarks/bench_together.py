@@ -2,11 +2,11 @@
 
     python -m tests.benchmarks.bench_together FOLDER [--searches N]
 
-FOLDER: real notes of 100,000 passages or more. They are in the index; then another
-process reads the whole folder a second time, as a source of its own, takes it out and
-reads it again, until all searches are done. What is searched is twice as much at one time
-and half of that at another: the reference is the mean of searching both with nobody else.
-Beside that stands the same search while another process merely keeps a processor as busy.
+FOLDER: real notes of 100,000 passages or more. A copy of them is indexed; then another
+process changes every passage of the copy and indexes it again, over and over, until all
+searches are done. What is searched stays as large, and the words that are sought as
+frequent, so that the difference is the writing. Beside that stands the same search while
+another process merely keeps a processor as busy.
 """
 
 from __future__ import annotations
@@ -14,53 +14,59 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.model import Settings
-from kebab_tui.workspace import Workspace
-from tests.benchmarks.bench_lexical_index import load_store
+from kebab_tui.store.changes import SaveNote
+from kebab_tui.workspace import Callbacks, Workspace
 from tests.benchmarks.bench_searching import queries_from
 from tests.benchmarks.measuring import Figure, machine, notes_of, percentile, report
 
 CHUNKS = 100_000
-_WRITE = (
-    "import os, sys; os.nice(10);"
-    "from kebab_tui.settings.model import Settings; from kebab_tui.workspace import Callbacks, Workspace;"
-    "workspace = Workspace(Settings(), sys.argv[1])\n"
-    "while True:\n"
-    "    report = workspace.ingest([sys.argv[2]], Callbacks())\n"
-    "    workspace.remove_source(report.sources[0].source, Callbacks())"
-)
-_WRITE_ONCE = _WRITE.replace("while True:", "if True:").rpartition("\n")[0]
+_REWRITE = """
+import itertools, os, pathlib, re, sys
+from kebab_tui.settings.model import Settings
+from kebab_tui.workspace import Callbacks, Workspace
+os.nice(10)
+workspace = Workspace(Settings(), sys.argv[1])
+notes = [path for path in pathlib.Path(sys.argv[2]).rglob("*") if path.is_file()]
+for number in itertools.count():
+    for note in notes:
+        text = re.sub(rb"(?m)([.:;,])( amended\\d+)?$", rb"\\1 amended%d" % number, note.read_bytes())
+        note.write_bytes(text)
+    print(workspace.ingest([sys.argv[2]], Callbacks()).chunks_added, flush=True)
+"""
+"""Lines that end a sentence get another last word: most passages are new, none is about something else."""
 _BURN = "import os; os.nice(10)\nwhile True: hash('x' * 1000)"
 
 
 @contextmanager
-def beside(*program: str) -> Iterator[Callable[[], bool]]:
-    """Run a Python program meanwhile; gives whether it still runs."""
-    process = subprocess.Popen([sys.executable, "-c", *program], stderr=subprocess.DEVNULL)
+def beside(program: str, *argv: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a Python program meanwhile."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *argv],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
-        yield lambda: process.poll() is None
+        yield process
     finally:
         process.kill()
         process.wait()
 
 
-def search(
-    root: str, queries: Sequence[SearchQuery], times: int, go_on: Callable[[], bool]
-) -> tuple[list[float], int]:
-    """Milliseconds of each search, and how many failed; ends early when `go_on` says so."""
+def search(root: str, queries: Sequence[SearchQuery], times: int) -> tuple[list[float], int]:
+    """Milliseconds of each search, and how many failed."""
     workspace = Workspace(Settings(), root)
     taken, failed = [], 0
     for number in range(times):
-        if not go_on():
-            break
         start = time.perf_counter()
         try:
             workspace.search(queries[number % len(queries)])
@@ -76,28 +82,45 @@ def measure(folder: str, searches: int) -> list[Figure]:
     notes = notes_of(folder, CHUNKS)
     dice = random.Random(5)
     queries = [SearchQuery(text, "lexical") for words in (2, 3) for text in queries_from(notes, words, dice)]
-    with tempfile.TemporaryDirectory() as root:
-        load_store(notes, root)
-        search(root, queries, len(queries), lambda: True)
-        alone, _ = search(root, queries, searches, lambda: True)
-        with beside(_BURN) as runs:
-            busy, _ = search(root, queries, searches, runs)
-        with beside(_WRITE, root, os.path.abspath(folder)) as runs:
-            written, failed = search(root, queries, searches, runs)
-        subprocess.run([sys.executable, "-c", _WRITE_ONCE, root, os.path.abspath(folder)], check=True)
-        search(root, queries, len(queries), lambda: True)
-        twice, _ = search(root, queries, searches, lambda: True)
-    quiet = (percentile(alone, 0.99) + percentile(twice, 0.99)) / 2
+    with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as copy:
+        copy_notes(notes, folder, copy)
+        chunks = Workspace(Settings(), root).ingest([copy], Callbacks()).chunks_added
+        search(root, queries, len(queries))
+        alone, _ = search(root, queries, searches)
+        with beside(_BURN):
+            busy, _ = search(root, queries, searches)
+        with beside(_REWRITE, root, copy) as writer:
+            written, failed = search(root, queries, searches)
+            assert writer.poll() is None, "the writer ended early"
+            writer.kill()
+            rounds = [int(line) for line in writer.stdout or ()]
+        after, _ = search(root, queries, searches)
+    quiet = percentile(alone, 0.99)
     return [
+        Figure("passages", chunks, ""),
         Figure("searches while another process wrote", len(written), ""),
-        Figure("of these, failed", failed, "", 0),
-        Figure("nobody else, p99", percentile(alone, 0.99), "ms"),
-        Figure("nobody else, all twice, p99", percentile(twice, 0.99), "ms"),
-        Figure("another process busy with something else, p99", percentile(busy, 0.99), "ms"),
-        Figure("another process writing, p99", percentile(written, 0.99), "ms"),
-        Figure("writing / nobody, mean of once and twice, p99", percentile(written, 0.99) / quiet, "x", 1.5),
+        Figure("passages that it wrote in whole rounds meanwhile", sum(rounds), ""),
+        Figure("searches that failed", failed, "", 0),
+        *(
+            Figure(f"{what}, {share:.0%}", percentile(taken, share), "ms")
+            for what, taken in (
+                ("nobody else", alone),
+                ("another process busy with something else", busy),
+                ("another process writing", written),
+                ("nobody else, afterwards", after),
+            )
+            for share in (0.5, 0.99)
+        ),
+        Figure("writing / nobody, p99", percentile(written, 0.99) / quiet, "x", 1.5),
         Figure("writing / busy, p99", percentile(written, 0.99) / percentile(busy, 0.99), "x"),
     ]
+
+
+def copy_notes(notes: Sequence[SaveNote], folder: str, to: str) -> None:
+    for note in notes:
+        target = os.path.join(to, note.document.path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copyfile(os.path.join(folder, note.document.path), target)
 
 
 def main() -> None:
