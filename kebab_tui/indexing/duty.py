@@ -124,8 +124,10 @@ class Duty:
     def _rest(self, session: Session) -> None:
         self._vectors.at_rest()
         self.board.at_rest()
-        if session.unchecked and time.monotonic() - self._busy_at >= _QUIET_S:
-            session.look_closely()
+        if time.monotonic() - self._busy_at >= _QUIET_S:
+            if session.unchecked:
+                session.look_closely()
+            session.writer.merge_full_text(lambda: self._is_over() or self._queue.has_due())
         self._queue.wait(LOOK_S)
 
     # Notes

@@ -24,6 +24,7 @@ def run_ingest(
     sources = _chosen(session, folders, everything=bool(healed) or session.begun_anew or not folders)
     ingest = Ingest(session.writer, session.reader, recipe, callbacks)
     reports = [ingest.source(source) for source in sources if not ingest.cancelled]
+    session.writer.merge_full_text(callbacks.cancelled)
     totals = ingest.totals
     report = IngestReport(
         sources=tuple(reports),

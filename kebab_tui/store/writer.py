@@ -12,14 +12,14 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.embedded import RECIPE_VERSION
-from kebab_tui.domain.errors import NotFoundError
+from kebab_tui.domain.errors import DiskFullError, NotFoundError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source, SourceState
-from kebab_tui.store import rows, schema, sources_file, vocabulary
+from kebab_tui.store import merging, rows, schema, sources_file, vocabulary
 from kebab_tui.store.batch import Batch
 from kebab_tui.store.changes import Applied, Change
 from kebab_tui.store.connection import open_writer, translated
@@ -39,6 +39,7 @@ class Writer:
         self._bulk_chunks = bulk_chunks
         self._seal = Seal(folder)
         self._seal.take_off()
+        self._may_need_merging = True
         self._connection = open_writer(folder.database)
         try:
             self._seal.note_log()
@@ -93,6 +94,7 @@ class Writer:
             for change in changes:
                 batch.take(change)
             applied = batch.finish(self._bulk_chunks)
+            self._note_gone(applied.chunks_removed)
             if batch.visible:
                 self._set_meta("corpus_revision", applied.revision)
                 self._prune(applied.revision)
@@ -144,6 +146,7 @@ class Writer:
                 "JOIN documents d USING (doc_id) WHERE d.source_id = ?",
                 (self._revision(), source),
             )
+            self._note_gone(connection.execute("SELECT changes()").fetchone()[0])
             connection.execute("DELETE FROM sources WHERE source_id = ?", (source,))
         self.mirror_sources()
 
@@ -205,6 +208,7 @@ class Writer:
             )
             connection.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
             vocabulary.relearn(connection)
+            merging.forget(connection)
             self._set_meta("fts_signature", schema.fts_signature())
             self._bump()
 
@@ -212,6 +216,21 @@ class Writer:
         """Make the full text anew if it does not agree with the chunks."""
         if full_text_complaint(self._connection):
             self.rebuild_full_text()
+
+    def merge_full_text(self, cancelled: Callable[[], bool] = lambda: False) -> None:
+        """Rid the full text of what is gone, once that is much; costs nothing when asked again and again."""
+        if not self._may_need_merging:
+            return
+        with translated(self._folder.database):
+            self._may_need_merging = merging.is_due(self._connection)
+        first = True
+        while self._may_need_merging and not cancelled():
+            try:
+                with self._transaction() as connection:
+                    self._may_need_merging = not merging.merge_step(connection, first=first)
+            except DiskFullError:
+                self._may_need_merging = False  # till next time: nothing is wrong without
+            first = False
 
     def mirror_sources(self) -> None:
         """Bring the copy of the list of sources in step; a kill can part them."""
@@ -233,6 +252,10 @@ class Writer:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def _note_gone(self, chunks: int) -> None:
+        merging.note_gone(self._connection, chunks)
+        self._may_need_merging = self._may_need_merging or chunks > 0
 
     def _revision(self) -> int:
         return int(self._meta("corpus_revision") or 0)

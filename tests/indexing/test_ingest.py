@@ -241,6 +241,17 @@ def test_a_note_has_the_trust_of_its_source_unless_it_says_so_itself(vault: Vaul
     }
 
 
+def test_a_folder_that_was_rewritten_leaves_no_full_text_of_what_it_was(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kebab_tui.store.merging._ENOUGH", 1)
+    for version in range(3):
+        vault.write("a.md", f"form {version}")
+        vault.ingest()
+    assert vault.rows("SELECT count(DISTINCT segid) FROM chunks_fts_idx") == [(1,)]
+    assert vault.rows("SELECT value FROM meta WHERE key = 'gone_from_full_text'") == []
+
+
 def test_the_report_of_a_run_is_remembered(vault: Vault) -> None:
     vault.write("a.md", "alpha")
     vault.ingest()

@@ -116,6 +116,20 @@ def test_a_real_editor(vault: Vault, kept: Kept, editor: str) -> None:
     assert set(vault.ids()) == {"a.md", "sub/b.md"}
 
 
+def test_what_was_rewritten_is_merged_away_when_it_is_quiet(
+    vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 3600)
+    monkeypatch.setattr("kebab_tui.store.merging._ENOUGH", 1)
+    gone = partial(vault.rows, "SELECT value FROM meta WHERE key = 'gone_from_full_text'")
+    vault.write("a.md", "another form")
+    until(gone)
+    monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 0)
+    until(lambda: not gone())
+    kept.settled()
+    assert (vault.find("form"), vault.find("alpha")) == (["a.md"], [])
+
+
 def test_sed_in_place(vault: Vault, kept: Kept) -> None:
     subprocess.run(["sed", "-i", "s/beta/gamma/", str(vault.root / "a.md")], check=True)
     until(lambda: vault.find("gamma") == ["a.md"])
