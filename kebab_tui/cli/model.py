@@ -127,7 +127,7 @@ def verify(invocation: Invocation, name: str | None, as_json: bool) -> int:
 def add(invocation: Invocation, folder: str, as_json: bool) -> None:
     """Copy the model in DIR into the data folder, once it is checked and has answered.
 
-    DIR holds model.toml, model.onnx, tokenizer.json and, if the card names it, vocab.txt.
+    DIR holds model.toml, model.onnx, tokenizer.json and, if the card names it, pieces.txt.
     `kebab model use` then uses it.
     """
     if not folder:

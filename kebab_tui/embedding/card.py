@@ -17,11 +17,11 @@
     [sha256]                    of the files, which always bear these names
     "model.onnx" = "64 hex digits"
     "tokenizer.json" = "64 hex digits"
-    "vocab.txt" = "64 hex digits"         may be left out, and the file with it
+    "pieces.txt" = "64 hex digits"        may be left out, and the file with it
 
-`vocab.txt` lists the pieces of a WordPiece tokenizer in the order of their ids, one a line:
-the same that tokenizer.json holds, but read in half the time. It changes no token, so no
-vector depends on it.
+`pieces.txt` lists the pieces of a WordPiece tokenizer as `piece<tab>id`, ordered by their
+bytes: the same that tokenizer.json holds, but looked up instead of loaded. It changes no
+token, so no vector depends on it.
 
 Reads and writes cards; opens none of the files.
 """
@@ -40,7 +40,7 @@ from kebab_tui.domain.identity import canonical_id
 
 Pooling = Literal["mean", "cls", "none"]
 
-CARD, ONNX, TOKENIZER, VOCAB = "model.toml", "model.onnx", "tokenizer.json", "vocab.txt"
+CARD, ONNX, TOKENIZER, PIECES = "model.toml", "model.onnx", "tokenizer.json", "pieces.txt"
 _LARGEST = 1 << 16
 _HANGUL = re.compile("[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uffa0-\uffdc]")
 _KOREAN = ("ko", "multi")
@@ -51,7 +51,7 @@ _FORMAT_HINT = 'write `key = value`, text in "quotes"'
 class ModelCard:
     """A model as its card describes it.
 
-    A checksum is empty only where `add` has yet to fill it in; that of `vocab.txt` where there is none.
+    A checksum is empty only where `add` has yet to fill it in; that of `pieces.txt` where there is none.
     """
 
     folder: str
@@ -68,7 +68,7 @@ class ModelCard:
     passage_prefix: str
     onnx_sha256: str
     tokenizer_sha256: str
-    vocab_sha256: str
+    pieces_sha256: str
 
     @property
     def onnx(self) -> str:
@@ -79,14 +79,14 @@ class ModelCard:
         return os.path.join(self.folder, TOKENIZER)
 
     @property
-    def vocab(self) -> str:
-        return os.path.join(self.folder, VOCAB)
+    def pieces(self) -> str:
+        return os.path.join(self.folder, PIECES)
 
     @property
     def checksums(self) -> dict[str, str]:
         """Of every file that the model consists of, by its name."""
         sums = {ONNX: self.onnx_sha256, TOKENIZER: self.tokenizer_sha256}
-        return sums | {VOCAB: self.vocab_sha256} if self.vocab_sha256 else sums
+        return sums | {PIECES: self.pieces_sha256} if self.pieces_sha256 else sums
 
     @property
     def fingerprint(self) -> str:
@@ -160,7 +160,7 @@ _RULES: dict[Key, _Rule] = {
     ("prefixes", "passage"): _Rule("passage_prefix", _A_PREFIX, _is_prefix, default=""),
     ("sha256", ONNX): _Rule("onnx_sha256", _A_SHA256, _is_sha256),
     ("sha256", TOKENIZER): _Rule("tokenizer_sha256", _A_SHA256, _is_sha256),
-    ("sha256", VOCAB): _Rule("vocab_sha256", _A_SHA256, _is_sha256, default=""),
+    ("sha256", PIECES): _Rule("pieces_sha256", _A_SHA256, _is_sha256, default=""),
 }
 _TABLES = {key[0] for key in _RULES if len(key) > 1}
 
@@ -189,7 +189,7 @@ def card_text(card: ModelCard) -> str:
     """The card as a file that `read_card` gives back."""
     sections: dict[str, list[str]] = {}
     for key, rule in _RULES.items():
-        if key == ("sha256", VOCAB) and not card.vocab_sha256:
+        if key == ("sha256", PIECES) and not card.pieces_sha256:
             continue
         value = json.dumps(getattr(card, rule.field), ensure_ascii=False)
         sections.setdefault("".join(key[:-1]), []).append(f"{_quoted(key[-1])} = {value}\n")

@@ -16,7 +16,7 @@ from models.build.narration import say
 from models.build.pairs import Pair
 from models.build.sources import Gathered
 
-MODEL, TOKENIZER, PIECES = "model.onnx", "tokenizer.json", "vocab.txt"
+MODEL, TOKENIZER, PIECES = "model.onnx", "tokenizer.json", "pieces.txt"
 CARD, NOTICE = "model.toml", "NOTICE"
 VERSION = "1"
 MAX_TOKENS = 256

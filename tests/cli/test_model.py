@@ -60,7 +60,7 @@ def test_without_an_index_the_bundled_model_is_the_one_that_will_answer(kebab: K
 def test_the_files_of_a_model_are_named_with_their_checksums(kebab: Kebab, tiny: Path) -> None:
     kebab("model", "add", str(tiny))
     assert [list(item["sha256"]) for item in listed(kebab).values()] == [
-        ["model.onnx", "tokenizer.json", "vocab.txt"],
+        ["model.onnx", "tokenizer.json", "pieces.txt"],
         ["model.onnx", "tokenizer.json"],
     ]
 
@@ -285,7 +285,7 @@ def harm(folder: Path, how: str) -> None:
     elif how == "no tokenizer":
         (folder / "tokenizer.json").unlink()
     elif how == "no pieces":
-        (folder / "vocab.txt").unlink()
+        (folder / "pieces.txt").unlink()
     elif how == "gone":
         shutil.rmtree(folder)
     else:
@@ -298,7 +298,7 @@ HARMS = {
     "pointer": "git lfs pull",
     "missing": "model.onnx is missing",
     "no tokenizer": "tokenizer.json is missing",
-    "no pieces": "vocab.txt is missing",
+    "no pieces": "pieces.txt is missing",
     "gone": "there is no model 'own'",
 }
 

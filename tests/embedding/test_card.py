@@ -49,7 +49,7 @@ def test_checksums_may_not_be_left_out(tmp_path: Path) -> None:
 def test_pieces_apart_may_be_left_out(tmp_path: Path) -> None:
     without = read(tmp_path, card(b"onnx", "tokens"))
     assert list(without.checksums) == ["model.onnx", "tokenizer.json"]
-    assert list(read(tmp_path, card(b"onnx", "tokens", "pieces")).checksums)[2:] == ["vocab.txt"]
+    assert list(read(tmp_path, card(b"onnx", "tokens", "pieces")).checksums)[2:] == ["pieces.txt"]
 
 
 def test_an_unknown_key_is_refused_with_its_line_and_the_nearest_one(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_written_card_reads_back(
         "name": name,
         "query_prefix": query,
         "passage_prefix": passage,
-        "vocab_sha256": pieces,
+        "pieces_sha256": pieces,
     }
     written = replace(read_card(str(write_tiny(folder))), **given)
     (folder / "model.toml").write_text(card_text(written), "utf-8", newline="")
@@ -177,8 +177,8 @@ def test_the_fingerprint_depends_on_everything_that_makes_a_vector(tiny: ModelCa
 
 def test_the_fingerprint_depends_on_nothing_else(tiny: ModelCard) -> None:
     moved = replace(tiny, folder="/elsewhere", name="N", version="9", languages=("en",), licence="X")
-    assert replace(moved, vocab_sha256="0" * 64).fingerprint == tiny.fingerprint
-    unused = {"folder", "name", "version", "languages", "licence", "vocab_sha256"}
+    assert replace(moved, pieces_sha256="0" * 64).fingerprint == tiny.fingerprint
+    unused = {"folder", "name", "version", "languages", "licence", "pieces_sha256"}
     assert len({item.name for item in fields(ModelCard)} - unused) == 9
 
 

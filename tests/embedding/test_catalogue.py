@@ -11,7 +11,16 @@ from kebab_tui.embedding.card import read_card
 from kebab_tui.embedding.catalogue import BUNDLED_MODEL, Catalogue
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.integrity import verify
-from tests.embedding.tiny_models import WORDS, Tiny, card, tokenizer, wordpiece, write_tiny, write_with_pieces
+from tests.embedding.tiny_models import (
+    WORDS,
+    Tiny,
+    card,
+    piece_lines,
+    tokenizer,
+    wordpiece,
+    write_tiny,
+    write_with_pieces,
+)
 
 
 @pytest.fixture
@@ -126,7 +135,7 @@ def test_a_model_that_does_not_fit_its_card_is_not_added(
 
 def test_pieces_that_the_card_names_are_copied_too(catalogue: Catalogue, tmp_path: Path) -> None:
     card = catalogue.add(str(write_with_pieces(tmp_path / "source")))
-    assert sorted(os.listdir(card.folder)) == ["model.onnx", "model.toml", "tokenizer.json", "vocab.txt"]
+    assert sorted(os.listdir(card.folder)) == ["model.onnx", "model.toml", "pieces.txt", "tokenizer.json"]
     assert card == read_card(card.folder)
     assert Encoder(card).query("port").shape == (4,)
 
@@ -134,8 +143,12 @@ def test_pieces_that_the_card_names_are_copied_too(catalogue: Catalogue, tmp_pat
 @pytest.mark.parametrize(
     ("tokens", "pieces", "what"),
     [
-        (wordpiece(), "\n".join(reversed(WORDS)), "its pieces are others"),
-        (wordpiece(), "\n".join(WORDS[:-1]), "its pieces are others"),
+        (wordpiece(), piece_lines(WORDS[::-1]), "its pieces are others"),
+        (wordpiece(), piece_lines(WORDS[:-1]), "its pieces are others"),
+        (wordpiece(), piece_lines(WORDS)[:-1], "cannot be looked up"),
+        (wordpiece(), piece_lines(WORDS).replace("\t", " "), "cannot be looked up"),
+        (wordpiece(), "[UNK]\t0\nport\t1\nalpha\t2\n", "its lines are not in order"),
+        (wordpiece().replace('{"type": "Whitespace"}', "null"), "", "does not say what its words are"),
         (wordpiece(added=["[UNK]"]), "", "has added tokens"),
         (tokenizer(), "", "does not end with them"),
         (wordpiece().replace("WordPiece", "WordLevel"), "", "is no WordPiece tokenizer"),
@@ -147,7 +160,7 @@ def test_a_model_whose_pieces_do_not_go_with_its_tokenizer_is_not_added(
 ) -> None:
     with pytest.raises(ModelError, match=what) as refusal:
         catalogue.add(str(write_with_pieces(tmp_path / "source", tokens, pieces)))
-    assert "leave vocab.txt out" in refusal.value.hint
+    assert "leave pieces.txt out" in refusal.value.hint
     assert added(tmp_path) == []
 
 

@@ -25,7 +25,7 @@ def test_the_files_that_the_card_names_are_fine(tiny: ModelCard) -> None:
 def test_one_flipped_bit_is_found_wherever_it_is(tmp_path: Path) -> None:
     tiny = read_card(str(write_with_pieces(tmp_path)))
     dice = random.Random(3)
-    for path in (Path(tiny.onnx), Path(tiny.tokenizer), Path(tiny.vocab)):
+    for path in (Path(tiny.onnx), Path(tiny.tokenizer), Path(tiny.pieces)):
         sound = path.read_bytes()
         for _ in range(20):
             place, bit = dice.randrange(len(sound)), dice.randrange(8)
@@ -71,15 +71,15 @@ def test_a_truncated_file_is_found(tiny: ModelCard) -> None:
 
 def test_every_missing_file_is_named(tmp_path: Path) -> None:
     tiny = read_card(str(write_with_pieces(tmp_path)))
-    for path in (tiny.onnx, tiny.tokenizer, tiny.vocab):
+    for path in (tiny.onnx, tiny.tokenizer, tiny.pieces):
         Path(path).unlink()
-    assert verify(tiny) == ["model.onnx is missing", "tokenizer.json is missing", "vocab.txt is missing"]
-    with pytest.raises(ModelError, match=r"vocab\.txt is missing"):
+    assert verify(tiny) == ["model.onnx is missing", "tokenizer.json is missing", "pieces.txt is missing"]
+    with pytest.raises(ModelError, match=r"pieces\.txt is missing"):
         Encoder(tiny).open()
 
 
 def test_pieces_that_the_card_does_not_name_are_no_part_of_the_model(tiny: ModelCard) -> None:
-    Path(tiny.vocab).write_bytes(b"\xff")
+    Path(tiny.pieces).write_bytes(b"\xff")
     assert verify(tiny) == []
     Encoder(tiny).open()
 

@@ -1,4 +1,4 @@
-"""A tokenizer whose pieces come from `vocab.txt` makes the tokens that it makes without."""
+"""A tokenizer whose pieces are looked up in `pieces.txt` makes the tokens that it makes without."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import ModelCard, read_card
 from kebab_tui.embedding.tokens import Tokens, require_the_same_pieces
 from tests.conftest import SAMPLE_NOTES
-from tests.embedding.tiny_models import WORDS, wordpiece, write_tiny, write_with_pieces
+from tests.embedding.tiny_models import WORDS, piece_lines, wordpiece, write_tiny, write_with_pieces
 
 ODD_TEXTS = (
     "", " ", "\n\t", "\0", "\ud800", "\ufeffport", "port\u200bconflict", "a" * 99, "a" * 100,
@@ -46,7 +48,7 @@ def varied_texts() -> Iterator[str]:
 
 
 def test_the_bundled_models_tokens_are_the_same_by_both_routes(real_card: ModelCard) -> None:
-    apart, whole = Tokens(real_card), Tokens(replace(real_card, vocab_sha256=""))
+    apart, whole = Tokens(real_card), Tokens(replace(real_card, pieces_sha256=""))
     texts = list(varied_texts())
     assert len(set(texts)) > 3000
     assert [text for text in texts if apart.ids(text) != whole.ids(text)] == []
@@ -54,17 +56,16 @@ def test_the_bundled_models_tokens_are_the_same_by_both_routes(real_card: ModelC
 
 
 def test_the_bundled_tokenizer_is_the_same_by_both_routes_to_the_last_piece(real_card: ModelCard) -> None:
-    assert real_card.vocab_sha256
+    assert real_card.pieces_sha256
     require_the_same_pieces(real_card)
     first, *_, last = Tokens(real_card).ids("port")
     assert (first, last) == (101, 102), "[CLS] and [SEP]"
 
 
 def test_pieces_are_read_from_vocab_txt_when_the_card_names_it(tmp_path: Path) -> None:
-    pieces = "".join(f"{word}\n" for word in (*reversed(WORDS[1:]), WORDS[0]))
-    card = read_card(str(write_with_pieces(tmp_path, pieces=pieces)))
+    card = read_card(str(write_with_pieces(tmp_path, pieces=piece_lines((*reversed(WORDS[1:]), WORDS[0])))))
     assert Tokens(card).ids("port 충돌 nothing") == [6, 2, 7]
-    assert Tokens(replace(card, vocab_sha256="")).ids("port 충돌 nothing") == [1, 5, 0]
+    assert Tokens(replace(card, pieces_sha256="")).ids("port 충돌 nothing") == [1, 5, 0]
 
 
 def test_a_tokenizer_may_be_written_with_line_breaks(tmp_path: Path) -> None:
@@ -74,11 +75,30 @@ def test_a_tokenizer_may_be_written_with_line_breaks(tmp_path: Path) -> None:
     require_the_same_pieces(card)
 
 
-def test_pieces_that_no_tokenizer_can_read_are_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lines", [b"\xff\xfe", b"", b"port\n", b"\n\n"])
+def test_pieces_that_cannot_be_looked_up_are_told(tmp_path: Path, lines: bytes) -> None:
     card = read_card(str(write_with_pieces(tmp_path)))
-    Path(card.vocab).write_bytes(b"\xff\xfe")
-    with pytest.raises(ModelError, match=r"tokenizer\.json with vocab\.txt is not a tokenizer"):
-        Tokens(card)
+    Path(card.pieces).write_bytes(lines)
+    with pytest.raises(ModelError, match=r"pieces\.txt"):
+        Tokens(card).ids("port 충돌")
+
+
+_LETTERS = "ab가#"
+_words = st.text(_LETTERS, min_size=1, max_size=4)
+
+
+@given(
+    pieces=st.sets(_words | _words.map("##".__add__), max_size=40),
+    text=st.text(_LETTERS + "c  ", max_size=60),
+)
+def test_any_pieces_cut_any_text_alike(
+    tmp_path_factory: pytest.TempPathFactory, pieces: set[str], text: str
+) -> None:
+    words = ("[UNK]", *pieces)
+    folder = write_with_pieces(tmp_path_factory.mktemp("model"), wordpiece(words), piece_lines(words))
+    card = read_card(str(folder))
+    require_the_same_pieces(card)
+    assert Tokens(card).ids(text) == Tokens(replace(card, pieces_sha256="")).ids(text)
 
 
 def test_without_pieces_apart_any_tokenizer_will_do(tmp_path: Path) -> None:

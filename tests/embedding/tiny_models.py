@@ -122,7 +122,7 @@ def tokenizer() -> str:
 
 
 def wordpiece(words: Sequence[str] = WORDS, added: Sequence[str] = ()) -> str:
-    """A tokenizer whose pieces may be read from `vocab.txt`, unless it has `added` tokens."""
+    """A tokenizer whose pieces may be read from `pieces.txt`, unless it has `added` tokens."""
     usual = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     tokens = json.loads(tokenizer())
     tokens["added_tokens"] = [{"id": words.index(word), "content": word} | usual for word in added]
@@ -151,7 +151,7 @@ def card(onnx: bytes = b"", tokens: str = "", pieces: str = "", **changed: Any) 
     } | changed
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
     if onnx:
-        files = {"model.onnx": onnx, "tokenizer.json": tokens.encode(), "vocab.txt": pieces.encode()}
+        files = {"model.onnx": onnx, "tokenizer.json": tokens.encode(), "pieces.txt": pieces.encode()}
         sums = {name: sha256(data).hexdigest() for name, data in files.items() if data}
         lines += ["[sha256]", *(f'"{name}" = "{checksum}"' for name, checksum in sums.items())]
     return "\n".join(lines) + "\n"
@@ -169,11 +169,16 @@ def write_tiny(folder: Path, tiny: Tiny | None = None, *, signed: bool = True, *
     return folder
 
 
+def piece_lines(words: Sequence[str]) -> str:
+    """A `pieces.txt` in which each word's number is its place."""
+    return "".join(sorted(f"{word}\t{number}\n" for number, word in enumerate(words)))
+
+
 def write_with_pieces(folder: Path, tokens: str = "", pieces: str = "") -> Path:
-    """A model folder with a `vocab.txt`, by default one that holds the pieces of its tokenizer."""
+    """A model folder with a `pieces.txt`, by default one that holds the pieces of its tokenizer."""
     onnx = (write_tiny(folder) / "model.onnx").read_bytes()
-    tokens, pieces = tokens or wordpiece(), pieces or "".join(f"{word}\n" for word in WORDS)
+    tokens, pieces = tokens or wordpiece(), pieces or piece_lines(WORDS)
     (folder / "tokenizer.json").write_bytes(tokens.encode())
-    (folder / "vocab.txt").write_bytes(pieces.encode())
+    (folder / "pieces.txt").write_bytes(pieces.encode())
     (folder / "model.toml").write_text(card(onnx, tokens, pieces), "utf-8")
     return folder

@@ -9,7 +9,7 @@ from models.build.sources import Contribution
 
 
 def test_the_card_is_toml_with_the_checksum_of_each_file() -> None:
-    checksums = {"model.onnx": "a" * 64, "tokenizer.json": "b" * 64, "vocab.txt": "c" * 64}
+    checksums = {"model.onnx": "a" * 64, "tokenizer.json": "b" * 64, "pieces.txt": "c" * 64}
     table = tomllib.loads(card("1", checksums))
     assert table["sha256"] == checksums
     assert (table["dims"], table["pooling"], table["normalise"]) == (384, "none", False)

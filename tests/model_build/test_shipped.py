@@ -31,7 +31,7 @@ def test_the_card_names_the_files_beside_it() -> None:
 
 def test_the_pieces_are_those_of_the_tokenizer() -> None:
     pieces = piece_lines((SHIPPED / "tokenizer.json").read_text(encoding="utf-8"))
-    assert (SHIPPED / "vocab.txt").read_bytes() == pieces.encode()
+    assert (SHIPPED / "pieces.txt").read_bytes() == pieces.encode()
 
 
 def test_every_licence_is_acknowledged() -> None:
