@@ -24,18 +24,18 @@ def predicate(filters: SearchFilters) -> Condition:
     return _all([*_of_notes(filters), *_of_chunks(filters)])
 
 
-def passing_chunks(filters: SearchFilters, condition: str = "1") -> Condition:
-    """A SELECT of `c.id` over the chunks that pass, and a condition on `c` besides.
+def passing_chunks(filters: SearchFilters, columns: str = "c.id") -> Condition:
+    """A SELECT of columns of `c` over the chunks that pass.
 
     Notes are judged first, each once: a path filter is our own function, and dear.
     """
     of_notes, values = _all(_of_notes(filters))
     of_chunks, more = _all(_of_chunks(filters))
     if not values:
-        return f"SELECT c.id FROM chunks c WHERE {condition} AND {of_chunks}", more
+        return f"SELECT {columns} FROM chunks c WHERE {of_chunks}", more
     notes = f"SELECT d.doc_id FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE {of_notes}"
-    chunks = f"SELECT c.id FROM ({notes}) n CROSS JOIN chunks c ON c.doc_id = n.doc_id"
-    return f"{chunks} WHERE {condition} AND {of_chunks}", [*values, *more]
+    chunks = f"SELECT {columns} FROM ({notes}) n CROSS JOIN chunks c ON c.doc_id = n.doc_id"
+    return f"{chunks} WHERE {of_chunks}", [*values, *more]
 
 
 def _of_notes(filters: SearchFilters) -> list[Condition]:
