@@ -62,7 +62,7 @@ def test_the_bundled_tokenizer_is_the_same_by_both_routes_to_the_last_piece(real
     assert (first, last) == (101, 102), "[CLS] and [SEP]"
 
 
-def test_pieces_are_read_from_vocab_txt_when_the_card_names_it(tmp_path: Path) -> None:
+def test_pieces_are_looked_up_when_the_card_names_it(tmp_path: Path) -> None:
     card = read_card(str(write_with_pieces(tmp_path, pieces=piece_lines((*reversed(WORDS[1:]), WORDS[0])))))
     assert Tokens(card).ids("port 충돌 nothing") == [6, 2, 7]
     assert Tokens(replace(card, pieces_sha256="")).ids("port 충돌 nothing") == [1, 5, 0]
