@@ -40,6 +40,24 @@ def another_process(vault: Vault, *folders: str) -> Iterator[subprocess.Popen[by
             process.kill()
 
 
+@contextmanager
+def two_keepers(vault: Vault, *folders: str) -> Iterator[tuple[subprocess.Popen[bytes], Kept]]:
+    """One in another process, which keeps a note, and one here that is given `folders` and follows."""
+    vault.write("a.md", "alpha")
+    with another_process(vault, str(vault.root)) as first:
+        until(lambda: vault.data.exists() and is_held_by(vault, first.pid))
+        until(lambda: (live := vault.workspace.live()) is not None and live.pid == first.pid)
+        until(lambda: found(vault, "alpha") == ["a.md"])
+        kept = Kept(vault, None, *folders)
+        kept.start()
+        try:
+            until(lambda: [holder and holder.pid for holder in kept.followed] == [first.pid])
+            yield first, kept
+        finally:
+            kept.stop()
+    assert kept.error is None
+
+
 def holder_of(vault: Vault) -> Holder | None:
     return WriterLock(vault.workspace.folder.lock).holder()
 
@@ -91,69 +109,41 @@ def test_a_source_added_meanwhile_is_watched(vault: Vault, tmp_path: Path) -> No
 
 
 def test_a_second_keeper_follows_and_takes_over_when_the_first_is_killed(vault: Vault) -> None:
-    vault.write("a.md", "alpha")
-    with another_process(vault, str(vault.root)) as first:
-        until(lambda: vault.data.exists() and is_held_by(vault, first.pid))
-        until(lambda: (live := vault.workspace.live()) is not None and live.pid == first.pid)
-        kept = Kept(vault)
-        kept.start()
-        try:
-            until(lambda: [holder and holder.pid for holder in kept.followed] == [first.pid])
-            vault.write("b.md", "beta")
-            until(lambda: vault.find("beta") == ["b.md"])
-            assert kept.changes == [], "a follower writes nothing"
-            first.send_signal(signal.SIGKILL)
-            killed = time.monotonic()
-            vault.write("c.md", "gamma")
-            until(lambda: is_held_by(vault, os.getpid()))
-            assert time.monotonic() - killed < 2
-            until(lambda: vault.find("gamma") == ["c.md"])
-            kept.settled()
-            live = vault.workspace.live()
-            assert live is not None
-            assert live.pid == os.getpid()
-        finally:
-            kept.stop()
-    assert kept.error is None
+    with two_keepers(vault) as (first, kept):
+        vault.write("b.md", "beta")
+        until(lambda: vault.find("beta") == ["b.md"])
+        assert kept.changes == [], "a follower writes nothing"
+        first.send_signal(signal.SIGKILL)
+        killed = time.monotonic()
+        vault.write("c.md", "gamma")
+        until(lambda: is_held_by(vault, os.getpid()))
+        assert time.monotonic() - killed < 2
+        until(lambda: vault.find("gamma") == ["c.md"])
+        kept.settled()
+        live = vault.workspace.live()
+        assert live is not None
+        assert live.pid == os.getpid()
 
 
 def test_a_follower_never_comes_before_the_keeper_that_gave_way(vault: Vault) -> None:
-    vault.write("a.md", "alpha")
-    with another_process(vault, str(vault.root)) as first:
-        until(lambda: vault.data.exists() and is_held_by(vault, first.pid))
-        until(lambda: vault.workspace.live())
-        kept = Kept(vault)
-        kept.start()
-        try:
-            until(lambda: kept.followed)
-            for turn in range(5):
-                vault.write("a.md", f"alpha {turn}")
-                ingest_elsewhere(vault)
-                until(lambda: is_held_by(vault, first.pid))
-        finally:
-            kept.stop()
+    with two_keepers(vault) as (first, kept):
+        for turn in range(5):
+            vault.write("a.md", f"alpha {turn}")
+            ingest_elsewhere(vault)
+            until(lambda: is_held_by(vault, first.pid))
         assert kept.changes == []
 
 
 def test_a_new_folder_given_to_a_second_keeper_becomes_a_source_of_the_first(
     vault: Vault, tmp_path: Path
 ) -> None:
-    vault.write("a.md", "alpha")
     other = tmp_path / "other"
     other.mkdir()
     (other / "o.md").write_text("omega")
-    with another_process(vault, str(vault.root)) as first:
-        until(lambda: vault.data.exists() and is_held_by(vault, first.pid))
-        until(lambda: vault.workspace.live())
-        kept = Kept(vault, None, str(other))
-        kept.start()
-        try:
-            until(lambda: found(vault, "omega") == ["o.md"])
-            assert is_held_by(vault, first.pid)
-            assert kept.changes == []
-        finally:
-            kept.stop()
-    assert kept.error is None
+    with two_keepers(vault, str(other)) as (first, kept):
+        until(lambda: found(vault, "omega") == ["o.md"])
+        assert is_held_by(vault, first.pid)
+        assert kept.changes == []
 
 
 def test_a_folder_that_is_none_ends_a_keeper_with_the_reason(vault: Vault) -> None:
@@ -234,23 +224,14 @@ def test_who_takes_over_from_a_killed_keeper_looks_at_all_pages_when_it_is_quiet
     looks: list[float] = []
     monkeypatch.setattr("kebab_tui.store.damage.look_closely", lambda _: looks.append(time.monotonic()))
     monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 3600)
-    vault.write("a.md", "alpha")
-    with another_process(vault, str(vault.root)) as first:
-        until(lambda: vault.data.exists() and is_held_by(vault, first.pid))
-        until(lambda: vault.workspace.live())
-        kept = Kept(vault)
-        kept.start()
-        try:
-            until(lambda: kept.followed)
-            first.kill()
-            until(kept.is_keeping)
-            kept.settled()
-            assert (vault.data / "suspect").exists() and not looks, "first of all the notes"
-            monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 0)
-            until(lambda: not (vault.data / "suspect").exists())
-            assert len(looks) == 1
-        finally:
-            kept.stop()
+    with two_keepers(vault) as (first, kept):
+        first.kill()
+        until(kept.is_keeping)
+        kept.settled()
+        assert (vault.data / "suspect").exists() and not looks, "first of all the notes"
+        monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 0)
+        until(lambda: not (vault.data / "suspect").exists())
+        assert len(looks) == 1
 
 
 def test_a_keeper_that_others_took_for_dead_leaves_them_their_place(vault: Vault) -> None:
