@@ -34,6 +34,7 @@ class Point:
 
 _BATCH = "kebab_tui.store.batch:Batch"
 _WRITER = "kebab_tui.store.writer:Writer"
+_MERGING = "kebab_tui.store.merging"
 _LOCK = "kebab_tui.store.lock:WriterLock"
 _FILE = "kebab_tui.vectors.file"
 _CONTENTS = "kebab_tui.vectors.contents:Contents"
@@ -54,6 +55,8 @@ _INGEST = (
     Point("trigger dropped", statement("DROP TRIGGER", False), 2),
     Point("before learning words", before("kebab_tui.store.vocabulary", "learn"), 3),
     Point("after learning words", after("kebab_tui.store.vocabulary", "learn"), 3),
+    Point("before a merge", before(_MERGING, "merge_step"), 3),
+    Point("after a merge", after(_MERGING, "merge_step"), 3),
     Point("after moves", after(_BATCH, "_move"), 1),
     Point("before COMMIT", statement("COMMIT", True), 6),
     Point("after COMMIT", statement("COMMIT", False), 6),
@@ -126,6 +129,8 @@ _WATCH = (
     _watch("after Batch.finish", after(_BATCH, "finish"), 5),
     _watch("before COMMIT", statement("COMMIT", True), 20),
     _watch("after COMMIT", statement("COMMIT", False), 20),
+    _watch("before a merge", before(_MERGING, "merge_step"), 3),
+    _watch("after a merge", after(_MERGING, "merge_step"), 3),
     _watch("before save_vectors", before(_WRITER, "save_vectors"), 6),
     _watch("after save_vectors", after(_WRITER, "save_vectors"), 6),
     _watch("before the vectors' file", before(_KEPT, "save"), 2),
