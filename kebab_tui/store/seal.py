@@ -4,8 +4,8 @@ SQLite keeps no checksums, so that a bit which flipped on the disk is data to it
 writes takes the seal off first, and puts it on again once the log is folded in; a killed
 writer leaves none. A reader compares size and time, which costs one look at the folder,
 and reads the pages only where these differ: a copied folder is sound, a patched file is not.
-What changes under an unchanged time is found by whoever looks at every page (`doctor`, the
-first writer after a kill).
+What changes under an unchanged time, or while somebody writes, is found by whoever looks at
+every page: `doctor`, the first writer after a kill, and each writer when it ends.
 
 A seal proves damage only of the state that it was made of: a database that was restored
 without it, or that another program has written to, has another generation.
@@ -22,7 +22,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO, NamedTuple
 
 from kebab_tui.domain.errors import StoreDamagedError, StoreReadOnlyError
@@ -34,6 +34,8 @@ _HEADER = struct.Struct("<8sIIqqIqqI")
 _GENERATION = "SELECT (SELECT value FROM meta WHERE key = 'corpus_revision'), (SELECT max(run_id) FROM runs)"
 _LOG_HEADER_BYTES, _FRAME_HEADER_BYTES = 32, 24
 _READ_BYTES = 1 << 20
+_NEVER = 0
+"""No file was written then: whoever compares reads every page."""
 _MEND = "run `kebab ingest`: it sets the file aside and rebuilds from your notes"
 _descriptors: dict[tuple[int, int], int] = {}
 _descriptors_lock = threading.Lock()
@@ -65,6 +67,7 @@ class Seal:
         self._off = folder.seal + ".off"
         self._was: _Sums | None = None
         self._log: bytes | None = None
+        self._has_written = False
 
     def check(self) -> None:
         """Raise StoreDamagedError if a sealed database is not what it was."""
@@ -103,7 +106,7 @@ class Seal:
         # Of a file with another time it is not known which pages are those of the seal.
         is_current = was is not None and (was.size, was.written_ns) == _written(self._database)
         self._was = was if is_current else None
-        self._log = None
+        self._log, self._has_written = None, False
         try:
             os.replace(self._path, self._off)
         except FileNotFoundError:
@@ -115,8 +118,12 @@ class Seal:
             ) from error
         return was is not None
 
+    def note_commit(self) -> None:
+        self._has_written = True
+        self.note_log()
+
     def note_log(self) -> None:
-        """After a commit: remember which log it went to, as a later one may overwrite it."""
+        """Remember which log there is, as a later one may overwrite it."""
         if self._log is None:
             self._log = _log_salt(self._database)
 
@@ -137,8 +144,9 @@ class Seal:
             if was is not None and not changed and (was.size, was.written_ns) == _written(self._database):
                 os.replace(self._off, self._path)
                 return
-            # No page in the log, and yet another file: it was written by a way that is not known here.
-            _write(self._path, _summed(self._database, was, changed or None, generation))
+            # Written, and no page in the log: it took a way that is not known here.
+            known = None if self._has_written and not changed else changed
+            _write(self._path, _summed(self._database, was, known, generation))
         self.leave_off()
 
     def leave_off(self) -> None:
@@ -236,22 +244,27 @@ def _summed(database: str, was: _Sums | None, changed: set[int] | None, generati
         page_bytes = 65_536 if page_bytes == 1 else page_bytes
         if page_bytes < 512:
             raise OSError(f"{database} is no database any more")
-        if was is None or changed is None or was.page_bytes != page_bytes:
-            sums = array.array("I", _sums_of(handle, page_bytes))
-        else:
-            sums = _brought_up_to_date(handle, was, changed, facts.st_size // page_bytes)
+        sums = array.array("I", _sums_of(handle, page_bytes))
     counter = int.from_bytes(header[24:28], "big")
-    return _Sums(page_bytes, sums, facts.st_size, facts.st_mtime_ns, Generation(counter, *generation))
+    seal = _Sums(page_bytes, sums, facts.st_size, facts.st_mtime_ns, Generation(counter, *generation))
+    if was is None or changed is None or was.page_bytes != page_bytes:
+        return seal
+    return _doubted(seal, was, changed)
 
 
-def _brought_up_to_date(handle: BinaryIO, was: _Sums, changed: set[int], pages: int) -> array.array[int]:
-    sums = was.sums[:pages]
-    todo = {number for number in changed if number <= pages} | set(range(len(sums) + 1, pages + 1))
-    sums.extend([0] * (pages - len(sums)))
-    for number in sorted(todo):
-        handle.seek((number - 1) * was.page_bytes)
-        sums[number - 1] = zlib.crc32(handle.read(was.page_bytes))
-    return sums
+def _doubted(seal: _Sums, was: _Sums, changed: set[int]) -> _Sums:
+    """The same; where a page is another one that nobody wrote, a seal that the next reader finds broken."""
+    sums, first = seal.sums, min(len(seal.sums), len(was.sums))
+    wrong = [page for page in range(1, first + 1) if sums[page - 1] != was.sums[page - 1]]
+    wrong = [page for page in wrong if page not in changed]
+    lost = was.sums[first:] if 1 not in changed else was.sums[:0]  # who shortens it writes its first page
+    if not wrong and not lost:
+        return seal
+    for page in wrong:
+        sums[page - 1] = was.sums[page - 1]
+    counter = was.generation.counter if 1 in wrong else seal.generation.counter
+    generation = seal.generation._replace(counter=counter)
+    return replace(seal, sums=sums + lost, written_ns=_NEVER, generation=generation)
 
 
 def _sums_of(handle: BinaryIO, page_bytes: int) -> Iterator[int]:

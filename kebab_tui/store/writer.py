@@ -246,7 +246,7 @@ class Writer:
             try:
                 yield self._connection
                 self._connection.execute("COMMIT")
-                self._seal.note_log()
+                self._seal.note_commit()
             except BaseException:
                 # A full disk rolls back by itself; a second rollback would hide the first error.
                 if self._connection.in_transaction:

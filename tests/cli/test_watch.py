@@ -91,7 +91,8 @@ def test_every_change_is_an_object_that_its_schema_knows(kebab: Kebab, notes: Pa
     kebab("ingest", str(notes))
     with watching(kebab, "--json") as watch:
         watch.note("watching notes")
-        (notes / "port.md").write_text("# Port\n\nchanged\n")
+        (notes / "new").write_text("# Port\n\nchanged\n")
+        (notes / "new").replace(notes / "port.md")  # written in place it is empty for a moment
         event = json.loads(watch.line())
         check(event, "watch_event.v1")
         assert (event["outcome"], event["path"], event["source_id"]) == ("changed", "port.md", "notes")

@@ -179,6 +179,27 @@ def test_a_database_of_a_newer_version_is_not_taken_for_a_damaged_one(vault: Vau
         vault.ingest()
 
 
+@pytest.mark.parametrize("harm", [flipped, cut_short])
+@pytest.mark.parametrize("writes", [False, True], ids=["nothing", "a note"])
+def test_damage_under_a_writer_is_found_by_the_next_reader(vault: Vault, harm: Harm, writes: bool) -> None:
+    with vault.workspace._parts.session("a long job", Callbacks()) as session:
+        if writes:
+            session.writer.set_made_by("somebody else")
+        harm(database(vault))
+    vault.workspace.close()
+    with pytest.raises(StoreDamagedError):
+        vault.find("alpha")
+    assert vault.ingest().healed
+    assert len(vault.find("alpha")) == _NOTES
+
+
+def test_a_writer_that_only_touched_the_file_leaves_it_sound(vault: Vault) -> None:
+    with vault.workspace._parts.session("a long job", Callbacks()):
+        os.utime(database(vault))
+    Seal(DataFolder(str(vault.data))).check_pages()
+    assert is_sound(vault)
+
+
 def test_doctor_looks_at_every_page_whatever_the_time_says(vault: Vault) -> None:
     then = os.stat(database(vault))
     with sqlite3.connect(database(vault)) as connection:
