@@ -165,14 +165,14 @@ class Workspace:
         """Where the passage of a hit stands in its file by now."""
         from kebab_tui.indexing.places import locate_hit
 
-        return locate_hit(hit, self._parts.recipe.limits)
+        return locate_hit(hit, self._parts.recipe)
 
     def locate_citation(self, target: str) -> CitedPlace:
         """Where the lines stand by now that a citation, a chunk's id or a path names."""
         from kebab_tui.indexing.places import locate_citation
 
         with self._parts.reader.catalogue() as catalogue:
-            return locate_citation(catalogue, target, self._parts.recipe.limits)
+            return locate_citation(catalogue, target, self._parts.recipe)
 
     def status(self) -> Status:
         from kebab_tui.glance import status_of

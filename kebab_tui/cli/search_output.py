@@ -32,10 +32,11 @@ _IN_WORDS: dict[known.Badge, str] = {
 
 def answer_lines(answer: Answer, style: Style, *, full: bool) -> Iterator[str]:
     """Every line of the answer, without the notices."""
+    twins = _twins(answer.response.hits)
     for place, hit in enumerate(answer.response.hits):
         if place and style.terminal.tty:
             yield ""
-        yield from hit_lines(hit, style)
+        yield from hit_lines(hit, style, root=hit.root if hit.path in twins else "")
         if found := badges(hit, answer.response.read):
             yield style.dim(f"{_INDENT}({', '.join(found)})")
         if full:
@@ -49,12 +50,21 @@ def answer_lines(answer: Answer, style: Style, *, full: bool) -> Iterator[str]:
         yield stages_line(answer.response.stages)
 
 
-def hit_lines(hit: SearchHit, style: Style) -> Iterator[str]:
+def _twins(hits: Sequence[SearchHit]) -> set[str]:
+    """Paths that notes of several folders have."""
+    roots: dict[str, set[str]] = {}
+    for hit in hits:
+        roots.setdefault(hit.path, set()).add(hit.root)
+    return {path for path, found in roots.items() if len(found) > 1}
+
+
+def hit_lines(hit: SearchHit, style: Style, *, root: str = "") -> Iterator[str]:
+    """`root`: the folder, where the path alone does not tell the note."""
     path = os.path.join(os.fsencode(hit.root), hit.raw_path)
     citation = style.file_link(field(str(hit.citation)), path)
     score = style.strong(f"[{shown_score(hit.score)}]")
     yield f"{hit.rank}. {score} {marked(hit.snippet, hit.highlights, style)}"
-    yield f"{_INDENT}doc: {field(hit.path)}"
+    yield f"{_INDENT}doc: {field(hit.path)}" + (f"  (in {field(root)})" if root else "")
     yield f"{_INDENT}citation: {citation}"
     yield f"{_INDENT}heading: {field(hit.heading_path)}".rstrip()
 

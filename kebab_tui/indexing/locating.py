@@ -5,6 +5,9 @@ resembles it: the neighbourhood that holds most of its lines; where too few line
 left as they were, the neighbourhood that holds most of its words. Lines are 1-based
 and inclusive. Every step is linear in the text, and resemblance is looked for only within
 a fixed distance from the old place: an 8 MB note costs a fraction of a second.
+
+`cap` is the size above which a line is more than one passage: only in such a line may a
+passage begin and end anywhere.
 """
 
 from __future__ import annotations
@@ -33,12 +36,12 @@ class _Window(NamedTuple):
     weight: int
 
 
-def locate(text: str, span: SourceSpan, lines: Sequence[str]) -> Located:
+def locate(text: str, span: SourceSpan, lines: Sequence[str], cap: int) -> Located:
     """Find the passage `text`, indexed at `span`, in the lines of the file as it is now."""
     passage = text.split("\n")
     if list(lines[span.first - 1 : span.last]) == passage:
         return Located(span, "same")
-    first = _nearest_occurrence(text, span.first, lines)
+    first = _nearest_occurrence(text, span.first, lines) or _nearest_part(text, span.first, lines, cap)
     if first is not None:
         return _found(span, first, first + len(passage) - 1, exact=True)
     window = _resembling(passage, span, lines)
@@ -47,16 +50,16 @@ def locate(text: str, span: SourceSpan, lines: Sequence[str]) -> Located:
     return clipped(span, len(lines))
 
 
-def locate_within(part: SourceSpan, text: str, span: SourceSpan, lines: Sequence[str]) -> Located:
+def locate_within(part: SourceSpan, text: str, span: SourceSpan, lines: Sequence[str], cap: int) -> Located:
     """Find the lines `part` of a passage: they go where it went, or where they are in what became of it."""
-    whole = locate(text, span, lines)
+    whole = locate(text, span, lines, cap)
     if whole.state != "changed":
         return _found(part, part.first + whole.shift, part.last + whole.shift, exact=True)
     skipped = part.first - span.first
     wanted = text.split("\n")[skipped : part.last - span.first + 1]
     before = whole.span.first - 1
     there = SourceSpan(skipped + 1, skipped + len(wanted))
-    inner = locate("\n".join(wanted), there, lines[before : whole.span.last])
+    inner = locate("\n".join(wanted), there, lines[before : whole.span.last], cap)
     first, last = before + inner.span.first, before + inner.span.last
     return _found(part, first, last, exact=inner.state != "changed")
 
@@ -86,6 +89,14 @@ def _nearest_occurrence(text: str, first: int, lines: Sequence[str]) -> int | No
         places.append(len(head) - mirrored - len(needle))
     found = [whole.count("\n", 0, place + 1) for place in places if place >= 0]
     return min(found, key=lambda line: abs(line - first), default=None)
+
+
+def _nearest_part(text: str, first: int, lines: Sequence[str], cap: int) -> int | None:
+    """The line that is nearest to where it was and holds the text as one of several passages."""
+    if "\n" in text:
+        return None
+    places = (number for number, line in enumerate(lines, 1) if len(line) > cap and text in line)
+    return min(places, key=lambda line: abs(line - first), default=None)
 
 
 def _resembling(passage: Sequence[str], span: SourceSpan, lines: Sequence[str]) -> _Window | None:

@@ -19,6 +19,7 @@ from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.located import Located
 from kebab_tui.indexing.inspection import inspect
 from kebab_tui.indexing.locating import clipped, locate, locate_within
+from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.reading.decoding import decode
 from kebab_tui.reading.files import VanishedFileError, read_file
 from kebab_tui.reading.limits import ReadLimits
@@ -34,40 +35,40 @@ class CitedPlace:
     located: Located
 
 
-def locate_hit(hit: SearchHit, limits: ReadLimits) -> Located:
+def locate_hit(hit: SearchHit, recipe: Recipe) -> Located:
     """Where the passage of a hit stands now."""
     span = hit.citation.span
     try:
-        lines = _lines(hit.root, hit.raw_path, limits)
+        lines = _lines(hit.root, hit.raw_path, recipe.limits)
     except VanishedFileError:
         return Located(span, "gone")
     if lines is None:
         return Located(span, "changed" if hit.stale else "same")
-    return locate(hit.text, span, lines)
+    return locate(hit.text, span, lines, recipe.chunk_limits.cap)
 
 
-def locate_citation(catalogue: Catalogue, target: str, limits: ReadLimits) -> CitedPlace:
+def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe) -> CitedPlace:
     """Where the lines stand that a citation, a chunk's id or a path names; NotFoundError says why nowhere."""
     found = inspect(catalogue, target)
     span = found.cited or SourceSpan(1, 1)
     path = os.path.join(found.root, os.fsdecode(found.document.raw_path))
     citation = Citation(found.document.path, span)
     try:
-        lines = _lines(found.root, found.document.raw_path, limits)
+        lines = _lines(found.root, found.document.raw_path, recipe.limits)
     except VanishedFileError:
         return CitedPlace(citation, path, Located(span, "gone"))
     if found.cited is None or found.file_state == "same":
         return CitedPlace(citation, path, Located(span, "same"))
     if lines is None:
         return CitedPlace(citation, path, Located(span, "changed"))
-    return CitedPlace(citation, path, _cited(span, found.chunks, lines))
+    return CitedPlace(citation, path, _cited(span, found.chunks, lines, recipe.chunk_limits.cap))
 
 
-def _cited(span: SourceSpan, chunks: Sequence[Chunk], lines: Sequence[str]) -> Located:
+def _cited(span: SourceSpan, chunks: Sequence[Chunk], lines: Sequence[str], cap: int) -> Located:
     """Lines that may begin in one passage and end in another: both ends are found by their own."""
     if not chunks:
         return clipped(span, len(lines))
-    begin, end = (_part(span, chunk, lines) for chunk in (chunks[0], chunks[-1]))
+    begin, end = (_part(span, chunk, lines, cap) for chunk in (chunks[0], chunks[-1]))
     if len(chunks) == 1 or end.span.last < begin.span.first:
         return begin
     whole = SourceSpan(begin.span.first, end.span.last)
@@ -75,10 +76,10 @@ def _cited(span: SourceSpan, chunks: Sequence[Chunk], lines: Sequence[str]) -> L
     return Located(whole, begin.state if together else "changed", begin.shift)
 
 
-def _part(span: SourceSpan, chunk: Chunk, lines: Sequence[str]) -> Located:
+def _part(span: SourceSpan, chunk: Chunk, lines: Sequence[str], cap: int) -> Located:
     """Where those of the cited lines went that belong to this passage."""
     part = SourceSpan(max(span.first, chunk.span.first), min(span.last, chunk.span.last))
-    return locate_within(part, chunk.text, chunk.span, lines)
+    return locate_within(part, chunk.text, chunk.span, lines, cap)
 
 
 def _lines(root: str, raw_path: bytes, limits: ReadLimits) -> Sequence[str] | None:

@@ -60,7 +60,12 @@ def load_settings(
         if layer.values:
             values |= layer.values
             settings = _checked(values, layer)
-    return settings if settings.data_dir else replace(settings, data_dir=data_folder(environ))
+    settings = settings if settings.data_dir else replace(settings, data_dir=data_folder(environ))
+    if os.path.exists(settings.data_dir) and not os.path.isdir(settings.data_dir):
+        raise ConfigError(
+            f"the data folder is a file: {settings.data_dir}", "choose a folder for the index with --data-dir"
+        )
+    return settings
 
 
 def _checked(values: dict[Key, Any], newest: _Layer) -> Settings:

@@ -139,7 +139,9 @@ class KebabApp(WhyNotTalk):
         has_hits = self.showing.has_hits
         self.place(chosen, has_hits, starting=has_hits and not self.box.value and not self._moved)
         if chosen.too_small:
-            self.showing.say(Notice("too_small", states.too_small()))
+            self.status.say(states.TOO_SMALL)
+        else:
+            self.status.take_back(states.TOO_SMALL)
 
     def on_resize(self) -> None:
         self.call_next(self.arrange)  # the library writes the new size down after this

@@ -81,7 +81,7 @@ class Lateness:
 
     def of(self, change: LastChange) -> float | None:
         """Seconds from saving to showing; None where it was not seen, or happened before."""
-        if change.saved_ns is None or change.committed_ns < self._began:
+        if change.saved_ns is None or min(change.saved_ns, change.committed_ns) < self._began:
             return None
         # Whoever commits looks at the clock a moment later.
         known = change.committed_ns - _STAMP_NS

@@ -184,7 +184,8 @@ class Preview(PreviewPane, can_focus=True):
     # Moving about
 
     def on_resize(self, _: events.Resize) -> None:
-        was_aimed = self.scroll_offset.y == self._aimed_row
+        # A note that fits better now has been pushed down by the library.
+        was_aimed = self.scroll_offset.y == min(self._aimed_row, self.max_scroll_y)
         if self._rendered is not None and self._note is not None:
             self._render_away(self._note)
         self._measure()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from kebab_tui.domain.hit import Notice
 from kebab_tui.tui.costs import Cost
 from kebab_tui.tui.rows_view import RowsView
 from kebab_tui.tui.segments import PLAIN, Row, Segment, bar, columns, flow, one_line, paragraph
@@ -110,8 +111,7 @@ def refused(width: int, message: str, hint: str) -> list[Row]:
     return [*rows, *paragraph(one_line(hint), width, "muted")]
 
 
-def too_small() -> str:
-    return "the terminal is too small for more than one pane"
+TOO_SMALL = Notice("too_small", "the terminal is too small for more than one pane")
 
 
 class WordsPane(RowsView):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Tone = Literal["fact", "strong", "said", "warning", "error"]
 TONES: tuple[Tone, ...] = get_args(Tone)
+_SAID = 95
 _LEAST_CUT = 12
 """A sentence shorter than this says nothing any more."""
 
@@ -170,13 +171,17 @@ class StatusLine(Widget):
 
     def say(self, notice: Notice, seconds: float | None = None) -> None:
         """Say something in passing, or for some seconds."""
-        self._said = spoken = said(notice, 95)
+        self._said = spoken = said(notice, _SAID)
         self.refresh()
         if seconds is not None:
             self.set_timer(seconds, partial(self._unsay, spoken))
 
+    def take_back(self, notice: Notice) -> None:
+        """It holds no more; nothing where something else has been said since."""
+        self._unsay(said(notice, _SAID))
+
     def _unsay(self, spoken: Fact) -> None:
-        if self._said is spoken:
+        if self._said == spoken:
             self._said = None
             self.refresh()
 

@@ -25,6 +25,22 @@ def test_something_found_is_0_and_nothing_found_is_1(indexed: Kebab) -> None:
     assert nothing.err.startswith("nothing found · lexical")
 
 
+def test_notes_of_one_path_are_told_apart_by_their_folders(kebab: Kebab, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "same.md").write_text(f"zephyr of {name}")
+        (tmp_path / name / f"{name}.md").write_text("zephyr alone")
+        kebab("ingest", str(tmp_path / name))
+    lines = kebab("search", "zephyr", "--mode", "lexical").out.splitlines()
+    told = sorted(line.strip() for line in lines if "doc: " in line)
+    assert told == [
+        "doc: one.md",
+        f"doc: same.md  (in {tmp_path / 'one'})",
+        f"doc: same.md  (in {tmp_path / 'two'})",
+        "doc: two.md",
+    ]
+
+
 @pytest.mark.parametrize("query", ["", "   ", "''"])
 def test_an_empty_query_finds_nothing_and_is_no_error(indexed: Kebab, query: str) -> None:
     done = indexed("search", query)

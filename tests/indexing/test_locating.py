@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,11 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.located import Located
-from kebab_tui.indexing.locating import locate, locate_within
+from kebab_tui.indexing import locating
+
+CAP = 4000
+locate = partial(locating.locate, cap=CAP)
+locate_within = partial(locating.locate_within, cap=CAP)
 
 NOTE = [
     "# 포트 충돌",
@@ -122,6 +127,21 @@ def test_of_a_changed_line_the_present_one_is_told() -> None:
 LINES = st.lists(
     st.sampled_from(["a b", "b c", "", "}", "가나 다라", "long enough line of words"]), max_size=30
 )
+
+
+@pytest.mark.parametrize("above", [0, 3])
+def test_a_part_of_a_line_longer_than_a_passage_is_the_same_wherever_that_line_stands(above: int) -> None:
+    line = " ".join(f"sentence {number}." for number in range(700))
+    lines = ["# Essay", "", *["new"] * above, line]
+    for part in (line[:4000], line[4000:8000], line[8000:]):
+        found = locate(part, SourceSpan(3, 3), lines)
+        assert (found.state, found.shift) == ("moved" if above else "same", above)
+        assert found.span == SourceSpan(3 + above, 3 + above)
+    assert locate("something else " * 200, SourceSpan(3, 3), lines).state == "changed"
+
+
+def test_a_line_that_was_put_into_a_longer_one_has_changed() -> None:
+    assert locate("a copy", SourceSpan(1, 1), ["a copy of it"]).state == "changed"
 
 
 @given(LINES, LINES, st.data())

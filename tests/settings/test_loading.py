@@ -254,3 +254,9 @@ def test_a_switch_that_is_none_is_told_its_two_words(file: Path) -> None:
     error = refusal(file, '[search]\nsecond_look = "yes"\n')
     assert error.message.endswith("2: search.second_look: Expected true or false, got text")
     assert error.hint == "second_look is true or false"
+
+
+def test_a_data_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "index").write_text("not a folder")
+    with pytest.raises(ConfigError, match="the data folder is a file"):
+        load(flags={"data_dir": str(tmp_path / "index")})

@@ -72,12 +72,11 @@ class PtyScreen:
     def _listen(self) -> None:
         """Reads only what is there: a terminal that someone waits to read from does not go away."""
         while self._enough not in select.select([self._master, self._enough], [], [])[0]:
-            try:
-                data = os.read(self._master, 1 << 16)
-            except OSError:
-                return
             with self._news:
-                self._heard += data
+                try:
+                    self._heard += os.read(self._master, 1 << 16)
+                except OSError:
+                    return
                 self._news.notify_all()
 
     @property
@@ -138,7 +137,15 @@ class PtyScreen:
         """Wait for the end; gives the seconds that it took."""
         start = time.monotonic()
         self.process.wait(_PATIENCE_S)
-        return time.monotonic() - start
+        taken = time.monotonic() - start
+        while not self._is_gone and self._has_more():
+            time.sleep(0.001)
+        return taken
+
+    def _has_more(self) -> bool:
+        """Whether something was sent that the reader has not taken yet."""
+        with self._news:
+            return bool(select.select([self._master], [], [], 0)[0])
 
     @property
     def is_restored(self) -> bool:

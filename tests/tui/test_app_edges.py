@@ -214,6 +214,9 @@ async def test_a_small_terminal_shows_one_pane_and_says_so(data: Path) -> None:
         app = await found(pilot)
         assert not app.preview.display and app.hits.display
         assert "too small" in painted(app)
+        await pilot.resize_terminal(120, 36)
+        await pilot.pause()
+        assert "too small" not in painted(app)
 
 
 async def test_at_80x24_at_least_21_rows_are_content(data: Path) -> None:

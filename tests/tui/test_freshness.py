@@ -114,6 +114,11 @@ def test_the_time_from_saving_to_showing_is_told(lateness: Lateness, clock: Cloc
     assert lateness.of(saved(110.0, 110.2)) == pytest.approx(0.31)
 
 
+def test_what_was_saved_before_the_screen_stood_has_no_time(lateness: Lateness, clock: Clock) -> None:
+    answered(lateness, clock, 110.25, 110.31)
+    assert lateness.of(saved(60.0, 110.2)) is None
+
+
 def test_nothing_is_claimed_before_it_is_shown(lateness: Lateness, clock: Clock) -> None:
     assert lateness.of(saved(110.0, 110.2)) is None
     answered(lateness, clock, 105, 106)

@@ -81,6 +81,21 @@ async def test_a_hit_shown_before_the_first_layout_is_aimed_at_once_there_is_roo
         assert rows(app.preview)[6] == "150▌ line 150"
 
 
+@pytest.mark.parametrize("heights", [(16,), (60, 16), (60, 31), (20, 8, 50, 12)], ids=str)
+async def test_the_end_of_a_note_is_aimed_at_again_at_each_size(
+    tmp_path: Path, heights: tuple[int, ...]
+) -> None:
+    note(tmp_path, LINES[:49])
+    async with (app := Host()).run_test(size=(60, 31)) as pilot:
+        app.preview.show(hit(tmp_path, span=SourceSpan(40, 49), text="\n".join(LINES[39:49])))
+        await pilot.pause()
+        for height in heights:
+            await pilot.resize_terminal(60, height)
+            await pilot.pause()
+
+        assert any(row.startswith("40▌") for row in rows(app.preview))
+
+
 async def test_a_resize_leaves_a_reader_where_he_has_scrolled_to(tmp_path: Path) -> None:
     note(tmp_path, LINES)
     async with (app := Host()).run_test(size=(60, 31)) as pilot:

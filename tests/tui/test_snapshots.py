@@ -302,7 +302,8 @@ async def test_what_a_saved_note_changes_is_marked(
 
     async def save(pilot: Screen, app: KebabApp) -> None:
         nonlocal saved
-        app.showing._lateness = Lateness(lambda: _NOW)
+        began = iter([_NOW - 1_000_000_000])
+        app.showing._lateness = Lateness(lambda: next(began, _NOW))
         await answered(pilot, app)
         saved = True
         app.post_message(CorpusChanged(2, 75))
