@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _REMEMBERED_WORDS = 8_192
+_DIGITS = 9
 
 
 class Piece(NamedTuple):
@@ -66,8 +67,8 @@ class Pieces:
         found = None
         while low < high:
             start = max(low, lines.rfind(b"\n", low, (low + high) // 2) + 1)
-            end = lines.index(b"\n", start)
-            if lines[start : lines.index(b"\t", start)] <= name:
+            end = lines.find(b"\n", start) % (len(lines) + 1)  # or the end, which `everything` refuses
+            if lines[start:end].partition(b"\t")[0] <= name:
                 found = lines[start:end]
                 low = end + 1
             else:
@@ -83,4 +84,6 @@ def _shared(one: bytes, other: bytes) -> int:
 
 def _piece(line: bytes) -> Piece:
     name, _, number = line.partition(b"\t")
+    if not number.isdigit() or len(number) > _DIGITS:
+        raise ValueError(f"no piece with its id: {line[:40]!r}")
     return Piece(name, int(number))

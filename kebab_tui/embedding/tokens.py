@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Encoding, PreTokenizedString, Tokenizer
 from tokenizers.models import WordPiece
 
 from kebab_tui.domain.errors import ModelError
@@ -81,17 +81,18 @@ class _Sparse:
         self._unknown = model.unk_token
         self._inside = model.continuing_subword_prefix
         self._longest_word = model.max_input_chars_per_word
+        self._card = card
         self._pieces = Pieces(_read(card.pieces), self._inside)
-        try:
-            unknown = self._pieces.number_of(self._unknown)
-        except ValueError as error:
-            raise _misfit(card, f"{PIECES} cannot be looked up: {error}") from None
+        unknown = self.number_of(self._unknown)
         if unknown is None:
             raise _misfit(card, f"there is no {self._unknown} among them")
         self._always = {self._unknown: unknown}
 
     def number_of(self, piece: str) -> int | None:
-        return self._pieces.number_of(piece)
+        try:
+            return self._pieces.number_of(piece)
+        except ValueError as error:
+            raise _misfit(self._card, f"{PIECES} cannot be looked up: {error}") from None
 
     def tokenizer_for(self, text: str) -> Tokenizer:
         """One that knows the pieces of this text."""
@@ -116,8 +117,11 @@ class _Sparse:
         return made
 
     def _words(self, text: str) -> list[str]:
-        plain = self._normalizer.normalize_str(text) if self._normalizer else text
-        return [word for word, _ in self._pre_tokenizer.pre_tokenize_str(plain)]
+        words = PreTokenizedString(text)
+        if self._normalizer:
+            words.normalize(self._normalizer.normalize)
+        self._pre_tokenizer.pre_tokenize(words)
+        return [word for word, _, _ in words.get_splits()]
 
 
 def require_the_same_pieces(card: ModelCard) -> None:

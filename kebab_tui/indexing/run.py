@@ -24,7 +24,6 @@ def run_ingest(
     sources = _chosen(session, folders, everything=bool(healed) or session.begun_anew or not folders)
     ingest = Ingest(session.writer, session.reader, recipe, callbacks)
     reports = [ingest.source(source) for source in sources if not ingest.cancelled]
-    session.writer.merge_full_text(callbacks.cancelled)
     totals = ingest.totals
     report = IngestReport(
         sources=tuple(reports),
@@ -39,6 +38,7 @@ def run_ingest(
     if not ingest.cancelled and len(sources) == len(session.sources()):
         session.writer.set_made_by(recipe.made_by)
     session.writer.record_run("ingest", started_ns, _summary(report))
+    session.writer.merge_full_text(callbacks.cancelled)
     return report
 
 

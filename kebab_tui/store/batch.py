@@ -68,6 +68,11 @@ class Batch:
         self._kept = 0
         self._each: list[ChunkCounts] = []
 
+    @property
+    def left_behind(self) -> int:
+        """Of how many chunks the full text now holds a state that is gone."""
+        return len(self._removed) + len(self._renamed)
+
     def take(self, change: Change) -> None:
         added, removed, kept = len(self._new), len(self._removed), self._kept
         self._take(change)

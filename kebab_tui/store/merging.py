@@ -36,12 +36,15 @@ def is_due(connection: sqlite3.Connection) -> bool:
 
 
 def merge_step(connection: sqlite3.Connection, *, first: bool) -> bool:
-    """One step of the merge, within a transaction; whether nothing is left to be done."""
+    """One step of the merge, within a transaction; whether nothing is left to be done.
+
+    The first one takes in all there is; a merge that was cut short begins with such a step again.
+    """
     before = connection.total_changes
     connection.execute(
         "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('merge', ?)", (-_PAGES if first else _PAGES,)
     )
-    if connection.total_changes - before >= 2:  # what FTS5 documents for: something was done
+    if connection.total_changes - before >= 2:  # FTS5 documents: fewer say that there was nothing to do
         return False
     forget(connection)
     return True

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.embedded import RECIPE_VERSION
-from kebab_tui.domain.errors import DiskFullError, NotFoundError
+from kebab_tui.domain.errors import DiskFullError, NotFoundError, StoreBusyError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source, SourceState
 from kebab_tui.store import merging, rows, schema, sources_file, vocabulary
@@ -94,7 +94,7 @@ class Writer:
             for change in changes:
                 batch.take(change)
             applied = batch.finish(self._bulk_chunks)
-            self._note_gone(applied.chunks_removed)
+            self._note_gone(batch.left_behind)
             if batch.visible:
                 self._set_meta("corpus_revision", applied.revision)
                 self._prune(applied.revision)
@@ -141,12 +141,12 @@ class Writer:
             if connection.execute("SELECT 1 FROM sources WHERE source_id = ?", (source,)).fetchone() is None:
                 raise NotFoundError(f"there is no source named {source}", "see `kebab source list`")
             self._bump()
-            connection.execute(
+            removed = connection.execute(
                 "INSERT INTO changes(revision, chunk, op) SELECT ?, c.id, 'remove' FROM chunks c "
                 "JOIN documents d USING (doc_id) WHERE d.source_id = ?",
                 (self._revision(), source),
             )
-            self._note_gone(connection.execute("SELECT changes()").fetchone()[0])
+            self._note_gone(removed.rowcount)
             connection.execute("DELETE FROM sources WHERE source_id = ?", (source,))
         self.mirror_sources()
 
@@ -218,18 +218,21 @@ class Writer:
             self.rebuild_full_text()
 
     def merge_full_text(self, cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Rid the full text of what is gone, once that is much; costs nothing when asked again and again."""
+        """Rid the full text of what is gone, once that is much; asks only when something went since."""
         if not self._may_need_merging:
             return
+        try:
+            self._merge_full_text(cancelled)
+        except (DiskFullError, StoreBusyError):
+            self._may_need_merging = False  # till next time: nothing is wrong without
+
+    def _merge_full_text(self, cancelled: Callable[[], bool]) -> None:
         with translated(self._folder.database):
             self._may_need_merging = merging.is_due(self._connection)
         first = True
         while self._may_need_merging and not cancelled():
-            try:
-                with self._transaction() as connection:
-                    self._may_need_merging = not merging.merge_step(connection, first=first)
-            except DiskFullError:
-                self._may_need_merging = False  # till next time: nothing is wrong without
+            with self._transaction() as connection:
+                self._may_need_merging = not merging.merge_step(connection, first=first)
             first = False
 
     def mirror_sources(self) -> None:

@@ -101,7 +101,7 @@ def tokenizer_json(vocabulary: Vocabulary) -> str:
 def piece_lines(tokenizer: str) -> str:
     """`pieces.txt`: the pieces of a tokenizer with their ids, ordered by their bytes, to be looked up.
 
-    Refuses what would not read back: an id that two pieces have, a piece that is empty or holds white space.
+    Refuses an id that two pieces have, and a piece that would not read back: empty, or with white space.
     """
     ids: dict[str, int] = json.loads(tokenizer)["model"]["vocab"]
     if len(set(ids.values())) < len(ids):

@@ -146,7 +146,7 @@ def test_pieces_that_the_card_names_are_copied_too(catalogue: Catalogue, tmp_pat
         (wordpiece(), piece_lines(WORDS[::-1]), "its pieces are others"),
         (wordpiece(), piece_lines(WORDS[:-1]), "its pieces are others"),
         (wordpiece(), piece_lines(WORDS)[:-1], "cannot be looked up"),
-        (wordpiece(), piece_lines(WORDS).replace("\t", " "), "cannot be looked up"),
+        (wordpiece(), piece_lines(WORDS).replace("\t", " "), "there is no .UNK. among them"),
         (wordpiece(), "[UNK]\t0\nport\t1\nalpha\t2\n", "its lines are not in order"),
         (wordpiece().replace('{"type": "Whitespace"}', "null"), "", "does not say what its words are"),
         (wordpiece(added=["[UNK]"]), "", "has added tokens"),

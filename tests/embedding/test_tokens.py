@@ -75,7 +75,7 @@ def test_a_tokenizer_may_be_written_with_line_breaks(tmp_path: Path) -> None:
     require_the_same_pieces(card)
 
 
-@pytest.mark.parametrize("lines", [b"\xff\xfe", b"", b"port\n", b"\n\n"])
+@pytest.mark.parametrize("lines", [b"\xff\xfe", b"", b"port\n", b"\n\n", b"<unk>\tx\n[UNK]\t0\n"])
 def test_pieces_that_cannot_be_looked_up_are_told(tmp_path: Path, lines: bytes) -> None:
     card = read_card(str(write_with_pieces(tmp_path)))
     Path(card.pieces).write_bytes(lines)

@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from kebab_tui.domain.errors import DiskFullError
+from kebab_tui.domain.errors import DiskFullError, StoreBusyError, StoreError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.store import merging
 from kebab_tui.store.folder import DataFolder
@@ -106,6 +106,15 @@ def test_a_folder_that_was_forgotten_counts(rewritten: Writer, database: sqlite3
     assert gone(database) == 0 and matches(database, "fox") == []
 
 
+def test_another_title_leaves_something_behind_too(writer: Writer, database: sqlite3.Connection) -> None:
+    for title in ("first", "second", "third"):
+        writer.apply([a_note(f"{number}.md", f"fox {number}", title=title) for number in range(NOTES)])
+    assert gone(database) == 2 * NOTES
+    writer.merge_full_text()
+    assert matches(database, "second") == [] and len(matches(database, "third")) == NOTES
+    assert gone(database) == 0
+
+
 def test_the_next_writer_knows_of_it(rewritten: Writer, folder: DataFolder) -> None:
     rewritten.close()
     later = Writer(folder)
@@ -129,8 +138,11 @@ def test_it_asks_once_until_something_is_taken_away(writer: Writer) -> None:
         asked.assert_called_once()
 
 
-def test_a_full_disk_is_no_reason_to_fail(rewritten: Writer, database: sqlite3.Connection) -> None:
-    with mock.patch.object(merging, "merge_step", side_effect=DiskFullError("no room", "make some")):
+@pytest.mark.parametrize("trouble", [DiskFullError, StoreBusyError])
+def test_what_goes_wrong_is_no_reason_to_fail(
+    rewritten: Writer, database: sqlite3.Connection, trouble: type[StoreError]
+) -> None:
+    with mock.patch.object(merging, "merge_step", side_effect=trouble("not now", "later")):
         rewritten.merge_full_text()
     assert gone(database) == 2 * NOTES
     rewritten.apply([a_note("0.md", "another fox")])
