@@ -1,26 +1,25 @@
 """What the screen is made of, where each part stands, and whose a key is.
 
-Knows no engine, and no message but a key that means nothing where it was pressed.
+Knows no engine and no message.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from textual import events
-from textual.app import App, ComposeResult
-from textual.binding import BindingsMap
+from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input
 
 from kebab_tui.tui.actions import Actions, action_of
-from kebab_tui.tui.bindings import bind, bind_app, bindings
+from kebab_tui.tui.bindings import bind, bind_app
 from kebab_tui.tui.chips import ChipsLine
 from kebab_tui.tui.explain_panel import ExplainPanel
 from kebab_tui.tui.hits_list import HitsList
 from kebab_tui.tui.key_names import shown
+from kebab_tui.tui.keys_in_order import KeysInOrder
 from kebab_tui.tui.keys_line import KeysLine
 from kebab_tui.tui.preview import Preview
 from kebab_tui.tui.query_box import QueryBox, QueryLine
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 Pane = TypeVar("Pane", bound=Widget)
 
 
-class Composition(App[tuple[str, ...]]):
+class Composition(KeysInOrder[tuple[str, ...]]):
     """One query line, three panes, a status line."""
 
     CSS_PATH = "app.tcss"
@@ -46,7 +45,6 @@ class Composition(App[tuple[str, ...]]):
         super().__init__()
         bind_app(self, actions)
         self.actions = actions
-        self._list_keys = frozenset(BindingsMap(bindings(actions, "lists")).key_to_bindings)
         self.history = history
         self._query_at_first = query
 
@@ -93,21 +91,9 @@ class Composition(App[tuple[str, ...]]):
         for pane in (self.hits, self.preview, self.explain):
             bind(pane, self.actions, "lists")
 
-    def on_key(self, event: events.Key) -> None:
-        """What is typed in a list and means nothing there belongs to the query.
-
-        A box that has the focus keeps what is typed: what gets here all the same was on its
-        way to a list when the focus moved.
-        """
-        # The library looks for bindings of the application, and so of all, only after this.
-        if not event.is_printable or not event.character:
-            return
-        if isinstance(self.focused, Input):
-            event.stop()
-            self.focused.insert_text_at_cursor(event.character)
-        elif event.key not in self._list_keys and len(self.screen_stack) == 1:
-            event.stop()
-            self.box.take(event.character)
+    def typing_box(self) -> Input | None:
+        """What is typed in a list and means nothing there belongs to the query."""
+        return self.box if len(self.screen_stack) == 1 else super().typing_box()
 
     def refresh_bindings(self) -> None:
         if self.screen_stack:  # at the end the last answer may come when there is none any more

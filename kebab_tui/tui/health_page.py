@@ -154,15 +154,10 @@ class HealthPage(ModalScreen[None]):
 
     # What the user does
 
-    def on_key(self, event: events.Key) -> None:
+    @property
+    def typing_box(self) -> Input:
         """What means nothing here belongs to the filter."""
-        # Looked for before the screen's bindings: those the library runs only after this.
-        free = event.is_printable and event.key not in self._bindings.key_to_bindings
-        box = self.query_one(Input)
-        if free and event.character and self.focused is not box:
-            event.stop()
-            self.set_focus(box)  # at once: the next key may be waiting
-            box.insert_text_at_cursor(event.character)
+        return self.query_one(Input)
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -24,8 +23,9 @@ from textual.widgets import Input, Static
 from kebab_tui.tui.actions import ACTIONS, Actions
 from kebab_tui.tui.bindings import bind
 from kebab_tui.tui.completion import complete
+from kebab_tui.tui.keys_in_order import paste
 from kebab_tui.tui.query_colours import ROLES, QueryColours, component
-from kebab_tui.tui.query_text import LONGEST, flattened, speakable, word_start
+from kebab_tui.tui.query_text import LONGEST, speakable, word_start
 from kebab_tui.tui.text import UNICODE, Glyphs
 
 if TYPE_CHECKING:
@@ -106,11 +106,6 @@ class QueryBox(Input):
         self.value = text
         self.cursor_position = len(self.value)
 
-    def take(self, text: str) -> None:
-        """Take over what was typed elsewhere."""
-        self.screen.set_focus(self)  # at once: the next key may be waiting
-        self._insert(text)
-
     def clear(self) -> None:
         """Empty the box; what stood there can be recalled."""
         if self.history is not None:
@@ -137,13 +132,8 @@ class QueryBox(Input):
         if completed := complete(value, self._parse(value).tokens, self._known):
             self.post_message(SuggestionReady(value, completed))
 
-    def on_paste(self, event: events.Paste) -> None:
-        event.prevent_default()  # it would keep the first line only
-        event.stop()
-        self._insert(event.text)
-
     def action_paste(self) -> None:
-        self._insert(self.app.clipboard)
+        paste(self, self.app.clipboard)
 
     def action_end(self, select: bool = False) -> None:
         """Go to the end; there, accept what is offered."""
@@ -160,10 +150,6 @@ class QueryBox(Input):
         before = self.value[: self.cursor_position]
         tokens = self._parse(before.rstrip()).tokens if self._parse is not None else ()
         self.delete(word_start(before, tokens), self.cursor_position)
-
-    def _insert(self, text: str) -> None:
-        start, end = sorted(self.selection)
-        self.replace(flattened(text, LONGEST - len(self.value) + end - start), start, end)
 
 
 class QueryLine(Horizontal):

@@ -57,6 +57,17 @@ class Idle:
         pass
 
 
+_NAMED = {
+    "\t": "tab",
+    "\r": "enter",
+    "\x15": "ctrl+u",
+    "\x17": "ctrl+w",
+    "\x1b": "escape",
+    "\x7f": "backspace",
+}
+"""Keys that type no character, by what a terminal sends for them."""
+
+
 class Door:
     """The real engine, with something in front of some of its verbs."""
 
@@ -91,7 +102,8 @@ def type_at_once(app: KebabApp, keys: str) -> None:
     """All keys in one read, as from a quick hand on a slow machine."""
     assert app._driver is not None
     for character in keys:
-        app._driver.process_message(events.Key(_character_to_key(character), character))
+        key = _NAMED.get(character) or _character_to_key(character)
+        app._driver.process_message(events.Key(key, character))
 
 
 async def focus(pilot: Screen, widget: Widget) -> None:

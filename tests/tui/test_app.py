@@ -102,7 +102,7 @@ async def test_an_answer_with_an_older_number_is_dropped(data: Path) -> None:
 async def test_a_megabyte_that_is_pasted_becomes_a_query_of_the_longest_length(data: Path, text: str) -> None:
     async with kebab(data, mode="lexical").run_test(size=WIDE) as pilot:
         app = await found(pilot)
-        app.box.post_message(events.Paste(text))
+        app.post_message(events.Paste(text))
         await until(pilot, lambda: app.box.value)
         assert len(app.box.value) <= LONGEST
         assert "\n" not in app.box.value and "\x1b" not in app.box.value
@@ -308,8 +308,14 @@ async def test_what_is_typed_in_a_list_and_means_nothing_there_goes_to_the_query
     [
         pytest.param("/ tag:mage", "rust tag:mage", id="query box"),
         pytest.param("hangman", "rusthangman", id="what means nothing in the list"),
+        pytest.param("jj/x\x7fy\x7f", "rust", id="there and back"),
+        pytest.param("/\x15new", "new", id="a cleared box"),
         pytest.param(":theme", "theme", id="palette"),
+        pytest.param(":thx\x7feme", "theme", id="a mistake in the palette"),
         pytest.param("wnotes/a.md", "notes/a.md", id="why not"),
+        pytest.param("wx\x15notes/a.md", "notes/a.md", id="a mistake in why not"),
+        pytest.param("w\x1bxy", "rustxy", id="out of why not"),
+        pytest.param("?\x1bxy", "rustxy", id="out of the help"),
     ],
 )
 async def test_no_key_is_lost_that_comes_before_the_focus_has_moved(
@@ -320,6 +326,50 @@ async def test_no_key_is_lost_that_comes_before_the_focus_has_moved(
         await focus(pilot, app.hits)
         type_at_once(app, keys)
         await until(pilot, lambda: isinstance(app.focused, Input) and app.focused.value == value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        pytest.param("\x15new", "new", id="clear and type"),
+        pytest.param("x\x7fy\x7f tag:a", "rust tag:a", id="mistakes"),
+        pytest.param(" one two\x17three", "rust one three", id="a word"),
+    ],
+)
+async def test_keys_of_one_read_work_in_their_order(data: Path, keys: str, value: str) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        type_at_once(app, keys)
+        await until(pilot, lambda: app.box.value == value)
+
+
+async def test_keys_behind_a_tab_belong_to_the_list(data: Path) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        type_at_once(app, "\tjj")
+        await until(pilot, lambda: app.hits.cursor == 2)
+        assert app.box.value == "rust"
+
+
+async def test_keys_sent_to_a_terminal_without_the_focus_work_where_they_did(data: Path) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await focus(pilot, app.hits)
+        app.post_message(events.AppBlur())
+        await until(pilot, lambda: app.focused is None)
+        type_at_once(app, "jj")
+        await until(pilot, lambda: app.hits.cursor == 2)
+        assert app.box.value == "rust"
+
+
+async def test_what_is_pasted_in_a_list_goes_to_the_query_and_keys_follow_it(data: Path) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await focus(pilot, app.hits)
+        assert app._driver is not None
+        app._driver.process_message(events.Paste(" tag:\nmagee"))
+        type_at_once(app, "\x7f x")
+        await until(pilot, lambda: app.box.value == "rust tag: mage x")
 
 
 async def test_a_pane_that_hides_does_not_take_the_keys_with_it(data: Path) -> None:

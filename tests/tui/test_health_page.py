@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -17,13 +16,14 @@ from kebab_tui.indexing.live_state import FolderState, LiveState
 from kebab_tui.settings.model import Settings
 from kebab_tui.tui.health_page import HealthPage
 from kebab_tui.tui.health_table import Heading
+from kebab_tui.tui.keys_in_order import KeysInOrder
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.hits import HOSTILE
 from tests.tui.listed_files import NOTES, Listing, a_file, some_files
 from tests.tui.screen import WIDE, Idle, found, kebab, painted, until
 
 
-class Host(App[None]):
+class Host(KeysInOrder[None]):
     def __init__(self, listing: Listing) -> None:
         super().__init__()
         self.listing = listing

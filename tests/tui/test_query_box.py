@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -17,13 +17,14 @@ from kebab_tui.domain.visible import visible
 from kebab_tui.tui.actions import ACTIONS, Facts, action_of
 from kebab_tui.tui.bindings import bind_app
 from kebab_tui.tui.history import History
+from kebab_tui.tui.keys_in_order import KeysInOrder
 from kebab_tui.tui.query_box import QueryBox, QueryLine, frame_title
 from kebab_tui.tui.query_colours import ROLES, component, painted
 from kebab_tui.tui.query_text import LONGEST, flattened, speakable, word_start
 from kebab_tui.workspace import Workspace
 
 
-class Host(App[None]):
+class Host(KeysInOrder[None]):
     def __init__(self, value: str = "", history: History | None = None, engine: bool = True) -> None:
         super().__init__()
         bind_app(self, ACTIONS)
@@ -55,7 +56,7 @@ class Host(App[None]):
 
 
 async def paste(app: Host, pilot: Pilot[None], text: str) -> None:
-    app.box.post_message(events.Paste(text))
+    app.post_message(events.Paste(text))
     await pilot.pause()
 
 
@@ -93,16 +94,6 @@ async def test_coming_back_to_the_box_selects_nothing() -> None:
         app.box.focus()
         await pilot.press("x")
         assert app.box.value == "rustx"
-
-
-async def test_what_is_typed_elsewhere_is_taken_over() -> None:
-    app = Host("rust")
-    async with app.run_test() as pilot:
-        app.screen.set_focus(None)
-        app.box.take("y")
-        await pilot.pause()
-        assert app.box.value == "rusty"
-        assert app.focused is app.box
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""Every key is done with before the next one is looked at.
+
+The library hands a key to the focused widget's queue and looks for what it is bound to
+when it has come back to the application. Of keys that arrive together, from a quick hand
+on a slow machine or a pasting multiplexer, a letter would so overtake the `ctrl+u`
+before it, or go where the focus was. Here letters, pasted text and bindings are dealt
+with at once, in the application's turn; what nobody here knows goes the library's way.
+"""
+
+from __future__ import annotations
+
+from typing import Generic
+
+from textual import events
+from textual.app import App, ReturnType
+from textual.widgets import Input
+
+from kebab_tui.tui.query_text import LONGEST, flattened
+
+
+class KeysInOrder(App[ReturnType], Generic[ReturnType]):
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            done = await self._take_key(event)
+        elif isinstance(event, events.Paste) and not event.is_forwarded:
+            done = self._type(event.text, pasted=True)
+        else:
+            done = False
+        if not done:
+            await super().on_event(event)
+
+    def typing_box(self) -> Input | None:
+        """Where a text belongs that is typed outside of any box and bound to nothing."""
+        box: Input | None = getattr(self.screen, "typing_box", None)
+        return box
+
+    async def _take_key(self, event: events.Key) -> bool:
+        self.app_focus = True  # a terminal that has said that it lost the focus gets keys all the same
+        text = event.character if event.is_printable else None
+        if text and isinstance(self.focused, Input):
+            return self._type(text)
+        for priority in (True, False):
+            if await self._check_bindings(event.key, priority=priority):
+                return True
+        return text is not None and self._type(text)
+
+    def _type(self, text: str, *, pasted: bool = False) -> bool:
+        focused = self.focused
+        box = focused if isinstance(focused, Input) else self.typing_box()
+        if box is None:
+            return False
+        if box is not focused:
+            self.screen.set_focus(box)  # at once: the next key may be waiting
+        (paste if pasted else insert)(box, text)
+        return True
+
+
+def insert(box: Input, text: str) -> None:
+    """Put a text in place of what is selected."""
+    start, end = sorted(box.selection)
+    box.replace(text, start, end)
+
+
+def paste(box: Input, text: str) -> None:
+    """Insert a text as one line, as much of it as there is room for."""
+    room = (box.max_length or LONGEST) - len(box.value) + len(box.selected_text)
+    insert(box, flattened(text, room))
