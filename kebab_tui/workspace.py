@@ -142,6 +142,15 @@ class Workspace:
 
             return sources_file.read(self.folder.sources)
 
+    def check_folder(self, folder: str) -> None:
+        """Raise where a folder is not there and was not a source before, which may come back."""
+        from kebab_tui.indexing.source_names import relation
+        from kebab_tui.reading.walk import check_root
+
+        root = os.path.abspath(os.path.expanduser(folder))
+        if relation(root, self.sources()) is None:
+            check_root(root)
+
     def documents(
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
     ) -> tuple[list[Document], int]:

@@ -57,7 +57,9 @@ def _run(argv: Sequence[str] | None) -> int:
     given = _parser().parse_args(argv)
     try:
         _require_terminal(pick=given.pick)
-        app = _screen(given, _settings(given))
+        settings = _settings(given)
+        _require_folders(given.folder, settings)
+        app = _screen(given, settings)
     except KebabError as error:
         return _refuse(error)
     _send_noise_to_log(app.settings.data_dir)
@@ -171,6 +173,17 @@ def _require_terminal(*, pick: bool) -> None:
         raise KebabError("this terminal cannot show a screen (TERM is dumb)", "kebab search WORDS")
     if not sys.stdin.isatty() or not (sys.stderr if pick else sys.stdout).isatty():
         raise KebabError("kebab-tui needs a terminal", "in a pipe use `kebab search WORDS`")
+
+
+def _require_folders(folders: Sequence[str], settings: Settings) -> None:
+    """A misspelled folder is refused at once: behind a screen it would be found late and said small."""
+    missing = [folder for folder in folders if not os.path.isdir(os.path.expanduser(folder))]
+    if missing:
+        from kebab_tui.workspace import Workspace  # only here: the engine would delay the first paint
+
+        with contextlib.closing(Workspace(settings, settings.data_dir)) as workspace:
+            for folder in missing:
+                workspace.check_folder(folder)
 
 
 def _refuse(error: KebabError) -> int:

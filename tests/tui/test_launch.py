@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from kebab_tui.settings.model import Settings
+from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import SCREEN, Start
 
 LONGEST_EXIT_S = 1.0
@@ -66,6 +69,34 @@ def test_an_unknown_theme_is_refused(start: Start, data: Path) -> None:
     assert screen.process.returncode == 2
     screen.wait_for_end_text("no-such")
     assert "Traceback" not in screen.text
+
+
+@pytest.mark.parametrize("name", ["gone", "a file"])
+def test_a_folder_that_is_none_is_refused_before_the_screen_opens(
+    start: Start, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "a file").touch()
+    screen = start(str(tmp_path / name), "--data-dir", str(tmp_path / "data"))
+    screen.end()
+    assert screen.process.returncode == 2
+    screen.wait_for_end_text("folder")
+    screen.wait_for_end_text("hint")
+    assert b"\x1b[?1049h" not in screen.sent
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_source_that_is_gone_for_now_can_be_searched(start: Start, tmp_path: Path) -> None:
+    notes, data = tmp_path / "notes", tmp_path / "data"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Lighthouse\n\nkept on a drive\n")
+    with closing(Workspace(Settings(), str(data))) as workspace:
+        workspace.ingest([str(notes)], Callbacks())
+    notes.rename(tmp_path / "elsewhere")
+    screen = start(str(notes), "--data-dir", str(data), "--query", "lighthouse")
+    screen.wait_for("a.md")
+    screen.type("\x11")
+    screen.end()
+    assert screen.process.returncode == 0
 
 
 # The screen
