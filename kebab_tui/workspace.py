@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kebab_tui import rules
@@ -89,6 +90,15 @@ class Workspace:
     refuse = staticmethod(rules.refuse)
 
     # Searching
+
+    def warm_up(self, *, by_meaning: bool) -> Iterator[None]:
+        """Load, a bit at each step, what the first question would wait for otherwise."""
+        query = SearchQuery("kebab", "lexical", k=1)
+        self.search(query)
+        yield
+        if by_meaning:
+            yield from self._parts.semantics.open_by_steps()
+            self.search(replace(query, mode="hybrid"))
 
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         """The page of hits; a first answer may be a quick preview of the full ranking."""

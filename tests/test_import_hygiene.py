@@ -29,6 +29,21 @@ finally:
     sys.stdout.flush()
     print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
 """
+_WARM_UP = """
+import sys
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.settings.model import Settings
+from kebab_tui.workspace import Workspace
+
+workspace = Workspace(Settings(), sys.argv[1])
+for _ in workspace.warm_up(by_meaning=sys.argv[2] == "hybrid"):
+    pass
+before = set(sys.modules)
+if sys.argv[2] == "hybrid":
+    workspace.search(SearchQuery("kernel tag:none"))
+print(*sorted({name.partition(".")[0] for name in before}))
+print(*sorted(set(sys.modules) - before))
+"""
 _ROOT = str(Path(__file__).parents[1])
 
 
@@ -107,3 +122,16 @@ def test_settings_import_a_parser_only_for_a_file_that_is_there(
     modules = set(subprocess.run(argv, capture_output=True, env=environ, check=True).stdout.decode().split())
     assert ("tomllib" in modules) is parsed
     assert not modules & ((HEAVY - {"msgspec"}) | {"platformdirs", "click", "difflib"})
+
+
+def test_warming_up_leaves_nothing_for_the_first_question_to_import(embedded: Kebab, tmp_path: Path) -> None:
+    def warmed_up(mode: str) -> tuple[set[str], set[str]]:
+        argv = (sys.executable, "-c", _WARM_UP, str(embedded.data), mode)
+        environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": _ROOT}
+        said = subprocess.check_output(argv, env=environ, text=True).splitlines()
+        return set(said[0].split()), set(said[1].split())
+
+    modules, missing = warmed_up("hybrid")
+    assert {"numpy", "onnxruntime", "tokenizers"} <= modules
+    assert not missing
+    assert not warmed_up("lexical")[0] & ENGINES

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import ModelError, VectorError
@@ -49,6 +50,19 @@ class SemanticHalf:
             return Notice("no_model", f"{error.message}.", "warning")
         knows_hangul = card.answers("\uac00")
         return Semantics(encoder, follower.index, card.vector_version, knows_hangul)
+
+    def open_by_steps(self) -> Iterator[None]:
+        """Open what a question by meaning needs, a bit at each step; nothing while there are no vectors."""
+        card = self.card()
+        if self._has_vectors(card):
+            import numpy  # noqa: F401 -- a step of its own: it takes as long as the next one
+
+            yield
+            encoder = self._encoder_of(card)
+            encoder.open()
+            yield
+            self._follower_of(card, encoder)
+            yield
 
     def card(self) -> ModelCard:
         """The model that this index uses."""

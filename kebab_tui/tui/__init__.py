@@ -7,6 +7,9 @@ def main() -> None:
 
     # NumPy's algebra would start a thread per processor, which spins while somebody types.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Textual paints in steps of this clock. At its own 60 a key that comes right behind
+    # the painting of an answer is seen up to 33 ms later.
+    os.environ.setdefault("TEXTUAL_FPS", "250")
     from kebab_tui.tui.settling import hold
 
     hold()

@@ -32,6 +32,7 @@ from kebab_tui.tui.messages import (
     Completed,
     CorpusChanged,
     EngineReady,
+    EngineWarm,
     Explained,
     HitLocated,
     IndexingProgress,
@@ -45,7 +46,7 @@ from kebab_tui.tui.performing import Performer
 from kebab_tui.tui.questions import Questions
 from kebab_tui.tui.remembering import Remembering
 from kebab_tui.tui.rhythm import Rhythm
-from kebab_tui.tui.settling import SETTLED_S, settle
+from kebab_tui.tui.settling import AT_LAST_S, settle
 from kebab_tui.tui.showing import Showing
 from kebab_tui.tui.themes import dress
 from kebab_tui.tui.why_not_talk import WhyNotTalk
@@ -67,7 +68,8 @@ class KebabApp(WhyNotTalk):
         self.settings = settings
         self.mode = _mode(options.mode, settings.search.mode)
         self.toggles = Toggles(explain=options.explain)
-        self.asker = Asker(self.open_workspace, self.post_message)
+        by_meaning = self.mode != "lexical"
+        self.asker = Asker(self.open_workspace, self.post_message, by_meaning=by_meaning)
         self.indexing = BackgroundIndexing(settings.data_dir, options.config, self.post_message)
         self.remembering = Remembering(self.history)
         self.showing = Showing(self, self.mode)
@@ -90,7 +92,7 @@ class KebabApp(WhyNotTalk):
 
     def on_ready(self) -> None:
         """The first frame is on the screen: the engine's imports no longer delay it."""
-        self.set_timer(SETTLED_S, settle)
+        self.set_timer(AT_LAST_S, settle)
         self.rhythm.key()  # the hits first, then the preview
         self.ask()
         self.asker.start()
@@ -206,6 +208,10 @@ class KebabApp(WhyNotTalk):
         self.box.understand(message.workspace.parse)
         self.preview.engine = message.workspace
         self.showing.parse = message.workspace.parse
+
+    @on(EngineWarm)
+    def _engine_warm(self) -> None:
+        settle()
 
     @on(SourcesCounted)
     def _sources_counted(self, message: SourcesCounted) -> None:

@@ -11,7 +11,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from kebab_tui.tui.messages import (
     Completed,
     CorpusChanged,
     EngineReady,
+    EngineWarm,
     Explained,
     HitLocated,
     Judged,
@@ -60,9 +61,14 @@ _PATHS = 50
 class Asker:
     """Started after the first paint; `close` returns at once, whatever runs."""
 
-    def __init__(self, open_workspace: Callable[[], Workspace], post: Post) -> None:
+    def __init__(
+        self, open_workspace: Callable[[], Workspace], post: Post, *, by_meaning: bool = True
+    ) -> None:
+        """`by_meaning`: questions will be, so that what they need is loaded before the first."""
         self._open = open_workspace
         self._post = post
+        self._by_meaning = by_meaning
+        self._warming: Iterator[None] | None = None
         self._wake = threading.Condition()
         self._question: _Question | None = None
         self._errands: deque[_Errand] = deque()
@@ -141,6 +147,7 @@ class Asker:
             elif errand is not None:
                 self._attempt(-1, partial(self._run_errand, workspace, errand))
             else:
+                self._warm_up()
                 self._attempt(-1, partial(self._look_for_news, workspace))
 
     def _next(self) -> tuple[_Question | None, _Errand | None]:
@@ -173,6 +180,7 @@ class Asker:
             if workspace.has_index:
                 self._revision, _ = workspace.revision()
         self._post(EngineReady(workspace))
+        self._warming = workspace.warm_up(by_meaning=self._by_meaning)
         with self._wake:
             self._errands.extendleft((_Errand("offers", _offers), _Errand("sources", _sources)))
 
@@ -202,6 +210,15 @@ class Asker:
     def _run_errand(self, workspace: Workspace, errand: _Errand) -> None:
         if (message := errand.run(workspace)) is not None:
             self._post(message)
+
+    def _warm_up(self) -> None:
+        """Load one bit more while nobody asks anything."""
+        if self._warming is not None:
+            try:
+                next(self._warming)
+            except Exception:  # noqa: BLE001 - its end, or what is said to whoever asks a question
+                self._warming = None
+                self._post(EngineWarm())
 
     def _look_for_news(self, workspace: Workspace) -> None:
         now = time.monotonic()

@@ -138,6 +138,7 @@ def _progress(facts: dict[str, Any], failed: int) -> IndexingProgress:
             return IndexingProgress(text, running=True, failed=failed)
         case {"state": "waiting", "holder": holder}:
             return IndexingProgress(f"waiting for {holder}", running=True)
-        case {"state": "error", "message": message, "code": code}:
-            return IndexingProgress(f"not indexed: {message}", running=False, code=code)
+        case {"state": "error", "message": message, "code": code, "hint": hint}:
+            ending = f" ({hint})" if hint else ""
+            return IndexingProgress(f"not indexed: {message}{ending}", running=False, code=code)
     return IndexingProgress("", running=facts.get("state") != "done", failed=failed)

@@ -187,9 +187,11 @@ def _require_folders(folders: Sequence[str], settings: Settings) -> None:
 
 
 def _refuse(error: KebabError) -> int:
-    print(f"error: {error.message}", file=sys.stderr)  # noqa: T201
+    from kebab_tui.domain.visible import visible
+
+    print(f"error: {visible(error.message)}", file=sys.stderr)  # noqa: T201
     if error.hint:
-        print(f"  hint: {error.hint}", file=sys.stderr)  # noqa: T201
+        print(f"  hint: {visible(error.hint)}", file=sys.stderr)  # noqa: T201
     return error.exit_code
 
 

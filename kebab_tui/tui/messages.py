@@ -92,6 +92,10 @@ class EngineReady(Message):
         self.workspace = workspace
 
 
+class EngineWarm(Message):
+    """What the first question would have waited for is loaded, as far as it can be."""
+
+
 class SourcesCounted(Message):
     """The index has notes of so many folders."""
 

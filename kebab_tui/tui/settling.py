@@ -11,8 +11,8 @@ from __future__ import annotations
 import gc
 import sys
 
-SETTLED_S = 2.0
-"""After this time the engine is there, too."""
+AT_LAST_S = 15.0
+"""After this time nothing is held any more, even when the engine has not come."""
 
 _TURN_AT_START_S, _TURN_S = 0.0005, 0.0001
 """How long a thread works on while another one waits."""

@@ -231,12 +231,13 @@ class Showing:
         """Why our own process had to end stays said, whatever others do."""
         live, run = self._live, self._run
         is_read_only = run is not None and run.code == "readonly"
-        told = run.text if run is not None and not is_read_only else ""
+        told = run.text if run is not None and not run.code else ""
+        refused = run.text if run is not None and run.code and not is_read_only else ""
         self._status = replace(
             self._status,
             index="read-only" if is_read_only else live.index,
             progress=told or live.progress,
-            trouble=live.trouble,
+            trouble=refused or live.trouble,
             failed=run.failed if run is not None else live.failed,
         )
         self._show()

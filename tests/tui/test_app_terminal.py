@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -155,9 +156,18 @@ def test_nothing_of_a_hostile_vault_is_obeyed_by_the_terminal(start: Start, host
 
 
 def test_an_error_about_a_hostile_name_is_as_harmless(start: Start, tmp_path: Path) -> None:
-    folder = f"{tmp_path}/no\x1b]0;{EVIL}\x07\u202ewhere"
-    screen = start(folder, "--data-dir", str(tmp_path / "data"))
-    screen.wait_for("not indexed")
-    leave(screen)
-    for name, pattern in FORBIDDEN.items():
-        assert not pattern.search(screen.sent), name
+    around = tmp_path / f"no\x1b]0;{EVIL}\x07\u202ewhere"
+    notes, data = around / "notes", tmp_path / "data"
+    notes.mkdir(parents=True)
+    (notes / "a.md").write_text("a note")
+    with closing(Workspace(Settings(), str(data))) as workspace:
+        workspace.ingest([str(notes)], Callbacks())
+    behind = start(str(around), "--data-dir", str(data))
+    behind.wait_for("not indexed")
+    leave(behind)
+    before = start(f"{around}/nothing", "--data-dir", str(data))
+    before.end()
+    before.wait_for_end_text("is not there")
+    for screen in (behind, before):
+        for name, pattern in FORBIDDEN.items():
+            assert not pattern.search(screen.sent), name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from kebab_tui.tui.messages import (
     Completed,
     CorpusChanged,
     EngineReady,
+    EngineWarm,
     LiveChanged,
     Refused,
     SourcesCounted,
@@ -47,6 +48,11 @@ class Engine:
     asked: list[tuple[str, bool]] = field(default_factory=list)
     has_index: bool = True
     looked: int = 0
+    bits: Sequence[Callable[[], None]] = ()
+
+    def warm_up(self, *, by_meaning: bool) -> Iterator[None]:
+        for bit in self.bits:
+            yield bit()
 
     def sources(self) -> list[str]:
         return ["notes"]
@@ -112,7 +118,8 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
         monkeypatch.setattr(asking, "_OFFER_S", offer_s)
         begun.append(made := Asking(engine))
         made.asker.start()
-        for kind in (EngineReady, SourcesCounted, Completed)[: 3 if engine.has_index else 2]:
+        offered = [Completed] if engine.has_index else []
+        for kind in (EngineReady, SourcesCounted, *offered, EngineWarm):
             assert isinstance(made.next(), kind)
         return made
 
@@ -129,6 +136,23 @@ def test_the_first_question_is_answered_before_anything_else_is_read(begin: Begi
     kinds = [type(made.next()) for _ in range(5)]
     made.asker.close()
     assert kinds == [EngineReady, Answered, Answered, SourcesCounted, Completed]
+
+
+def test_a_question_waits_for_no_more_than_a_bit_of_what_is_loaded_before_it(begin: Begin) -> None:
+    engine = Engine()
+    made = Asking(engine)
+    engine.bits = (lambda: made.asker.ask(1, RUST, False), lambda: engine.asked.append(("bit", False)))
+    made.asker.start()
+    made.until(EngineWarm)
+    made.asker.close()
+    assert engine.asked == [("lexical", True), ("hybrid", False), ("bit", False)]
+
+
+def test_what_cannot_be_loaded_is_no_error_before_somebody_asks(begin: Begin) -> None:
+    def fail() -> None:
+        raise StoreError("no", "why")
+
+    begin(Engine(bits=(fail,)))
 
 
 # News

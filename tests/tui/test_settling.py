@@ -24,3 +24,15 @@ assert gc.get_freeze_count() == frozen
 
 def test_what_was_held_is_left_alone_from_then_on() -> None:
     subprocess.run([sys.executable, "-c", _SCRIPT], check=True, cwd=ROOT)
+
+
+def test_a_key_behind_an_answer_waits_for_no_slow_clock() -> None:
+    script = """
+from kebab_tui import tui
+from kebab_tui.tui import launch
+launch.main = lambda: None
+tui.main()
+from textual.screen import UPDATE_PERIOD
+assert UPDATE_PERIOD < 0.005, "the library reads this when it is imported"
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)

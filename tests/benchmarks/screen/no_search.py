@@ -6,11 +6,10 @@ only questions are never asked.
 
 from __future__ import annotations
 
-import sys
 from unittest import mock
 
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.tui.launch import main
+from kebab_tui.tui import main
 
 
 def _never(_: object, generation: int, query: SearchQuery | None, explain: bool, again: bool = False) -> None:
@@ -19,4 +18,4 @@ def _never(_: object, generation: int, query: SearchQuery | None, explain: bool,
 
 if __name__ == "__main__":
     with mock.patch("kebab_tui.tui.asking.Asker.ask", _never):
-        sys.exit(main())
+        main()
