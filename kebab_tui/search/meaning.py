@@ -108,14 +108,16 @@ def legs(
 
     `admitted` narrows the rows to those that the words of the query do not rule out.
     """
+    everything = admitted is None and not filters.active
+    if everything and not scripts.are_both_there(snapshot):
+        return Legs(_nearest(snapshot, asked, depth, None), [])
     hangul, others = scripts.of(snapshot, filters)
     own, other = (hangul, others) if is_hangul(asked.text) else (others, hangul)
     if admitted is not None:
         own, other = admitted(own), admitted(other)
     if own and other:
         return Legs(_nearest(snapshot, asked, depth, own), _nearest(snapshot, asked, depth, other))
-    everything = admitted is None and not filters.active
-    return Legs(_nearest(snapshot, asked, depth, None if everything else own or other), [])
+    return Legs(_nearest(snapshot, asked, depth, own or other), [])
 
 
 class Scripts:
@@ -123,6 +125,13 @@ class Scripts:
 
     def __init__(self) -> None:
         self._known: _Known | None = None
+        self._both: tuple[int, bool] | None = None
+
+    def are_both_there(self, snapshot: Snapshot) -> bool:
+        """Whether anything is to be kept apart at all: much sooner known than what."""
+        if self._both is None or self._both[0] != snapshot.revision:
+            self._both = snapshot.revision, snapshot.has_both_scripts()
+        return self._both[1]
 
     def of(self, snapshot: Snapshot, filters: SearchFilters) -> tuple[Rows, Rows]:
         """The rows that pass: those in Hangul, then all others."""

@@ -142,6 +142,10 @@ class Snapshot(Protocol):
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]: ...
 
+    def has_both_scripts(self) -> bool:
+        """Whether there are chunks in Hangul and others."""
+        ...
+
     def rows_by_script(self, filters: SearchFilters) -> tuple[Sequence[ChunkRow], Sequence[ChunkRow]]:
         """The chunks that pass, by row: those in Hangul, then all others."""
         ...

@@ -149,6 +149,10 @@ class StoreSnapshot:
         statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
         return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
 
+    def has_both_scripts(self) -> bool:
+        some = "EXISTS (SELECT 1 FROM chunks WHERE {})"
+        return self._number(f"SELECT {some.format('hangul')} AND {some.format('NOT hangul')}", ()) > 0
+
     def rows_by_script(self, filters: SearchFilters) -> tuple[Sequence[ChunkRow], Sequence[ChunkRow]]:
         passing, values = sql.passing_chunks(filters, "c.id, c.hangul")
         # As texts: a result row for each of 100,000 chunks takes five times as long.

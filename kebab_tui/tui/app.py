@@ -172,6 +172,8 @@ class KebabApp(WhyNotTalk):
         response, selected, again = message.response, self.hits.selected, self.questions.is_again
         if message.final:
             self.questions.settle()
+        else:
+            self.call_after_refresh(self.asker.painted)
         stays = self._moved or (again and bool(self.box.value) and not self.showing.is_reading)
         self.showing.answer(response, selected.chunk_id if stays and selected else None, again=again)
         if message.final and self._has_news:

@@ -53,6 +53,8 @@ _REST_S = 0.7
 """No news while somebody types, and none faster than this while notes are read by the thousand."""
 _OFFER_S = 5.0
 """What can be completed is read anew at most this often."""
+_PAINTING_S = 0.05
+"""What there is of a first answer is painted by then, or somebody will never tell."""
 _UNKNOWN = -1
 _RECENT = 50
 _PATHS = 50
@@ -68,9 +70,11 @@ class Asker:
         self._open = open_workspace
         self._post = post
         self._by_meaning = by_meaning
+        self._ready: EngineReady | None = None
         self._warming: Iterator[None] | None = None
         self._wake = threading.Condition()
         self._question: _Question | None = None
+        self._is_painted = False
         self._errands: deque[_Errand] = deque()
         self._closing = False
         self._revision = 0
@@ -104,6 +108,12 @@ class Asker:
     def weigh(self, generation: int, query: SearchQuery) -> None:
         """What would be found without each filter and each word?"""
         self._send(_Errand("weigh", lambda workspace: Weighed(generation, self._costs(workspace, query))))
+
+    def painted(self) -> None:
+        """The first answer stands on the screen: the better one can be looked for."""
+        with self._wake:
+            self._is_painted = True
+            self._wake.notify()
 
     def forget(self) -> None:
         """Leave a question that waits unanswered."""
@@ -150,6 +160,13 @@ class Asker:
                 self._warm_up()
                 self._attempt(-1, partial(self._look_for_news, workspace))
 
+    def _tell(self, message: Message) -> None:
+        """Post; that the engine is there is told with the first answer: both are painted at once."""
+        if self._ready is not None:
+            self._post(self._ready)
+            self._ready = None
+        self._post(message)
+
     def _next(self) -> tuple[_Question | None, _Errand | None]:
         """The question first, then errands in order; neither when it is time to look for news."""
         with self._wake:
@@ -169,9 +186,9 @@ class Asker:
         except KebabError as error:
             self._revision = _UNKNOWN  # what can be read again is news
             if generation >= 0 or error.code != "not_indexed":
-                self._post(Refused(generation, error.code, error.message, error.hint))
+                self._tell(Refused(generation, error.code, error.message, error.hint))
         except Exception as error:  # noqa: BLE001 - a defect must not leave the screen without answers
-            self._post(Refused(generation, "internal", f"{type(error).__name__}: {error}", ""))
+            self._tell(Refused(generation, "internal", f"{type(error).__name__}: {error}", ""))
 
     def _announce(self, workspace: Workspace) -> None:
         """Say that the engine is there; what takes its time waits for the answer to the first question."""
@@ -179,7 +196,7 @@ class Asker:
         with contextlib.suppress(KebabError):
             if workspace.has_index:
                 self._revision, _ = workspace.revision()
-        self._post(EngineReady(workspace))
+        self._ready = EngineReady(workspace)
         self._warming = workspace.warm_up(by_meaning=self._by_meaning)
         with self._wake:
             self._errands.extendleft((_Errand("offers", _offers), _Errand("sources", _sources)))
@@ -189,19 +206,29 @@ class Asker:
         if not question.again:
             self._rests_until = time.monotonic() + _REST_S
         if query is None:
-            self._post(Answered(generation, workspace.recent(_RECENT), final=True))
+            self._tell(Answered(generation, workspace.recent(_RECENT), final=True))
             return
         if query.mode == "hybrid" and not question.again:
+            workspace.expect(query)
             first = workspace.search(replace(query, mode="lexical"), first_answer=True)
-            self._post(Answered(generation, first, final=False))
+            self._show_first(Answered(generation, first, final=False))
             if self._is_superseded():
                 return
         if question.explain:
             explained = workspace.explain(query)
-            self._post(Answered(generation, explained.response, final=True))
-            self._post(Explained(generation, explained))
+            self._tell(Answered(generation, explained.response, final=True))
+            self._tell(Explained(generation, explained))
         else:
-            self._post(Answered(generation, workspace.search(query), final=True))
+            self._tell(Answered(generation, workspace.search(query), final=True))
+
+    def _show_first(self, answer: Answered) -> None:
+        """Let the answer be painted before the search goes on: both want the interpreter."""
+        self._is_painted = False
+        self._tell(answer)
+        with self._wake:
+            self._wake.wait_for(
+                lambda: self._is_painted or self._question is not None or self._closing, _PAINTING_S
+            )
 
     def _is_superseded(self) -> bool:
         with self._wake:
@@ -209,7 +236,7 @@ class Asker:
 
     def _run_errand(self, workspace: Workspace, errand: _Errand) -> None:
         if (message := errand.run(workspace)) is not None:
-            self._post(message)
+            self._tell(message)
 
     def _warm_up(self) -> None:
         """Load one bit more while nobody asks anything."""
@@ -218,13 +245,13 @@ class Asker:
                 next(self._warming)
             except Exception:  # noqa: BLE001 - its end, or what is said to whoever asks a question
                 self._warming = None
-                self._post(EngineWarm())
+                self._tell(EngineWarm())
 
     def _look_for_news(self, workspace: Workspace) -> None:
         now = time.monotonic()
         if (live := workspace.live()) != self._live:
             self._live = live
-            self._post(LiveChanged(live))
+            self._tell(LiveChanged(live))
         if not workspace.has_index or now < self._rests_until:
             return
         try:
@@ -234,12 +261,12 @@ class Asker:
             return
         if revision != self._revision:
             self._revision = revision
-            self._post(CorpusChanged(revision, passages))
+            self._tell(CorpusChanged(revision, passages))
             self._rests_until = now + _REST_S
             self._offers_until = self._offers_until or now + _OFFER_S
         elif self._offers_until and now > self._offers_until:
             self._offers_until = 0.0
-            self._post(Completed(workspace.completions()))
+            self._tell(Completed(workspace.completions()))
 
     def _costs(self, workspace: Workspace, query: SearchQuery) -> tuple[Cost, ...]:
         """The shorter queries that find something; none once a new question waits."""

@@ -15,8 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from typing import Any
@@ -26,13 +25,12 @@ import numpy.typing as npt
 
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.vectors.arrays import Rows
+from kebab_tui.vectors.checksum import DIGEST_BYTES, HEADER, Checksum
 from kebab_tui.vectors.contents import Contents
 from kebab_tui.vectors.segment import Passing, Segment
 
 _MAGIC = b"kebabvec"
 _VERSION = 1
-_HEADER = struct.Struct("<8sII32sqQQQQ")
-_DIGEST_BYTES = 32
 _ROW_BYTES, _NUMBER_BYTES = 8, 2
 _BLOCK = 4 << 20
 
@@ -80,11 +78,11 @@ def write(path: str, model: str, saved: Saved) -> None:
     _sync_folder(os.path.dirname(path))
 
 
-def read(path: str, model: str, dims: int) -> Saved:
+def read(path: str, model: str, dims: int, beforehand: Checksum | None = None) -> Saved:
     """What was written for this model; UnusableFileError for anything else."""
     try:
         with open(path, "rb", buffering=0) as file:
-            return _read(file, model, dims)
+            return _read(file, model, dims, beforehand)
     except FileNotFoundError as error:
         raise UnusableFileError("there is no file yet") from error
     except OSError as error:
@@ -112,7 +110,7 @@ def _write_synced(path: str, model: str, saved: Saved) -> None:
     contents = saved.contents
     dead = () if contents.alive is None else np.flatnonzero(~contents.alive.mask)
     coarse = contents.base.coarse_bytes()
-    header = _HEADER.pack(
+    header = HEADER.pack(
         _MAGIC, _VERSION, contents.dims, _fingerprint(model), saved.revision,
         len(contents.base), contents.gone, len(contents.fresh), len(coarse),
     )  # fmt: skip
@@ -147,18 +145,24 @@ def _sync_folder(folder: str) -> None:
             os.close(descriptor)
 
 
-def _read(file: FileIO, model: str, dims: int) -> Saved:
-    start = file.read(_HEADER.size + _DIGEST_BYTES)
-    header = _checked_header(start, os.fstat(file.fileno()).st_size, model, dims)
-    digest = hashlib.sha256(start[: _HEADER.size])
+def _read(file: FileIO, model: str, dims: int, beforehand: Checksum | None) -> Saved:
+    start, status = file.read(HEADER.size + DIGEST_BYTES), os.fstat(file.fileno())
+    header = _checked_header(start, status.st_size, model, dims)
     base = Segment(np.empty(header.base, np.int64), dims)
     fresh = Segment(np.empty(header.fresh, np.int64), dims)
     gone = np.empty(header.gone, np.int64)
     coarse = np.empty(header.coarse_bytes, np.uint8)
-    for array in (base.rows, base.codes, gone, fresh.rows, fresh.codes, coarse):
-        for block in _filled(file, array):
+    arrays: list[npt.NDArray[Any]] = [base.rows, base.codes, gone, fresh.rows, fresh.codes, coarse]
+    digest = hashlib.sha256(start[: HEADER.size])
+    for block in _filled(file, arrays):
+        if beforehand is None:
             digest.update(block)
-    if digest.digest() != start[_HEADER.size :]:
+    found = beforehand.of(status) if beforehand is not None else digest.digest()
+    if found is None:  # another file has taken its place meanwhile
+        for array in arrays:
+            digest.update(_memory(array))
+        found = digest.digest()
+    if found != start[HEADER.size :]:
         raise UnusableFileError("the file is damaged: its checksum differs")
     if header.coarse_bytes:
         _take_coarse(base, coarse.tobytes())
@@ -166,9 +170,9 @@ def _read(file: FileIO, model: str, dims: int) -> Saved:
 
 
 def _checked_header(start: bytes, size: int, model: str, dims: int) -> _Header:
-    if len(start) < _HEADER.size + _DIGEST_BYTES:
+    if len(start) < HEADER.size + DIGEST_BYTES:
         raise UnusableFileError("the file is too short")
-    header = _Header(*_HEADER.unpack_from(start))
+    header = _Header(*HEADER.unpack_from(start))
     if (header.magic, header.version) != (_MAGIC, _VERSION):
         raise UnusableFileError("the file has another format")
     if (header.fingerprint, header.dims) != (_fingerprint(model), dims):
@@ -178,15 +182,16 @@ def _checked_header(start: bytes, size: int, model: str, dims: int) -> _Header:
     return header
 
 
-def _filled(file: FileIO, array: npt.NDArray[Any]) -> Iterator[memoryview]:
-    """Read an array's bytes, block by block."""
-    rest = _memory(array)
-    while rest:
-        count = file.readinto(rest[:_BLOCK])
-        if not count:
-            raise UnusableFileError("the file is damaged: it ends too early")
-        yield rest[:count]
-        rest = rest[count:]
+def _filled(file: FileIO, arrays: Sequence[npt.NDArray[Any]]) -> Iterator[memoryview]:
+    """Read the bytes of arrays, block by block."""
+    for array in arrays:
+        rest = _memory(array)
+        while rest:
+            count = file.readinto(rest[:_BLOCK])
+            if not count:
+                raise UnusableFileError("the file is damaged: it ends too early")
+            yield rest[:count]
+            rest = rest[count:]
 
 
 def _take_coarse(base: Segment, data: bytes) -> None:

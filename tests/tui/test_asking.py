@@ -54,6 +54,9 @@ class Engine:
         for bit in self.bits:
             yield bit()
 
+    def expect(self, query: SearchQuery) -> None:
+        pass
+
     def sources(self) -> list[str]:
         return ["notes"]
 
@@ -136,6 +139,30 @@ def test_the_first_question_is_answered_before_anything_else_is_read(begin: Begi
     kinds = [type(made.next()) for _ in range(5)]
     made.asker.close()
     assert kinds == [EngineReady, Answered, Answered, SourcesCounted, Completed]
+
+
+def test_a_first_answer_is_painted_before_the_search_goes_on(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "_PAINTING_S", _PATIENCE_S)
+    at_work = begin(Engine())
+    at_work.asker.ask(1, RUST, False)
+    assert isinstance(at_work.next(), Answered)
+    assert at_work.engine.asked == [("lexical", True)]
+    at_work.asker.painted()
+    assert isinstance(at_work.next(), Answered)
+
+
+def test_a_newer_question_does_not_wait_for_the_painting_of_an_older_answer(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "_PAINTING_S", _PATIENCE_S)
+    at_work = begin(Engine())
+    at_work.asker.ask(1, RUST, False)
+    at_work.next()
+    at_work.asker.ask(2, SearchQuery("rust", "lexical"), False)
+    newer = at_work.next()
+    assert isinstance(newer, Answered) and newer.generation == 2 and newer.final
 
 
 def test_a_question_waits_for_no_more_than_a_bit_of_what_is_loaded_before_it(begin: Begin) -> None:
