@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from kebab_tui.domain.chunk import Chunk
 from kebab_tui.domain.citation import Citation, SourceSpan
-from kebab_tui.domain.errors import UnreadableFileError
+from kebab_tui.domain.errors import NotFoundError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.located import Located
 from kebab_tui.indexing.inspection import inspect
@@ -58,6 +58,8 @@ def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe) -> CitedP
     except VanishedFileError:
         return CitedPlace(citation, path, Located(span, "gone"))
     if found.cited is None or found.file_state == "same":
+        if lines is not None and span.first > max(len(lines), 1):
+            raise NotFoundError(f"{citation.path} has no line {span.first:,}", f"it has {len(lines):,} lines")
         return CitedPlace(citation, path, Located(span, "same"))
     if lines is None:
         return CitedPlace(citation, path, Located(span, "changed"))

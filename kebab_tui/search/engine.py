@@ -132,7 +132,7 @@ class SearchEngine:
             raise NotIndexedError(
                 "nothing has been indexed yet", "run `kebab ingest FOLDER` with the folder of your notes"
             )
-        if parsed.is_only_filters and filters.active:
+        if parsed.is_only_filters and (filters.active or (query.typing and parsed.is_only_begun)):
             return _browsed(snapshot, query, filters, watch)
         if understood.semantics is not None:
             return self._find_by_meaning(snapshot, understood, understood.semantics, watch)

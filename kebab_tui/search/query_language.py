@@ -56,6 +56,16 @@ class ParsedQuery:
         """Whether no word is asked for: there is nothing to rank by."""
         return self.terms is None and self.raw is None
 
+    @property
+    def is_only_begun(self) -> bool:
+        """Whether all there is so far are filters without a value that counts, or an opened quote."""
+        return bool(self.tokens) and self.is_only_filters and all(map(_is_begun, self.tokens))
+
+
+def _is_begun(token: QueryToken) -> bool:
+    opened = token.role == "phrase" and token.end - token.start == 1
+    return opened or token.role in ("filter_key", "filter_value")
+
 
 def parse(text: str, now: datetime) -> ParsedQuery:
     """Understand what was typed; `now` is what `7d` and `today` count from."""

@@ -192,7 +192,8 @@ class WhyNotPrompt(ModalScreen[None]):
     @on(Input.Submitted)
     def _ask(self, event: Input.Submitted) -> None:
         event.stop()
-        if path := self._chosen() or event.value.strip():
+        typed, paths = event.value.strip(), self._answer.paths
+        if path := self._chosen() or (paths[0] if typed and len(paths) == 1 else typed):
             self._ask_about(path)
 
     @on(_Answer.Picked)

@@ -100,6 +100,13 @@ def test_what_is_not_indexed_is_2(desk: Desk) -> None:
     assert not desk.record.exists()
 
 
+def test_a_line_that_the_note_does_not_have_is_2(desk: Desk) -> None:
+    done = desk.open("rust.md:L9999")
+    assert done.code == 2
+    assert "rust.md has no line 9,999" in done.err and "it has " in done.err
+    assert not desk.record.exists()
+
+
 def test_a_missing_editor_is_a_message_and_2(desk: Desk) -> None:
     done = desk.open("rust.md:3", EDITOR="emacs -nw")
     assert done.code == 2

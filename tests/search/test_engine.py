@@ -104,3 +104,10 @@ def test_scripts_are_looked_up_anew_when_the_corpus_has_changed(chosen: Chosen) 
     assert len(others) == 1
     assert chosen.texts("alpha lang:ko") == []
     assert chosen.texts("alpha path:ko.md") == ["알파"]
+
+
+def test_a_filter_that_is_only_begun_hides_nothing_while_it_is_typed(chosen: Chosen) -> None:
+    chosen.add("a.md", {"alpha": 0.9}, tags=("rust",))
+    assert chosen.texts("tag:", typing=True) == ["alpha"]
+    assert chosen.texts("tag:") == []
+    assert chosen.texts("tag:none", typing=True) == []

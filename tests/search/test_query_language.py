@@ -104,6 +104,15 @@ def test_nothing_to_look_for_is_only_filters(text: str) -> None:
     assert _parse(text).is_only_filters
 
 
+@pytest.mark.parametrize(
+    ("text", "begun"),
+    [("tag:", True), ("tag: lang:k", True), ('"', True), ('tag: "', True)]
+    + [(text, False) for text in ("", " ", "?!", "-", '""', "tag:a b", "foo:", "'", '"a', "after:7d b")],
+)
+def test_what_is_only_begun_asks_nothing_yet(text: str, begun: bool) -> None:
+    assert _parse(text).is_only_begun == begun
+
+
 def test_an_open_quote_is_a_phrase_to_the_end() -> None:
     assert _parse('say "hello wor').terms == All(
         (Leaf("say", "word"), Leaf("hello wor", "phrase", open=True))
