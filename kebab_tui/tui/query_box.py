@@ -17,7 +17,6 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import Reactive, reactive
-from textual.suggester import SuggestionReady
 from textual.widgets import Input, Static
 
 from kebab_tui.tui.actions import ACTIONS, Actions
@@ -126,11 +125,10 @@ class QueryBox(Input):
         return speakable(value)
 
     def watch_value(self, value: str) -> None:
-        # A Suggester would run in a worker, whose answer costs every key a second frame.
-        if self._parse is None or self._known is None:
-            return
-        if completed := complete(value, self._parse(value).tokens, self._known):
-            self.post_message(SuggestionReady(value, completed))
+        # A Suggester would run in a worker: every key would cost a second frame, and the key
+        # that accepts what is offered could come before it.
+        if self._parse is not None and self._known is not None:
+            self._suggestion = complete(value, self._parse(value).tokens, self._known) or ""
 
     def action_paste(self) -> None:
         paste(self, self.app.clipboard)

@@ -60,6 +60,7 @@ class Idle:
 _NAMED = {
     "\t": "tab",
     "\r": "enter",
+    "\x05": "ctrl+e",
     "\x15": "ctrl+u",
     "\x17": "ctrl+w",
     "\x1b": "escape",

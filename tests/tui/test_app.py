@@ -58,16 +58,17 @@ async def test_an_empty_box_shows_what_changed_lately(data: Path) -> None:
 
 
 async def test_the_answer_to_an_older_question_never_shows(data: Path) -> None:
-    go_on = threading.Event()
+    asked, go_on = threading.Event(), threading.Event()
 
     def slow(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        asked.set()
         assert query.text == "ownership" or go_on.wait(20)
         return real.search(query, first_answer)
 
     app = kebab(data, lambda: Door(data, search=slow), query="docker")
     shown = watched(app)
     async with app.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: app.showing.parse is not None)
+        await until(pilot, asked.is_set)
         app.box.write("ownership")
         await pilot.pause()
         go_on.set()
@@ -334,6 +335,7 @@ async def test_no_key_is_lost_that_comes_before_the_focus_has_moved(
         pytest.param("\x15new", "new", id="clear and type"),
         pytest.param("x\x7fy\x7f tag:a", "rust tag:a", id="mistakes"),
         pytest.param(" one two\x17three", "rust one three", id="a word"),
+        pytest.param(" tag:toki\x05 x", "rust tag:tokio x", id="what is offered"),
     ],
 )
 async def test_keys_of_one_read_work_in_their_order(data: Path, keys: str, value: str) -> None:

@@ -171,15 +171,16 @@ async def test_a_folder_that_is_deleted_while_browsing_leaves_the_hits_and_says_
 
 
 async def test_leaving_takes_no_time_while_a_search_runs(data: Path) -> None:
-    go_on = threading.Event()
+    asked, go_on = threading.Event(), threading.Event()
 
     def slow(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        asked.set()
         assert go_on.wait(20)
         return real.search(query, first_answer)
 
     app = kebab(data, lambda: Door(data, search=slow), query="rust")
     async with app.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: app.showing.parse)
+        await until(pilot, asked.is_set)
         start = time.monotonic()
         await pilot.press("ctrl+q")
     assert time.monotonic() - start < 1
