@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kebab_tui import rules
-from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError
+from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError, UsageError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing.callbacks import Callbacks as Callbacks
 from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
@@ -161,9 +161,17 @@ class Workspace:
         """Raise where a folder is not there and was not a source before, which may come back."""
         from kebab_tui.indexing.source_names import relation
         from kebab_tui.reading.walk import check_root
+        from kebab_tui.store import sources_file
 
+        if not folder:
+            raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
         root = os.path.abspath(os.path.expanduser(folder))
-        if relation(root, self.sources()) is None:
+        try:
+            known = self.sources()
+        except StoreDamagedError:  # who goes on from here sets it aside and reads the folders of the list
+            known = sources_file.read(self.folder.sources)
+        related = relation(root, known)
+        if related is None or related[0] != "same":
             check_root(root)
 
     def documents(

@@ -59,7 +59,9 @@ def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe) -> CitedP
         return CitedPlace(citation, path, Located(span, "gone"))
     if found.cited is None or found.file_state == "same":
         if lines is not None and span.first > max(len(lines), 1):
-            raise NotFoundError(f"{citation.path} has no line {span.first:,}", f"it has {len(lines):,} lines")
+            raise NotFoundError(
+                f"{citation.path} has no line {span.first:,}", f"its last line is {len(lines):,}"
+            )
         return CitedPlace(citation, path, Located(span, "same"))
     if lines is None:
         return CitedPlace(citation, path, Located(span, "changed"))

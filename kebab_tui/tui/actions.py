@@ -130,7 +130,7 @@ ACTIONS: Actions = (
            lists=("}",), when="explain"),
     Action("second_look", "second look", "What if the second look were off, or on again", "Explain",
            lists=("|",), when="explain"),
-    Action("what_if_reset", "as searched", "Go back to the order that was searched", "Explain",
+    Action("what_if_reset", "as searched", "Go back to the ranks that were searched", "Explain",
            lists=("=",), when="explain"),
     Action("why_not", "why not", "Ask why a note is not among the hits", "Explain", lists=("w",)),
     Action("layout", "layout", "Put the preview beside or below the hits", "Screen",

@@ -22,6 +22,7 @@ from kebab_tui.tui.asking import Asker
 from kebab_tui.tui.background import BackgroundIndexing
 from kebab_tui.tui.chips import ChipsLine
 from kebab_tui.tui.explain_panel import ExplainPanel
+from kebab_tui.tui.held import MOVES, Held
 from kebab_tui.tui.history import History
 from kebab_tui.tui.hits_list import HitsList
 from kebab_tui.tui.keymap import keymap
@@ -77,6 +78,7 @@ class KebabApp(WhyNotTalk):
         self._performer = Performer(self)
         self.rhythm = Rhythm(self._preview_selected)
         self.questions = Questions(self.asker.ask, self.showing.search)
+        self._held = Held()
         self._moved = False
         self._has_news = False
 
@@ -118,9 +120,23 @@ class KebabApp(WhyNotTalk):
 
     async def action_act(self, action_id: str) -> None:
         """Perform an action of the registry; the next key waits for the page that it opens."""
+        if self._is_held(action_id):
+            return
         opening = self._performer.perform(action_id)
         if opening is not None:
             await opening
+
+    def _is_held(self, action_id: str) -> bool:
+        if action_id in MOVES and self.focused in (self.preview, self.explain):
+            return False  # there they scroll
+        text, response = self.box.value, self.showing.response
+        is_asked = text == self.questions.text
+        is_shown = is_asked and (
+            not self.questions.is_waiting
+            or self.questions.is_again
+            or (response is not None and response.query.strip() == text.strip())
+        )
+        return self._held.take(action_id, text, asked=is_asked, shown=is_shown)
 
     def action_help_quit(self) -> None:
         """What the library does at ctrl+c, where nothing is selected that could be copied."""
@@ -180,6 +196,9 @@ class KebabApp(WhyNotTalk):
             self._has_news = False
             # Only once it is painted does a saved note stand on the screen.
             self.call_after_refresh(self.showing.follow_file)
+        if message.final:
+            for action_id in self._held.give(self.questions.text or ""):
+                self._performer.perform(action_id)
         if response.hits:
             self.remembering.shown(response.query)
         elif message.final and (query := self.questions.query) is not None:
@@ -201,6 +220,7 @@ class KebabApp(WhyNotTalk):
             if not self.questions.is_open(message.generation):
                 return
             self.questions.settle()
+            self._held.give("")
         self.showing.refuse(message.code, message.message, message.hint)
         if message.code in ("store_damaged", "store_lost"):
             self.index(())  # it sets aside what is damaged and reads the notes again
@@ -304,6 +324,7 @@ class KebabApp(WhyNotTalk):
         """Ask no more; an answer that still comes is dropped."""
         self.asker.forget()
         self.questions.drop()
+        self._held.give("")
         self.showing.say(Notice("stopped", "the search was stopped"))
 
     def moved_by_hand(self) -> None:

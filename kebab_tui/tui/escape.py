@@ -7,7 +7,7 @@ from typing import Literal
 
 from kebab_tui.tui.actions import Place
 
-Rung = Literal["close_overlay", "stop_search", "focus_query", "clear_query", "say_how_to_quit"]
+Rung = Literal["close_overlay", "stop_search", "focus_query", "drop_marks", "clear_query", "say_how_to_quit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,8 @@ class Standing:
     overlay: bool
     searching: bool
     """A search has been running long enough to be seen."""
+    marks: bool
+    """Hits are marked, of this query or of one before."""
     focus: Place
     query: str
 
@@ -29,6 +31,8 @@ def escape(standing: Standing) -> Rung:
         return "stop_search"
     if standing.focus != "query":
         return "focus_query"
+    if standing.marks:
+        return "drop_marks"
     if standing.query:
         return "clear_query"
     return "say_how_to_quit"

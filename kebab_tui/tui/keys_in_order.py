@@ -4,11 +4,14 @@ The library hands a key to the focused widget's queue and looks for what it is b
 when it has come back to the application. Of keys that arrive together, from a quick hand
 on a slow machine or a pasting multiplexer, a letter would so overtake the `ctrl+u`
 before it, or go where the focus was. Here letters, pasted text and bindings are dealt
-with at once, in the application's turn; what nobody here knows goes the library's way.
+with at once, in the application's turn, after what the mouse did before; what nobody here
+knows goes the library's way. What a key makes a widget tell goes by message as ever.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import Generic
 
 from textual import events
@@ -17,17 +20,26 @@ from textual.widgets import Input
 
 from kebab_tui.tui.query_text import LONGEST, flattened
 
+_PATIENCE_S = 0.5
+"""A widget that has not come to what it was clicked for by then does not hold the keys."""
+
 
 class KeysInOrder(App[ReturnType], Generic[ReturnType]):
+    _is_pressed = False
+
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key) and not event.is_forwarded:
-            done = await self._take_key(event)
-        elif isinstance(event, events.Paste) and not event.is_forwarded:
-            done = self._type(event.text, pasted=True)
-        else:
-            done = False
-        if not done:
-            await super().on_event(event)
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            self.app_focus = True  # a terminal that has said that it lost the focus gets keys all the same
+            await self._let_go()
+            if isinstance(event, events.Paste):
+                done = self._type(event.text, pasted=True)
+            else:
+                done = await self._take_key(event)
+            if done:
+                return
+        elif isinstance(event, events.MouseDown) and not event.is_forwarded:
+            self._is_pressed = True
+        await super().on_event(event)
 
     def typing_box(self) -> Input | None:
         """Where a text belongs that is typed outside of any box and bound to nothing."""
@@ -35,7 +47,8 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
         return box
 
     async def _take_key(self, event: events.Key) -> bool:
-        self.app_focus = True  # a terminal that has said that it lost the focus gets keys all the same
+        if event.key == "escape":
+            self.screen.clear_selection()  # the library does so where nobody has bound it
         text = event.character if event.is_printable else None
         if text and isinstance(self.focused, Input):
             return self._type(text)
@@ -43,6 +56,18 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
             if await self._check_bindings(event.key, priority=priority):
                 return True
         return text is not None and self._type(text)
+
+    async def _let_go(self) -> None:
+        """What the mouse did before the key is still on its way through the widgets: wait for it."""
+        if not self._is_pressed:
+            return
+        self._is_pressed = False
+        under = self._mouse_down_widget
+        if under is not None and under.is_running:
+            reached = asyncio.Event()
+            under.call_later(reached.set)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(reached.wait(), _PATIENCE_S)
 
     def _type(self, text: str, *, pasted: bool = False) -> bool:
         focused = self.focused
@@ -57,6 +82,7 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
 
 def insert(box: Input, text: str) -> None:
     """Put a text in place of what is selected."""
+    box._restart_blink()  # the cursor is seen while somebody types
     start, end = sorted(box.selection)
     box.replace(text, start, end)
 

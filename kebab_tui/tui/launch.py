@@ -177,13 +177,16 @@ def _require_terminal(*, pick: bool) -> None:
 
 def _require_folders(folders: Sequence[str], settings: Settings) -> None:
     """A misspelled folder is refused at once: behind a screen it would be found late and said small."""
-    missing = [folder for folder in folders if not os.path.isdir(os.path.expanduser(folder))]
-    if missing:
+    if missing := [folder for folder in folders if not _is_open(os.path.expanduser(folder))]:
         from kebab_tui.workspace import Workspace  # only here: the engine would delay the first paint
 
         with contextlib.closing(Workspace(settings, settings.data_dir)) as workspace:
             for folder in missing:
                 workspace.check_folder(folder)
+
+
+def _is_open(folder: str) -> bool:
+    return os.path.isdir(folder) and os.access(folder, os.R_OK | os.X_OK)
 
 
 def _refuse(error: KebabError) -> int:
@@ -202,6 +205,8 @@ def _send_noise_to_log(data_folder: str) -> None:
     except OSError:
         terminal = os.dup(2)
     sys.__stderr__ = io.TextIOWrapper(os.fdopen(terminal, "wb", 0), "utf-8", write_through=True)  # type: ignore[misc]
+    if not sys.stdout.isatty():
+        sys.__stdout__ = sys.__stderr__  # type: ignore[misc]  # whose size is the screen's
     try:
         os.makedirs(data_folder, exist_ok=True)
         log = os.open(os.path.join(data_folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

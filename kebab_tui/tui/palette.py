@@ -6,12 +6,16 @@ as their keys would.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+from textual import on
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.widgets import Input, OptionList
+from textual.worker import WorkerError
 
 from kebab_tui.tui.actions import Action, Actions, Facts, available
 from kebab_tui.tui.bindings import act
@@ -58,7 +62,29 @@ def _with_keys(name: Content, command: Command) -> Content:
 
 def palette() -> CommandPalette:
     """The screen to push."""
-    return CommandPalette([ActionCommands], placeholder="What to do?")
+    return _Palette([ActionCommands], placeholder="What to do?")
+
+
+class _Palette(CommandPalette):
+    """Runs what fits the text, also when Enter comes with it, and runs it once."""
+
+    _is_chosen = False
+
+    @on(Input.Submitted)
+    async def _choose(self, event: Input.Submitted) -> None:
+        event.stop()
+        event.prevent_default()  # it would take what fitted the text before
+        for search in [worker for worker in self.workers if worker.node is self]:
+            with contextlib.suppress(WorkerError):
+                await search.wait()
+        self._select_or_command()
+
+    @on(OptionList.OptionSelected)
+    def _once(self, event: OptionList.OptionSelected) -> None:
+        if self._is_chosen:
+            event.stop()
+            event.prevent_default()  # it would leave the screen below, too
+        self._is_chosen = True
 
 
 class ActionCommands(Provider):
@@ -72,7 +98,9 @@ class ActionCommands(Provider):
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for command in self._commands():
-            score = max(matcher.match(command.name), 0.9 * matcher.match(command.help))
+            # The id is what the README and the configuration call it.
+            name = max(matcher.match(command.name), matcher.match(command.action_id))
+            score = max(name, 0.9 * matcher.match(command.help))
             if score > 0:
                 display = _with_keys(matcher.highlight(command.name), command)
                 yield Hit(score, display, self._run(command), text=command.name, help=command.help)

@@ -232,13 +232,15 @@ class Performer:
         app = self._app
         overlay = len(app.screen_stack) > 1
         focus: Place = "query" if app.focused is app.box else "lists"
-        match escape(Standing(overlay, app.questions.is_slow, focus, app.box.value)):
+        match escape(Standing(overlay, app.questions.is_slow, bool(app.hits.marked), focus, app.box.value)):
             case "close_overlay":
                 app.pop_screen()
             case "stop_search":
                 app.stop_search()
             case "focus_query":
                 app.screen.set_focus(app.box)
+            case "drop_marks":
+                app.hits.clear_marks()
             case "clear_query":
                 app.box.clear()
             case "say_how_to_quit":

@@ -45,7 +45,7 @@ class Showing:
         self.first_run = False
         self._refusal: tuple[str, str] | None = None
         self._read = (0, 0)
-        self._is_reading = bool(app.options.folders)
+        self._is_reading = self._is_awaited = bool(app.options.folders)
         self._lateness = Lateness()
         self._last_change: LastChange | None = None
         self._live = LiveWords()
@@ -163,6 +163,8 @@ class Showing:
             return partial(states.start, recent=recent, recall_key=self._key("recall_query"))
         if self._is_reading:
             return self._words_while_reading()
+        if self._run is not None and self._run.code:
+            return partial(states.refused, message=self._run.text, hint="")
         return partial(states.nothing_there, rescan_key=self._key("rescan"))
 
     def _words_without_an_index(self) -> states.Words:
@@ -174,6 +176,8 @@ class Showing:
             return partial(states.refused, message=message, hint=hint)
         if self._is_reading:
             return self._words_while_reading()
+        if self._run is not None and self._run.code:
+            return partial(states.refused, message=self._run.text, hint="")
         return partial(
             states.first_run,
             sample_key=self._key("sample_vault"),
@@ -211,7 +215,7 @@ class Showing:
     def progress(self, message: IndexingProgress) -> None:
         """Say how far the indexing is."""
         self._run = message
-        self._is_reading = message.running
+        self._is_reading, self._is_awaited = message.running, False
         self._read = (message.done, message.total)
         self._show_keeping()
 
@@ -220,7 +224,10 @@ class Showing:
         self._live = live_words(live, own_pid)
         if live is not None:
             self._last_change = live.last
-            self._is_reading = live.phase.kind == "reading"
+            is_at_work = live.phase.kind == "reading"
+            # At first it holds no folder yet, then one that it has not begun to read.
+            self._is_awaited &= not (is_at_work or (live.folders and not live.pending))
+            self._is_reading = is_at_work or self._is_awaited
             self._read = (live.phase.done, live.phase.total)
             if own_pid:
                 self._run = None

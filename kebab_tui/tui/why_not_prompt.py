@@ -139,6 +139,7 @@ class WhyNotPrompt(ModalScreen[None]):
         self._query = query
         self._answer = _Answer(signs_for(glyphs))
         self._asked = ""
+        self._offered_for = ""
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
@@ -157,6 +158,7 @@ class WhyNotPrompt(ModalScreen[None]):
         """Paths that hold `part`; too late when something else has been typed since."""
         if part == self._typed and self._answer.verdict is None:
             self._answer.paths, self._answer.chosen = tuple(paths[:MOST_OFFERED]), None
+            self._offered_for = part
             self._answer.lay_out()
 
     def answer(self, path: str, why: WhyNot) -> None:
@@ -172,8 +174,12 @@ class WhyNotPrompt(ModalScreen[None]):
     # What the user does
 
     @property
+    def typing_box(self) -> Input:
+        return self.query_one(Input)
+
+    @property
     def _typed(self) -> str:
-        return self.query_one(Input).value
+        return self.typing_box.value
 
     def _say(self, text: str) -> None:
         self._answer.said, self._answer.verdict = text, None
@@ -192,8 +198,7 @@ class WhyNotPrompt(ModalScreen[None]):
     @on(Input.Submitted)
     def _ask(self, event: Input.Submitted) -> None:
         event.stop()
-        typed, paths = event.value.strip(), self._answer.paths
-        if path := self._chosen() or (paths[0] if typed and len(paths) == 1 else typed):
+        if path := self._chosen() or event.value.strip():
             self._ask_about(path)
 
     @on(_Answer.Picked)
@@ -216,7 +221,7 @@ class WhyNotPrompt(ModalScreen[None]):
 
     def action_complete(self) -> None:
         paths = self._answer.paths
-        if paths:
+        if paths and self._offered_for == self._typed:
             self._fill_in(self._chosen() or paths[0])
 
     def _fill_in(self, path: str) -> None:

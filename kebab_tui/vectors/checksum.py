@@ -22,7 +22,7 @@ _BLOCK = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    of: tuple[int, ...]
+    identity: tuple[int, ...]
     digest: bytes
 
 
@@ -38,7 +38,7 @@ class Checksum:
     def of(self, status: os.stat_result) -> bytes | None:
         """The checksum of a file, waited for; None when another one was read, or none could be."""
         self._thread.join()
-        if self._sum is None or self._sum.of != _identity(status):
+        if self._sum is None or self._sum.identity != _identity(status):
             return None
         return self._sum.digest
 
@@ -57,4 +57,4 @@ class Checksum:
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -146,8 +146,8 @@ def _sync_folder(folder: str) -> None:
 
 
 def _read(file: FileIO, model: str, dims: int, beforehand: Checksum | None) -> Saved:
-    start, status = file.read(HEADER.size + DIGEST_BYTES), os.fstat(file.fileno())
-    header = _checked_header(start, status.st_size, model, dims)
+    start = file.read(HEADER.size + DIGEST_BYTES)
+    header = _checked_header(start, os.fstat(file.fileno()).st_size, model, dims)
     base = Segment(np.empty(header.base, np.int64), dims)
     fresh = Segment(np.empty(header.fresh, np.int64), dims)
     gone = np.empty(header.gone, np.int64)
@@ -157,7 +157,8 @@ def _read(file: FileIO, model: str, dims: int, beforehand: Checksum | None) -> S
     for block in _filled(file, arrays):
         if beforehand is None:
             digest.update(block)
-    found = beforehand.of(status) if beforehand is not None else digest.digest()
+    # As the file is now: what was changed while it was read is another file.
+    found = digest.digest() if beforehand is None else beforehand.of(os.fstat(file.fileno()))
     if found is None:  # another file has taken its place meanwhile
         for array in arrays:
             digest.update(_memory(array))

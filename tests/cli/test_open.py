@@ -103,7 +103,7 @@ def test_what_is_not_indexed_is_2(desk: Desk) -> None:
 def test_a_line_that_the_note_does_not_have_is_2(desk: Desk) -> None:
     done = desk.open("rust.md:L9999")
     assert done.code == 2
-    assert "rust.md has no line 9,999" in done.err and "it has " in done.err
+    assert "rust.md has no line 9,999" in done.err and "its last line is " in done.err
     assert not desk.record.exists()
 
 

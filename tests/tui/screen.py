@@ -61,6 +61,7 @@ _NAMED = {
     "\t": "tab",
     "\r": "enter",
     "\x05": "ctrl+e",
+    "\x0e": "ctrl+n",
     "\x15": "ctrl+u",
     "\x17": "ctrl+w",
     "\x1b": "escape",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -71,6 +72,13 @@ def test_an_unknown_theme_is_refused(start: Start, data: Path) -> None:
     assert "Traceback" not in screen.text
 
 
+def test_an_empty_name_is_no_folder(start: Start, tmp_path: Path) -> None:
+    screen = start("", "--data-dir", str(tmp_path / "data"))
+    screen.end()
+    assert screen.process.returncode == 2
+    screen.wait_for_end_text("empty name")
+
+
 @pytest.mark.parametrize("name", ["gone", "a file"])
 def test_a_folder_that_is_none_is_refused_before_the_screen_opens(
     start: Start, tmp_path: Path, name: str
@@ -83,6 +91,32 @@ def test_a_folder_that_is_none_is_refused_before_the_screen_opens(
     screen.wait_for_end_text("hint")
     assert b"\x1b[?1049h" not in screen.sent
     assert not (tmp_path / "data").exists()
+
+
+def test_a_folder_that_is_none_within_one_that_is_known_is_refused_too(start: Start, data: Path) -> None:
+    with closing(Workspace(Settings(), str(data))) as workspace:
+        root = workspace.sources()[0].root
+    screen = start(f"{root}/misspelled", "--data-dir", data)
+    screen.end()
+    assert screen.process.returncode == 2
+    screen.wait_for_end_text("is not there")
+
+
+def test_a_damaged_index_keeps_no_screen_from_opening_that_names_an_absent_folder(
+    start: Start, tmp_path: Path
+) -> None:
+    notes, data = tmp_path / "notes", tmp_path / "data"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Lighthouse\n\nkept on a drive\n")
+    with closing(Workspace(Settings(), str(data))) as workspace:
+        workspace.ingest([str(notes)], Callbacks())
+    notes.rename(tmp_path / "elsewhere")
+    (data / "kebab.sqlite").write_bytes(b"no database" * 1000)
+    screen = start(str(notes), "--data-dir", str(data))
+    screen.wait_for("commands")
+    screen.type("\x11")
+    screen.end()
+    assert screen.process.returncode == 0
 
 
 def test_a_source_that_is_gone_for_now_can_be_searched(start: Start, tmp_path: Path) -> None:
@@ -184,6 +218,18 @@ def test_pick_prints_the_citation_to_a_pipe(start: Start, data: Path, embedded_p
     assert screen.process.returncode == 0 and screen.is_restored
     line, _, path = picked.strip().partition(" ")
     assert path == str(embedded_place / "notes/rust/ownership.md") and int(line.removeprefix("+")) > 0
+
+
+def test_a_picker_in_a_pipe_is_as_large_as_its_terminal(start: Start, data: Path) -> None:
+    reading, writing = os.pipe()
+    screen = start("--data-dir", data, "--query", "ownership", "--pick", stdout=writing, size=(101, 30))
+    os.close(writing)
+    screen.wait_for("ownership.md")
+    edges = re.findall("╭─ query ─+ hybrid ─╮", screen.text)
+    assert edges and {len(edge) for edge in edges} == {101}
+    screen.type("\x11")
+    screen.end()
+    os.close(reading)
 
 
 def test_half_a_character_does_not_end_the_screen(start: Start, data: Path) -> None:

@@ -107,15 +107,6 @@ async def test_a_path_is_completed_by_tab_and_asked_about_by_enter() -> None:
         assert app.seen == verdict(FILTERED)
 
 
-async def test_the_only_path_that_fits_is_asked_about_by_enter() -> None:
-    app = Host()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        await pilot.press(*"conflict", "enter")
-        assert app.asked == ["infra/port-conflict.md"]
-        assert app.box.value == "infra/port-conflict.md"
-
-
 async def test_the_arrows_choose_among_the_offered_paths() -> None:
     app = Host()
     async with app.run_test(size=(80, 24)) as pilot:

@@ -1,0 +1,159 @@
+"""Keys that come faster than the screen can follow: each means what it would have meant slowly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.selection import SELECT_ALL
+from textual.widgets import Input
+
+from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.held import Held
+from kebab_tui.tui.why_not_prompt import WhyNotPrompt
+from tests.tui.screen import WIDE, focus, found, kebab, painted, paths, type_at_once, until
+
+
+def click(app: KebabApp, x: int, y: int) -> None:
+    """A click on the screen, in the same read as what is sent next."""
+    assert app._driver is not None
+    for kind in (events.MouseDown, events.MouseUp):
+        app._driver.process_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
+
+
+# With the mouse
+
+
+async def test_enter_behind_a_click_takes_what_was_clicked(data: Path) -> None:
+    app = kebab(data, query="rust", mode="lexical", pick=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        third = paths(app)[2]
+        place = app.hits.content_region
+        click(app, place.x + 5, place.y + 4)
+        type_at_once(app, "\r")
+        await until(pilot, lambda: app.return_value)
+    assert app.return_value is not None and app.return_value[0].endswith(third)
+
+
+async def test_a_letter_behind_a_click_stands_where_was_clicked(data: Path) -> None:
+    async with kebab(data, query="ownership").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        place = app.box.content_region
+        click(app, place.x + 2, place.y)
+        type_at_once(app, "X")
+        await until(pilot, lambda: app.box.value == "owXnership")
+
+
+async def test_esc_takes_a_selected_text_back(data: Path) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        app.screen.selections = {app.preview: SELECT_ALL}
+        await pilot.press("escape")
+        assert not app.screen.selections
+
+
+# Before the hits are there
+
+
+@pytest.mark.parametrize(("moves", "place"), [("", 0), ("\x0e\x0e", 2)])
+async def test_enter_behind_a_query_takes_a_hit_of_that_query(data: Path, moves: str, place: int) -> None:
+    app = kebab(data, query="docker", mode="lexical", pick=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        before = paths(app)[0]
+        type_at_once(app, f"\x15rust{moves}\r")
+        await until(pilot, lambda: app.return_value)
+        after = paths(app)[place]
+    assert before != after
+    assert app.return_value is not None and app.return_value[0].endswith(after)
+
+
+async def test_who_goes_on_typing_wants_no_hit_of_what_was_typed_before(data: Path) -> None:
+    app = kebab(data, query="docker", mode="lexical", pick=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        type_at_once(app, "\x15rust\r errors")
+        await found(pilot)
+        assert app.box.value == "rust errors"
+        assert app.is_running and app.return_value is None
+
+
+@pytest.mark.parametrize(
+    ("action", "asked", "shown", "held"),
+    [
+        ("open", False, False, True),
+        ("open", True, False, True),
+        ("open", True, True, False),
+        ("next_hit", False, False, True),
+        ("next_hit", True, False, False),
+        ("mode", False, False, False),
+    ],
+)
+def test_what_waits_for_the_hits(action: str, asked: bool, shown: bool, held: bool) -> None:
+    waiting = Held()
+    assert waiting.take(action, "rust", asked=asked, shown=shown) == held
+    assert waiting.give("rust") == ([action] if held else [])
+    assert waiting.give("rust") == []
+
+
+def test_what_waits_keeps_its_order_and_belongs_to_one_query() -> None:
+    waiting = Held()
+    assert waiting.take("next_hit", "a", asked=False, shown=False)
+    assert waiting.take("next_hit", "a", asked=True, shown=False), "behind one that waits"
+    assert waiting.take("open", "a", asked=True, shown=False)
+    assert waiting.give("a") == ["next_hit", "next_hit", "open"]
+    assert waiting.take("open", "a", asked=True, shown=False)
+    assert waiting.take("copy", "b", asked=True, shown=False)
+    assert waiting.give("a") == []
+    assert waiting.give("b") == []
+
+
+# Over the screen
+
+
+@pytest.mark.parametrize("enter", ["\r", "\r\r"])
+async def test_enter_behind_a_name_in_the_palette_runs_what_has_that_name_once(
+    data: Path, enter: str
+) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await focus(pilot, app.hits)
+        assert app.toggles.explain is False
+        type_at_once(app, f":explain{enter}")
+        await until(pilot, lambda: app.toggles.explain)
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.pause()
+        assert app.is_running and app.box.value == "rust"
+
+
+async def test_a_page_is_found_in_the_palette_by_the_name_that_the_readme_has(data: Path) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await focus(pilot, app.hits)
+        type_at_once(app, ":health")
+        await until(pilot, lambda: "files" in painted(app).split("health", 1)[-1])
+
+
+async def test_a_path_is_completed_from_what_fits_it_only(data: Path) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await focus(pilot, app.hits)
+        type_at_once(app, "wdocker\t")
+        await until(pilot, lambda: "infra/docker.md" in painted(app))
+        assert isinstance(app.screen, WhyNotPrompt) and app.screen.query_one(Input).value == "docker"
+        await pilot.press("tab")
+        assert "docker" in app.screen.query_one(Input).value.removeprefix("docker")
+
+
+async def test_a_paste_into_a_terminal_without_the_focus_goes_where_the_focus_was(data: Path) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await focus(pilot, app.hits)
+        type_at_once(app, "w")
+        await until(pilot, lambda: isinstance(app.screen, WhyNotPrompt))
+        app.post_message(events.AppBlur())
+        await until(pilot, lambda: app.focused is None)
+        app.post_message(events.Paste("notes/\na.md"))
+        await until(pilot, lambda: isinstance(app.focused, Input) and app.focused.value == "notes/ a.md")
