@@ -15,7 +15,7 @@ from kebab_tui.cli.output import field
 from kebab_tui.cli.style import Style
 from kebab_tui.domain import badges as known
 from kebab_tui.domain.embedded import is_hangul
-from kebab_tui.domain.hit import SearchHit, Stage
+from kebab_tui.domain.hit import SearchHit, Stage, twins
 from kebab_tui.domain.visible import visible
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ _IN_WORDS: dict[known.Badge, str] = {
 
 def answer_lines(answer: Answer, style: Style, *, full: bool) -> Iterator[str]:
     """Every line of the answer, without the notices."""
-    twins = _twins(answer.response.hits)
+    shared = twins(answer.response.hits)
     for place, hit in enumerate(answer.response.hits):
         if place and style.terminal.tty:
             yield ""
-        yield from hit_lines(hit, style, root=hit.root if hit.path in twins else "")
+        yield from hit_lines(hit, style, root=hit.root if hit.path in shared else "")
         if found := badges(hit, answer.response.read):
             yield style.dim(f"{_INDENT}({', '.join(found)})")
         if full:
@@ -48,14 +48,6 @@ def answer_lines(answer: Answer, style: Style, *, full: bool) -> Iterator[str]:
             yield from (_INDENT + line for line in explanation_lines(explained, answer.explained))
     if answer.explained is not None:
         yield stages_line(answer.response.stages)
-
-
-def _twins(hits: Sequence[SearchHit]) -> set[str]:
-    """Paths that notes of several folders have."""
-    roots: dict[str, set[str]] = {}
-    for hit in hits:
-        roots.setdefault(hit.path, set()).add(hit.root)
-    return {path for path, found in roots.items() if len(found) > 1}
 
 
 def hit_lines(hit: SearchHit, style: Style, *, root: str = "") -> Iterator[str]:

@@ -6,6 +6,7 @@ explanation. Highlights are [start, end) offsets into the snippet, in characters
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -106,3 +107,11 @@ class SearchResponse:
     """False for a first answer that the full ranking is going to replace."""
     read: str = ""
     """What a model was given of the query: without its filters and what it excludes."""
+
+
+def twins(hits: Sequence[SearchHit]) -> frozenset[str]:
+    """Paths that notes of several folders have: they alone do not tell the note."""
+    roots: dict[str, set[str]] = {}
+    for hit in hits:
+        roots.setdefault(hit.path, set()).add(hit.root)
+    return frozenset(path for path, found in roots.items() if len(found) > 1)

@@ -53,6 +53,8 @@ class Look:
     located: Located | None = None
     change: int = 0
     """Ranks that a what-if moves the hit, up positive."""
+    source: str = ""
+    """The folder's name, clean and short, where the path alone does not tell the note."""
     fresh: Novelty | None = None
     """How the hit differs from what the same question found a moment ago."""
 
@@ -80,11 +82,12 @@ def badges(hit: SearchHit, look: Look) -> list[Piece]:
     found: list[Piece] = [
         (badge, "warning" if badge in _WARNINGS else "badge") for badge in known.badges(hit, look.korean)
     ]
-    if look.located is None or hit.gone:
-        return found
-    found = [piece for piece in found if piece[0] != "stale"]
-    if place := _place(look.located):  # what was looked up counts more than the file's date
-        found.insert(0, (place, "warning"))
+    if look.located is not None and not hit.gone:
+        found = [piece for piece in found if piece[0] != "stale"]
+        if place := _place(look.located):  # what was looked up counts more than the file's date
+            found.insert(0, (place, "warning"))
+    if look.source:
+        found.insert(sum(role == "warning" for _, role in found), (f"in {look.source}", "badge"))
     return found
 
 
@@ -171,9 +174,9 @@ def _noted(hit: SearchHit, look: Look, glyphs: Glyphs) -> Iterator[Piece]:
     """The badges that fit into half of the line, how it was found at its end."""
     room, kept = look.width // 2, []
     for text, role in badges(hit, look):
-        if len(text) + 3 > room:
+        if cell_len(text) + 3 > room:
             break
-        room -= len(text) + 3
+        room -= cell_len(text) + 3
         kept.append((text, role))
     for place, (text, role) in enumerate(reversed(kept)):
         yield (f" {glyphs.dot} " if place else "  "), "badge"

@@ -18,10 +18,11 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kebab_tui.domain.embedded import is_hangul
+from kebab_tui.domain.hit import twins
 from kebab_tui.tui.freshness import News, news, successor
 from kebab_tui.tui.hit_rows import ROLES, Line, Look, Role, hit_lines, share
 from kebab_tui.tui.line_view import LineView
-from kebab_tui.tui.text import UNICODE, Glyphs
+from kebab_tui.tui.text import UNICODE, Glyphs, clean, cut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +40,8 @@ LINES_PER_HIT = 2
 FRESH_S = 3.0
 """How long a hit is marked that the same question did not find before."""
 _ROWS_KEPT = 512
+_SOURCE = 16
+"""Cells for the name of a folder beside other badges."""
 
 
 class HitsList(LineView, can_focus=True):
@@ -98,6 +101,8 @@ class HitsList(LineView, can_focus=True):
         self._best = 0.0
         self._korean: bool | None = None
         self._marks: dict[ChunkId, SearchHit] = {}
+        self.twins: frozenset[str] = frozenset()
+        """Paths among the hits that notes of several folders have."""
         self._changes: Mapping[ChunkRow, int] = {}
         self._fresh: Mapping[ChunkId, Novelty] = {}
         self._fresh_timer: Timer | None = None
@@ -127,6 +132,7 @@ class HitsList(LineView, can_focus=True):
         found_news = news(self._hits, response.hits) if again else News()
         self._mark_fresh(found_news)
         self._hits = response.hits
+        self.twins = twins(response.hits)
         self._best = max((hit.score for hit in self._hits), default=0.0)
         self._korean = None if response.raw else is_hangul(response.read)
         self._changes = {}
@@ -235,8 +241,12 @@ class HitsList(LineView, can_focus=True):
             korean=self._korean,
             located=self._located.get((hit.chunk_id, hit.indexed_ns)),
             change=self._changes.get(hit.row, 0),
+            source=self._source(hit) if hit.path in self.twins else "",
             fresh=self._fresh.get(hit.chunk_id),
         )
+
+    def _source(self, hit: SearchHit) -> str:
+        return cut(clean(hit.source), _SOURCE, self._glyphs.ellipsis)
 
     def _strip(self, line: Line, look: Look) -> Strip:
         return Strip([Segment(text, self._style(role, look.cursor)) for text, role in line], look.width)

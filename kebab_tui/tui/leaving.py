@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import KebabError
-from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.hit import Notice, twins
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ class Leaving:
             self._app.exit(tuple(picked(place, form) for place in there))
 
     def _copy(self, places: Places, *, with_text: bool) -> None:
-        texts = [(place.hit, place.located) for place in places]
+        shared = self._app.hits.twins | twins([place.hit for place in places])
+        hits = [_whole(place.hit) if place.hit.path in shared else place.hit for place in places]
+        texts = [(hit, place.located) for hit, place in zip(hits, places, strict=True)]
         text = quotations_text(texts) if with_text else citations_text(texts)
         copied = copy(text, self._app.copy_to_clipboard, os.environ)
         said = " · ".join(part for part in (remark(places), copied.message) if part)
@@ -126,6 +128,12 @@ def _remark_on(place: PlacedHit) -> str:
         case "gone":
             return "the file is gone"
     return ""
+
+
+def _whole(hit: SearchHit) -> SearchHit:
+    """The hit with its whole path, for where another folder has a note of the same one."""
+    path = path_of(hit)
+    return replace(hit, path=path, citation=replace(hit.citation, path=path))
 
 
 def path_of(hit: SearchHit) -> str:

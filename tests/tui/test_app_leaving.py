@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,24 @@ async def test_what_is_copied_are_the_lines_of_now(desk: Desk, copied: Iterator[
         await until(pilot, lambda: texts)
         await until(pilot, lambda: "moved +5" in painted(app))
     assert texts == ["a.md:L6-L8"]
+
+
+async def test_what_another_folder_has_too_is_copied_so_that_it_can_be_opened(
+    desk: Desk, copied: Iterator[list[str]]
+) -> None:
+    texts = next(copied)
+    other = desk.folder / "other"
+    other.mkdir()
+    (other / "a.md").write_text(f"# Wheel\n\n{PASSAGE}")
+    with closing(Workspace(Settings(), str(desk.data))) as workspace:
+        workspace.ingest([str(other)], Callbacks())
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        assert "in notes" in painted(app) and "in other" in painted(app)
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: texts)
+    assert texts[0] in (f"{desk.notes}/a.md:L1-L3", f"{other}/a.md:L1-L3")
 
 
 async def test_the_text_goes_with_the_citation(desk: Desk, copied: Iterator[list[str]]) -> None:

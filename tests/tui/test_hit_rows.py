@@ -94,6 +94,13 @@ def test_badges_say_what_to_know_before_trusting_a_hit(
     assert _words(hit(**facts), **look) == expected
 
 
+def test_a_note_whose_path_another_folder_has_too_is_told_apart() -> None:
+    assert _words(hit(), source="old-notes") == ["in old-notes", "both"]
+    assert _words(hit(stale=True), source="old-notes") == ["stale", "in old-notes", "both"]
+    assert _texts(hit(snippet="x" * 200), Look(60, source="old-notes"))[1].endswith("  both · in old-notes")
+    assert _texts(hit(snippet="x" * 200), Look(60, source="한글이름"))[1].endswith("  both · in 한글이름")
+
+
 def test_the_weightiest_badge_is_the_last_to_go() -> None:
     found = hit(kind="code", relaxed=True, stale=True, snippet="x" * 200)
     assert _texts(found, Look(80))[1].endswith("  both · code · relaxed · stale")
