@@ -24,6 +24,7 @@ from kebab_tui.store import rows
 from kebab_tui.store.catalogue import Catalogue
 from kebab_tui.store.file_state import file_state
 
+_NO_LINES = re.compile(r"(?s)(?P<path>.+)[:#]L?\d+(?:-L?\d+)?")
 _CHUNK_ID = re.compile(r"[0-9a-f]{6,32}")
 _MANY = 5
 
@@ -53,6 +54,10 @@ def inspect(catalogue: Catalogue, target: str) -> Inspection:
         return _inspection(catalogue, document, tuple(catalogue.chunks_of(document.doc_id)))
     citation = parse_citation(target)
     document = find_document(catalogue, citation.path) if citation else None
+    if citation is None and (stem := _NO_LINES.fullmatch(target)) and find_document(catalogue, stem["path"]):
+        raise NotFoundError(
+            f"{target} names no lines", "lines count from 1, and the last is not before the first: PATH:L5-L9"
+        )
     if citation is None or document is None:
         verdict = why_not_indexed(catalogue.sources(), target, None)
         raise NotFoundError(f"not in the index: {target} ({verdict.detail})", verdict.advice)

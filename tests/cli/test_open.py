@@ -107,6 +107,13 @@ def test_a_line_that_the_note_does_not_have_is_2(desk: Desk) -> None:
     assert not desk.record.exists()
 
 
+@pytest.mark.parametrize("lines", [":L9-L5", ":L0", "#0"])
+def test_lines_that_cannot_be_are_2(desk: Desk, lines: str) -> None:
+    done = desk.open(f"rust.md{lines}")
+    assert done.code == 2
+    assert f"rust.md{lines} names no lines" in done.err and "count from 1" in done.err
+
+
 def test_a_missing_editor_is_a_message_and_2(desk: Desk) -> None:
     done = desk.open("rust.md:3", EDITOR="emacs -nw")
     assert done.code == 2
