@@ -91,11 +91,6 @@ class Workspace:
 
     # Searching
 
-    def expect(self, query: SearchQuery) -> None:
-        """The query comes soon: begin what does not need to wait for its turn."""
-        if query.mode != "lexical" and self.has_index:
-            self._parts.semantics.expect()
-
     def warm_up(self, *, by_meaning: bool) -> Iterator[None]:
         """Load, a bit at each step, what the first question would wait for otherwise."""
         query = SearchQuery("kebab", "lexical", k=1)

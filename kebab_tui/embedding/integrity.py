@@ -13,7 +13,7 @@ import os
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import ModelCard
 
-_BLOCK = 1 << 23
+_BLOCK = 1 << 20
 _IMPOSTORS = (
     (b"version https://git-lfs", "is a Git LFS pointer, not the file itself: fetch it with `git lfs pull`"),
     (b"<", "is a web page, not a model: the download went wrong"),

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kebab_tui.store.folder import DataFolder
     from kebab_tui.store.reader import StoreReader
     from kebab_tui.store.writer import Writer
-    from kebab_tui.vectors.checksum import Checksum
     from kebab_tui.vectors.follower import VectorFollower
 
 
@@ -37,18 +36,9 @@ class SemanticHalf:
         self._encoder: Encoder | None = None
         self._follower: VectorFollower | None = None
         self._followed = ""
-        self._checksum: Checksum | None = None
-
-    def expect(self) -> None:
-        """A question by meaning comes soon: begin what a thread of its own can do for it."""
-        if self._follower is None and self._checksum is None:
-            from kebab_tui.vectors.checksum import Checksum
-
-            self._checksum = Checksum(self._vectors_file)
 
     def __call__(self) -> Semantics | Notice:
         try:
-            self.expect()
             card = self.card()
             encoder = self._encoder_of(card)
             follower = self._follower_of(card, encoder)
@@ -65,7 +55,6 @@ class SemanticHalf:
         """Open what a question by meaning needs, a bit at each step; nothing while there are no vectors."""
         card = self.card()
         if self._has_vectors(card):
-            self.expect()
             import numpy  # noqa: F401 -- a step of its own: it takes as long as the next one
 
             yield
@@ -116,8 +105,9 @@ class SemanticHalf:
     def discard_file(self) -> None:
         """Forget the vectors' file; it is made anew from the database."""
         from kebab_tui.vectors.file import discard
+        from kebab_tui.vectors.follower import FILE_NAME
 
-        path = self._vectors_file
+        path = os.path.join(self._folder.root, FILE_NAME)
         try:
             discard(path)
         except OSError as error:
@@ -126,26 +116,13 @@ class SemanticHalf:
                 "remove it by hand; searches take the vectors from the database meanwhile",
             ) from error
 
-    def new_follower(
-        self, card: ModelCard, *, may_save: bool = False, checksum: Checksum | None = None
-    ) -> VectorFollower:
+    def new_follower(self, card: ModelCard, *, may_save: bool = False) -> VectorFollower:
         """The vectors of a model, yet to be opened."""
         from kebab_tui.vectors.follower import VectorFollower
 
         return VectorFollower(
-            self._reader,
-            self._folder.root,
-            card.fingerprint,
-            card.dims,
-            may_save=lambda: may_save,
-            checksum=checksum,
+            self._reader, self._folder.root, card.fingerprint, card.dims, may_save=lambda: may_save
         )
-
-    @property
-    def _vectors_file(self) -> str:
-        from kebab_tui.vectors.follower import FILE_NAME
-
-        return os.path.join(self._folder.root, FILE_NAME)
 
     def close(self) -> None:
         if self._follower is not None:
@@ -173,8 +150,7 @@ class SemanticHalf:
                 return None
             from concurrent.futures import ThreadPoolExecutor
 
-            checksum, self._checksum = self._checksum, None
-            follower = self.new_follower(card, checksum=checksum)
+            follower = self.new_follower(card)
             with ThreadPoolExecutor(1, "model") as beside:
                 beside.submit(encoder.open)  # an error is told again by whoever opens it next
                 follower.open()

@@ -209,7 +209,6 @@ class Asker:
             self._tell(Answered(generation, workspace.recent(_RECENT), final=True))
             return
         if query.mode == "hybrid" and not question.again:
-            workspace.expect(query)
             first = workspace.search(replace(query, mode="lexical"), first_answer=True)
             self._show_first(Answered(generation, first, final=False))
             if self._is_superseded():

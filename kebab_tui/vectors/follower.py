@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Literal
 from kebab_tui.vectors.ports import VectorLog, VectorStore
 
 if TYPE_CHECKING:
-    from kebab_tui.vectors.checksum import Checksum
     from kebab_tui.vectors.contents import Contents
     from kebab_tui.vectors.index import FaissIndex
 
@@ -49,16 +48,13 @@ class VectorFollower:
         *,
         may_save: Callable[[], bool],
         exact_up_to: int = EXACT_UP_TO,
-        checksum: Checksum | None = None,
     ) -> None:
-        """`checksum`: that of the file, where somebody has begun to take it already."""
         self._store = store
         self._path = os.path.join(folder, FILE_NAME)
         self._model = model
         self._dims = dims
         self._may_save = may_save
         self._exact_up_to = exact_up_to
-        self._checksum = checksum
         self._index: FaissIndex | None = None
         self._revision = 0
         self._saved_revision: int | None = None  # None: the file, if any, is of no use
@@ -117,8 +113,7 @@ class VectorFollower:
         from kebab_tui.vectors.file import UnusableFileError, read
         from kebab_tui.vectors.intake import agrees, news
 
-        checksum, self._checksum = self._checksum, None
-        saved = read(self._path, self._model, self._dims, checksum)
+        saved = read(self._path, self._model, self._dims)
         changes = log.changes_after(saved.revision)
         if changes is None:
             raise UnusableFileError("the file is newer than the store, or too old to catch up")

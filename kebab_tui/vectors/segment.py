@@ -58,7 +58,7 @@ class Passing:
 
 
 class Segment:
-    """`codes` is FAISS's own memory: fill it before the segment is shown to anyone."""
+    """FAISS searches in the memory of `codes`: fill it before the segment is shown to anyone."""
 
     __slots__ = ("_coarse", "_flat", "_refined", "codes", "dims", "rows")
 
@@ -155,13 +155,17 @@ class Segment:
     def _faiss_room(self, count: int) -> Codes:
         import faiss
 
+        room: Codes = np.empty((count, self.dims), np.float16)
         quantizer = faiss.ScalarQuantizer.QT_fp16
         self._flat = faiss.IndexScalarQuantizer(self.dims, quantizer, faiss.METRIC_INNER_PRODUCT)
-        size = count * self._flat.code_size
-        self._flat.codes.resize(size)
+        # FAISS looks at NumPy's memory, which the kernel gives in large pages and nobody fills
+        # with zeros first. To FAISS it has no owner: this segment keeps it.
+        start = faiss.swig_ptr(room.reshape(-1).view(np.uint8))
+        nobody = self._flat.codes.owner  # type: ignore[attr-defined]  # newer than the stubs, as is the next
+        view = faiss.MaybeOwnedVectorUInt8.create_view(start, room.nbytes, nobody)  # type: ignore[attr-defined]
+        self._flat.codes = view
         self._flat.ntotal = count
-        room: Codes = faiss.rev_swig_ptr(self._flat.codes.data(), size).view(np.float16)
-        return room.reshape(count, self.dims)
+        return room
 
     @property
     def _all(self) -> faiss.Index:

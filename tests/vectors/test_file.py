@@ -13,7 +13,6 @@ import pytest
 
 from kebab_tui.vectors import file as index_file
 from kebab_tui.vectors import segment
-from kebab_tui.vectors.checksum import Checksum
 from kebab_tui.vectors.contents import Contents
 from kebab_tui.vectors.file import Saved, UnusableFileError, read, write
 from kebab_tui.vectors.segment import Segment
@@ -38,43 +37,18 @@ def path(tmp_path: Path) -> str:
 
 
 def refusal(path: str, model: str = MODEL, dims: int = DIMS) -> str:
-    """Why the file is not taken; the same whether its checksum was taken beforehand or not."""
-    said = set()
-    for beforehand in (None, Checksum(path)):
-        with pytest.raises(UnusableFileError) as raised:
-            read(path, model, dims, beforehand)
-        said.add(raised.value.message)
-    (message,) = said
-    return message
+    with pytest.raises(UnusableFileError) as raised:
+        read(path, model, dims)
+    return raised.value.message
 
 
-@pytest.mark.parametrize("beforehand", [False, True])
-def test_what_was_written_is_read_to_the_bit(path: str, beforehand: bool) -> None:
-    checksum = Checksum(path) if beforehand else None
-    saved, contents = read(path, MODEL, DIMS, checksum), some_contents()
+def test_what_was_written_is_read_to_the_bit(path: str) -> None:
+    saved, contents = read(path, MODEL, DIMS), some_contents()
     rows = contents.live_rows()
     assert saved.revision == 42
     assert saved.contents.live_rows().tolist() == rows.tolist()
     assert saved.contents.vectors(rows) == contents.vectors(rows)
     assert (saved.contents.gone, saved.contents.count) == (31, 971)
-
-
-def test_a_checksum_holds_for_the_file_that_it_was_taken_of_and_for_no_other(path: str) -> None:
-    checksum = Checksum(path)
-    assert checksum.of(os.stat(path))  # waits until it has been taken
-    write(path, MODEL, Saved(some_contents(), 43))
-    assert checksum.of(os.stat(path)) is None
-    assert read(path, MODEL, DIMS, checksum).revision == 43
-    whole = bytearray(Path(path).read_bytes())
-    whole[-1] ^= 1
-    Path(path).write_bytes(whole)
-    with pytest.raises(UnusableFileError, match="checksum"):
-        read(path, MODEL, DIMS, checksum)
-
-
-def test_a_checksum_of_nothing_is_none(tmp_path: Path) -> None:
-    assert Checksum(str(tmp_path / "nothing")).of(os.stat(tmp_path)) is None
-    assert Checksum(str(tmp_path)).of(os.stat(tmp_path)) is None
 
 
 def test_an_empty_index_is_a_file_too(tmp_path: Path) -> None:
@@ -171,7 +145,7 @@ def test_an_error_of_the_disk_while_reading_is_a_refusal(path: str, monkeypatch:
     def fails(*_: object) -> object:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(index_file, "_filled", fails)
+    monkeypatch.setattr(index_file, "_fill", fails)
     assert "Input/output error" in refusal(path)
 
 
