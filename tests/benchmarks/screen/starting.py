@@ -82,7 +82,7 @@ def measure(
 
 def _run(start: Start, environ: Mapping[str, str]) -> dict[str, float]:
     with Terminal(start.argv, {**environ, **start.environ}) as terminal:
-        found = {name: terminal.wait_for(painted) for name, painted in start.moments.items()}
+        found = terminal.wait_for_each(start.moments)
         return {name: at - terminal.started for name, at in found.items()}
 
 

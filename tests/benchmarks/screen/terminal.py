@@ -1,7 +1,8 @@
 """A program on a pseudo-terminal, every piece of its output kept with the time it arrived.
 
-One thread reads all terminals; nothing is interpreted while the clock runs. Plain text is
-what is left of a piece of output when what steers the terminal is taken out.
+One thread reads all terminals, and looks at no more of the output than it must while the
+clock runs: it would take the processor from what is measured. Plain text is what is left of
+a piece of output when what steers the terminal is taken out.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 SIZE = (120, 36)
 _PATIENCE_S = 60.0
+_WINDOW = 1 << 12
+"""Bytes before a piece that are looked at with it: more than what is waited for is painted with."""
 _STEERING = re.compile(
     rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1bP[^\x1b]*\x1b\\|\x1b[=>()78]B?"
 )
@@ -68,13 +71,26 @@ class Terminal:
 
     def wait_for(self, painted: Callable[[bytes], bool], since: int = 0) -> float:
         """The time when what came after so many pieces was first `painted`."""
+        return self.pieces[self._piece(painted, since)][0]
+
+    def wait_for_each(self, moments: Mapping[str, Callable[[bytes], bool]]) -> dict[str, float]:
+        """The same for what is painted one after the other."""
+        found, piece = {}, 0
+        for name, painted in moments.items():
+            piece = self._piece(painted, max(0, piece - 1))
+            found[name] = self.pieces[piece][0]
+        return found
+
+    def _piece(self, painted: Callable[[bytes], bool], since: int) -> int:
         end = time.perf_counter() + _PATIENCE_S
-        seen = since
+        seen, before = since, b""
         while True:
             while seen < len(self.pieces):
+                data = before + self.pieces[seen][1]
+                if painted(data):
+                    return seen
+                before = data[-_WINDOW:]
                 seen += 1
-                if painted(b"".join(data for _, data in self.pieces[since:seen])):
-                    return self.pieces[seen - 1][0]
             if self._gone or time.perf_counter() > end:
                 raise TimeoutError(plain(b"".join(data for _, data in self.pieces))[-3000:])
             self.listen(0.5)
