@@ -18,6 +18,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from kebab_tui.workspace import EmbeddingProgress, Holder, LiveState, Progress, Workspace
 
 _WATCH = "--watch"
+_NICENESS = 10
+_TRIES, _BETWEEN_TRIES_S = 5, 0.12
+"""Linux takes one such wish in a tenth of a second."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -39,8 +43,7 @@ def main(argv: Sequence[str]) -> int:
     data_folder, config, *folders = argv[1:] if watching else argv
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(10)
+    _step_back()
     try:
         settings = load_settings(config or None, os.environ, {"data_dir": data_folder})
         with closing(Workspace(settings, data_folder)) as workspace:
@@ -54,6 +57,28 @@ def main(argv: Sequence[str]) -> int:
         raise
     _tell(state="done")
     return 0
+
+
+def _step_back() -> None:
+    """Leave the processor to whoever types.
+
+    Linux shares it among sessions first, and only within one among its processes: a process
+    that the screen gives a session of its own is as good as the screen, however low its priority.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(_NICENESS)
+    with contextlib.suppress(OSError, AttributeError):
+        if os.getsid(0) == os.getpid():  # it is of nobody else
+            _step_back_as_session()
+
+
+def _step_back_as_session() -> None:
+    for _ in range(_TRIES):
+        with contextlib.suppress(BlockingIOError):  # somebody else's was set just now
+            with open("/proc/self/autogroup", "w", encoding="ascii") as group:
+                group.write(str(_NICENESS))
+            return
+        time.sleep(_BETWEEN_TRIES_S)
 
 
 def _index_once(workspace: Workspace, folders: Sequence[str], stop: threading.Event) -> None:

@@ -287,3 +287,13 @@ def test_a_folder_that_is_added_while_an_index_is_kept_is_read_and_kept_too(
     behind.wait(lambda: sorted(behind.paths()) == ["a.md", "b.md"])
     (more / "c.md").write_text("# C\n")
     behind.wait(lambda: sorted(behind.paths()) == ["a.md", "b.md", "c.md"])
+
+
+def test_who_keeps_the_index_leaves_the_processor_to_the_screen(behind: Behind) -> None:
+    behind.keep()
+    keeper = behind.indexing.keeper_pid
+    assert os.getpriority(os.PRIO_PROCESS, keeper) - os.getpriority(os.PRIO_PROCESS, 0) == 10
+    group = Path(f"/proc/{keeper}/autogroup")
+    if group.exists():  # Linux shares the processor among sessions first
+        assert group.read_text() != Path("/proc/self/autogroup").read_text()
+        assert group.read_text().split()[-1] == "10"

@@ -112,7 +112,10 @@ class _building:  # noqa: N801 - used like a function, as `subprocess.Popen` is
 
     def __init__(self, data: str, growing: str, environ: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            [*INDEXER, data, "", growing], env=dict(environ), stdout=subprocess.DEVNULL
+            [*INDEXER, data, "", growing],
+            env=dict(environ),
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # as the screen starts it
         )
 
     def __enter__(self) -> subprocess.Popen[bytes]:
