@@ -18,6 +18,7 @@ from kebab_tui.tui.preview_syntax import Syntax
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit
     from kebab_tui.domain.located import Located
+    from kebab_tui.tui.preview_lexers import Lexers
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,12 @@ class Note:
         found = self.lines.slice(number, number)
         return found[0] if found else ""
 
-    def line(self, number: int, mark: str, columns: range, current: Place | None, coloured: bool) -> Line:
+    def line(
+        self, number: int, mark: str, columns: range, current: Place | None, lexers: Lexers | None
+    ) -> Line:
+        """`lexers`: those that colour it; None where there are no colours."""
         text = self.text(number)
-        spans: list[Span] = list(self._syntax.of(number)) if coloured else []
+        spans: list[Span] = [] if lexers is None else list(self._syntax.of(number, lexers))
         for start, end in self._marks.of(number, text, columns.start, columns.stop) if self._marks else ():
             is_current = current == (number, start)
             spans.append((start, end, "current" if is_current else "match"))

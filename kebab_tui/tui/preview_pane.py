@@ -7,6 +7,7 @@ not its business. Row 0 is the first below the fixed one. Scrolls without animat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
@@ -18,6 +19,7 @@ from textual.strip import Strip
 from kebab_tui.tui import preview_lines, preview_look
 from kebab_tui.tui.line_view import LineView
 from kebab_tui.tui.preview_header import header
+from kebab_tui.tui.preview_lexers import Lexers
 from kebab_tui.tui.preview_lines import View, column_of, paint
 from kebab_tui.tui.preview_marks import Place
 from kebab_tui.tui.preview_note import Aim, Note
@@ -50,6 +52,7 @@ class PreviewPane(LineView):
         self._words: Sequence[str] = ()
         """What stands in the place of a note."""
         self._rendered: Rendered | None = None
+        self._lexers = Lexers(partial(self.call_later, self._repaint))
         self._left = 0
         self._aimed_row: float = 0
         self._place = Place(1, -1)
@@ -92,7 +95,8 @@ class PreviewPane(LineView):
             view = self._view(note)
             columns = range(view.left, view.left + view.columns)
             mark = self._aim.sign(number, self._signs)
-            line = note.line(number, mark, columns, self._place, not self.app.no_color)
+            lexers = None if self.app.no_color else self._lexers
+            line = note.line(number, mark, columns, self._place, lexers)
             strip = self._strips[key] = paint(line, view, self._styles)
         return strip
 

@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from textual.cache import LRUCache
 
+from kebab_tui.tui.preview_lexers import MARKDOWN
 from kebab_tui.tui.preview_source import Lines, WholeText
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer  # type: ignore[import-untyped]
     from pygments.token import _TokenType  # type: ignore[import-untyped]
+
+    from kebab_tui.tui.preview_lexers import Lexers
 
 Kind = Literal["heading", "strong", "emphasis", "comment", "keyword", "string", "number", "name", "link"]
 KINDS: tuple[Kind, ...] = (
@@ -33,7 +36,6 @@ _BEFORE = 48
 _LINE = 400
 _LONGEST_FENCE = 300
 _FENCE = re.compile(r" {0,3}(?:[-*+>] )?(```|~~~)")
-_MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
 
 
 class Stretch(NamedTuple):
@@ -48,23 +50,25 @@ class Syntax:
     def __init__(self, name: str, lines: Lines) -> None:
         self._ending = os.path.splitext(name)[1].lower()
         self._lines = lines
-        self._blocks: LRUCache[int, list[list[Stretch]]] = LRUCache(64)
+        self._blocks: LRUCache[tuple[int, int], list[list[Stretch]]] = LRUCache(64)
 
-    def of(self, number: int) -> Sequence[Stretch]:
-        lexer = _lexer(self._ending)
+    def of(self, number: int, lexers: Lexers) -> Sequence[Stretch]:
+        """The stretches of a line, as far as the lexers for it are there."""
+        version = lexers.version
+        lexer = lexers.of_file(self._ending)
         if lexer is None:
             return ()
         block, at = divmod(number - 1, _BLOCK)
-        known = self._blocks.get(block)
+        known = self._blocks.get((block, version))
         if known is None:
-            known = self._blocks[block] = self._lexed(lexer, block)
+            known = self._blocks[block, version] = self._lexed(lexer, block)
         return known[at] if at < len(known) else ()
 
     def _lexed(self, lexer: Lexer, block: int) -> list[list[Stretch]]:
         first = block * _BLOCK + 1
         start = self._start(first)
         texts = [text[:_LINE] for text in self._lines.slice(start, first + _BLOCK - 1)]
-        front = _front_matter(texts) if start == 1 and self._ending in _MARKDOWN else 0
+        front = _front_matter(texts) if start == 1 and self._ending in MARKDOWN else 0
         found = _by_line(lexer, [""] * front + texts[front:])
         # Facts about the note; the lexer would take the last of them for a heading.
         found[:front] = [[Stretch(0, len(text), "comment")] for text in texts[:front]]
@@ -72,7 +76,7 @@ class Syntax:
 
     def _start(self, first: int) -> int:
         """Where lexing has to begin for line `first` to be understood."""
-        if self._ending not in _MARKDOWN:
+        if self._ending not in MARKDOWN:
             return max(1, first - _BEFORE)
         before = bisect_right(self._fences, first - 1)
         opening = self._fences[before - 1] if before % 2 else first
@@ -143,19 +147,3 @@ def _kinds() -> Mapping[_TokenType, Kind]:
         Name.Tag: "link",
         Name.Attribute: "link",
     }
-
-
-@lru_cache(maxsize=32)
-def _lexer(ending: str) -> Lexer | None:
-    """The lexer for an ending; looked up in Pygments' table, as its own search by name takes 80 ms."""
-    # Costs 7 ms, which the first paint does not have to wait for.
-    from pygments.lexers import LEXERS, get_lexer_by_name  # type: ignore[import-untyped]
-
-    if ending in _MARKDOWN:
-        return get_lexer_by_name("markdown")
-    if ending in ("", ".txt", ".text"):
-        return None
-    pattern = f"*{ending}"
-    aliases = (aliases for _, _, aliases, patterns, _ in LEXERS.values() if pattern in patterns and aliases)
-    alias = next(aliases, None)
-    return get_lexer_by_name(alias[0]) if alias else None

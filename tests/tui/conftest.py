@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.tui.preview_lexers import Lexers
 from tests.tui.pty_screen import PtyScreen, Start
 
 
@@ -20,6 +21,15 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     wanted = pyfuncitem._fixtureinfo.argnames
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in wanted}))
     return True
+
+
+@pytest.fixture(autouse=True, scope="session")
+def lexers() -> Lexers:
+    """All that the tests' notes need: when colours come is for the tests of just that."""
+    found = Lexers()
+    for name in ("markdown", "sh", "python", "rust", "sql", "toml", "yaml", "json", "*.py", "*.rs"):
+        found.named(name)
+    return found
 
 
 @pytest.fixture

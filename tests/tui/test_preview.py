@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.identity import ChunkId
 from kebab_tui.domain.located import Located
 from kebab_tui.settings.model import Settings
-from kebab_tui.tui import preview_reading
+from kebab_tui.tui import preview_lexers, preview_reading
 from kebab_tui.tui.preview import Preview, PreviewEngine
 from kebab_tui.tui.text import ASCII
 from kebab_tui.workspace import Workspace
@@ -395,6 +396,22 @@ async def test_no_colour_leaves_marks_bold_and_text_plain(
 
         assert styled(app.preview, 1, "underline") == "bread"
         assert "heading" not in styled(app.preview, 1, "bold")
+
+
+async def test_colours_are_painted_when_what_knows_them_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let, load = threading.Event(), preview_lexers._load
+    monkeypatch.setattr(preview_lexers, "_ready", {})
+    monkeypatch.setattr(preview_lexers, "_load", lambda name: let.wait() and load(name))
+    note(tmp_path, ["# bread heading"])
+    async with (app := Host()).run_test(size=(40, 10)) as pilot:
+        app.preview.show(hit(tmp_path, text="# bread heading"))
+        await pilot.pause()
+        assert "heading" not in styled(app.preview, 1, "bold")
+        let.set()
+        while "heading" not in styled(app.preview, 1, "bold"):
+            await pilot.pause()
 
 
 async def test_a_theme_repaints_the_lines(tmp_path: Path) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kebab_tui.tui.preview_lexers import Lexers
 from kebab_tui.tui.preview_source import WholeText
 from kebab_tui.tui.preview_syntax import Stretch, Syntax
+
+LEXERS = Lexers()
 
 FENCED = [
     "# Title",
@@ -31,32 +34,35 @@ FENCED = [
     ],
 )
 def test_text_is_told_apart_by_the_ending_of_the_file(name: str, line: str, stretch: Stretch) -> None:
-    assert stretch in Syntax(name, WholeText((line,))).of(1)
+    assert stretch in Syntax(name, WholeText((line,))).of(1, LEXERS)
 
 
 @pytest.mark.parametrize("name", ["note.txt", "note", "note.unheard-of"])
 def test_plain_text_has_no_kinds(name: str) -> None:
-    assert Syntax(name, WholeText(("# no heading",))).of(1) == ()
+    assert Syntax(name, WholeText(("# no heading",))).of(1, LEXERS) == ()
 
 
 def test_a_block_inside_a_fence_is_still_code() -> None:
     syntax = Syntax("note.md", WholeText(FENCED))
 
     comment = FENCED.index("# a comment") + 1
-    assert {stretch.kind for stretch in syntax.of(comment)} == {"comment"}
+    assert {stretch.kind for stretch in syntax.of(comment, LEXERS)} == {"comment"}
 
 
 def test_text_after_a_long_fence_is_text_again() -> None:
     lines = ["```", *["code"] * 100, "```", *["prose"] * 100, "# Heading"]
 
-    assert Syntax("note.md", WholeText(lines)).of(len(lines)) == [Stretch(0, 9, "heading")]
+    assert Syntax("note.md", WholeText(lines)).of(len(lines), LEXERS) == [Stretch(0, 9, "heading")]
 
 
 def test_a_string_over_several_lines_is_one_in_each_of_them() -> None:
     syntax = Syntax("tool.py", WholeText(('x = """one', "two", 'three"""')))
 
-    assert [{stretch.kind for stretch in syntax.of(line)} for line in (2, 3)] == [{"string"}, {"string"}]
+    assert [{stretch.kind for stretch in syntax.of(line, LEXERS)} for line in (2, 3)] == [
+        {"string"},
+        {"string"},
+    ]
 
 
 def test_a_line_beyond_the_end_has_none() -> None:
-    assert not Syntax("note.md", WholeText(("# one",))).of(9)
+    assert not Syntax("note.md", WholeText(("# one",))).of(9, LEXERS)
