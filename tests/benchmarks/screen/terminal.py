@@ -18,6 +18,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 SIZE = (120, 36)
 _PATIENCE_S = 60.0
@@ -31,6 +32,9 @@ _COLOURS = re.compile(rb"\x1b\[[0-9;:]*m")
 
 class Terminal:
     """One run of a program; ends with the `with` block."""
+
+    _all: ClassVar[dict[int, Terminal]] = {}
+    """Those that run, by their descriptors: one that nobody reads makes its program wait."""
 
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str]) -> None:
         self._master, terminal = pty.openpty()
@@ -48,6 +52,7 @@ class Terminal:
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         os.close(terminal)
+        self._all[self._master] = self
 
     def __enter__(self) -> Terminal:
         return self
@@ -55,19 +60,29 @@ class Terminal:
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
+        del self._all[self._master]
         os.close(self._master)
 
     def listen(self, seconds: float) -> bool:
-        """Take what comes within the time; False when nothing does."""
-        if not select.select([self._master], [], [], max(0.0, seconds))[0]:
-            return False
+        """Take what comes within the time, here and on the other terminals; False when nothing does here."""
+        end = time.perf_counter() + seconds
+        while True:
+            left = max(0.0, end - time.perf_counter())
+            ready = select.select([key for key, one in self._all.items() if not one._gone], [], [], left)[0]
+            for descriptor in ready:
+                self._all[descriptor]._take()
+            if self._master in ready or self._gone:
+                return True
+            if not ready:
+                return False
+
+    def _take(self) -> None:
         try:
             data = os.read(self._master, 1 << 16)
         except OSError:
             data = b""
         self._gone = not data
         self.pieces.append((time.perf_counter(), data))
-        return True
 
     def wait_for(self, painted: Callable[[bytes], bool], since: int = 0) -> float:
         """The time when what came after so many pieces was first `painted`."""
