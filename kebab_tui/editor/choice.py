@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kebab_tui.editor.errors import EditorError
-from kebab_tui.editor.launch import Kind, Launch, is_template, launch, launch_template
+from kebab_tui.editor.launch import Kind, Launch, is_template, launch, launch_template, unknown_placeholder
 
 if TYPE_CHECKING:
     from kebab_tui.settings.model import EditorSettings
@@ -83,5 +83,10 @@ def _checked(editor: Editor, find: Find) -> Editor:
         raise EditorError(
             f"the editor {program} (from {editor.named_by}) is not installed",
             f"install it, or change {editor.named_by}",
+        )
+    if is_template(editor.command) and (unknown := unknown_placeholder(editor.command)):
+        raise EditorError(
+            f"{editor.named_by}: there is no {unknown}",
+            "there are {path}, {line}, {column}, {escaped} and {skip}",
         )
     return editor

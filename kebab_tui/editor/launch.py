@@ -103,6 +103,12 @@ def launch_template(template: Sequence[str], kind: Kind, path: str, line: int, c
     return Launch(words, kind, any("{line}" in word for word in template))
 
 
+def unknown_placeholder(command: Sequence[str]) -> str | None:
+    """What looks like a placeholder of a template and is none."""
+    looks = (found[0] for word in command for found in re.finditer(r"\{\w+\}", word))
+    return next((look for look in looks if not _PLACEHOLDER.fullmatch(look)), None)
+
+
 def is_template(command: Sequence[str]) -> bool:
     return any("{path}" in word for word in command)
 

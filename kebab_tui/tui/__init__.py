@@ -13,6 +13,9 @@ def main() -> None:
     from kebab_tui.tui.settling import hold
 
     hold()
-    from kebab_tui.tui.launch import main as launch
+    try:
+        from kebab_tui.tui.launch import main as launch
 
-    launch()
+        launch()
+    except KeyboardInterrupt:  # before the screen stands, where it is a key
+        os._exit(130)

@@ -273,7 +273,8 @@ class Asker:
         for cost in shorter(query.text, workspace.parse(query.text)):
             if self._is_superseded():
                 return ()
-            response = workspace.search(replace(query, text=cost.text, k=1, typing=False))
+            # As the box would ask it, were it taken up: with a last word that may be unfinished.
+            response = workspace.search(replace(query, text=cost.text, k=1, typing=True))
             found.append(replace(cost, total=response.total_matches))
         return ordered(found)
 
@@ -318,7 +319,9 @@ def _placed(workspace: Workspace, hit: SearchHit) -> PlacedHit:
 
 
 def _paths(workspace: Workspace, part: str) -> tuple[str, ...]:
-    documents, _ = workspace.documents(SearchFilters(paths=(part,) if part else ()), limit=_PATHS)
+    # Without a slash it may stand anywhere in a path; with one it is the beginning of some parts.
+    globs = (f"{part}*", f"**/{part}*") if "/" in part else (part,)
+    documents, _ = workspace.documents(SearchFilters(paths=globs if part else ()), limit=_PATHS)
     return tuple(document.path for document in documents)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MEANINGS: dict[StateOfFile, str] = {
     "failed": "could not be read",
-    "skipped": "hold nothing that can be read as text",
+    "skipped": "too large, or nothing that can be read as text",
     "pending": "wait to be read",
     "ignored": "left out by a rule, or not notes",
     "ok": "can be searched",

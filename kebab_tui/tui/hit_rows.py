@@ -175,7 +175,7 @@ def _noted(hit: SearchHit, look: Look, glyphs: Glyphs) -> Iterator[Piece]:
     room, kept = look.width // 2, []
     for text, role in badges(hit, look):
         if cell_len(text) + 3 > room:
-            break
+            continue
         room -= cell_len(text) + 3
         kept.append((text, role))
     for place, (text, role) in enumerate(reversed(kept)):

@@ -25,7 +25,7 @@ from kebab_tui.tui.line_view import LineView
 from kebab_tui.tui.text import UNICODE, Glyphs, clean, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from rich.style import Style
     from textual.events import Click
@@ -162,6 +162,13 @@ class HitsList(LineView, can_focus=True):
         self._marks.clear()
         self.refresh()
         self.post_message(self.Marked(0))
+
+    def unmark(self, hits: Iterable[SearchHit]) -> None:
+        """Take the marks off these hits."""
+        for hit in hits:
+            self._marks.pop(hit.chunk_id, None)
+        self.refresh()
+        self.post_message(self.Marked(len(self._marks)))
 
     def move_to(self, index: int) -> None:
         """Put the cursor on a hit, the nearest one if there is none of that index."""

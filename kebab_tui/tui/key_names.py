@@ -38,6 +38,12 @@ _SHOWN = {
 _ARRIVES_AS = {"ctrl+space": ("ctrl+space", "ctrl+@"), ",": ("comma",)}
 """ctrl+space is NUL without the Kitty protocol, which the library calls ctrl+@; it splits lists at commas."""
 
+_SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+h": "backspace", "ctrl+[": "escape"}
+"""What a terminal sends for both; the other name is the one by which it arrives."""
+
+EDITING = frozenset({"backspace", "delete", "left", "right"})
+"""Without these nothing that was typed could be corrected."""
+
 _SAFE = re.compile(
     r"f([1-9]|1[0-2])|ctrl\+[a-gln-z]|ctrl\+[jk]|ctrl\+space|(shift\+)?(up|down|left|right|tab)"
     r"|enter|escape|space|home|end|pageup|pagedown|."
@@ -54,7 +60,8 @@ def key_name(written: str) -> str | None:
     is_key = base in _NAMED or (len(base) == 1 and base.isprintable() and (modifiers or base.isascii()))
     if not is_key or not set(modifiers) <= set(_MODIFIERS) or len(set(modifiers)) < len(modifiers):
         return None
-    return "+".join((*sorted(modifiers, key=_MODIFIERS.index), base))
+    name = "+".join((*sorted(modifiers, key=_MODIFIERS.index), base))
+    return _SAME.get(name, name)
 
 
 def types_a_character(key: str) -> bool:

@@ -14,13 +14,17 @@ from itertools import combinations
 
 from kebab_tui.domain.errors import ConfigError
 from kebab_tui.tui.actions import ACTIONS, PLACES, Action, Actions
-from kebab_tui.tui.key_names import key_name, shown, types_a_character
+from kebab_tui.tui.key_names import EDITING, key_name, shown, types_a_character
 
 
 def keymap(written: Mapping[str, tuple[str, ...]]) -> Actions:
     """The registry with the user's keys in it."""
     for action_id in written:
         _known(action_id)
+    if not written.get("quit", ("ctrl+q",)):
+        raise ConfigError(
+            "keys.quit: nothing would leave the screen any more", "give it a key, such as ctrl+q"
+        )
     actions = tuple(_rekeyed(action, written.get(action.id)) for action in ACTIONS)
     for first, second, key in _clashes(actions):
         raise ConfigError(
@@ -46,6 +50,10 @@ def _rekeyed(action: Action, written: tuple[str, ...] | None) -> Action:
         return replace(action, lists=keys)
     typing = tuple(key for key in keys if types_a_character(key))
     others = tuple(key for key in keys if not types_a_character(key))
+    if editing := [shown(key) for key in others if key in EDITING]:
+        raise ConfigError(
+            f"keys.{action.id}: {editing[0]} edits what is typed in the query box", "use a key such as ctrl+g"
+        )
     if action.everywhere:
         return replace(action, everywhere=others, query=(), lists=typing)
     if typing:

@@ -59,6 +59,7 @@ def _run(argv: Sequence[str] | None) -> int:
         _require_terminal(pick=given.pick)
         settings = _settings(given)
         _require_folders(given.folder, settings)
+        _require_data_folder(settings.data_dir)
         app = _screen(given, settings)
     except KebabError as error:
         return _refuse(error)
@@ -147,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
         "--pick-as",
         default="editor",
         choices=get_args(PickedAs),
-        help="what --pick prints: `+12 FILE` for an editor, `FILE:L12-L34`, or `FILE:12`",
+        help="what --pick prints: `+12` and FILE, a line each, for an editor, `FILE:L12-L34`, or `FILE:12`",
     )
     parser.add_argument("--data-dir", default="", metavar="FOLDER", help="keep the index in this folder")
     parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")
@@ -173,6 +174,16 @@ def _require_terminal(*, pick: bool) -> None:
         raise KebabError("this terminal cannot show a screen (TERM is dumb)", "kebab search WORDS")
     if not sys.stdin.isatty() or not (sys.stderr if pick else sys.stdout).isatty():
         raise KebabError("kebab-tui needs a terminal", "in a pipe use `kebab search WORDS`")
+
+
+def _require_data_folder(folder: str) -> None:
+    """Without one a screen could only wait."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise KebabError(
+            f"cannot make the data folder {folder}: {error.strerror}", "choose another with --data-dir"
+        ) from None
 
 
 def _require_folders(folders: Sequence[str], settings: Settings) -> None:

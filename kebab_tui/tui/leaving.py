@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -55,6 +55,7 @@ class Leaving:
 
     def _place(self, hits: Sequence[SearchHit], then: Callable[[Places], None]) -> None:
         if hits:
+            self._app.status.hush()  # what went wrong before is not of this
             self._app.remembering.used(self._app.box.value)
             self._number += 1
             self._then = then
@@ -62,8 +63,8 @@ class Leaving:
 
     def _open(self, places: Places) -> None:
         self._complain(places)
-        remarks = [remark(places)]
-        for place in _there(places):
+        remarks = [remark(_there(places))]
+        for place in _one_a_note(_there(places)):
             try:
                 remarks.append(self.edit(path_of(place.hit), line_of(place)))
             except KebabError as error:
@@ -89,8 +90,7 @@ class Leaving:
     def _pick(self, places: Places) -> None:
         self._complain(places)
         if there := _there(places):
-            form = self._app.options.pick_as
-            self._app.exit(tuple(picked(place, form) for place in there))
+            self._app.exit(tuple(picked(there, self._app.options.pick_as)))
 
     def _copy(self, places: Places, *, with_text: bool) -> None:
         shared = self._app.hits.twins | twins([place.hit for place in places])
@@ -106,7 +106,14 @@ class Leaving:
             if place.located is None:
                 self._app.showing.fail(f"{place.hit.path}: {place.problem}")
             elif place.located.state == "gone":
-                self._app.showing.fail(f"the file is gone: {place.hit.path}", "F5 looks for changed notes")
+                self._app.showing.fail(*_gone(place.hit))
+        self._app.hits.unmark([place.hit for place in places if place not in _there(places)])
+
+
+def _gone(hit: SearchHit) -> tuple[str, str]:
+    if not os.path.isdir(hit.root):
+        return f"the folder is away: {hit.root}", "its notes are kept until it is there again"
+    return f"the file is gone: {hit.path}", "F5 looks for changed notes"
 
 
 def remark(places: Places) -> str:
@@ -145,14 +152,31 @@ def line_of(place: PlacedHit) -> int:
     return (place.located or place.hit.citation).span.first
 
 
-def picked(place: PlacedHit, picked_as: PickedAs) -> str:
-    """A citation by its absolute path, in the form that an editor, a reader or a script takes."""
-    span = (place.located or place.hit.citation).span
+def picked(places: Places, picked_as: PickedAs) -> Iterator[str]:
+    """Citations by their absolute paths, in the form that an editor, a reader or a script takes."""
+    if picked_as != "editor":
+        yield from (_cited(place, picked_as) for place in places)
+        return
+    # An argument a line. Editors take a line for their first file only.
+    for number, place in enumerate(_one_a_note(places)):
+        if not number and place.hit.citation.span.page is None:
+            yield f"+{line_of(place)}"
+        yield path_of(place.hit)
+
+
+def _cited(place: PlacedHit, picked_as: PickedAs) -> str:
     if place.hit.citation.span.page is not None or picked_as == "citation":
+        span = (place.located or place.hit.citation).span
         return str(replace(place.hit.citation, path=path_of(place.hit), span=span))
-    if picked_as == "line":
-        return f"{path_of(place.hit)}:{span.first}"
-    return f"+{span.first} {path_of(place.hit)}"
+    return f"{path_of(place.hit)}:{line_of(place)}"
+
+
+def _one_a_note(places: Places) -> list[PlacedHit]:
+    """A note is opened once, at the first of its passages."""
+    firsts: dict[str, PlacedHit] = {}
+    for place in places:
+        firsts.setdefault(path_of(place.hit), place)
+    return list(firsts.values())
 
 
 def _there(places: Places) -> list[PlacedHit]:

@@ -54,12 +54,18 @@ class Performer:
         app.hits.move_to(app.hits.cursor + (1 if way == "down" else -1))
 
     def do_next_page(self) -> None:
-        self._app.moved_by_hand()
-        self._app.hits.move_by_pages(1)
+        self._by_pages(1)
 
     def do_previous_page(self) -> None:
-        self._app.moved_by_hand()
-        self._app.hits.move_by_pages(-1)
+        self._by_pages(-1)
+
+    def _by_pages(self, pages: int) -> None:
+        app = self._app
+        if app.focused is app.explain:
+            app.explain.scroll_relative(y=pages * max(app.explain.size.height - 1, 1), animate=False)
+            return
+        app.moved_by_hand()
+        app.hits.move_by_pages(pages)
 
     def do_first_hit(self) -> None:
         if self._app.focused in (self._app.preview, self._app.explain):

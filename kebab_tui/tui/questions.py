@@ -21,6 +21,11 @@ PATIENCE_S = 0.2
 """An answer that takes no longer is not said to take its time."""
 
 
+def query_of(text: str, mode: SearchMode) -> SearchQuery:
+    """What a text in the box asks: its last word may be unfinished."""
+    return SearchQuery(text, mode, k=PAGE, typing=not text.endswith(" "))
+
+
 class Ask(Protocol):
     def __call__(
         self, generation: int, query: SearchQuery | None, explain: bool, again: bool = False
@@ -52,7 +57,7 @@ class Questions:
         self.is_again = again
         self._number += 1
         self.text, self._waiting = text, True
-        self.query = SearchQuery(text, mode, k=PAGE, typing=not text.endswith(" ")) if text.strip() else None
+        self.query = query_of(text, mode) if text.strip() else None
         if self._clock is not None:
             self._clock.reset()
             self._clock.resume()

@@ -24,7 +24,7 @@ EXAMPLES = (
 )
 _RECENT = 3
 _BAR = 40
-_LONGEST = 48
+_LONGEST, _LONGEST_ASKED = 48, 120
 
 Words = Callable[[int], list[Row]]
 """Makes the rows for a width."""
@@ -79,7 +79,7 @@ def nothing_found(
     width: int, query: str, costs: Sequence[Cost] | None, drop_key: str, mode_key: str
 ) -> list[Row]:
     """What keeps hits away, and the key that drops it. `costs` is None until they are known."""
-    rows = _heading(f"No hits for {one_line(query)}", width)
+    rows = _heading(f"No hits for {cut(one_line(query), _LONGEST_ASKED)}", width)
     if costs is None:
         return rows
     if costs:
@@ -98,7 +98,9 @@ def start(width: int, recent: Sequence[str], recall_key: str) -> list[Row]:
         newest = list(recent)[::-1][:_RECENT]
         keys = [recall_key, *[""] * (len(newest) - 1)]
         rows += _subheading("Asked before", width)
-        rows += _table(list(zip(keys, map(one_line, newest), strict=True)), width)
+        rows += _table(
+            [(key, cut(one_line(query), _LONGEST)) for key, query in zip(keys, newest, strict=True)], width
+        )
         rows.append(())
     rows += _subheading("Narrow it down", width)
     rows += _table(EXAMPLES, width)
@@ -111,7 +113,7 @@ def refused(width: int, message: str, hint: str) -> list[Row]:
     return [*rows, *paragraph(one_line(hint), width, "muted")]
 
 
-TOO_SMALL = Notice("too_small", "the terminal is too small for more than one pane")
+TOO_SMALL = Notice("too_small", "too small: 40 x 10 at least")
 
 
 class WordsPane(RowsView):

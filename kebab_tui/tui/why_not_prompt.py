@@ -139,13 +139,16 @@ class WhyNotPrompt(ModalScreen[None]):
         self._query = query
         self._answer = _Answer(signs_for(glyphs))
         self._asked = ""
-        self._offered_for = ""
+        self._is_asked = False
+        """Enter came before the paths that hold what was typed."""
+        self._offered_for: str | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             yield Input(placeholder="path of a note", select_on_focus=False, compact=True)
             yield self._answer
         box.border_title = "why not?"
+        box.border_subtitle = "enter asks · tab completes · esc closes"
 
     def on_mount(self) -> None:
         query = one_line(self._query)
@@ -160,6 +163,9 @@ class WhyNotPrompt(ModalScreen[None]):
             self._answer.paths, self._answer.chosen = tuple(paths[:MOST_OFFERED]), None
             self._offered_for = part
             self._answer.lay_out()
+            if self._is_asked:
+                self._is_asked = False
+                self._ask_about(self._meant)
 
     def answer(self, path: str, why: WhyNot) -> None:
         if path == self._asked:
@@ -191,15 +197,16 @@ class WhyNotPrompt(ModalScreen[None]):
         event.stop()
         if event.value == self._asked:
             return  # a path that was just taken from the offer
-        self._asked = ""
+        self._asked, self._is_asked = "", False
         self._say("")
         self.post_message(self.Typed(event.value))
 
     @on(Input.Submitted)
     def _ask(self, event: Input.Submitted) -> None:
         event.stop()
-        if path := self._chosen() or event.value.strip():
-            self._ask_about(path)
+        self._is_asked = self._offered_for != self._typed
+        if not self._is_asked:
+            self._ask_about(self._chosen() or self._meant)
 
     @on(_Answer.Picked)
     def _ask_about_clicked(self, event: _Answer.Picked) -> None:
@@ -207,6 +214,8 @@ class WhyNotPrompt(ModalScreen[None]):
         self._ask_about(event.path)
 
     def _ask_about(self, path: str) -> None:
+        if not path:
+            return
         self._asked = path
         self._fill_in(path)
         self._say("asking …")
@@ -232,6 +241,12 @@ class WhyNotPrompt(ModalScreen[None]):
     def action_page(self, step: int) -> None:
         """A long verdict in a small terminal."""
         self._answer.scroll_relative(y=step * max(self._answer.size.height - 1, 1), animate=False)
+
+    @property
+    def _meant(self) -> str:
+        """The one note whose path has what was typed in it, else just that."""
+        paths = self._answer.paths
+        return paths[0] if len(paths) == 1 else self._typed.strip()
 
     def _chosen(self) -> str | None:
         chosen = self._answer.chosen

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from textual import on
 
-from kebab_tui.domain.query import SearchMode, SearchQuery
+from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.composition import Composition
 from kebab_tui.tui.messages import Judged, PathsFound
-from kebab_tui.tui.questions import PAGE
+from kebab_tui.tui.questions import query_of
 from kebab_tui.tui.why_not_prompt import WhyNotPrompt
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class WhyNotTalk(Composition):
 
     @on(WhyNotPrompt.Asked)
     def _why_not(self, message: WhyNotPrompt.Asked) -> None:
-        self.asker.judge(SearchQuery(self.box.value, self.mode, k=PAGE), message.path)
+        self.asker.judge(query_of(self.box.value, self.mode), message.path)
 
     @on(Judged)
     def _judged(self, message: Judged) -> None:

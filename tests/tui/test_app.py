@@ -431,6 +431,20 @@ async def test_why_not_answers_with_the_stage(data: Path) -> None:
         assert not isinstance(app.screen, WhyNotPrompt)
 
 
+async def test_why_not_asks_what_the_box_asks_and_takes_the_only_path_that_fits(data: Path) -> None:
+    app = kebab(data, query="worksp")  # a word that is not finished yet
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        first = app.hits.selected
+        assert first is not None
+        await pilot.press("tab", "w")
+        await until(pilot, lambda: isinstance(app.screen, WhyNotPrompt))
+        await pilot.press(*first.path[:-1])
+        await until(pilot, lambda: painted(app).count(first.path) > 1)
+        await pilot.press("enter")
+        await until(pilot, lambda: "it stands at place 1" in painted(app))
+
+
 async def test_why_not_about_a_path_that_is_no_note_says_so(data: Path) -> None:
     async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
         app = await found(pilot)

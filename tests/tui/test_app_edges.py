@@ -85,7 +85,7 @@ async def test_the_footer_offers_the_way_out(data: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "printed"),
     [
-        ("editor", "+{first} {path}"),
+        ("editor", "+{first}\n{path}"),
         ("citation", "{path}:L{first}-L{last}"),
         ("line", "{path}:{first}"),
     ],
@@ -98,11 +98,12 @@ async def test_pick_ends_with_the_citation(data: Path, embedded_place: Path, for
         assert first is not None
         await pilot.press("enter")
     span, path = first.citation.span, f"{embedded_place}/notes/rust/ownership.md"
-    assert app.return_value == (printed.format(path=path, first=span.first, last=span.last),)
+    wanted = printed.format(path=path, first=span.first, last=span.last)
+    assert app.return_value == tuple(wanted.split("\n"))  # an argument a line
 
 
 async def test_pick_gives_every_marked_hit(data: Path) -> None:
-    app = kebab(data, query="rust", pick=True)
+    app = kebab(data, query="rust", pick=True, pick_as="citation")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         await pilot.press("ctrl+@", "ctrl+@", "enter")

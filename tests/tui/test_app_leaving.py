@@ -206,7 +206,7 @@ async def test_a_pick_names_the_line_of_now(desk: Desk) -> None:
         await found(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.return_value)
-    assert app.return_value == (f"+6 {desk.notes}/a.md",)
+    assert app.return_value == ("+6", f"{desk.notes}/a.md")
 
 
 async def test_what_is_gone_cannot_be_picked(desk: Desk) -> None:
@@ -268,3 +268,65 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now[0]
+
+
+async def test_an_editor_gets_an_argument_a_line_and_a_line_for_its_first_file(desk: Desk) -> None:
+    desk.write("b c.md", f"# Other\n\n{PASSAGE}")
+    desk.index()
+    app = desk.screen(pick=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("ctrl+@", "ctrl+@", "enter")
+        await until(pilot, lambda: app.return_value)
+    line, *paths = app.return_value or ()
+    assert line == "+1"
+    assert sorted(paths) == [f"{desk.notes}/a.md", f"{desk.notes}/b c.md"]
+
+
+async def test_a_note_with_two_marked_passages_is_opened_once_at_the_first(desk: Desk) -> None:
+    desk.write("a.md", f"# Wheel\n\n{PASSAGE}\n" + "filler\n" * 400 + f"\n# Loom\n\n{PASSAGE}")
+    desk.index()
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("ctrl+@", "ctrl+@", "enter")
+        await until(pilot, lambda: desk.opened)
+        await pilot.pause()
+    assert len(desk.opened) == 1
+
+
+async def test_a_mark_on_what_is_gone_does_not_stay(desk: Desk) -> None:
+    desk.write("b.md", f"# Other\n\n{PASSAGE}")
+    desk.index()
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("ctrl+@")
+        (marked,) = app.hits.marked
+        os.unlink(desk.notes / marked.path)
+        await pilot.press("enter")
+        await until(pilot, lambda: "the file is gone" in painted(app))
+        assert painted(app).count("the file is gone") == 1
+        assert not app.hits.marked
+
+
+async def test_a_folder_that_is_away_is_said_as_such(desk: Desk) -> None:
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        desk.notes.rename(desk.folder / "elsewhere")
+        await pilot.press("enter")
+        await until(pilot, lambda: "the folder is away" in painted(app))
+
+
+async def test_what_went_wrong_before_does_not_hide_what_is_copied(
+    desk: Desk, copied: Iterator[list[str]]
+) -> None:
+    texts = next(copied)
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        app.showing.fail("something old")
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: texts and "clipboard" in painted(app))
+        assert "something old" not in painted(app)

@@ -41,6 +41,15 @@ async def test_a_word_that_keeps_the_hits_away_can_be_dropped_as_well(data: Path
         assert app.box.value == "tag:요리" and paths(app)
 
 
+async def test_what_a_filter_costs_is_counted_as_the_box_would_ask(data: Path) -> None:
+    app = kebab(data, query="tag:nosuch worksp", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "without tag:nosuch" in painted(app))
+        await pilot.press("f8")
+        await found(pilot)
+        assert app.hits.selected is not None
+
+
 async def test_it_is_said_when_nothing_would_help(data: Path) -> None:
     async with kebab(data, query="xyzzyq wxqqz", mode="lexical").run_test(size=WIDE) as pilot:
         app = await found(pilot)

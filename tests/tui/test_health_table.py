@@ -33,7 +33,7 @@ def test_what_is_wrong_stands_first_and_what_is_well_is_a_count() -> None:
         "  notes  /home/notes" + " " * 56 + "live",
         "  ▼ failed  1  could not be read",
         "▌   broken.md                  permission denied",
-        "  ▼ skipped  1  hold nothing that can be read as text",
+        "  ▼ skipped  1  too large, or nothing that can be read as text",
         "    raw.md                     binary file",
         "  ▼ pending  1  wait to be read",
         "    new.md                     not read yet",

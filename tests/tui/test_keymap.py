@@ -121,6 +121,25 @@ def test_these_keys_do_not(key: str) -> None:
     assert not survives(key)
 
 
+@pytest.mark.parametrize(
+    ("action", "key", "other"),
+    [("copy", "ctrl+i", "next_pane"), ("mark", "ctrl+m", "open"), ("copy", "ctrl+[", "back")],
+)
+def test_keys_that_are_one_to_a_terminal_clash(action: str, key: str, other: str) -> None:
+    message = refusal({action: (key,)}).message
+    assert action in message and other in message
+
+
+@pytest.mark.parametrize("key", ["backspace", "ctrl+h", "delete", "left"])
+def test_what_corrects_a_query_is_left_to_the_box(key: str) -> None:
+    assert "edits what is typed" in refusal({"copy": (key,)}).message
+
+
+def test_there_is_always_a_key_to_leave() -> None:
+    assert "quit" in refusal({"quit": ()}).message
+    assert keymap({"quit": ("f10",)})
+
+
 # from the file
 
 

@@ -93,6 +93,17 @@ def test_a_folder_that_is_none_is_refused_before_the_screen_opens(
     assert not (tmp_path / "data").exists()
 
 
+def test_a_data_folder_that_cannot_be_made_is_refused_before_the_screen_opens(
+    start: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "a file").touch()
+    screen = start("--data-dir", str(tmp_path / "a file" / "data"))
+    screen.end()
+    assert screen.process.returncode == 2
+    screen.wait_for_end_text("--data-dir")
+    assert b"\x1b[?1049h" not in screen.sent
+
+
 def test_a_folder_that_is_none_within_one_that_is_known_is_refused_too(start: Start, data: Path) -> None:
     with closing(Workspace(Settings(), str(data))) as workspace:
         root = workspace.sources()[0].root
@@ -216,7 +227,7 @@ def test_pick_prints_the_citation_to_a_pipe(start: Start, data: Path, embedded_p
     with os.fdopen(reading) as pipe:
         picked = pipe.read()
     assert screen.process.returncode == 0 and screen.is_restored
-    line, _, path = picked.strip().partition(" ")
+    line, path = picked.splitlines()
     assert path == str(embedded_place / "notes/rust/ownership.md") and int(line.removeprefix("+")) > 0
 
 
