@@ -7,7 +7,7 @@ could not be used, is a notice in the answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError, NotIndexedError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
-from kebab_tui.search import lexical, shown
+from kebab_tui.search import expression, lexical, shown
 from kebab_tui.search.answer import Answer, Ranked
 from kebab_tui.search.hybrid_options import HybridOptions
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, Semantics, SemanticsSource, Snapshot
@@ -102,13 +102,14 @@ class SearchEngine:
             verdict = why_not.judge(
                 snapshot, understood.parsed, understood.query, understood.filters, document
             )
-            by_words = understood.semantics is None and not understood.parsed.is_only_filters
+            is_list = _is_list(understood.parsed)
+            by_words = understood.semantics is None and not is_list
             if verdict.stage == "filtered" or by_words:
                 return verdict
             k = max(_DEEP, query.k)
             whole = replace(understood.query, k=k, offset=0, min_score=None, threshold=None)
             answer = self._find(snapshot, replace(understood, query=whole), Stopwatch(), first_answer=False)
-            if answer.mode == "lexical" and not understood.parsed.is_only_filters:
+            if answer.mode == "lexical" and not is_list:
                 return verdict
             return why_not.in_list(snapshot, answer, query, document, verdict)
 
@@ -132,8 +133,10 @@ class SearchEngine:
             raise NotIndexedError(
                 "nothing has been indexed yet", "run `kebab ingest FOLDER` with the folder of your notes"
             )
-        if parsed.is_only_filters and (filters.active or (query.typing and parsed.is_only_begun)):
-            return _browsed(snapshot, query, filters, watch)
+        begun = parsed.is_only_filters and query.typing and parsed.is_only_begun
+        without = () if query.mode == "vector" else expression.excluded_alone(parsed)
+        if begun or without or (parsed.is_only_filters and filters.active):
+            return _browsed(snapshot, query, filters, watch, without)
         if understood.semantics is not None:
             return self._find_by_meaning(snapshot, understood, understood.semantics, watch)
         return lexical.find(snapshot, parsed, query, filters, watch, first_answer=first_answer)
@@ -194,10 +197,21 @@ def _by_words(notice: Notice) -> Notice:
     return replace(notice, text=f"{notice.text} Searched by words only.")
 
 
-def _browsed(snapshot: Snapshot, query: SearchQuery, filters: SearchFilters, watch: Stopwatch) -> Answer:
-    """A query of filters alone lists the notes that pass, latest change first."""
+def _is_list(parsed: ParsedQuery) -> bool:
+    """Whether nothing is looked for: only what is not wanted is left out."""
+    return parsed.is_only_filters or bool(expression.excluded_alone(parsed))
+
+
+def _browsed(
+    snapshot: Snapshot,
+    query: SearchQuery,
+    filters: SearchFilters,
+    watch: Stopwatch,
+    without: Sequence[str] = (),
+) -> Answer:
+    """A query that looks for nothing lists the notes that it does not rule out, latest change first."""
     with watch.stage("browse") as stage:
-        rows, total = snapshot.browse(filters, query.k, query.offset)
+        rows, total = snapshot.browse(filters, query.k, query.offset, without=without)
         stage.kept = total
     listed = enumerate(rows, query.offset + 1)
     page = tuple(Ranked(row, rank, 0.0, RetrievalDetail("lexical")) for rank, row in listed)

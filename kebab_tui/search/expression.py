@@ -51,6 +51,12 @@ def starred_words(parsed: ParsedQuery) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in starred if word))
 
 
+def excluded_alone(parsed: ParsedQuery) -> tuple[str, ...]:
+    """What a query excludes that looks for nothing."""
+    found, excluded = _Strict({}).node(parsed.terms)
+    return () if found else _unique(excluded)
+
+
 def rules_out(parsed: ParsedQuery, only_strict: bool) -> bool:
     """Whether the words of a query keep chunks out, by whatever else those are found."""
     return only_strict or bool(_Strict({}).node(parsed.terms)[1])

@@ -110,8 +110,13 @@ class Snapshot(Protocol):
         """How many matching chunks stand above a given one."""
         ...
 
-    def browse(self, filters: SearchFilters, limit: int, offset: int) -> tuple[list[ChunkRow], int]:
-        """The first chunk of each note that passes, latest change first, and how many notes pass."""
+    def browse(
+        self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[str] = ()
+    ) -> tuple[list[ChunkRow], int]:
+        """The first chunk of each note that passes, latest change first, and how many notes pass.
+
+        Notes with a chunk that matches any of `without` do not.
+        """
         ...
 
     def hydrate(self, rows: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]: ...

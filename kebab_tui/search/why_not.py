@@ -13,7 +13,7 @@ from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import lexical
 from kebab_tui.search.answer import Answer, Ranked
 from kebab_tui.search.bm25 import normalised
-from kebab_tui.search.expression import Expression
+from kebab_tui.search.expression import Expression, excluded_alone
 from kebab_tui.search.ports import Scored, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
 
@@ -58,7 +58,9 @@ def judge(
     question = lexical.ask(snapshot, parsed, query)
     strict, loose = question.strict, question.relaxed
     if strict is None:
-        return WhyNot(document.path, "no match", "the query has no word to look for")
+        without = excluded_alone(parsed)
+        why = "it has what the query rules out" if without else "the query has no word to look for"
+        return WhyNot(document.path, "no match", why)
     found = _placed(snapshot, strict, query, filters, document, 0)
     if found is not None:
         return found

@@ -92,8 +92,16 @@ class StoreSnapshot:
         statement = f"SELECT count(*) FROM ({found}) WHERE score < ? OR (score = ? AND row < ?)"
         return self._number(statement, [*values, than.bm25, than.bm25, than.row])
 
-    def browse(self, filters: SearchFilters, limit: int, offset: int) -> tuple[list[ChunkRow], int]:
+    def browse(
+        self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[str] = ()
+    ) -> tuple[list[ChunkRow], int]:
         where, values = sql.predicate(filters)
+        if without:
+            where += (
+                " AND d.doc_id NOT IN (SELECT doc_id FROM chunks WHERE id IN "
+                "(SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))"
+            )
+            values = [*values, " OR ".join(f"({match})" for match in without)]
         notes = (
             f"SELECT min(c.id) AS row, max(d.mtime_ns) AS mtime FROM {sql.FROM} WHERE {where} "
             "GROUP BY d.doc_id"

@@ -111,3 +111,16 @@ def test_a_filter_that_is_only_begun_hides_nothing_while_it_is_typed(chosen: Cho
     assert chosen.texts("tag:", typing=True) == ["alpha"]
     assert chosen.texts("tag:") == []
     assert chosen.texts("tag:none", typing=True) == []
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_what_only_rules_out_lists_the_notes_that_are_left(chosen: Chosen, mode: str) -> None:
+    chosen.add("with.md", {"alpha": 0.9})
+    chosen.add("without.md", {"beta": 0.9})
+    chosen.add("neither.md", {"gamma": 0.9})
+    response = chosen.ask("-alpha", mode=mode)
+    assert {hit.path for hit in response.hits} == {"without.md", "neither.md"}
+    assert (response.total_matches, codes(response)) == (2, [])
+    assert [hit.path for hit in chosen.ask("-alpha -beta", mode=mode).hits] == ["neither.md"]
+    assert [hit.path for hit in chosen.ask("path:w* -alpha", mode=mode).hits] == ["without.md"]
+    assert chosen.ask("-nowhere", mode=mode).total_matches == 3
