@@ -55,7 +55,7 @@ class HitsList(LineView, can_focus=True):
         & > .hits-list--row { background: $primary 12%; }
         & > .hits-list--cursor { color: $text-primary; }
         &:ansi > .hits-list--row { background: $block-cursor-blurred-background; text-style: bold; }
-        &:focus > .hits-list--cursor { color: $text-accent; text-style: bold; }
+        &:focus > .hits-list--cursor { color: $text-accent; text-style: bold reverse; }
         & > .hits-list--mark { color: $text-success; text-style: bold; }
         & > .hits-list--path { color: $text-muted; }
         & > .hits-list--name { color: $text-primary; text-style: bold; }
