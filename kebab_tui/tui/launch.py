@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 
 from kebab_tui import __version__
 from kebab_tui.domain.errors import KebabError
+from kebab_tui.tui.hanging_up import heed_hanging_up
 
 if TYPE_CHECKING:
     from kebab_tui.settings.model import Settings
@@ -66,6 +67,7 @@ def _run(argv: Sequence[str] | None) -> int:
     _send_noise_to_log(app.settings.data_dir)
     for name in ("SIGTERM", "SIGHUP"):
         signal.signal(getattr(signal, name), partial(_leave, app))
+    heed_hanging_up()
     _take_any_bytes()
     app.run()
     picked = app.return_value or ()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -84,6 +86,24 @@ def test_a_terminal_that_goes_away_takes_the_screen_with_it(start: Start, data: 
     screen.hang_up()
     assert screen.end() < 2
     assert screen.process.returncode is not None
+
+
+_BY_ANOTHER = """
+import signal, subprocess, sys
+signal.signal(signal.SIGHUP, lambda *_: None)
+screen = [sys.executable, "-c", "from kebab_tui.tui import main; main()", *sys.argv[1:]]
+sys.exit(subprocess.call(screen) % 256)
+"""
+"""What `make`, `sudo` and scripts are: they lead the session, and wait."""
+
+
+def test_a_screen_that_does_not_lead_its_session_hears_of_it_too(start: Start, data: Path) -> None:
+    program = (sys.executable, "-c", _BY_ANOTHER)
+    screen = start("--data-dir", data, "--query", "rust", program=program)
+    screen.wait_for("error-handling.md")
+    screen.hang_up()
+    assert screen.end() < 5
+    assert screen.process.returncode == 128 + signal.SIGHUP
 
 
 # What goes out
