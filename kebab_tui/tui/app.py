@@ -172,9 +172,12 @@ class KebabApp(WhyNotTalk):
             return  # what the box began with
         self._moved = False
         self.rhythm.key()
+        self.call_after_refresh(self._go_on)  # what was typed is painted before anything else has its turn
+
+    def _go_on(self) -> None:
         self.remembering.left()
         self.refresh_bindings()
-        self.call_after_refresh(self.ask)  # what was typed is painted before the engine has its turn
+        self.ask()
 
     def ask(self, *, again: bool = False) -> None:
         """Ask the engine what stands in the box; only this question's answer will be shown."""
