@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
 
 
+READ_ONLY = Notice("read_only", "the data folder is read-only: what changed in the notes is not taken up")
+
+
 class Performer:
     def __init__(self, app: KebabApp) -> None:
         self._app = app
@@ -205,7 +208,10 @@ class Performer:
     def do_rescan(self) -> None:
         self._app.index((), retry=True)
         self._app.moved_by_hand()
-        self._app.ask()
+        is_read_only = self._app.showing.is_read_only
+        self._app.ask(again=is_read_only)  # what is said of it stays
+        if is_read_only:
+            self._app.showing.say(READ_ONLY)
 
     def do_health(self) -> Awaitable[None]:
         from kebab_tui.tui.health_page import HealthPage

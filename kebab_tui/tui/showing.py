@@ -234,10 +234,15 @@ class Showing:
         self._show_last_change()
         self._show_keeping()
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether nothing can be indexed here."""
+        return self._run is not None and self._run.code == "readonly"
+
     def _show_keeping(self) -> None:
         """Why our own process had to end stays said, whatever others do."""
         live, run = self._live, self._run
-        is_read_only = run is not None and run.code == "readonly"
+        is_read_only = self.is_read_only
         told = run.text if run is not None and not run.code else ""
         refused = run.text if run is not None and run.code and not is_read_only else ""
         self._status = replace(

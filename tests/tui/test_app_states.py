@@ -194,3 +194,11 @@ async def test_leaving_takes_no_time_while_a_search_runs(data: Path) -> None:
         await pilot.press("ctrl+q")
     assert time.monotonic() - start < 1
     go_on.set()
+
+
+async def test_looking_again_says_so_where_nothing_can_be_written(data: Path) -> None:
+    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        app.showing.progress(IndexingProgress("not indexed: cannot", False, code="readonly"))
+        await pilot.press("f5")
+        await until(pilot, lambda: "is not taken up" in painted(app))
