@@ -50,6 +50,7 @@ class Lexers:
 
     def named(self, name: str) -> Lexer | None:
         """The lexer of a language, or of a pattern of file names such as `*.py`."""
+        name = "markdown" if name == "md" else name  # Pygments' own looks for plugins
         if name not in _ready and name not in self._wanted:
             self._wanted.add(name)
             if self._arrived is None:

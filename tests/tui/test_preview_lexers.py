@@ -71,6 +71,8 @@ def test_no_package_is_asked_for_a_language_that_nobody_knows(monkeypatch: pytes
     syntax = Syntax("note.md", WholeText(("```js-nolint", "let x", "```", "## After")))
     assert kinds(syntax, 2, Lexers()) == {"string"}
     assert kinds(syntax, 4, Lexers()) == {"heading"}
+    nested = Syntax("note.md", WholeText(("~~~md", "```js-nolint", "let x", "```", "~~~")))
+    assert kinds(nested, 3, Lexers()) == {"string"}
     before = threading.active_count()
     assert Lexers(lambda: None).named("js-nolint") is None
     assert threading.active_count() == before
