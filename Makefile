@@ -7,9 +7,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SAMPLE := .run/data
 JOBS ?= auto
-CORPUS ?=
+CORPUS ?= $(wildcard .run/corpus)
+TESTS := $(BIN)/python -m tests.run
 
-.PHONY: run answers test lint types contracts unit bench bench-screen picture torture model lock clean help
+.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen picture torture model lock clean help
 
 run: $(READY) ## set up, index the sample notes, open the screen (without a terminal: a few cited answers)
 	@$(BIN)/kebab --data-dir $(SAMPLE) ingest --wait fixtures/notes
@@ -22,7 +23,16 @@ answers: $(READY) ## a few cited answers from the sample notes
 	done
 	@echo; echo "Your turn: $(BIN)/kebab --data-dir $(SAMPLE) search WORDS"
 
-test: lint types contracts unit ## everything that CI checks
+test: $(READY) ## lint, types, contracts, tests; Python, make and a package registry are enough
+	@$(TESTS) --checks -n $(JOBS)
+
+test-fast: $(READY) ## the tests for daily work: a quarter of the time
+	@$(TESTS) -n $(JOBS) -m 'not slow and not more'
+
+test-more: $(READY) ## tests of millions of cases, on real notes, and with other programs as far as they are installed
+	@$(if $(CORPUS),KEBAB_CORPUS="$(CORPUS)") $(TESTS) -n $(JOBS) -m 'more or program'
+
+test-all: test test-more ## all tests there are
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -35,14 +45,18 @@ contracts: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/pytest -n $(JOBS)
+	@$(TESTS) -n $(JOBS)
 
-bench: $(READY) ## figures as ratios in one run: make bench CORPUS=folder-of-notes
-	@test -n "$(CORPUS)" || { echo "usage: make bench CORPUS=folder (100,000 chunks or more)"; exit 2; }
+corpus: $(READY) ## prepare the notes for benchmarks: make corpus FROM="folder repository:folder"
+	@test -n "$(FROM)" || { echo 'usage: make corpus FROM="folder repository:folder ..."'; exit 2; }
+	@$(BIN)/python -m tests.benchmarks.corpus $(FROM)
+
+bench: $(READY) ## figures as ratios in one run, on the notes of make corpus or CORPUS=folder
+	@test -n "$(CORPUS)" || { echo "run make corpus first, or name a folder with CORPUS=folder (100,000 passages or more)"; exit 2; }
 	$(BIN)/python -m tests.benchmarks "$(CORPUS)"
 
-bench-screen: $(READY) ## how quick the screen is in a terminal: make bench-screen CORPUS=folder-of-notes
-	@test -n "$(CORPUS)" || { echo "usage: make bench-screen CORPUS=folder (100,000 chunks or more)"; exit 2; }
+bench-screen: $(READY) ## how quick the screen is in a terminal, on the same notes
+	@test -n "$(CORPUS)" || { echo "run make corpus first, or name a folder with CORPUS=folder (100,000 passages or more)"; exit 2; }
 	$(BIN)/python -m tests.benchmarks.screen "$(CORPUS)"
 
 torture: $(READY) ## kill indexing at every named point: make torture N=200
