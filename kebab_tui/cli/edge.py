@@ -113,11 +113,9 @@ def _tell(failure: Failure, *, as_json: bool) -> None:
     if sys.stderr is None:
         return
     if as_json:
-        import json
+        from kebab_tui.wire.encode import dumps, error
 
-        from kebab_tui.wire.encode import error
-
-        print(json.dumps(error(failure.code, failure.message, failure.hint)), file=sys.stderr)
+        print(dumps(error(failure.code, failure.message, failure.hint)), file=sys.stderr)
         return
     from kebab_tui.domain.visible import visible
 
@@ -131,7 +129,9 @@ def _crash(error: BaseException, root: click.Context | None) -> Failure:
     """A defect of ours: the traceback goes to a file, the user gets one line."""
     import traceback
 
-    text = "".join(traceback.format_exception(error))
+    from kebab_tui.domain.visible import visible
+
+    text = visible("".join(traceback.format_exception(error)))
     if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0") and sys.stderr is not None:
         print(text, end="", file=sys.stderr)
     reason = str(error).partition("\n")[0][:200]

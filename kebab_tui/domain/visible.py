@@ -23,6 +23,8 @@ _UNSEEN = (
     r"\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
 )
+UNSAFE = f"[{_OBEYED}{_UNSEEN}]"
+"""The class, as a regular expression, of what a terminal obeys or does not show, wherever it stands."""
 _JOINING = r"\u0600-\u0dff\u2190-\u2bff\ufe0f\ufffd\U0001f000-\U0001faff"
 _STRAY_JOINER = rf"(?<![{_JOINING}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINING}])"
 # The blocks that hold marks without a width of their own, letters among them: `unicodedata` narrows a run
@@ -33,7 +35,7 @@ _MARK_BLOCKS = (
 )
 _SUSPECT = re.compile(f"[{_OBEYED}{_UNSEEN}\u200c\u200d{_MARK_BLOCKS}]")
 """One class, so that clean text costs one fast search (5 ns a character)."""
-_REPLACED = f"(?P<one>[{_OBEYED}{_UNSEEN}]|{_STRAY_JOINER})|[{_MARK_BLOCKS}]{{{LONGEST_MARK_RUN + 1},}}"
+_REPLACED = f"(?P<one>{UNSAFE}|{_STRAY_JOINER})|[{_MARK_BLOCKS}]{{{LONGEST_MARK_RUN + 1},}}"
 """Compiled by the first text that needs it; few do."""
 
 

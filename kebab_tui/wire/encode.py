@@ -1,12 +1,14 @@
 """From values to the objects of wire v1.
 
 Times are UTC in ISO 8601, scores are rounded to six places, texts hold no lone
-surrogates. Decides nothing about what is sent; prints nothing.
+surrogates. What a terminal would obey or hide is written as `\\uXXXX`, which a reader of
+JSON takes for the same text. Decides nothing about what is sent; prints nothing.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -16,14 +18,21 @@ from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse, Stage
 from kebab_tui.domain.source import Source
+from kebab_tui.domain.visible import UNSAFE
 
 Json = dict[str, Any]
 
+_UNSAFE = re.compile(UNSAFE)
+
 
 def dumps(value: Json) -> str:
-    """One line of JSON that any reader takes, whatever bytes a file name held."""
+    """One line of JSON that any reader takes and any terminal shows, whatever a file name held."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return _UNSAFE.sub(_escaped, text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
 
 
 def search_hit(hit: SearchHit, full: bool = False) -> Json:

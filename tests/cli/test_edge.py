@@ -30,7 +30,7 @@ def group(): pass
 @group.command()
 @shared_options
 @pass_invocation
-def crash(invocation): raise ZeroDivisionError("one\\ntwo")
+def crash(invocation): raise ZeroDivisionError("one\\ntwo \\x1b[2J\\x9b")
 
 @group.command()
 def found(): return 1
@@ -166,11 +166,13 @@ def test_a_defect_is_one_line_and_its_traceback_a_file_in_the_data_folder(tmp_pa
         "error: something unforeseen happened (ZeroDivisionError: one)",
         f"  hint: the details are in {data}/crash.log",
     ]
-    assert "Traceback" in (data / "crash.log").read_text()
+    log = (data / "crash.log").read_text()
+    assert "Traceback" in log and "two ␛[2J\ufffd" in log
 
 
 def test_a_defect_shows_its_traceback_when_debugging(tmp_path: Path) -> None:
-    assert b"Traceback" in kebab(tmp_path, "crash", variables={"KEBAB_DEBUG": "1"}).stderr
+    shown = kebab(tmp_path, "crash", variables={"KEBAB_DEBUG": "1"}).stderr.decode()
+    assert "Traceback" in shown and "two ␛[2J\ufffd" in shown
 
 
 def test_a_defect_without_a_place_for_its_log_says_how_to_see_it(tmp_path: Path) -> None:

@@ -51,11 +51,20 @@ def test_the_whole_passage_is_shown_below_its_hit(kebab: Kebab, notes: Path) -> 
 
 def test_what_a_note_or_its_name_holds_never_commands_the_terminal(kebab: Kebab, notes: Path) -> None:
     evil = "# \x1b]0;owned\x07 head\n\nzanzibar \x1b[2J\x9b1m \u202e text\n"
-    (notes / "e\x1b[31mvil\nname.md").write_text(evil)
+    name = "e\x1b[31mvil\n\x9bn\u2066a\u2028m\x7f\U000e0041e.md"
+    (notes / name).write_text(evil)
     kebab("ingest", str(notes))
-    for form in ("human", "markdown", "context", "vimgrep"):
-        done = kebab("search", "zanzibar", "--full", "--explain", "--format", form)
-        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", done.out + done.err), form
+    searches = [
+        ["search", "zanzibar", "--full", "--explain", "--format", form]
+        for form in ("human", "markdown", "context", "vimgrep", "json", "jsonl")
+    ]
+    others = (["list", "--json"], ["inspect", name, "--json"], ["open", "gone" + name, "--json"])
+    for argv in (*searches, *others, ["inspect", "gone" + name, "--json"]):
+        done = kebab(*argv)
+        assert not re.search(
+            "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e\u2066\U000e0041]", done.out + done.err
+        ), argv
+    assert kebab("list", "--json", "e*").json["items"][0]["path"] == name
 
 
 # for editors
