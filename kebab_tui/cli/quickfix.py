@@ -1,7 +1,8 @@
 """`path:line:col:text`, as editors read lists of places: `vim -q <(kebab search x --format vimgrep)`.
 
 The line is the first that matches, the column its first byte, both 1-based. A path that
-an editor could not read back out of such a line is left out, and said so on stderr.
+an editor could not read back out of such a line is left out, and said so on stderr. Bytes
+of a path that are no text leave as they are, but not to a terminal.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from kebab_tui.cli.output import field, say, write
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.visible import visible
 
-_AMBIGUOUS = re.compile(r'[\n"]|:\d+:')
+_AMBIGUOUS = re.compile(r'[\n"]|:\d+:|\$[\w{]|(?:^|[ ,])~', re.ASCII)
+"""Where a line ends, a name ends too early, or vim puts a variable or a home folder in its place."""
 _MISREAD = re.compile(r'[^"]"[^"]+"\D*\d+: ')
 """What the first entry of vim's 'errorformat' would take for another file's name."""
 _WORD = re.compile(r"\S+")
 
 
-def write_quickfix(hits: Sequence[SearchHit], here: str) -> None:
-    """Write one line for each hit whose path can be written so."""
+def write_quickfix(hits: Sequence[SearchHit], here: str, *, terminal: bool) -> None:
+    """Write one line for each hit whose path can be written so; a terminal gets visible text only."""
     left_out = 0
     for hit in hits:
         path = shown_path(hit, here)
@@ -29,7 +31,7 @@ def write_quickfix(hits: Sequence[SearchHit], here: str) -> None:
             left_out += 1
             continue
         line, column, text = place_of(hit)
-        write(f"{path}:{line}:{column}:{_harmless(text)}")
+        write(f"{visible(path) if terminal else path}:{line}:{column}:{_harmless(text)}")
     if left_out:
         say(f"left out {left_out} whose path holds characters that this format cannot carry")
 

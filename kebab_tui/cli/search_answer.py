@@ -34,7 +34,7 @@ def write_answer(answer: Answer, form: str, workspace: Workspace, *, full: bool)
         case "vimgrep":
             from kebab_tui.cli.quickfix import write_quickfix
 
-            write_quickfix(hits, os.getcwd())
+            write_quickfix(hits, os.getcwd(), terminal=sys.stdout is not None and sys.stdout.isatty())
         case "markdown":
             from kebab_tui.cli.quoting import markdown
 

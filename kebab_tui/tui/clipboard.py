@@ -3,6 +3,7 @@
 A native tool where the clipboard is on this machine; then tmux, which hands it to its
 own terminal; then the terminal by OSC 52, which acknowledges nothing. What the toast
 says always holds the text itself, so that a clipboard that did not get it costs nothing.
+Whatever is copied is visible text: where it is pasted, nothing in it is a key or a command.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.visible import visible
+from kebab_tui.tui.text import clean
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit
@@ -61,7 +63,7 @@ class Copied:
 def citation_text(hit: SearchHit, located: Located | None = None) -> str:
     """`path:L12-L34`, with the lines where the passage stands by now, on one line whatever the path holds."""
     span = located.span if located else hit.citation.span
-    return visible(str(Citation(hit.path, span))).replace("\n", "␊")
+    return clean(str(Citation(hit.path, span)))
 
 
 def quotation_text(hit: SearchHit, located: Located | None = None) -> str:
@@ -84,11 +86,12 @@ def quotations_text(hits: Placed) -> str:
 
 
 def copy(text: str, write: Write, environ: Mapping[str, str], find: Find = shutil.which) -> Copied:
-    """Put text on the clipboard by the first way that works."""
+    """Put text, made visible, on the clipboard by the first way that works."""
+    text = visible(text)
     for tool in tools(environ, find):
         if _accepts(tool, text):
             return Copied(True, f"copied to {tool.where}: {_shown(text)}")
-    write(text.encode("utf-8", "replace").decode())
+    write(text)
     return Copied(False, f"sent to the terminal's clipboard: {_shown(text)}")
 
 
@@ -107,7 +110,7 @@ def _accepts(tool: Tool, text: str) -> bool:
     try:
         done = subprocess.run(
             tool.argv,
-            input=text.encode(tool.encoding, "replace"),
+            input=text.encode(tool.encoding),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=_PATIENCE_S,
@@ -119,5 +122,5 @@ def _accepts(tool: Tool, text: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    line = visible(text[: _SHOWN + 1]).replace("\n", "␊").replace("\t", " ")
+    line = text[: _SHOWN + 1].replace("\n", "␊").replace("\t", " ")
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"

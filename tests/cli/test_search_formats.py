@@ -6,13 +6,16 @@ import os
 import re
 import subprocess
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from kebab_tui.cli.quickfix import write_quickfix
 from kebab_tui.cli.search_output import shown_score
 from tests.command_line import Kebab
+from tests.tui.hits import hit
 
 # for people
 
@@ -86,6 +89,8 @@ def test_vim_opens_the_lines_that_match(kebab: Kebab, notes: Path, tmp_path: Pat
         "spaced name.md": "# A\n\nfirst\n\n밥 zanzibar here\n",
         "colon: 12.md": 'zanzibar said "hello" at line 3: stop\n',
         "한글.md": "# 제목\n\n한 줄\n두 줄 zanzibar\n",
+        "`touch ran` |!touch ran.md": "zanzibar\n",
+        "$(touch ran) a~ 5$ #1 %.md": "zanzibar\n",
     }
     for name, text in texts.items():
         (notes / name).write_text(text)
@@ -96,7 +101,14 @@ def test_vim_opens_the_lines_that_match(kebab: Kebab, notes: Path, tmp_path: Pat
         (Path(path).name, int(line), int(col))
         for path, line, col in opened_by_vim(done.out, tmp_path / "vim")
     }
-    assert found == {("spaced name.md", 5, 5), ("colon: 12.md", 1, 1), ("한글.md", 4, 9)}
+    assert found == {
+        ("spaced name.md", 5, 5),
+        ("colon: 12.md", 1, 1),
+        ("한글.md", 4, 9),
+        ("`touch ran` |!touch ran.md", 1, 1),
+        ("$(touch ran) a~ 5$ #1 %.md", 1, 1),
+    }
+    assert not (tmp_path / "vim/ran").exists()
 
 
 def test_the_path_is_relative_below_the_working_folder(
@@ -113,7 +125,9 @@ def test_the_path_is_relative_below_the_working_folder(
     )
 
 
-@pytest.mark.parametrize("name", ["new\nline.md", 'quo"te.md', "a:12:b.md", "esc\x1b.md"])
+@pytest.mark.parametrize(
+    "name", ["new\nline.md", 'quo"te.md', "a:12:b.md", "esc\x1b.md", "$HOME.md", "a ~.md"]
+)
 def test_a_path_that_the_format_cannot_carry_is_left_out_and_said(
     kebab: Kebab, notes: Path, name: str
 ) -> None:
@@ -130,6 +144,12 @@ def test_a_name_that_is_no_text_leaves_as_its_bytes(kebab: Kebab, notes: Path) -
     kebab("ingest", str(notes))
     done = kebab("search", "zanzibar", "--format", "vimgrep")
     assert done.out == f"{notes}/\udcff.md:1:1:zanzibar\n"
+
+
+def test_a_terminal_gets_no_byte_of_a_name_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    named = replace(hit(), root="/notes", raw_path=b"\x9b2J.md", text="zanzibar", highlights=())
+    write_quickfix([named], "/notes", terminal=True)
+    assert capsys.readouterr().out.startswith("\ufffd2J.md:")
 
 
 # for pasting

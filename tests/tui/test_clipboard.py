@@ -121,7 +121,16 @@ def test_what_no_coding_holds_is_no_error(bench: Bench) -> None:
     bench.install("xsel")
     assert bench.copy("a\udcffb", DISPLAY=":0")[0]
     assert bench.copy("a\udcffb") == (False, "sent to the terminal's clipboard: a�b")
-    assert bench.terminal == ["a?b"]
+    assert bench.terminal == ["a�b"]
+
+
+@pytest.mark.parametrize("environ", [{"DISPLAY": ":0"}, {}])
+def test_what_is_pasted_has_no_key_or_command_in_it(bench: Bench, environ: dict[str, str]) -> None:
+    bench.install("xclip")
+    raw = "a\tb\nx\x1b[201~\r\x03\x7f\x9b2J\u202e\u2066\u2028\U000e0041"
+    bench.copy(raw, **environ)
+    pasted = bench.given("xclip")[1].decode() if environ else bench.terminal[0]
+    assert pasted == "a\tb\nx␛[201~␍␃␡�2J␦␦␦␦"
 
 
 def test_the_toast_shows_harmless_text_on_one_line_and_its_beginning(bench: Bench) -> None:
