@@ -44,3 +44,9 @@ def test_the_answer_that_is_shown_is_the_answer(embedded: Kebab) -> None:
 @pytest.mark.parametrize("path", sorted(set(_PLACE.findall(README))))
 def test_what_the_readme_points_to_is_there(path: str) -> None:
     assert (ROOT / path).exists()
+
+
+def test_no_command_that_is_shown_lets_a_shell_split_or_expand_what_another_prints() -> None:
+    assert "$(" not in README
+    piped = re.findall(r"`(kebab[^`]*\| *xargs[^`]*)`", README)
+    assert piped and all("-0 | xargs -0 " in command for command in piped)

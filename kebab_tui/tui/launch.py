@@ -44,6 +44,7 @@ class Options:
     explain: bool = False
     pick: bool = False
     pick_as: PickedAs = "editor"
+    print0: bool = False
     theme: str = ""
     config: str = ""
     watch: bool = True
@@ -71,7 +72,7 @@ def _run(argv: Sequence[str] | None) -> int:
     _take_any_bytes()
     app.run()
     picked = app.return_value or ()
-    _hand_over(picked)
+    _hand_over(picked, print0=given.print0)
     return app.return_code or (0 if picked or not given.pick else 1)
 
 
@@ -98,6 +99,7 @@ def _screen(given: argparse.Namespace, settings: Settings) -> KebabApp:
         given.explain,
         given.pick,
         given.pick_as,
+        given.print0,
         given.theme,
         given.config,
         watch=settings.index.watch and not given.no_watch,
@@ -115,10 +117,15 @@ def _leave(app: KebabApp, number: int, _frame: object) -> None:
     loop.call_soon_threadsafe(app.exit, (), 128 + number)
 
 
-def _hand_over(picked: Sequence[str]) -> None:
-    """The citations as the file system spells them, which need not be text."""
+def _hand_over(picked: Sequence[str], *, print0: bool) -> None:
+    """The citations as the file system spells them, which need not be text; a terminal gets them visible."""
+    end = b"\0" if print0 else b"\n"
+    if sys.stdout.isatty():
+        from kebab_tui.tui.text import clean
+
+        picked, end = [clean(citation) for citation in picked], b"\n"
     with contextlib.suppress(BrokenPipeError):
-        sys.stdout.buffer.write(b"".join(os.fsencode(citation) + b"\n" for citation in picked))
+        sys.stdout.buffer.write(b"".join(os.fsencode(citation) + end for citation in picked))
         sys.stdout.flush()
 
 
@@ -151,6 +158,13 @@ def _parser() -> argparse.ArgumentParser:
         default="editor",
         choices=get_args(PickedAs),
         help="what --pick prints: `+12` and FILE, a line each, for an editor, `FILE:L12-L34`, or `FILE:12`",
+    )
+    parser.add_argument(
+        "-0",
+        "--print0",
+        action="store_true",
+        help="with --pick, end each argument with a NUL character, for `xargs -0`; without, a path is "
+        "refused if it holds a control character or, for an editor, a blank or a sign that a shell expands",
     )
     parser.add_argument("--data-dir", default="", metavar="FOLDER", help="keep the index in this folder")
     parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")

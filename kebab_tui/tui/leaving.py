@@ -2,12 +2,15 @@
 
 The engine is asked first where the passages stand now, and what was wanted goes on with
 its answer; a later wish takes the place of one that waits. A passage that moved is taken
-where it is, and that it moved, changed or is gone is said.
+where it is, and that it moved, changed or is gone is said. A pick is printed whole or not
+at all: while a chosen note is gone, or has a path that the reader of the output would take
+for something else, the screen stays open and says which and why.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice, twins
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
+from kebab_tui.tui.text import clean
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit
@@ -25,6 +29,10 @@ if TYPE_CHECKING:
     from kebab_tui.tui.messages import Placed, PlacedHit
 
 Places = Sequence["PlacedHit"]
+
+_MISREAD_BY_A_SHELL = re.compile(r"""[\s*?\[\]{}$`"'\\;&|<>()!#~]""")
+"""What a shell, or `xargs` without -0, splits a word at, expands or runs."""
+_SIGNS = {" ": "a blank", "\n": "a line break", "\t": "a tab"}
 
 
 class Leaving:
@@ -89,8 +97,15 @@ class Leaving:
 
     def _pick(self, places: Places) -> None:
         self._complain(places)
-        if there := _there(places):
-            self._app.exit(tuple(picked(there, self._app.options.pick_as)))
+        options = self._app.options
+        if len(_there(places)) < len(places):
+            return
+        for place in () if options.print0 else places:
+            if sign := misread(path_of(place.hit), options.pick_as):
+                where = place.hit.path if misread(place.hit.path, options.pick_as) else place.hit.root
+                self._app.showing.fail(f"a path with {sign} needs --pick -0: {where}")
+                return
+        self._app.exit(tuple(picked(places, options.pick_as)))
 
     def _copy(self, places: Places, *, with_text: bool) -> None:
         shared = self._app.hits.twins | twins([place.hit for place in places])
@@ -162,6 +177,19 @@ def picked(places: Places, picked_as: PickedAs) -> Iterator[str]:
         if not number and place.hit.citation.span.page is None:
             yield f"+{line_of(place)}"
         yield path_of(place.hit)
+
+
+def misread(path: str, picked_as: PickedAs) -> str:
+    """The first sign of a path that keeps it off a line; empty for none. Bytes that are no text stay.
+
+    A line for an editor must also survive a shell that splits and expands its words.
+    """
+    text = os.fsencode(path).decode("utf-8", "replace")
+    for character, shown in zip(text, clean(text), strict=True):
+        if character != shown or (picked_as == "editor" and _MISREAD_BY_A_SHELL.match(character)):
+            code = character if character.isprintable() else f"U+{ord(character):04X}"
+            return _SIGNS.get(character, code)
+    return ""
 
 
 def _cited(place: PlacedHit, picked_as: PickedAs) -> str:

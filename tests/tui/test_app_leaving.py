@@ -19,6 +19,7 @@ from kebab_tui.editor.running import Outcome
 from kebab_tui.settings.model import Settings
 from kebab_tui.tui import editing
 from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.leaving import misread
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import WIDE, Door, focus, found, kebab, painted, until
 
@@ -219,6 +220,77 @@ async def test_what_is_gone_cannot_be_picked(desk: Desk) -> None:
         assert app.return_value is None
 
 
+async def test_a_pick_is_whole_or_waits(desk: Desk) -> None:
+    desk.write("b.md", f"# Second\n\n{PASSAGE}")
+    desk.index()
+    app = desk.screen(pick=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("ctrl+@", "ctrl+@")
+        os.unlink(desk.notes / "b.md")
+        await pilot.press("enter")
+        await until(pilot, lambda: "the file is gone: b.md" in painted(app))
+        assert app.return_value is None
+        await pilot.press("enter")
+        await until(pilot, lambda: app.return_value)
+    assert app.return_value == ("+1", f"{desk.notes}/a.md")
+
+
+@pytest.mark.parametrize(
+    ("picked_as", "name", "sign"),
+    [
+        ("editor", "notes +:silent!!touch${IFS}PWNED x.md", "a blank"),
+        ("line", "a\n+:silent!!touch PWNED\nb.md", "a line break"),
+    ],
+)
+async def test_a_path_that_would_be_misread_is_not_printed_and_the_pick_stays(
+    desk: Desk, picked_as: str, name: str, sign: str
+) -> None:
+    desk.write(name, f"# Second\n\n{PASSAGE}")
+    desk.index()
+    app = desk.screen(pick=True, pick_as=picked_as)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("ctrl+@", "ctrl+@", "enter")
+        await until(pilot, lambda: f"a path with {sign} needs --pick -0: " in painted(app))
+        assert app.return_value is None
+        assert {hit.raw_path for hit in app.hits.marked} == {b"a.md", os.fsencode(name)}
+
+
+async def test_with_nul_characters_any_path_is_printed(desk: Desk) -> None:
+    name = "a b*\n+:q\x9b.md"
+    desk.write(name, f"# Second\n\n{PASSAGE}")
+    desk.index()
+    app = desk.screen(pick=True, print0=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("ctrl+@", "ctrl+@", "enter")
+        await until(pilot, lambda: app.return_value)
+    assert app.return_value is not None
+    assert app.return_value[0] == "+1"
+    assert sorted(app.return_value[1:]) == [f"{desk.notes}/{name}", f"{desk.notes}/a.md"]
+
+
+@pytest.mark.parametrize(
+    ("path", "for_an_editor", "for_a_script"),
+    [
+        ("/n/a-b+c,d@e%f^g=h_i.j:k/한글.md", "", ""),
+        ("/n/\udcff\udc9b.md", "", ""),
+        *[(f"/n/a{sign}.md", sign, "") for sign in "*?[]{}$`\"'\\;&|<>()!#~"],
+        ("/my notes/a.md", "a blank", ""),
+        ("/n/a\u3000b.md", "U+3000", ""),
+        ("/n/a\tb.md", "a tab", "a tab"),
+        *[
+            (f"/n/{sign}", f"U+{ord(sign):04X}", f"U+{ord(sign):04X}")
+            for sign in "\r\x1b\x7f\x85\u2028\u202e"
+        ],
+    ],
+)
+def test_what_keeps_a_path_off_a_line(path: str, for_an_editor: str, for_a_script: str) -> None:
+    assert misread(path, "editor") == for_an_editor
+    assert misread(path, "line") == misread(path, "citation") == for_a_script
+
+
 async def test_a_place_that_cannot_be_looked_up_is_said(desk: Desk) -> None:
     def locate(real: Workspace, hit: SearchHit) -> Located:
         raise StoreError("the disk is on fire")
@@ -271,7 +343,7 @@ class Clock:
 
 
 async def test_an_editor_gets_an_argument_a_line_and_a_line_for_its_first_file(desk: Desk) -> None:
-    desk.write("b c.md", f"# Other\n\n{PASSAGE}")
+    desk.write("b.md", f"# Other\n\n{PASSAGE}")
     desk.index()
     app = desk.screen(pick=True)
     async with app.run_test(size=WIDE) as pilot:
@@ -280,7 +352,7 @@ async def test_an_editor_gets_an_argument_a_line_and_a_line_for_its_first_file(d
         await until(pilot, lambda: app.return_value)
     line, *paths = app.return_value or ()
     assert line == "+1"
-    assert sorted(paths) == [f"{desk.notes}/a.md", f"{desk.notes}/b c.md"]
+    assert sorted(paths) == [f"{desk.notes}/a.md", f"{desk.notes}/b.md"]
 
 
 async def test_a_note_with_two_marked_passages_is_opened_once_at_the_first(desk: Desk) -> None:

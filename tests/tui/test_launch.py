@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import shutil
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.settings.model import Settings
+from kebab_tui.tui.launch import _hand_over
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import SCREEN, Start
 
@@ -229,6 +231,28 @@ def test_pick_prints_the_citation_to_a_pipe(start: Start, data: Path, embedded_p
     assert screen.process.returncode == 0 and screen.is_restored
     line, path = picked.splitlines()
     assert path == str(embedded_place / "notes/rust/ownership.md") and int(line.removeprefix("+")) > 0
+
+
+PICKED = ("+1", "/n/a\nb.md", "/n/\udcff.md")
+
+
+@pytest.mark.parametrize(
+    ("print0", "printed"),
+    [(False, b"+1\n/n/a\nb.md\n/n/\xff.md\n"), (True, b"+1\0/n/a\nb.md\0/n/\xff.md\0")],
+)
+def test_what_is_picked_leaves_as_the_file_system_spells_it(
+    capfdbinary: pytest.CaptureFixture[bytes], print0: bool, printed: bytes
+) -> None:
+    _hand_over(PICKED, print0=print0)
+    assert capfdbinary.readouterr().out == printed
+
+
+def test_a_terminal_gets_what_is_picked_as_visible_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    master, slave = pty.openpty()
+    with os.fdopen(master, "rb", 0) as terminal, os.fdopen(slave, "w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        _hand_over(("t\x1b]2;OWNED\x07\n\x9b.md", "\udc9b.md"), print0=True)
+        assert terminal.read(1000).decode() == "t␛]2;OWNED␇␊\ufffd.md\r\n\ufffd.md\r\n"
 
 
 def test_a_picker_in_a_pipe_is_as_large_as_its_terminal(start: Start, data: Path) -> None:
