@@ -142,8 +142,17 @@ def _end(code: int) -> NoReturn:
     os._exit(code)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Shows words of the command line, which may be names that a shell put there, made visible."""
+
+    def error(self, message: str) -> NoReturn:
+        from kebab_tui.domain.visible import visible
+
+        super().error(visible(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="kebab-tui", description="Search folders of notes on a full screen, with exact citations."
     )
     parser.add_argument("folder", nargs="*", help="a folder of notes; one that is new is added and indexed")

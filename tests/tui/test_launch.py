@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.settings.model import Settings
-from kebab_tui.tui.launch import _hand_over
+from kebab_tui.tui.launch import _hand_over, _parser
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import SCREEN, Start
 
@@ -42,6 +42,14 @@ def test_without_a_terminal_it_says_what_to_use_instead(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "kebab search WORDS" in done.stderr.decode() and not done.stdout
+
+
+def test_a_word_that_is_no_option_is_named_without_what_a_terminal_obeys(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        _parser().parse_args(["--\x1b]2;OWNED\x07\x9b.md"])
+    assert "--␛]2;OWNED␇\ufffd.md" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
