@@ -83,7 +83,7 @@ def test_wrong_input_is_2_with_a_message_and_a_hint(
     assert done.out == ""
     assert "Traceback" not in done.err
     assert "unforeseen" not in done.err
-    assert line in ("source", "model") or re.search(r'^  hint: .|"hint": ".', done.err, re.MULTILINE)
+    assert line in ("source", "model") or re.search(r'^  hint: .|"hint":".', done.err, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
