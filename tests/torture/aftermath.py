@@ -26,6 +26,7 @@ QUERIES = (
     "port conflict", "충돌", "install", '"running quickly"', "tag:port 백업", "title:code", "특별 -restore",
 )  # fmt: skip
 
+_ALL = 1_000_000
 _DOCUMENTS = (
     "SELECT path, title, type, lang, trust, aliases, flags, size, content_hash, made_by, state, reason, "
     "(SELECT group_concat(folded) FROM "
@@ -108,7 +109,10 @@ def _compare(workspace: Workspace, point: Point, notes: str, scratch: str, verdi
     if point.model is not None:
         verdict.stale += meaning.completed(workspace, os.path.join(scratch, "twin"))
     verdict.corrupt += _unsound(folder)
-    verdict.stale += [*_untrue(folder), *_different(workspace, notes, os.path.join(scratch, "fresh"))]
+    fresh = Workspace(SETTINGS, os.path.join(scratch, "fresh"))
+    fresh.ingest([notes], Callbacks())
+    verdict.stale += [*_untrue(folder), *differences(workspace, fresh)]
+    fresh.close()
     if os.path.exists(folder.suspicion) or os.path.getsize(folder.lock):
         verdict.manual.append("a sign of damage or of a writer is left")
     verdict.litter += _litter(folder.root)
@@ -199,9 +203,8 @@ def _unreadable_sources(folder: DataFolder) -> Iterator[str]:
         yield f"sources.json: {error}"
 
 
-def _different(workspace: Workspace, notes: str, scratch: str) -> Iterator[str]:
-    fresh = Workspace(SETTINGS, scratch)
-    fresh.ingest([notes], Callbacks())
+def differences(workspace: Workspace, fresh: Workspace) -> Iterator[str]:
+    """What an index has otherwise than one that was made anew from the same notes."""
     for name, statement in (("documents", _DOCUMENTS), ("chunks", _CHUNKS)):
         ours, theirs = _rows(workspace, statement), _rows(fresh, statement)
         if ours != theirs:
@@ -213,7 +216,6 @@ def _different(workspace: Workspace, notes: str, scratch: str) -> Iterator[str]:
     for query in QUERIES:
         if _answer(workspace, query) != _answer(fresh, query):
             yield f"another answer to {query!r} than from a fresh index"
-    fresh.close()
 
 
 def _rows(workspace: Workspace, statement: str) -> list[tuple[object, ...]]:
@@ -223,5 +225,5 @@ def _rows(workspace: Workspace, statement: str) -> list[tuple[object, ...]]:
 
 def _answer(workspace: Workspace, query: str) -> list[tuple[float, str, bool, bool]]:
     """All hits; equal scores in the order of their citations, because rows are numbered as notes came."""
-    hits = workspace.search(SearchQuery(query, mode="lexical", k=1000)).hits
+    hits = workspace.search(SearchQuery(query, mode="lexical", k=_ALL)).hits
     return sorted((round(-hit.score, 9), str(hit.citation), hit.relaxed, hit.stale) for hit in hits)

@@ -86,7 +86,7 @@ def keeps(workspace: Workspace, process: subprocess.Popen[bytes]) -> bool:
     return live is not None and live.pid == process.pid
 
 
-def settled(data: str, process: subprocess.Popen[bytes]) -> Iterator[str]:
+def settled(data: str, process: subprocess.Popen[bytes], seconds: float = PATIENCE_S) -> Iterator[str]:
     """Wait until a keeper has done all there is to do and stays at rest."""
     workspace = Workspace(SETTINGS, data)
     at_rest_since: float | None = None
@@ -100,7 +100,7 @@ def settled(data: str, process: subprocess.Popen[bytes]) -> Iterator[str]:
         return at_rest_since is not None and time.monotonic() - at_rest_since > _STILL_S
 
     try:
-        until(is_settled, f"a keeper at rest ({workspace.live()})")
+        until(is_settled, f"a keeper at rest ({workspace.live()})", seconds)
     except OverdueError as overdue:
         yield f"{overdue}; it is {workspace.live()}"
     finally:
