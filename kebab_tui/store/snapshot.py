@@ -133,7 +133,13 @@ class StoreSnapshot:
     def commonplace(self, words: Sequence[str]) -> set[str]:
         least = max(_COMMONPLACE_CHUNKS, int(_COMMONPLACE_SHARE * self.collection().chunks))
         statement = "SELECT word FROM words WHERE word IN (SELECT value FROM json_each(?)) AND seen > ?"
-        return set(self._words(statement, (json.dumps(list(words)), least)))
+        # Also the removed passages have been seen: what may be common is counted.
+        count = "SELECT count(*) FROM (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT ?)"
+        return {
+            word
+            for word in self._words(statement, (json.dumps(list(words)), least))
+            if self._number(count, (f'"{word}"', least + 1)) > least
+        }
 
     def common_words(self, prefix: str, limit: int) -> list[str]:
         return self._words(

@@ -52,6 +52,18 @@ def test_the_newest_matches_alone_can_be_scored(writer: Writer, reader: StoreRea
         assert quick == [one for one in whole if one.row in latest][:3]
 
 
+def test_words_are_common_by_the_passages_that_have_them_now(
+    writer: Writer, reader: StoreReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by how often one note with them was saved."""
+    monkeypatch.setattr("kebab_tui.store.snapshot._COMMONPLACE_CHUNKS", 4)
+    fill(writer, notes=5)
+    for turn in range(9):
+        writer.apply([a_note("often-saved.md", f"rare version{turn}")])
+    with reader.snapshot() as snapshot:
+        assert snapshot.commonplace(["alpha", "rare", "nowhere"]) == {"alpha"}
+
+
 def test_an_excluded_word_leaves_its_chunks_out(writer: Writer, reader: StoreReader) -> None:
     fill(writer)
     with reader.snapshot() as snapshot:
