@@ -58,8 +58,9 @@ class Churner:
 
     def _new_body(self) -> str:
         dice = self._dice
+        if dice.random() < 0.2:  # called after its file: a rename changes its title
+            return f"{self._words(10, 90)}\n"
         head = f"---\ntags: [{dice.choice(WORDS[:6])}]\n---\n" if dice.random() < 0.3 else ""
-        # A note without a heading is called after its file: a rename then changes its title.
         title = f"# {self._words(1, 3)}\n\n" if dice.random() < 0.7 else ""
         parts = [f"## {self._words(1, 2)}\n\n{self._words(10, 90)}\n" for _ in range(dice.randint(1, 4))]
         body = head + title + "\n".join(parts)
@@ -101,7 +102,8 @@ class Churner:
         for path in self._some(1):
             with open(path, "rb") as handle:
                 data = handle.read()
-            self._save(path, f"# {self._words(1, 2)}\n\n{self._words(3, 30)}\n\n".encode() + data)
+            above = self._dice.choice(("\n", f"# {self._words(1, 2)}\n\n{self._words(3, 30)}\n\n"))
+            self._save(path, above.encode() + data)
 
     def _replace_whole(self) -> None:
         """As most editors save: another file takes the place."""
