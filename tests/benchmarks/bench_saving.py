@@ -22,8 +22,8 @@ from pathlib import Path
 
 from kebab_tui.settings.model import Settings
 from kebab_tui.workspace import Workspace
+from tests.benchmarks.bench_idle import ASLEEP_S, idle, until_at_rest
 from tests.benchmarks.measuring import Figure, machine, median, percentile, report
-from tests.benchmarks.screen.process import children, rss_mb
 from tests.benchmarks.screen.terminal import SCREEN, Terminal, environment, shows
 from tests.benchmarks.screen.vaults import prepared
 
@@ -32,10 +32,6 @@ _TOPIC = "quokka ledger"
 _QUERY = f"{_TOPIC} in:herds"
 """All notes of the small folder, and no others, so that every hit is in view."""
 _PACE_S = (1.0, 2.5)
-_QUIET_S = 3.0
-_ASLEEP_S = 35.0
-"""After so long without a note the keeper has written its vectors' file and let go of the model."""
-_TICKS = os.sysconf("SC_CLK_TCK")
 _NANOSECOND = 1e-9
 
 
@@ -54,10 +50,10 @@ def measure(data: str, notes: Path, environ: Mapping[str, str], saves: int, idle
     workspace = Workspace(Settings(), data)
     with Terminal(argv, environ) as screen:
         screen.wait_for(shows(_marker("first", _NOTES - 1)))
-        _until_at_rest(workspace, screen)
+        until_at_rest(workspace, screen)
         taken = list(_saves(workspace, screen, notes, saves))
-        screen.listen_until(time.perf_counter() + _ASLEEP_S)
-        figures = _idle(screen, idle_s)
+        screen.listen_until(time.perf_counter() + ASLEEP_S)
+        figures = idle(screen, idle_s)
     workspace.close()
     painted, committed = [save.to_paint for save in taken], [save.to_commit for save in taken]
     after = [save.to_paint - save.to_commit for save in taken]
@@ -94,40 +90,6 @@ def _saves(workspace: Workspace, screen: Terminal, notes: Path, count: int) -> I
         assert live.last is not None
         committed = (live.last.committed_ns - saved_ns) * _NANOSECOND
         yield Save(1000 * committed, 1000 * (painted - saved))
-
-
-def _idle(screen: Terminal, seconds: float) -> list[Figure]:
-    """What both processes use while nothing happens, and what they hold."""
-    own, keepers = screen.process.pid, children(screen.process.pid)
-    before = _processor_s(own), sum(map(_processor_s, keepers))
-    start = time.perf_counter()
-    screen.listen_until(start + seconds)
-    spent = time.perf_counter() - start
-    return [
-        Figure(f"processor of the screen, idle {seconds:g} s", _share(own, before[0], spent), "%"),
-        Figure("processor of its keeper", 100 * (sum(map(_processor_s, keepers)) - before[1]) / spent, "%"),
-        Figure("the screen holds", rss_mb(own), "MB"),
-        Figure("its keeper holds", sum(map(rss_mb, keepers)), "MB"),
-    ]
-
-
-def _share(pid: int, before: float, seconds: float) -> float:
-    return 100 * (_processor_s(pid) - before) / seconds
-
-
-def _processor_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
-
-
-def _until_at_rest(workspace: Workspace, screen: Terminal) -> None:
-    """Until the keeper has read and embedded everything, and the screen paints no more."""
-    rests_since = time.perf_counter()
-    while time.perf_counter() - rests_since < _QUIET_S:
-        live = workspace.live()
-        if live is None or live.pending or live.phase.kind != "idle":
-            rests_since = time.perf_counter()
-        screen.listen_until(time.perf_counter() + 0.2)
 
 
 def _path(notes: Path, number: int) -> Path:

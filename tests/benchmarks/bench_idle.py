@@ -1,0 +1,98 @@
+"""What a screen and its indexing process cost while nobody does anything and no note changes.
+
+    python -m tests.benchmarks.bench_idle [FOLDER] [--idle SECONDS] [--names]
+
+FOLDER: notes, the examples of the repository unless told; their number makes no difference. Processor
+time says how fast the machine is, too; wakes and system calls do not. System calls are counted by
+strace, after the rest: it slows down what it counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from kebab_tui.settings.model import Settings
+from kebab_tui.workspace import Workspace
+from tests.benchmarks.measuring import Figure, machine, report
+from tests.benchmarks.screen.process import children, processor_s, rss_mb, system_calls, wakes
+from tests.benchmarks.screen.terminal import SCREEN, Terminal, environment
+
+_SAMPLE = Path(__file__).parents[2] / "fixtures" / "notes"
+_QUIET_S = 3.0
+ASLEEP_S = 35.0
+"""After so long without a note the indexing process has written its vectors' file and let go of the model."""
+_COUNTED_S = 10.0
+_GOALS = {"screen": 60, "indexing process": 40}
+"""System calls a second."""
+
+
+def idle(screen: Terminal, seconds: float, *, names: bool = False) -> list[Figure]:
+    """What both processes use while nothing happens, and what they hold."""
+    pids = {"screen": screen.process.pid, "indexing process": children(screen.process.pid)[0]}
+    before = {who: (processor_s(pid), wakes(pid)) for who, pid in pids.items()}
+    start = time.perf_counter()
+    screen.listen_until(start + seconds)
+    spent = time.perf_counter() - start
+    figures = []
+    for who, pid in pids.items():
+        busy, woken = processor_s(pid) - before[who][0], wakes(pid) - before[who][1]
+        figures += [
+            Figure(f"{who}: processor, idle {seconds:g} s", 100 * busy / spent, "%"),
+            Figure("  wakes", woken / spent, "/s"),
+            *_counted(pid, _GOALS[who], names),
+            Figure("  holds", rss_mb(pid), "MB"),
+        ]
+    return figures
+
+
+def _counted(pid: int, goal: float, names: bool) -> list[Figure]:
+    calls = system_calls(pid, _COUNTED_S)
+    if calls is None:
+        print("  system calls are not counted: strace is not installed, or may not be attached")
+        return []
+    figures = [Figure("  system calls", sum(calls.values()) / _COUNTED_S, "/s", goal)]
+    if names:
+        figures += [Figure(f"    {name}", count / _COUNTED_S, "/s") for name, count in calls.items()]
+    return figures
+
+
+def until_at_rest(workspace: Workspace, screen: Terminal) -> None:
+    """Until everything is read and embedded, and the screen paints no more."""
+    rests_since = time.perf_counter()
+    while time.perf_counter() - rests_since < _QUIET_S:
+        live = workspace.live()
+        if live is None or live.pending or live.phase.kind != "idle":
+            rests_since = time.perf_counter()
+        screen.listen_until(time.perf_counter() + 0.2)
+
+
+def measure(notes: str, home: str, seconds: float, names: bool) -> list[Figure]:
+    data = os.path.join(home, "data")
+    workspace = Workspace(Settings(), data)
+    with Terminal((*SCREEN, "--data-dir", data, "--query", "port", notes), environment(home)) as screen:
+        until_at_rest(workspace, screen)
+        screen.listen_until(time.perf_counter() + ASLEEP_S)
+        figures = idle(screen, seconds, names=names)
+    workspace.close()
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", nargs="?", default=str(_SAMPLE))
+    parser.add_argument("--idle", type=float, default=30.0)
+    parser.add_argument("--names", action="store_true", help="each system call by its name")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="kebab-idle-") as home:
+        print(machine())
+        report("an idle screen", measure(given.folder, home, given.idle, given.names))
+
+
+if __name__ == "__main__":
+    main()
