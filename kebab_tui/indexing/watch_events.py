@@ -7,7 +7,7 @@ Here a folder is watched only where somebody is interested, and who could not be
 watched is known. Never opens a file, follows no link below the root, and does not say
 what an event was: only which path, and whether all below it is meant.
 
-The only module that imports watchdog.
+With `watch_observer` the only module that imports watchdog.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ IsInteresting = Callable[[bytes, bool], bool]
 """Of a path relative to the root, and whether it is a folder."""
 Report = Callable[[bytes, bool], None]
 
-_SILENCE = logging.NullHandler()
+SILENCE = logging.NullHandler()
 
 
 class NoEventsError(Exception):
@@ -212,7 +212,7 @@ class TreeEvents:
 def _open_inotify() -> InotifyFD:
     # Local: only who watches pays for it. The message of a full queue comes by `on_queue_overflow`
     # too; without a handler Python would print it on a screen that belongs to somebody else.
-    logging.getLogger("watchdog").addHandler(_SILENCE)
+    logging.getLogger("watchdog").addHandler(SILENCE)
     try:
         from watchdog.observers.inotify_c import InotifyFD
     except Exception as error:  # without inotify, libc and ctypes fail each in their own way

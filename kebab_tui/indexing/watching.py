@@ -8,6 +8,7 @@ folder, decides nothing about what a change means.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -17,7 +18,9 @@ from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.polling import TreePoll
 from kebab_tui.indexing.root_place import RootPlace, place_of
 from kebab_tui.indexing.watch_events import IsInteresting, NoEventsError, TreeEvents
+from kebab_tui.indexing.watch_observer import ObserverEvents
 
+EVENTS: type[TreeEvents | ObserverEvents] = TreeEvents if sys.platform == "linux" else ObserverEvents
 WatchKind = Literal["live", "partial", "polling", "paused"]
 
 
@@ -74,7 +77,7 @@ class FolderWatch:
         self._state = WatchState("paused", "not started")
         self._place: RootPlace | None = None
         """Where the root was when its watches were set."""
-        self._events: TreeEvents | None = None
+        self._events: TreeEvents | ObserverEvents | None = None
         self._no_events = ""
         self._poll: TreePoll | None = None
         self._next_poll = 0.0
@@ -194,12 +197,13 @@ class FolderWatch:
         """Set the watches; False where this system gives no events."""
         root = os.fsencode(self._root)
         try:
-            self._events = TreeEvents(root, self._is_interesting, self._report, self.renew)
+            events = EVENTS(root, self._is_interesting, self._report, self.renew)
+            self._events = events  # reports while it starts
+            events.start()
         except NoEventsError as error:
-            self._no_events = str(error)
+            self._events, self._no_events = None, str(error)
             return False
         self._no_events = ""
-        self._events.start()
         return True
 
     def _end_events(self) -> None:

@@ -11,9 +11,22 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.indexing import watching
 from kebab_tui.indexing.path_queue import PathQueue
+from kebab_tui.indexing.watch_events import TreeEvents
+from kebab_tui.indexing.watch_observer import ObserverEvents
 from kebab_tui.indexing.watching import FolderWatch, WatchState
 from tests.watched import Watched, visible_notes, watched
+
+
+@pytest.fixture(params=[TreeEvents, ObserverEvents], autouse=True)
+def events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What macOS and Windows are watched with is tried on Linux, too."""
+    monkeypatch.setattr(watching, "EVENTS", request.param)
+
+
+with_inotify = pytest.mark.parametrize("events", [TreeEvents], indirect=True)
+"""What watchdog's observer does less well on Linux, or does not tell."""
 
 
 @pytest.fixture
@@ -35,6 +48,11 @@ def nothing_else(folder: Watched, notes: Path) -> None:
     (notes / "marker.md").write_text("x")
     folder.until_path(b"marker.md")
     folder.paths.remove(b"marker.md")
+
+
+def heard(folder: Watched) -> int | None:
+    """How many folders are; None where only their number at the start is known."""
+    return folder.watch.state().directories if watching.EVENTS is TreeEvents else None
 
 
 def test_a_written_note_is_one_path(folder: Watched, notes: Path) -> None:
@@ -73,6 +91,7 @@ def test_both_names_of_a_renamed_note_come_together(folder: Watched, notes: Path
     assert folder.paths == [b"a/b/old.md", b"a/new.md"]
 
 
+@with_inotify
 def test_a_note_moved_out_does_not_hold_back_the_next_one(
     folder: Watched, notes: Path, tmp_path: Path
 ) -> None:
@@ -110,6 +129,7 @@ def test_a_folder_moved_in_with_its_notes_is_a_subtree_and_heard(
     folder.until_path(b"tree/deep/n.md")
 
 
+@with_inotify
 def test_a_folder_moved_out_is_a_subtree_and_not_heard_any_more(
     folder: Watched, notes: Path, tmp_path: Path
 ) -> None:
@@ -119,7 +139,7 @@ def test_a_folder_moved_out_is_a_subtree_and_not_heard_any_more(
     (tmp_path / "away" / "b" / "n.md").write_text("x")
     nothing_else(folder, notes)
     assert not folder.paths
-    assert folder.watch.state().directories == 1
+    assert heard(folder) in (1, None)
 
 
 def test_a_folder_moved_within_is_heard_under_its_new_name_only(folder: Watched, notes: Path) -> None:
@@ -127,10 +147,11 @@ def test_a_folder_moved_within_is_heard_under_its_new_name_only(folder: Watched,
     folder.until(lambda: {b"a", b"c"} <= set(folder.subtrees))
     (notes / "c" / "b" / "old.md").write_text("new")
     folder.until_path(b"c/b/old.md")
-    assert folder.watch.state().directories == 3
+    assert heard(folder) in (3, None)
     assert not any(path.startswith(b"a/") for path in folder.paths)
 
 
+@with_inotify
 def test_two_folders_that_change_names_are_heard_under_the_right_ones(folder: Watched, notes: Path) -> None:
     (notes / "c" / "d").mkdir(parents=True)
     os.rename(notes / "a", notes / "swap")
@@ -142,6 +163,7 @@ def test_two_folders_that_change_names_are_heard_under_the_right_ones(folder: Wa
     folder.until(lambda: {b"a/d/one.md", b"c/b/two.md"} <= set(folder.paths))
 
 
+@with_inotify
 def test_a_folder_found_under_its_new_name_before_its_move_is_read_is_heard_there(notes: Path) -> None:
     reading, released = threading.Event(), threading.Event()
 
@@ -166,7 +188,7 @@ def test_a_folder_found_under_its_new_name_before_its_move_is_read_is_heard_ther
 def test_a_removed_tree_is_a_subtree(folder: Watched, notes: Path) -> None:
     shutil.rmtree(notes / "a")
     folder.until_subtree(b"a")
-    assert folder.watch.state().directories == 1
+    assert heard(folder) in (1, None)
 
 
 def test_a_folder_made_anew_under_its_old_name_is_heard(folder: Watched, notes: Path) -> None:
@@ -186,6 +208,7 @@ def test_a_note_that_becomes_a_folder_is_a_subtree(folder: Watched, notes: Path)
     assert b"a/b/old.md" not in folder.paths
 
 
+@with_inotify
 def test_churn_in_an_ignored_folder_is_not_even_watched(notes: Path) -> None:
     (notes / ".git" / "objects" / "00").mkdir(parents=True)
     asked: list[bytes] = []
@@ -222,7 +245,7 @@ def test_a_folder_behind_a_link_is_not_watched(folder: Watched, notes: Path, tmp
     (tmp_path / "elsewhere" / "deep" / "n.md").write_text("x")
     nothing_else(folder, notes)
     assert folder.paths == []
-    assert folder.watch.state().directories == 4
+    assert heard(folder) in (4, None)
 
 
 def test_a_root_behind_a_link_is_watched(notes: Path, tmp_path: Path) -> None:
@@ -252,6 +275,7 @@ def test_50_000_notes_at_once_become_one_look_at_the_whole(folder: Watched, note
     folder.until(lambda: folder.whole)
 
 
+@with_inotify
 def test_a_file_written_while_the_watch_is_set_is_heard_or_there_for_the_scan(notes: Path) -> None:
     for number in range(300):
         (notes / f"{number:03}" / "deep").mkdir(parents=True)
@@ -291,7 +315,7 @@ def test_stopping_is_quick_and_nothing_is_queued_afterwards(tmp_path: Path) -> N
     assert time.monotonic() - started < 0.3
     (tmp_path / "notes" / "7" / "n.md").write_text("x")
     assert not queue.wait(0.05) and queue.pending() == 0
-    assert threading.active_count() == threads - 2
+    assert threading.active_count() <= threads - 2
 
 
 def test_stopping_is_quick_while_the_callback_hangs(notes: Path) -> None:
