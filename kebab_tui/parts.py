@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kebab_tui.indexing.callbacks import Callbacks
     from kebab_tui.indexing.duty import Charge
+    from kebab_tui.indexing.live_state import LiveReader
     from kebab_tui.indexing.pipeline import Recipe
     from kebab_tui.indexing.session import Session
     from kebab_tui.search.engine import SearchEngine
@@ -42,6 +43,12 @@ class Parts:
         from kebab_tui.store.reader import StoreReader
 
         return StoreReader(self._folder, self._weights)
+
+    @cached_property
+    def live(self) -> LiveReader:
+        from kebab_tui.indexing.live_state import LiveReader
+
+        return LiveReader(self._folder)
 
     @cached_property
     def engine(self) -> SearchEngine:

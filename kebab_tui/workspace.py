@@ -7,7 +7,7 @@ settings and the parts behind the door.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -296,9 +296,17 @@ class Workspace:
 
     def live(self) -> LiveState | None:
         """What the process that keeps the index in step tells of itself; None when there is none."""
-        from kebab_tui.indexing.live_state import read_live
+        return self._parts.live.read()
 
-        return read_live(self.folder)
+    def change_check(self) -> Callable[[], bool]:
+        """Asks at the cost of two `stat` whether something may have changed in the index or the live state.
+
+        That the indexing process died or was stopped changes no file: ask `live` now and then, too.
+        """
+        from kebab_tui.store.file_changes import ChangeCheck
+
+        # A commit changes the log; the live state and the database are replaced, which changes the folder.
+        return ChangeCheck(self.folder.root, self.folder.database + "-wal").may_have_changed
 
     def request_rescan(self, paths: Sequence[str] = (), *, retry: bool = False) -> None:
         """Have files or folders looked at again, or everything, by whoever keeps the index in step.

@@ -9,7 +9,9 @@ import pytest
 
 from kebab_tui.domain.errors import NotIndexedError
 from kebab_tui.domain.query import SEARCH_MODES, SearchFilters, SearchMode, SearchQuery
+from kebab_tui.indexing.live_state import LiveFile, LiveState
 from kebab_tui.settings.model import SearchSettings, Settings, SourceSettings, WeightSettings
+from kebab_tui.store import file_changes
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.vault import Vault
 
@@ -136,3 +138,30 @@ def test_notes_are_listed_and_counted(embedded_sample: Workspace) -> None:
 @pytest.mark.parametrize(("date", "known"), [("2026-01", True), ("7d", True), ("soon", False)])
 def test_dates_are_read_as_in_the_query_box(vault: Vault, date: str, known: bool) -> None:
     assert (vault.workspace.instant(date) is not None) is known
+
+
+def test_every_commit_and_every_word_of_the_keeper_may_have_changed_something(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_changes, "_COARSEST_S", 0.0)  # as if it had been quiet for long
+    other = vault.opened(Settings())
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    check = other.change_check()
+    other.revision()
+
+    def is_quiet() -> bool:
+        check(), check()
+        return not any(check() for _ in range(50))
+
+    assert is_quiet()
+    with vault.opened(Settings())._parts.session("a test", Callbacks()) as session:
+        assert check(), "who begins to write is seen"
+        assert is_quiet()
+        session.writer.set_source_state(session.sources()[0].source_id, "paused")
+        assert check(), "so is a commit while others have the database open"
+        assert is_quiet()
+        LiveFile(other.folder, lambda _: None).show(LiveState(1))
+        assert check()
+    assert check(), "and its end"
+    other.close()

@@ -43,6 +43,7 @@ class Board:
         self._folders = folders
         self._pending = pending
         self._file = LiveFile(folder, callbacks.state)
+        self._pid = os.getpid()
         self._began = time.monotonic()
         self._counts: Counter[Outcome] = Counter()
         self._chunks_added = 0
@@ -59,7 +60,7 @@ class Board:
         if not at_once and not self._file.is_due:
             return
         state = LiveState(
-            pid=os.getpid(),
+            pid=self._pid,
             folders=self._folders(),
             pending=self._pending() + self._in_hand,
             failed=self.failed,

@@ -34,6 +34,8 @@ _READ_AT_LEAST_S = 1.0
 """Reading a whole folder steps back behind saved notes, but gets on in between."""
 _QUIET_S = 5.0
 """A look at all pages holds up what is saved meanwhile: nobody should be at it."""
+_PLACE_CHECK_S = 1.0
+"""Between two looks at rest whether the index was taken away; each work begins with one anyway."""
 _DISK = "disk"
 _NEWS: tuple[Outcome, ...] = ("added", "changed", "moved")
 
@@ -76,6 +78,7 @@ class Duty:
         self._errands = Errands(RequestFolder(charge.folder.root), self._queue, self._watched)
         self._vectors = VectorDuty(charge.vectors)
         self._busy_at = time.monotonic()
+        self._next_place_check = 0.0
         self._complete: set[SourceId] = set()
         self.board = Board(charge.folder, callbacks, self._errands.states, self._queue.pending)
 
@@ -109,7 +112,10 @@ class Duty:
         self.board.gave_way("")
 
     def _step(self, session: Session) -> None:
-        session.insist_on_place()
+        now = time.monotonic()
+        if self._queue.has_due() or self._vectors.wanted or now >= self._next_place_check:
+            self._next_place_check = now + _PLACE_CHECK_S
+            session.insist_on_place()
         self._errands.run()
         self.board.show()
         if self._errands.disk.holds(_DISK):

@@ -34,6 +34,7 @@ class Errands:
         self._watched = watched
         self._rounds = Rounds()
         self._looked_at = self._ran_at = 0.0
+        self._asked: list[Rescan] = []
         self._paused: dict[str, str] = {}
         """Why nothing in a root was believed at the last look; empty: it was."""
         self.places: Retries[tuple[str, bytes]] = Retries()
@@ -44,17 +45,21 @@ class Errands:
         now = time.monotonic()
         if now - self._looked_at < LOOK_S:
             return False
-        wanted = self._requests.wanted()
+        wanted, asked = self._requests.look()
+        self._asked += asked
         if not wanted:  # who waits is still there at the next question
             self._looked_at = now
         return wanted
 
     def run(self) -> None:
         """Cheap, however often: it is done some times a second."""
-        if time.monotonic() - self._ran_at < LOOK_S:
+        now = time.monotonic()
+        if now - self._ran_at < LOOK_S:
             return
-        self._ran_at = time.monotonic()
-        for request in self._requests.take():
+        self._ran_at = now
+        self.is_way_wanted()
+        asked, self._asked = self._asked, []
+        for request in asked:
             if request.retry:
                 self.places.all_now()
                 self.disk.all_now()

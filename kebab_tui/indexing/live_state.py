@@ -18,6 +18,7 @@ from typing import Literal
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.indexing.report import Outcome
 from kebab_tui.indexing.watching import WatchKind
+from kebab_tui.store.file_changes import ChangeCheck
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.lock import WriterLock
 
@@ -129,17 +130,33 @@ class LiveFile:
                 os.remove(self._path)
 
 
+class LiveReader:
+    """Reads the state again and again; the file only when it was written since."""
+
+    def __init__(self, folder: DataFolder, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder = folder
+        self._file = ChangeCheck(folder.live, clock=clock)
+        self._lock = WriterLock(folder.lock)
+        self._said: LiveState | None = None
+
+    def read(self) -> LiveState | None:
+        """The state of the process that keeps the index in step; None when none does."""
+        if self._file.may_have_changed():
+            self._said = _read(self._folder.live)
+        state = self._said
+        if state is None or not _lives(state.pid):
+            return None
+        if state.given_way_to:
+            return state if _is_fresh(self._folder.live) else None
+        holder = self._lock.holder()
+        if holder is None or holder.pid != state.pid:
+            return None
+        return replace(state, error=_asleep(state.pid)) if _is_stopped(state.pid) else state
+
+
 def read_live(folder: DataFolder) -> LiveState | None:
-    """The state of the process that keeps the index in step; None when none does."""
-    state = _read(folder.live)
-    if state is None or not _lives(state.pid):
-        return None
-    if state.given_way_to:
-        return state if _is_fresh(folder.live) else None
-    holder = WriterLock(folder.lock).holder()
-    if holder is None or holder.pid != state.pid:
-        return None
-    return replace(state, error=_asleep(state.pid)) if _is_stopped(state.pid) else state
+    """The same, once."""
+    return LiveReader(folder).read()
 
 
 def expected_back(folder: DataFolder) -> bool:
@@ -191,8 +208,8 @@ def _lives(pid: int) -> bool:
 def _is_stopped(pid: int) -> bool:
     """Whether somebody has stopped a process, by ctrl+z for one: it holds the lock and does nothing."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as handle:
-            return handle.read().rpartition(b") ")[2][:1] in b"Tt"
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as handle:
+            return handle.read(4096).rpartition(b") ")[2][:1] in b"Tt"
     except OSError:
         return False  # gone by now, or no Linux
 

@@ -20,6 +20,7 @@ from kebab_tui.store.file_lock import try_lock
 from kebab_tui.store.requests import RequestFolder
 
 _POLL_S = 0.05
+_MOST_BYTES = 1 << 16
 _SILENT_S = 1.0
 """A wait shorter than this is not worth a word: a holder that keeps watch gives way in less."""
 
@@ -90,14 +91,20 @@ class WriterLock:
 
     def holder(self) -> Holder | None:
         """Who says to hold the lock; None when nobody does."""
-        if self._descriptor is None and not self.is_held():
+        try:
+            descriptor = os.open(self._path, os.O_RDWR)
+        except OSError:
             return None
         try:
-            with open(self._path, "rb") as handle:
-                facts = json.loads(handle.read() or "null")
+            if self._descriptor is None and try_lock(descriptor):
+                return None
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            facts = json.loads(os.read(descriptor, _MOST_BYTES) or "null")
             return Holder(int(facts["pid"]), str(facts["command"]), float(facts["since"]))
         except (OSError, ValueError, TypeError, KeyError):
             return None
+        finally:
+            os.close(descriptor)
 
     def is_held(self) -> bool:
         """Whether any process holds the lock now."""

@@ -14,10 +14,11 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kebab_tui.domain.errors import DiskFullError, StoreReadOnlyError
+from kebab_tui.store.file_changes import ChangeCheck
 from kebab_tui.store.file_lock import try_lock
 
 _FOLDER = "requests"
@@ -40,8 +41,14 @@ class Rescan:
 class RequestFolder:
     """The requests to the writer of one data folder."""
 
-    def __init__(self, data_folder: str) -> None:
+    def __init__(self, data_folder: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = os.path.join(data_folder, _FOLDER)
+        self._clock = clock
+        self._check = ChangeCheck(self._path, clock=clock)
+        self._names: list[str] = []
+        """What is in the folder, as long as nothing is added to it or taken from it."""
+        self._unfinished: dict[str, float] = {}
+        """Files that are being written, by when each was first seen: its own time may be of any clock."""
 
     @contextlib.contextmanager
     def wanting(self) -> Iterator[None]:
@@ -56,7 +63,8 @@ class RequestFolder:
                 os.close(descriptor)
 
     def wanted(self) -> bool:
-        """Whether a living process waits to write; costs some microseconds when none does."""
+        """Whether a living process waits to write; costs one `stat` when none does."""
+        self._look()
         return any(self._is_alive(path) for path in self._all(_WANT))
 
     def ask(self, rescan: Rescan) -> None:
@@ -76,8 +84,14 @@ class RequestFolder:
                 "free some space, or make the data folder writable",
             ) from error
 
-    def take(self) -> list[Rescan]:
-        """Take what was asked for; what cannot be read is dropped."""
+    def look(self) -> tuple[bool, list[Rescan]]:
+        """Whether a living process waits to write, and what was asked for, which is taken.
+
+        Costs one `stat` when nothing is there; what cannot be read is dropped.
+        """
+        return self.wanted(), self._take()
+
+    def _take(self) -> list[Rescan]:
         taken = []
         for path in self._all(_RESCAN):
             with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -88,10 +102,12 @@ class RequestFolder:
 
     def _sweep(self) -> None:
         """Take away what was half written by a process that was killed in that moment."""
-        for path in (*self._all(_WANT, hidden=True), *self._all(_RESCAN, hidden=True)):
-            with contextlib.suppress(OSError):
-                if time.time() - os.stat(path).st_mtime > _UNFINISHED_S:
-                    os.remove(path)
+        now = self._clock()
+        found = (*self._all(_WANT, hidden=True), *self._all(_RESCAN, hidden=True))
+        self._unfinished = {path: self._unfinished.get(path, now) for path in found}
+        for path, seen in self._unfinished.items():
+            if now - seen > _UNFINISHED_S:
+                _remove(path)
 
     def _left_want(self) -> tuple[str, int] | None:
         """On a full disk nobody can be asked; one waits all the same."""
@@ -123,14 +139,17 @@ class RequestFolder:
         finally:
             os.close(descriptor)
 
+    def _look(self) -> None:
+        if self._check.may_have_changed():
+            try:
+                self._names = sorted(os.listdir(self._path))
+            except OSError:
+                self._names = []
+
     def _all(self, ending: str, *, hidden: bool = False) -> list[str]:
-        try:
-            names = os.listdir(self._path)
-        except OSError:
-            return []
         return [
             f"{self._path}/{name}"
-            for name in sorted(names)
+            for name in self._names
             if name.endswith(ending) and name.startswith(".") is hidden
         ]
 

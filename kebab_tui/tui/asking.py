@@ -49,6 +49,8 @@ Post = Callable[["Message"], object]
 
 _LOOK_AGAIN_S = 0.1
 """How often it is looked whether something was committed: part of how soon a saved note is seen."""
+_LOOK_ANYWAY_S = 1.0
+"""How often it is looked though no file has changed: a process may have died or been stopped."""
 _REST_S = 0.7
 """No news while somebody types, and none faster than this while notes are read by the thousand."""
 _OFFER_S = 5.0
@@ -79,6 +81,10 @@ class Asker:
         self._closing = False
         self._revision = 0
         self._live: LiveState | None = None
+        self._may_have_changed: Callable[[], bool] = lambda: True
+        self._look_anyway_at = 0.0
+        self._is_read = False
+        """Whether the corpus's revision was read since something may have changed."""
         self._rests_until = 0.0
         self._offers_until = 0.0
         self._thread = threading.Thread(target=self._run, name="asking", daemon=True)
@@ -149,6 +155,7 @@ class Asker:
             self._post(Refused(number, error.code, error.message, error.hint))
             return
         memory.keep_large_blocks_apart()
+        self._may_have_changed = workspace.change_check()
         self._announce(workspace)
         while not self._closing:
             question, errand = self._next()
@@ -248,24 +255,38 @@ class Asker:
 
     def _look_for_news(self, workspace: Workspace) -> None:
         now = time.monotonic()
-        if (live := workspace.live()) != self._live:
-            self._live = live
-            self._tell(LiveChanged(live))
-        if not workspace.has_index or now < self._rests_until:
+        if self._may_have_changed() or now >= self._look_anyway_at:
+            self._look_anyway_at = now + _LOOK_ANYWAY_S
+            self._is_read = False
+            if (live := workspace.live()) != self._live:
+                self._live = live
+                self._tell(LiveChanged(live))
+        if now < self._rests_until:
             return
+        is_known = self._is_read and self._revision != _UNKNOWN
+        if not is_known and not self._reads_the_same(workspace, now):
+            return
+        if self._offers_until and now > self._offers_until:
+            self._offers_until = 0.0
+            self._tell(Completed(workspace.completions()))
+
+    def _reads_the_same(self, workspace: Workspace, now: float) -> bool:
+        """Read the corpus's revision; tell when it is another one."""
+        if not workspace.has_index:
+            return False
         try:
             revision, passages = workspace.revision()
         except KebabError:
             self._revision = _UNKNOWN  # whoever asks a question is told
-            return
-        if revision != self._revision:
-            self._revision = revision
-            self._tell(CorpusChanged(revision, passages))
-            self._rests_until = now + _REST_S
-            self._offers_until = self._offers_until or now + _OFFER_S
-        elif self._offers_until and now > self._offers_until:
-            self._offers_until = 0.0
-            self._tell(Completed(workspace.completions()))
+            return False
+        self._is_read = True
+        if revision == self._revision:
+            return True
+        self._revision = revision
+        self._tell(CorpusChanged(revision, passages))
+        self._rests_until = now + _REST_S
+        self._offers_until = self._offers_until or now + _OFFER_S
+        return False
 
     def _costs(self, workspace: Workspace, query: SearchQuery) -> tuple[Cost, ...]:
         """The shorter queries that find something; none once a new question waits."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _WATCH = "--watch"
 _NICENESS = 10
+_PARENT_S = 1.0
+"""Between two looks whether the parent is still the same; the end of the input usually says so first."""
 _TRIES, _BETWEEN_TRIES_S = 5, 0.12
 """Linux takes one such wish in a tenth of a second."""
 
@@ -108,8 +110,17 @@ def _end_with_input(stop: threading.Event) -> None:
 
 
 def _is_over(stop: threading.Event) -> Callable[[], bool]:
-    parent = os.getppid()
-    return lambda: stop.is_set() or os.getppid() != parent
+    parent, next_look = os.getppid(), 0.0
+
+    def is_over() -> bool:
+        nonlocal next_look
+        if not stop.is_set() and (now := time.monotonic()) >= next_look:
+            next_look = now + _PARENT_S
+            if os.getppid() != parent:
+                stop.set()
+        return stop.is_set()
+
+    return is_over
 
 
 def _keeping() -> Callable[[LiveState], None]:

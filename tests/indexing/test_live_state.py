@@ -6,16 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kebab_tui.domain.identity import SourceId
+from kebab_tui.indexing import live_state
 from kebab_tui.indexing.live_state import (
     FolderState,
     LastChange,
     LiveFile,
+    LiveReader,
     LiveState,
     Phase,
     Trouble,
@@ -26,6 +29,7 @@ from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.lock import WriterLock
 from tests.disks import fill, small_disk
 
+utime = os.utime
 FULL = LiveState(
     pid=os.getpid(),
     folders=(FolderState(SourceId("notes"), os.fsdecode(b"/n\xff"), "partial", "too few watches", 3),),
@@ -70,6 +74,47 @@ def test_what_is_written_is_what_is_read_while_the_lock_is_held(folder: DataFold
     assert read_live(folder) is None, "who holds no lock keeps nothing"
     file.remove()
     assert not os.path.exists(folder.live)
+
+
+def test_the_file_is_read_only_when_it_was_written(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, read = 0.0, live_state._read
+    reads: list[str] = []
+
+    def read_counted(path: str) -> LiveState | None:
+        reads.append(path)
+        return read(path)
+
+    monkeypatch.setattr(live_state, "_read", read_counted)
+    lock = WriterLock(folder.lock)
+    lock.acquire("kebab watch", 0, lambda _: None)
+    shown(folder, FULL)
+    reader = LiveReader(folder, lambda: now)
+    for now in range(5):  # noqa: B007 - the clock
+        assert reader.read() == FULL
+    reads.clear()
+    for now in range(5, 50):  # noqa: B007
+        assert reader.read() == FULL
+    assert reads == []
+    shown(folder, replace(FULL, pending=7))
+    assert reader.read() == replace(FULL, pending=7)
+    lock.release()
+    assert reader.read() is None, "the lock is looked at each time"
+
+
+@pytest.mark.parametrize("day", [-86_400, 86_400])
+def test_who_has_given_way_is_believed_again_after_the_clock_has_jumped(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch, day: int
+) -> None:
+    file = shown(folder, replace(FULL, given_way_to="pid 1 (kebab ingest)"))
+    reader = LiveReader(folder)
+    before = time.time()
+    monkeypatch.setattr(time, "time", lambda: before + day)
+    assert reader.read() is None, "for a moment: its file may be as old as it seems"
+    monkeypatch.setattr(os, "utime", lambda path: utime(path, (time.time(), time.time())))
+    file.touch()
+    assert reader.read() is not None
 
 
 def test_who_has_given_way_is_believed_as_long_as_it_says_so(folder: DataFolder) -> None:

@@ -3,18 +3,62 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
+
+import pytest
 
 from kebab_tui.store.requests import RequestFolder, Rescan
 
 
-def test_what_a_killed_process_half_wrote_is_swept_once_it_is_old(tmp_path: Path) -> None:
-    requests = RequestFolder(str(tmp_path))
+@pytest.mark.parametrize("written", [-86_400, 0, 86_400], ids=["a day ago", "now", "tomorrow"])
+def test_what_a_killed_process_half_wrote_is_swept_after_a_minute_whatever_its_time(
+    tmp_path: Path, written: int
+) -> None:
+    now = 1000.0
+    requests = RequestFolder(str(tmp_path), lambda: now)
     requests.ask(Rescan(("/notes/a.md",)))
     folder = tmp_path / "requests"
-    for name, age_s in ((".7-1.want", 3600), (".7-2.json", 3600), (".8-1.json", 0)):
+    for name in (".7-1.want", ".7-2.json"):
         (folder / name).write_text("{")
-        os.utime(folder / name, (time.time() - age_s,) * 2)
-    assert requests.take() == [Rescan(("/notes/a.md",))]
-    assert os.listdir(folder) == [".8-1.json"], "one that is being written stays"
+        stamp = (folder / name).stat().st_mtime + written
+        os.utime(folder / name, (stamp, stamp))
+    assert requests.look()[1] == [Rescan(("/notes/a.md",))]
+    now += 50
+    (folder / ".8-1.json").write_text("{")
+    requests.look()
+    assert len(os.listdir(folder)) == 3, "they may still be finished"
+    now += 20
+    requests.look()
+    assert os.listdir(folder) == [".8-1.json"]
+
+
+def test_nothing_is_listed_while_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    listed: list[str] = []
+    requests, asking = RequestFolder(str(tmp_path), lambda: now), RequestFolder(str(tmp_path))
+    listdir = os.listdir
+
+    def list_folder(path: str) -> list[str]:
+        listed.append(path)
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", list_folder)
+
+    def beats(count: int) -> None:
+        nonlocal now
+        for _ in range(count):
+            now += 0.1
+            assert not requests.wanted()
+            assert requests.look()[1] == []
+
+    for _ in range(2):  # without the folder, then with an empty one
+        beats(40)
+        listed.clear()
+        beats(100)
+        assert listed == []
+        asking.ask(Rescan())
+        assert requests.look()[1] == [Rescan()], "seen at the next look"
+    with asking.wanting():
+        assert requests.wanted()
+        assert requests.wanted(), "as long as it lasts"
+    assert not requests.wanted()

@@ -311,7 +311,7 @@ class Asked:
         self.requests: list[Rescan] = []
 
     def has(self, request: Rescan) -> bool:
-        self.requests += self._folder.take()
+        self.requests += self._folder.look()[1]
         return request in self.requests
 
 

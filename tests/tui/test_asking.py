@@ -48,6 +48,7 @@ class Engine:
     asked: list[tuple[str, bool]] = field(default_factory=list)
     has_index: bool = True
     looked: int = 0
+    steady: bool = False
     bits: Sequence[Callable[[], None]] = ()
 
     def warm_up(self, *, by_meaning: bool) -> Iterator[None]:
@@ -71,6 +72,9 @@ class Engine:
 
     def live(self) -> LiveState | None:
         return self.kept
+
+    def change_check(self) -> Callable[[], bool]:
+        return lambda: not self.steady
 
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         self.asked.append((query.mode, first_answer))
@@ -100,11 +104,15 @@ class Asking:
     def silence(self) -> list[Message]:
         """What is posted while the asker looks for news three times more."""
         before = self.engine.looked
-        end = time.monotonic() + _PATIENCE_S
-        while self.engine.looked < before + 3:
-            assert time.monotonic() < end
-            time.sleep(0.001)
+        wait_until(lambda: self.engine.looked >= before + 3)
         return [self._posted.get() for _ in range(self._posted.qsize())]
+
+
+def wait_until(seen: Callable[[], bool]) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while not seen():
+        assert time.monotonic() < end
+        time.sleep(0.001)
 
 
 Begin = Callable[..., Asking]
@@ -193,6 +201,47 @@ def test_nothing_is_told_until_something_is_committed(begin: Begin) -> None:
     assert isinstance(changed, CorpusChanged)
     assert (changed.revision, changed.passages) == (2, 40)
     assert at_work.silence() == [], "it is told once"
+
+
+def test_nothing_is_read_while_no_file_changes(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    beats = 0
+
+    class Steady(Engine):
+        def change_check(self) -> Callable[[], bool]:
+            def may_have_changed() -> bool:
+                nonlocal beats
+                beats += 1
+                return not self.steady
+
+            return may_have_changed
+
+        def live(self) -> LiveState | None:
+            self.looked += 1
+            return super().live()
+
+    monkeypatch.setattr(asking, "_LOOK_ANYWAY_S", 3600.0)
+    at_work = begin(engine := Steady())
+    at_work.silence()
+    engine.steady = True
+    wait_until(lambda beat=beats: beats > beat + 3)
+    looked = engine.looked
+    wait_until(lambda beat=beats: beats > beat + 20)
+    assert engine.looked == looked
+    engine.number, engine.kept, engine.steady = 2, LiveState(1), False
+    assert {type(at_work.next()), type(at_work.next())} == {LiveChanged, CorpusChanged}
+
+
+def test_a_process_that_dies_changes_no_file_and_is_missed_all_the_same(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "_LOOK_ANYWAY_S", 0.02)
+    at_work = begin(Engine(kept=LiveState(1)))
+    at_work.until(LiveChanged)
+    at_work.engine.steady = True
+    at_work.engine.kept = None
+    changed = at_work.next()
+    assert isinstance(changed, LiveChanged)
+    assert changed.live is None
 
 
 def test_no_news_are_told_while_somebody_types(begin: Begin) -> None:
@@ -309,5 +358,5 @@ def test_to_look_at_notes_again_is_a_request_to_whoever_keeps_them(begin: Begin,
     end = time.monotonic() + _PATIENCE_S
     while len(taken) < 2:
         assert time.monotonic() < end
-        taken += RequestFolder(str(tmp_path / "data")).take()
+        taken += RequestFolder(str(tmp_path / "data")).look()[1]
     assert taken == [Rescan((str(tmp_path / "a.md"),)), Rescan(retry=True)]
