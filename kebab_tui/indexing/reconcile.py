@@ -20,6 +20,9 @@ from kebab_tui.store.catalogue import KnownFile
 _RACY_NS = 2_000_000_000
 """A file last written this shortly before it was read may have been written again unseen:
 file systems stamp as coarsely as that."""
+_SKEW_NS = 3_600_000_000_000
+"""The clock of a network disk may be fast by this much. A stamp further in the future was set by somebody,
+or by a clock that was wrong: no write of today gets it again."""
 
 
 @dataclass(slots=True)
@@ -57,8 +60,14 @@ def _is_unchanged(item: FoundFile, file: KnownFile, made_by: str) -> bool:
         item.fingerprint == stamp
         and file.made_by == made_by
         and file.state == "ok"
-        and max(stamp.mtime_ns, stamp.ctime_ns) + _RACY_NS < file.checked_ns
+        and not _is_racy(stamp.mtime_ns, file.checked_ns)
+        and not _is_racy(stamp.ctime_ns, file.checked_ns)
     )
+
+
+def _is_racy(stamp_ns: int, checked_ns: int) -> bool:
+    """Whether a write after the check could have left the same stamp."""
+    return -_RACY_NS <= stamp_ns - checked_ns < _SKEW_NS
 
 
 def _without_unseen(left: dict[bytes, KnownFile], problems: Iterable[WalkProblem]) -> dict[bytes, KnownFile]:

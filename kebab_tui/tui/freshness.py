@@ -66,24 +66,45 @@ def successor(of: SearchHit, hits: Sequence[SearchHit], fresh: Container[ChunkId
 class Lateness:
     """How long after a note was saved its change stood on the screen."""
 
-    def __init__(self, clock_ns: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self,
+        clock_ns: Callable[[], int] = time.time_ns,
+        steady_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        """`clock_ns` is the one that files are stamped with, and may be set anew; the other is not."""
         self._clock_ns = clock_ns
+        self._steady_ns = steady_ns
+        self._apart = clock_ns() - steady_ns()
         self._began = self._asked = clock_ns()
         self._shown: deque[tuple[int, int]] = deque(maxlen=_SHOWN_KEPT)
 
     def asked(self) -> None:
         """A question is asked: what is committed from now on need not be in its answer."""
-        self._asked = self._clock_ns()
+        self._asked = self._now()
 
     def shown(self) -> None:
         """The answer to what was asked last is on the screen now."""
-        self._shown.append((self._asked, self._clock_ns()))
+        now = self._now()
+        self._shown.append((self._asked, now))
 
     def of(self, change: LastChange) -> float | None:
         """Seconds from saving to showing; None where it was not seen, or happened before."""
-        if change.saved_ns is None or min(change.saved_ns, change.committed_ns) < self._began:
+        self._now()
+        if change.saved_ns is None or change.saved_ns < self._began or change.committed_ns < self._began:
             return None
+        if change.saved_ns > change.committed_ns + _STAMP_NS:
+            return None  # a time that somebody set, or of another clock
         # Whoever commits looks at the clock a moment later.
         known = change.committed_ns - _STAMP_NS
         at = next((shown for asked, shown in self._shown if asked >= known), None)
         return None if at is None else max(0, at - change.saved_ns) / _SECOND_NS
+
+    def _now(self) -> int:
+        """The time of files; what was noted before their clock was set anew is forgotten."""
+        now = self._clock_ns()
+        apart = now - self._steady_ns()
+        if abs(apart - self._apart) > _SECOND_NS:
+            self._began = self._asked = now
+            self._shown.clear()
+        self._apart = apart
+        return now

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 
@@ -133,4 +134,22 @@ def test_what_was_rewritten_is_merged_away_when_it_is_quiet(
 def test_sed_in_place(vault: Vault, kept: Kept) -> None:
     subprocess.run(["sed", "-i", "s/beta/gamma/", str(vault.root / "a.md")], check=True)
     until(lambda: vault.find("gamma") == ["a.md"])
+    kept.settled()
+
+
+@pytest.mark.parametrize("day", [-86_400, 86_400])
+def test_a_clock_that_jumps_delays_nothing_and_loses_nothing(
+    vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch, day: int
+) -> None:
+    now, now_ns = time.time, time.time_ns
+    monkeypatch.setattr(time, "time", lambda: now() + day)
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns() + day * 10**9)
+    vim(vault.root / "a.md", AFTER)
+    os.remove(vault.root / "sub" / "b.md")
+    until(lambda: vault.find("gamma") == ["a.md"] and vault.find("honey") == [])
+    assert kept.live() is not None
+    vault.write("c.md", "# Figs\n\nfrom tomorrow\n")
+    tomorrow = now() + 86_400
+    os.utime(vault.root / "c.md", (tomorrow, tomorrow))
+    until(lambda: vault.find("tomorrow") == ["c.md"])
     kept.settled()

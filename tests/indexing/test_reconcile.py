@@ -14,7 +14,7 @@ import pytest
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.identity import DocId
 from kebab_tui.indexing.reconcile import compare
-from kebab_tui.reading.walk import WalkProblem
+from kebab_tui.reading.walk import FoundFile, WalkProblem
 from kebab_tui.store.catalogue import KnownFile
 from tests.vault import Vault
 
@@ -42,6 +42,27 @@ def test_a_file_written_a_moment_ago_is_read_again_and_still_nothing_changes_for
     chunks = vault.rows("SELECT * FROM chunks")
     assert vault.ingest().corpus_revision == first.corpus_revision
     assert vault.rows("SELECT * FROM chunks") == chunks
+
+
+_NOW, _DAY = 1_700_000_000 * 10**9, 86_400 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("mtime", "ctime", "unchanged"),
+    [
+        (-_DAY, -_DAY, True),
+        (-_DAY, -1, False),  # put in its place a moment before it was read
+        (_DAY, -_DAY, True),  # somebody set the file's time
+        (_DAY, -1, False),
+        (_DAY, _DAY, True),  # the clock was a day fast when it was written
+        (600 * 10**9, -_DAY, False),  # as a disk elsewhere may say whose clock is fast
+    ],
+)
+def test_a_stamp_is_believed_that_no_later_write_can_get(mtime: int, ctime: int, unchanged: bool) -> None:
+    stamp = Fingerprint(1, _NOW + mtime, _NOW + ctime, 1)
+    known = KnownFile(DocId("a"), stamp, "", "made", "ok", "", _NOW)
+    plan = compare([FoundFile("a.md", stamp, "markdown")], {b"a.md": known}, "made")
+    assert (plan.unchanged, len(plan.to_read)) == (int(unchanged), int(not unchanged))
 
 
 @pytest.mark.usefixtures("settled")

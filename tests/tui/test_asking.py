@@ -223,9 +223,10 @@ def test_nothing_is_read_while_no_file_changes(begin: Begin, monkeypatch: pytest
     at_work = begin(engine := Steady())
     at_work.silence()
     engine.steady = True
-    wait_until(lambda beat=beats: beats > beat + 3)
+    before = beats
+    wait_until(lambda: beats > before + 3)
     looked = engine.looked
-    wait_until(lambda beat=beats: beats > beat + 20)
+    wait_until(lambda: beats > before + 25)
     assert engine.looked == looked
     engine.number, engine.kept, engine.steady = 2, LiveState(1), False
     assert {type(at_work.next()), type(at_work.next())} == {LiveChanged, CorpusChanged}

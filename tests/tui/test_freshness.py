@@ -78,12 +78,16 @@ def test_a_passage_of_another_note_takes_no_ones_place() -> None:
 
 
 class Clock:
-    """Seconds, told as nanoseconds; stands still until it is set."""
+    """Seconds, told as nanoseconds; stands still until it is set. `jumped`: set anew by so much."""
 
     def __init__(self) -> None:
         self.now = 100.0
+        self.jumped = 0.0
 
     def __call__(self) -> int:
+        return int((self.now + self.jumped) * _SECOND)
+
+    def steady(self) -> int:
         return int(self.now * _SECOND)
 
 
@@ -94,7 +98,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def lateness(clock: Clock) -> Lateness:
-    return Lateness(clock)
+    return Lateness(clock, clock.steady)
 
 
 def saved(saved_at: float | None, committed_at: float) -> LastChange:
@@ -157,6 +161,22 @@ def test_no_time_is_told_of(lateness: Lateness, clock: Clock, change: LastChange
     assert lateness.of(change) is None
 
 
-def test_a_note_from_the_future_was_not_shown_before_it_was_saved(lateness: Lateness, clock: Clock) -> None:
-    answered(lateness, clock, 110.25, 110.3)
-    assert lateness.of(saved(400.0, 110.2)) == 0
+_DAY = 86_400.0
+
+
+@pytest.mark.parametrize("day", [-_DAY, _DAY])
+def test_no_time_is_told_across_a_jump_of_the_clock_and_the_right_one_after_it(
+    lateness: Lateness, clock: Clock, day: float
+) -> None:
+    answered(lateness, clock, 110.1, 110.2)
+    clock.jumped = day
+    answered(lateness, clock, 110.6, 110.7)
+    assert lateness.of(saved(110.3, 110.5 + day)) is None, "saved before the jump, committed after it"
+    assert lateness.of(saved(110.0, 110.05)) is None, "both before it"
+    answered(lateness, clock, 120.25, 120.31)
+    assert lateness.of(saved(120.0 + day, 120.2 + day)) == pytest.approx(0.31)
+
+
+def test_a_note_from_the_future_has_no_time(lateness: Lateness, clock: Clock) -> None:
+    answered(lateness, clock, 110.25, 110.31)
+    assert lateness.of(saved(110.0 + _DAY, 110.2)) is None
