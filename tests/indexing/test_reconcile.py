@@ -14,6 +14,7 @@ import pytest
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.identity import DocId
 from kebab_tui.indexing.reconcile import compare
+from kebab_tui.reading.filetypes import FILE_TYPES
 from kebab_tui.reading.walk import FoundFile, WalkProblem
 from kebab_tui.store.catalogue import KnownFile
 from tests.vault import Vault
@@ -61,7 +62,7 @@ _NOW, _DAY = 1_700_000_000 * 10**9, 86_400 * 10**9
 def test_a_stamp_is_believed_that_no_later_write_can_get(mtime: int, ctime: int, unchanged: bool) -> None:
     stamp = Fingerprint(1, _NOW + mtime, _NOW + ctime, 1)
     known = KnownFile(DocId("a"), stamp, "", "made", "ok", "", _NOW)
-    plan = compare([FoundFile("a.md", stamp, "markdown")], {b"a.md": known}, "made")
+    plan = compare([FoundFile("a.md", stamp, FILE_TYPES[0])], {b"a.md": known}, "made")
     assert (plan.unchanged, len(plan.to_read)) == (int(unchanged), int(not unchanged))
 
 
