@@ -24,6 +24,8 @@ from kebab_tui.store.file_lock import try_lock
 _FOLDER = "requests"
 _WANT, _RESCAN = ".want", ".json"
 _UNFINISHED_S = 60
+_LIST_ANYWAY_S = 2.0
+"""Some file systems do not stamp a folder when a file is put into it, or tell of it late."""
 _numbers = itertools.count(1)
 
 
@@ -47,6 +49,7 @@ class RequestFolder:
         self._check = ChangeCheck(self._path, clock=clock)
         self._names: list[str] = []
         """What is in the folder, as long as nothing is added to it or taken from it."""
+        self._listed_at = 0.0
         self._unfinished: dict[str, float] = {}
         """Files that are being written, by when each was first seen: its own time may be of any clock."""
 
@@ -140,7 +143,9 @@ class RequestFolder:
             os.close(descriptor)
 
     def _look(self) -> None:
-        if self._check.may_have_changed():
+        now = self._clock()
+        if self._check.may_have_changed() or now - self._listed_at >= _LIST_ANYWAY_S:
+            self._listed_at = now
             try:
                 self._names = sorted(os.listdir(self._path))
             except OSError:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.store import file_changes
 from kebab_tui.store.requests import RequestFolder, Rescan
 
 
@@ -32,7 +33,9 @@ def test_what_a_killed_process_half_wrote_is_swept_after_a_minute_whatever_its_t
     assert os.listdir(folder) == [".8-1.json"]
 
 
-def test_nothing_is_listed_while_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_listed_every_two_seconds_while_nothing_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 1000.0
     listed: list[str] = []
     requests, asking = RequestFolder(str(tmp_path), lambda: now), RequestFolder(str(tmp_path))
@@ -55,10 +58,23 @@ def test_nothing_is_listed_while_nothing_changes(tmp_path: Path, monkeypatch: py
         beats(40)
         listed.clear()
         beats(100)
-        assert listed == []
+        assert len(listed) in (4, 5, 6), "in ten seconds"
         asking.ask(Rescan())
         assert requests.look()[1] == [Rescan()], "seen at the next look"
     with asking.wanting():
         assert requests.wanted()
         assert requests.wanted(), "as long as it lasts"
     assert not requests.wanted()
+
+
+def test_a_request_is_found_where_the_file_system_does_not_stamp_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(file_changes, "stamp_of", lambda _: (1, 2, 3))
+    requests = RequestFolder(str(tmp_path), lambda: now)
+    for now in (1000.0, 1003.0, 1006.0):  # noqa: B007 - the clock
+        assert not requests.wanted()
+    RequestFolder(str(tmp_path)).ask(Rescan(("/notes/a.md",)))
+    now += 2
+    assert requests.look()[1] == [Rescan(("/notes/a.md",))]
