@@ -16,6 +16,7 @@ from kebab_tui.domain.chunk import Passage
 from kebab_tui.domain.document import Document, ParsedNote, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
 from kebab_tui.domain.identity import DocId, SourceId, document_id
+from kebab_tui.indexing.reconcile import checked_ns
 from kebab_tui.reading.files import FileContent, VanishedFileError, read_file
 from kebab_tui.reading.filetypes import PARSER_VERSION
 from kebab_tui.reading.limits import ReadLimits
@@ -58,15 +59,16 @@ def change_of(found: FoundFile, place: Place, recipe: Recipe, taken: Container[D
 
     `taken`: ids that a new note may not get.
     """
-    checked_ns = time.time_ns()
+    now_ns = time.time_ns()
     try:
         content = read_file(place.root, place.path, recipe.limits)
         known = place.known
         if known and not place.moved and _reads_the_same(known, content, recipe):
-            return TouchNote(known.doc_id, content.fingerprint, checked_ns)
+            stamp = content.fingerprint
+            return TouchNote(known.doc_id, stamp, checked_ns(known, stamp, now_ns))
         note, passages = _understood(found, content, place, recipe)
         document = _document(note, content, place, taken)
-        return SaveNote(document, passages, note.trust, recipe.chunker, recipe.made_by, checked_ns)
+        return SaveNote(document, passages, note.trust, recipe.chunker, recipe.made_by, now_ns)
     except VanishedFileError:
         return None  # the next look at the folder sees it missing
     except UnreadableFileError as error:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.indexing.due import above
 from kebab_tui.reading.files import read_file
@@ -20,9 +21,6 @@ from kebab_tui.store.catalogue import KnownFile
 _RACY_NS = 2_000_000_000
 """A file last written this shortly before it was read may have been written again unseen:
 file systems stamp as coarsely as that."""
-_SKEW_NS = 3_600_000_000_000
-"""The clock of a network disk may be fast by this much. A stamp further in the future was set by somebody,
-or by a clock that was wrong: no write of today gets it again."""
 
 
 @dataclass(slots=True)
@@ -60,14 +58,19 @@ def _is_unchanged(item: FoundFile, file: KnownFile, made_by: str) -> bool:
         item.fingerprint == stamp
         and file.made_by == made_by
         and file.state == "ok"
-        and not _is_racy(stamp.mtime_ns, file.checked_ns)
-        and not _is_racy(stamp.ctime_ns, file.checked_ns)
+        and max(stamp.mtime_ns, stamp.ctime_ns) + _RACY_NS < file.checked_ns
     )
 
 
-def _is_racy(stamp_ns: int, checked_ns: int) -> bool:
-    """Whether a write after the check could have left the same stamp."""
-    return -_RACY_NS <= stamp_ns - checked_ns < _SKEW_NS
+def checked_ns(known: KnownFile, stamp: Fingerprint, now_ns: int) -> int:
+    """The time of check to remember for a file that was read and says what it said before.
+
+    A stamp from the future, of a clock that was or is wrong, would have the file read at each look until
+    that time has come. Two checks far enough apart are as good: no later write gets the same stamp.
+    """
+    if known.fingerprint == stamp and known.checked_ns and now_ns - known.checked_ns > _RACY_NS:
+        return max(now_ns, stamp.mtime_ns + _RACY_NS + 1, stamp.ctime_ns + _RACY_NS + 1)
+    return now_ns
 
 
 def _without_unseen(left: dict[bytes, KnownFile], problems: Iterable[WalkProblem]) -> dict[bytes, KnownFile]:

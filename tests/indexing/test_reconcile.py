@@ -14,8 +14,9 @@ import pytest
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.identity import DocId
 from kebab_tui.indexing.reconcile import compare
-from kebab_tui.reading.filetypes import FILE_TYPES
-from kebab_tui.reading.walk import FoundFile, WalkProblem
+from kebab_tui.reading.files import FileContent, read_file
+from kebab_tui.reading.limits import ReadLimits
+from kebab_tui.reading.walk import WalkProblem
 from kebab_tui.store.catalogue import KnownFile
 from tests.vault import Vault
 
@@ -45,25 +46,32 @@ def test_a_file_written_a_moment_ago_is_read_again_and_still_nothing_changes_for
     assert vault.rows("SELECT * FROM chunks") == chunks
 
 
-_NOW, _DAY = 1_700_000_000 * 10**9, 86_400 * 10**9
+@pytest.mark.parametrize("skew_s", [1, 600, 86_400])
+def test_a_file_from_the_future_is_read_only_until_no_later_write_can_get_its_stamp(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, skew_s: int
+) -> None:
+    path = vault.root / vault.write("a.md", "alpha")
+    now_ns = path.stat().st_ctime_ns
+    os.utime(path, ns=(now_ns, now_ns + skew_s * 10**9))
+    reads: list[str] = []
 
+    def read_counted(root: str, place: str, limits: ReadLimits) -> FileContent:
+        reads.append(place)
+        return read_file(root, place, limits)
 
-@pytest.mark.parametrize(
-    ("mtime", "ctime", "unchanged"),
-    [
-        (-_DAY, -_DAY, True),
-        (-_DAY, -1, False),  # put in its place a moment before it was read
-        (_DAY, -_DAY, True),  # somebody set the file's time
-        (_DAY, -1, False),
-        (_DAY, _DAY, True),  # the clock was a day fast when it was written
-        (600 * 10**9, -_DAY, False),  # as a disk elsewhere may say whose clock is fast
-    ],
-)
-def test_a_stamp_is_believed_that_no_later_write_can_get(mtime: int, ctime: int, unchanged: bool) -> None:
-    stamp = Fingerprint(1, _NOW + mtime, _NOW + ctime, 1)
-    known = KnownFile(DocId("a"), stamp, "", "made", "ok", "", _NOW)
-    plan = compare([FoundFile("a.md", stamp, FILE_TYPES[0])], {b"a.md": known}, "made")
-    assert (plan.unchanged, len(plan.to_read)) == (int(unchanged), int(not unchanged))
+    monkeypatch.setattr("kebab_tui.indexing.pipeline.read_file", read_counted)
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns)
+    reads_of_looks = []
+    for seconds in (0, 1, 3, 1, 1):
+        now_ns += seconds * 10**9
+        reads.clear()
+        vault.ingest()
+        reads_of_looks.append(len(reads))
+    assert reads_of_looks == [1, 1, 1, 0, 0]
+    stamp = path.stat().st_mtime_ns
+    path.write_text("beta!")
+    os.utime(path, ns=(stamp, stamp))
+    assert vault.ingest().count("changed") == 1, "its other time tells"
 
 
 @pytest.mark.usefixtures("settled")
