@@ -18,12 +18,12 @@ from pathlib import Path
 from kebab_tui.settings.model import Settings
 from kebab_tui.workspace import Workspace
 from tests.benchmarks.measuring import Figure, machine, report
-from tests.benchmarks.screen.process import children, processor_s, rss_mb, system_calls, wakes
+from tests.benchmarks.screen.process import children, rss_mb, since, system_calls, use
 from tests.benchmarks.screen.terminal import SCREEN, Terminal, environment
 
 _SAMPLE = Path(__file__).parents[2] / "fixtures" / "notes"
 _QUIET_S = 3.0
-ASLEEP_S = 35.0
+ASLEEP_S = 50.0
 """After so long without a note the indexing process has written its vectors' file and let go of the model."""
 _COUNTED_S = 10.0
 _GOALS = {"screen": 60, "indexing process": 40}
@@ -33,13 +33,13 @@ _GOALS = {"screen": 60, "indexing process": 40}
 def idle(screen: Terminal, seconds: float, *, names: bool = False) -> list[Figure]:
     """What both processes use while nothing happens, and what they hold."""
     pids = {"screen": screen.process.pid, "indexing process": children(screen.process.pid)[0]}
-    before = {who: (processor_s(pid), wakes(pid)) for who, pid in pids.items()}
+    before = {who: use(pid) for who, pid in pids.items()}
     start = time.perf_counter()
     screen.listen_until(start + seconds)
     spent = time.perf_counter() - start
     figures = []
     for who, pid in pids.items():
-        busy, woken = processor_s(pid) - before[who][0], wakes(pid) - before[who][1]
+        busy, woken = since(before[who], use(pid))
         figures += [
             Figure(f"{who}: processor, idle {seconds:g} s", 100 * busy / spent, "%"),
             Figure("  wakes", woken / spent, "/s"),

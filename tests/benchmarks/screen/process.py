@@ -12,7 +12,6 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 
 
 def rss_mb(pid: int) -> float:
@@ -42,21 +41,26 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def processor_s(pid: int) -> float:
-    """Processor time of its threads so far, more exact than the ticks of `times`."""
-    return sum(int(text.split()[0]) for text in _of_threads(pid, "schedstat")) / 1e9
+Use = dict[str, tuple[int, int]]
+"""Of each thread: nanoseconds of processor time, and how often it went to sleep to be woken again."""
 
 
-def wakes(pid: int) -> int:
-    """How often its threads have gone to sleep so far, each time to be woken again."""
-    statuses = _of_threads(pid, "status")
-    return sum(int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for text in statuses)
-
-
-def _of_threads(pid: int, name: str) -> Iterator[str]:
+def use(pid: int) -> Use:
+    """What each thread of a process has used so far."""
+    found: Use = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/{name}") as file:
-            yield file.read()
+        task = f"/proc/{pid}/task/{thread}"
+        with contextlib.suppress(OSError), open(f"{task}/schedstat") as spent, open(f"{task}/status") as told:
+            slept = told.read().partition("\nvoluntary_ctxt_switches:")[2].split()[0]
+            found[thread] = int(spent.read().split()[0]), int(slept)
+    return found
+
+
+def since(before: Use, after: Use) -> tuple[float, int]:
+    """Seconds of processor time and wakes in between; not of threads that have ended, which nothing tells."""
+    began = {thread: before.get(thread, (0, 0)) for thread in after}
+    spent_ns = sum(after[thread][0] - began[thread][0] for thread in after)
+    return spent_ns / 1e9, sum(after[thread][1] - began[thread][1] for thread in after)
 
 
 def system_calls(pid: int, seconds: float) -> dict[str, int] | None:
