@@ -7,11 +7,15 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
+from kebab_tui.indexing import watching
+from kebab_tui.indexing.duty import Duty
+from kebab_tui.indexing.ingest import Ingest
 from tests.indexing.editors import EDITORS, Save, emacs, removed_and_written, vim
 from tests.indexing.keeping import Kept, citations_are_true, keeping, until
 from tests.vault import Vault
@@ -137,13 +141,17 @@ def test_sed_in_place(vault: Vault, kept: Kept) -> None:
     kept.settled()
 
 
-@pytest.mark.parametrize("day", [-86_400, 86_400])
+@pytest.mark.parametrize(("jump_h", "asleep_h"), [(-24, 0), (24, 0), (-5, 3), (5, 3)])
 def test_a_clock_that_jumps_delays_nothing_and_loses_nothing(
-    vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch, day: int
+    vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch, jump_h: int, asleep_h: int
 ) -> None:
-    now, now_ns = time.time, time.time_ns
-    monkeypatch.setattr(time, "time", lambda: now() + day)
-    monkeypatch.setattr(time, "time_ns", lambda: now_ns() + day * 10**9)
+    whole, steps = Counted(Ingest.source), Counted(Duty._step)
+    monkeypatch.setattr(Ingest, "source", whole.method())
+    monkeypatch.setattr(Duty, "_step", steps.method())
+    now, now_ns, began = time.time, time.time_ns, time.monotonic()
+    monkeypatch.setattr(time, "time", lambda: now() + jump_h * 3600)
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns() + jump_h * 3600 * 10**9)
+    monkeypatch.setattr(watching, "_slept_s", lambda: asleep_h * 3600.0)
     vim(vault.root / "a.md", AFTER)
     os.remove(vault.root / "sub" / "b.md")
     until(lambda: vault.find("gamma") == ["a.md"] and vault.find("honey") == [])
@@ -152,4 +160,22 @@ def test_a_clock_that_jumps_delays_nothing_and_loses_nothing(
     tomorrow = now() + 86_400
     os.utime(vault.root / "c.md", (tomorrow, tomorrow))
     until(lambda: vault.find("tomorrow") == ["c.md"])
+    until(lambda: whole.calls >= bool(asleep_h))
+    assert whole.calls == bool(asleep_h), "all is looked at once after a sleep, and never for a jump"
     kept.settled()
+    assert steps.calls < 100 + 20 * (time.monotonic() - began), "it rests in between"
+
+
+class Counted:
+    """How often a method is called."""
+
+    def __init__(self, original: Callable[..., Any]) -> None:
+        self._original = original
+        self.calls = 0
+
+    def method(self) -> Callable[..., Any]:
+        def counted(*given: Any) -> Any:
+            self.calls += 1
+            return self._original(*given)
+
+        return counted
