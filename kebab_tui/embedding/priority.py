@@ -15,11 +15,13 @@ _NICENESS = 10
 
 
 def step_back() -> None:
-    """Lower the priority of the calling thread alone, for the rest of its life.
+    """Lower the priority of the calling thread alone, for the rest of its life; never raise it.
 
     Only Linux has priorities by thread here; elsewhere nothing happens. A thread cannot
     climb back without privileges, so only a thread made for the purpose may call this.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+            thread = threading.get_native_id()
+            if os.getpriority(os.PRIO_PROCESS, thread) < _NICENESS:
+                os.setpriority(os.PRIO_PROCESS, thread, _NICENESS)

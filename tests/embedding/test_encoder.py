@@ -216,6 +216,18 @@ def test_only_the_thread_that_steps_back_does() -> None:
     assert niceness() == before
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities by thread")
+def test_a_thread_of_lower_priority_keeps_it() -> None:
+    def lowest_then_back() -> int:
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, 19)
+        step_back()
+        return os.getpriority(os.PRIO_PROCESS, thread)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lowest_then_back).result() == 19
+
+
 def test_a_query_is_embedded_once(tiny: ModelCard) -> None:
     encoder = Encoder(tiny)
     first = encoder.query("port")

@@ -292,7 +292,8 @@ def test_a_folder_that_is_added_while_an_index_is_kept_is_read_and_kept_too(
 def test_who_keeps_the_index_leaves_the_processor_to_the_screen(behind: Behind) -> None:
     behind.keep()
     keeper = behind.indexing.keeper_pid
-    assert os.getpriority(os.PRIO_PROCESS, keeper) - os.getpriority(os.PRIO_PROCESS, 0) == 10
+    lower = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+    assert os.getpriority(os.PRIO_PROCESS, keeper) == lower
     group = Path(f"/proc/{keeper}/autogroup")
     if group.exists():  # Linux shares the processor among sessions first
         assert group.read_text() != Path("/proc/self/autogroup").read_text()
