@@ -88,19 +88,24 @@ class Parts:
 
         return recipe_of(self._settings)
 
-    def session(self, command: str, callbacks: Callbacks) -> AbstractContextManager[Session]:
-        """A time of writing, for the command of that name."""
+    def session(
+        self, command: str, callbacks: Callbacks, timeout_s: float | None = None
+    ) -> AbstractContextManager[Session]:
+        """A time of writing, for the command of that name. `timeout_s`: else the settings say it."""
         from kebab_tui.indexing.session import open_session
 
         index = self._settings.index
+        timeout_s = index.lock_timeout_s if timeout_s is None else timeout_s
         return open_session(
-            self._folder, self.reader, command, index.lock_timeout_s, callbacks.waiting, index.bulk_chunks
+            self._folder, self.reader, command, timeout_s, callbacks.waiting, index.bulk_chunks
         )
 
     @contextmanager
-    def refilled_session(self, command: str, callbacks: Callbacks) -> Iterator[Session]:
+    def refilled_session(
+        self, command: str, callbacks: Callbacks, timeout_s: float | None = None
+    ) -> Iterator[Session]:
         """The same, and a database that was lost, and so is empty, has its notes read before all else."""
-        with self.session(command, callbacks) as session:
+        with self.session(command, callbacks, timeout_s) as session:
             if session.begun_anew:
                 from kebab_tui.indexing.run import run_ingest
 
@@ -112,13 +117,14 @@ class Parts:
         from kebab_tui.indexing.configured import declared_sources
         from kebab_tui.indexing.duty import Charge
         from kebab_tui.semantics.keeping import VectorsKept
+        from kebab_tui.store.lock import WriterLock
 
         return Charge(
             self._folder,
             self.reader,
             self.recipe,
             declared_sources(self._settings.sources),
-            VectorsKept(self._new_semantics, self.reader),
+            VectorsKept(self._new_semantics, self.reader, WriterLock(self._folder.embedding_lock)),
             self._settings.index.bulk_chunks,
             command,
         )

@@ -264,8 +264,16 @@ class Workspace:
         """Give every passage that has none its vector, and write the vectors' file."""
         from kebab_tui.semantics.work import embed
 
-        with self._parts.refilled_session("index --embed", callbacks) as session:
-            return embed(self._parts.semantics, session.writer, self._parts.reader, callbacks)
+        return embed(
+            self._parts.semantics,
+            lambda timeout_s, waiting: self._parts.refilled_session(
+                "index --embed", replace(callbacks, waiting=waiting), timeout_s
+            ),
+            self.folder,
+            self._parts.reader,
+            callbacks,
+            self.settings.index.lock_timeout_s,
+        )
 
     def use_model(self, model: str, callbacks: Callbacks) -> None:
         """Answer with another model from now on; vectors that it lacks are for `embed` to make."""

@@ -1,34 +1,51 @@
-"""Gives every passage its vector, latest changed notes first.
+"""Makes vectors of passages: what was just saved first, then the latest changed notes.
 
-Reads what has no vector yet, asks the model, commits in small steps: a cancel takes
-effect within a fraction of a second, a kill loses at most the step under way, and the
-next run goes on from there. A text that was ever read by this model is not read again.
+The one embedding loop, for the watcher and for `kebab index --embed`. The whole index is asked
+what has no vector; from then on the log of changes says what came, so a saved note costs what
+its own passages cost. The model reads without the writer's lock where the writer takes it only
+to save. A kill loses at most the round under way, and no text that has a vector is read again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from kebab_tui.domain.embedded import embedded_text
+from kebab_tui.domain.errors import StoreBusyError
+from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.vector_source import PendingText
-from kebab_tui.store.writer import Writer
+from kebab_tui.store.vector_source import PendingText, VectorSource
 
 if TYPE_CHECKING:
     from kebab_tui.search.ports import Vector
 
-_ROUND = 512
-_COMMIT_VECTORS = 128
+_ROUND = 4_096
+"""Texts that are fetched at a time, and committed at most."""
 _COMMIT_SECONDS = 1.0
+_COMMIT_SHARE = 10
+"""Reading between two commits takes at least so many times as long as the last commit worked: one
+that takes the writer's lock sums up all pages of the database in the end."""
 _SPARE = 1_000
 
 
 class PassageEncoder(Protocol):
-    def passages(self, texts: Sequence[str], cancelled: Callable[[], bool]) -> Iterator[Vector]:
+    def passages(self, texts: Iterable[str], cancelled: Callable[[], bool]) -> Iterator[Vector]:
         """The vector of each text, in order; ends early when cancelled."""
+        ...
+
+
+class VectorWriter(Protocol):
+    def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        """Commit (text hash, fp16 vector) pairs; gives the new revision."""
+        ...
+
+    def forget_vectors(self) -> int:
+        """Drop vectors that no passage uses; gives how many."""
         ...
 
 
@@ -47,7 +64,7 @@ class EmbeddingProgress:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingReport:
-    """`embedded` and `pending` count texts, as the progress does."""
+    """`embedded` and `pending` count texts, as the progress does. `cancelled`: some are left."""
 
     embedded: int
     pending: int
@@ -56,75 +73,111 @@ class EmbeddingReport:
 
 
 class EmbeddingJob:
-    """One run over everything that a model has not read."""
+    """Remembers between two runs how far it has come with one model."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        reader: StoreReader,
-        encoder: PassageEncoder,
-        model: str,
-        progress: Callable[[EmbeddingProgress], None],
-        cancelled: Callable[[], bool],
-    ) -> None:
-        self._writer = writer
+    def __init__(self, reader: StoreReader, model: str) -> None:
+        self.model = model
         self._reader = reader
-        self._encoder = encoder
-        self._model = model
-        self._progress = progress
-        self._cancelled = cancelled
-        self._started = time.monotonic()
+        self._texts: deque[PendingText] = deque()
+        self._revision: int | None = None
+        """Up to here the log has been read; None: the whole index is to be asked."""
+        self._all_fetched = False
+        self._may_need_tidying = True
+        self._commit_seconds = 0.0
         self._done = 0
         self._total = 0
+        self._seconds = 0.0
 
-    def run(self) -> EmbeddingReport:
-        self._total = self._pending()
-        self._tell()
-        while not self._cancelled() and (texts := self._next()):
-            self._embed(texts)
-        pending = self._pending()
-        if not pending:  # who cancels does not wait for it
-            self._tidy()
-        seconds = time.monotonic() - self._started
-        return EmbeddingReport(self._done, pending, seconds, pending > 0 and self._cancelled())
+    def run(self, writer: VectorWriter, encoder: PassageEncoder, callbacks: Callbacks) -> EmbeddingReport:
+        """Make vectors until every passage has one, or until cancelled."""
+        began, before = time.monotonic(), self._done
+        self._fetch()
+        self._tell(callbacks, 0.0)
+        while self._texts and not callbacks.cancelled():
+            self._commit(writer, self._encode(encoder, callbacks), callbacks)
+            self._fetch()
+            self._tell(callbacks, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        report = EmbeddingReport(self._done - before, self._left(), seconds, cancelled=bool(self._texts))
+        self._seconds += seconds
+        if not self._texts:
+            self._done, self._total, self._seconds = 0, 0, 0.0
+            self._tidy(writer)
+        return report
 
-    def _embed(self, texts: Sequence[PendingText]) -> None:
-        waiting: list[tuple[bytes, bytes]] = []
-        committed = time.monotonic()
-        read = [embedded_text(text.title, text.heading_path, text.text) for text in texts]
-        # Not strict: a cancelled model gives fewer vectors than there are texts.
-        for text, vector in zip(texts, self._encoder.passages(read, self._cancelled), strict=False):
-            waiting.append((text.text_hash, vector.astype("float16").tobytes()))
-            if len(waiting) >= _COMMIT_VECTORS or time.monotonic() - committed >= _COMMIT_SECONDS:
-                self._commit(waiting)
-                waiting, committed = [], time.monotonic()
-        self._commit(waiting)
+    def _fetch(self) -> None:
+        """Bring the queue in step with the index: others may have added, removed or embedded texts."""
+        with self._reader.vectors(self.model) as source:
+            if source.revision() != self._revision:
+                self._follow_log(source)
+            if not self._texts and not self._all_fetched:
+                self._texts.extend(source.pending(_ROUND))
+                self._all_fetched = len(self._texts) < _ROUND
+                self._total = self._done + (len(self._texts) if self._all_fetched else source.pending_texts())
 
-    def _commit(self, vectors: Sequence[tuple[bytes, bytes]]) -> None:
-        if vectors:
-            self._writer.save_vectors(self._model, vectors)
-            self._done += len(vectors)
-            self._tell()
+    def _follow_log(self, source: VectorSource) -> None:
+        news = None if self._revision is None else source.pending_since(self._revision)
+        self._revision = source.revision()
+        if news is None:
+            self._texts.clear()
+            self._all_fetched, self._may_need_tidying = False, True
+            return
+        known = [text.text_hash for text in self._texts]
+        pending = source.still_pending(known)
+        fresh = [text for text in news if text.text_hash not in pending]
+        self._total += len(fresh) + len(pending) - len(known)
+        self._texts = deque([*fresh, *(text for text in self._texts if text.text_hash in pending)])
 
-    def _tell(self) -> None:
-        seconds = time.monotonic() - self._started
-        self._progress(EmbeddingProgress(self._done, self._total, self._done / seconds if seconds else 0.0))
+    def _encode(self, encoder: PassageEncoder, callbacks: Callbacks) -> list[tuple[bytes, bytes]]:
+        """Read texts until it is time to commit; they stay in the queue until that is done."""
+        commit_at = time.monotonic() + max(_COMMIT_SECONDS, _COMMIT_SHARE * self._commit_seconds)
+        texts = list(islice(self._texts, _ROUND))
 
-    def _next(self) -> list[PendingText]:
-        with self._reader.vectors(self._model) as source:
-            return source.pending(_ROUND)
+        def until_then() -> Iterator[str]:
+            for number, text in enumerate(texts):
+                if number and time.monotonic() >= commit_at:
+                    return
+                yield embedded_text(text.title, text.heading_path, text.text)
 
-    def _pending(self) -> int:
-        with self._reader.vectors(self._model) as source:
-            return source.pending_texts()
+        # Not strict: when it is time to commit, there are fewer vectors than texts.
+        return [
+            (text.text_hash, vector.astype("float16").tobytes())
+            for text, vector in zip(texts, encoder.passages(until_then(), callbacks.cancelled), strict=False)
+        ]
 
-    def _tidy(self) -> None:
-        tidy(self._writer, self._reader, self._model)
+    def _commit(
+        self, writer: VectorWriter, vectors: Sequence[tuple[bytes, bytes]], callbacks: Callbacks
+    ) -> None:
+        if not vectors:
+            return
+        began = time.thread_time()  # waiting for another process does not count
+        try:
+            revision = writer.save_vectors(self.model, vectors)
+        except StoreBusyError:
+            if not callbacks.cancelled():
+                raise
+            return  # whoever cancels does not wait for another process
+        self._commit_seconds = time.thread_time() - began
+        if self._revision == revision - 1:  # nobody else wrote meanwhile
+            self._revision = revision
+        for _ in vectors:
+            self._texts.popleft()
+        self._done += len(vectors)
 
+    def _left(self) -> int:
+        return max(self._total - self._done, len(self._texts))
 
-def tidy(writer: Writer, reader: StoreReader, model: str) -> None:
-    """Vectors of texts that are gone are kept for an undo, but not for ever."""
-    with reader.vectors(model) as source:
-        kept, used = source.stored_count(), source.used_count()
-    if kept - used > max(_SPARE, used // 4):
-        writer.forget_vectors()
+    def _tell(self, callbacks: Callbacks, seconds: float) -> None:
+        spent = self._seconds + seconds
+        rate = self._done / spent if spent else 0.0
+        callbacks.embedding(EmbeddingProgress(self._done, self._done + self._left(), rate))
+
+    def _tidy(self, writer: VectorWriter) -> None:
+        """Vectors of texts that are gone are kept for an undo, but not for ever."""
+        if not self._may_need_tidying:
+            return
+        self._may_need_tidying = False
+        with self._reader.vectors(self.model) as source:
+            kept, used = source.stored_count(), source.used_count()
+        if kept - used > max(_SPARE, used // 4):
+            writer.forget_vectors()

@@ -16,11 +16,13 @@ from kebab_tui.store.writer import Writer
 _SAVE_AFTER_S = 5.0
 _SAVES_APART_S = 60.0
 _REST_AFTER_S = 30.0
+_AGAIN_S = 1.0
+"""How often it is looked whether another process, `kebab index --embed` say, still makes them."""
 
 
 class Vectors(Protocol):
-    def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport:
-        """Give every passage that has none its vector, until cancelled."""
+    def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport | None:
+        """Give every passage that has none its vector, until cancelled; None: another process does it."""
         ...
 
     def save(self) -> None:
@@ -37,6 +39,7 @@ class VectorDuty:
         self._vectors = vectors
         self._clock = clock
         self._wanted = vectors is not None
+        self._not_before = clock()
         self._unsaved = False
         self._awake = False
         self._quiet_since = clock()
@@ -44,7 +47,7 @@ class VectorDuty:
 
     @property
     def wanted(self) -> bool:
-        return self._wanted
+        return self._wanted and self._clock() >= self._not_before
 
     def notes_changed(self) -> None:
         self._wanted = self._vectors is not None
@@ -54,12 +57,16 @@ class VectorDuty:
         assert self._vectors is not None
         self._wanted = False  # also when this fails: until notes change, it would fail again
         self._awake = True
+        quiet_since = self._quiet_since
         try:
             report = self._vectors.make(writer, callbacks)
-            self._wanted = report.cancelled
-            self._unsaved |= report.embedded > 0
         finally:
             self._quiet_since = self._clock()
+        if report is None:
+            self._wanted, self._not_before, self._quiet_since = True, self._clock() + _AGAIN_S, quiet_since
+            return
+        self._wanted = report.cancelled
+        self._unsaved |= report.embedded > 0
 
     def at_rest(self) -> None:
         """Called when there is nothing to do, again and again."""

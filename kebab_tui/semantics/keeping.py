@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable
 
 from kebab_tui import memory
-from kebab_tui.domain.errors import ModelError, VectorError
+from kebab_tui.domain.errors import ModelError, StoreBusyError, VectorError
 from kebab_tui.indexing.callbacks import Callbacks
-from kebab_tui.indexing.embedding_flow import EmbeddingFlow
-from kebab_tui.indexing.embedding_job import EmbeddingReport
+from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingReport
 from kebab_tui.semantics.half import SemanticHalf
 from kebab_tui.semantics.health import RUN_KIND
 from kebab_tui.semantics.work import remembered
+from kebab_tui.store.lock import WriterLock
 from kebab_tui.store.reader import StoreReader
 from kebab_tui.store.writer import Writer
 
@@ -29,23 +29,32 @@ _WORTH_A_RUN = 20
 class VectorsKept:
     """Implements `indexing.vector_duty.Vectors`."""
 
-    def __init__(self, new_half: Callable[[], SemanticHalf], reader: StoreReader) -> None:
+    def __init__(self, new_half: Callable[[], SemanticHalf], reader: StoreReader, lock: WriterLock) -> None:
         self._new_half = new_half
         self._reader = reader
+        self._lock = lock
         self._half: SemanticHalf | None = None
-        self._flow: EmbeddingFlow | None = None
-        self._writer: Writer | None = None
+        self._job: EmbeddingJob | None = None
 
-    def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport:
-        """Give every passage that has none its vector, until cancelled."""
+    def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport | None:
+        """Give every passage that has none its vector, until cancelled; None: another process does it."""
+        try:
+            self._lock.acquire("watch", 0, lambda _: None)
+        except StoreBusyError:
+            return None
+        try:
+            return self._make(writer, callbacks)
+        finally:
+            self._lock.release()
+
+    def _make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport:
         if self._half is None:
             self._half = self._new_half()
             self._half.restore_choice(writer)
         card, started = self._half.card(), time.time_ns()
-        # With a new writer comes a new time of writing: in between, others may have made what was left.
-        if self._flow is None or self._flow.model != card.fingerprint or self._writer is not writer:
-            self._flow, self._writer = EmbeddingFlow(self._reader, card.fingerprint), writer
-        report = self._flow.run(writer, self._half.encoder(), callbacks)
+        if self._job is None or self._job.model != card.fingerprint:
+            self._job = EmbeddingJob(self._reader, card.fingerprint)
+        report = self._job.run(writer, self._half.encoder(), callbacks)
         if report.embedded >= _WORTH_A_RUN:
             writer.record_run(RUN_KIND, started, remembered(card, report))
         return report
@@ -60,6 +69,6 @@ class VectorsKept:
         """Let the model go."""
         if self._half is not None:
             self._half.close()
-            self._half = self._flow = self._writer = None
+            self._half = self._job = None
             gc.collect()
             memory.give_back()

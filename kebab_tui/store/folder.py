@@ -21,6 +21,11 @@ class DataFolder:
         return os.path.join(self.root, "writer.lock")
 
     @property
+    def embedding_lock(self) -> str:
+        """Held by the one process that makes vectors, between two times of writing too."""
+        return os.path.join(self.root, "embedding.lock")
+
+    @property
     def sources(self) -> str:
         """A copy of the table of sources: what a rebuild of a lost database starts from."""
         return os.path.join(self.root, "sources.json")

@@ -103,6 +103,15 @@ class VectorSource:
         )
         return [PendingText(*row) for row in self._connection.execute(statement, (self._model, revision))]
 
+    def still_pending(self, hashes: Sequence[bytes]) -> set[bytes]:
+        """Those of the texts that some chunk still has, and that still have no vector."""
+        statement = (
+            "SELECT DISTINCT c.embed_hash FROM chunks c WHERE c.embed_hash = ?2 AND NOT EXISTS "
+            "(SELECT 1 FROM embeddings e WHERE e.text_hash = c.embed_hash AND e.model = ?1)"
+        )
+        found = (self._connection.execute(statement, (self._model, each)).fetchone() for each in hashes)
+        return {row[0] for row in found if row is not None}
+
     def stored_count(self) -> int:
         """How many vectors this model has made, whether or not a chunk uses them."""
         statement = "SELECT count(*) FROM embeddings WHERE model = ?"

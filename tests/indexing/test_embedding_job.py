@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from kebab_tui.domain.embedded import embedded_hash
+from kebab_tui.domain.errors import StoreBusyError
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing import embedding_job
 from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingProgress, EmbeddingReport
 from kebab_tui.search.ports import FieldWeights, Vector
-from kebab_tui.store.changes import Move, MoveNotes, RemoveNote
+from kebab_tui.store.changes import Move, MoveNotes, RemoveNote, SaveNote
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.reader import StoreReader
 from kebab_tui.store.writer import Writer
@@ -34,7 +38,7 @@ class CountingEncoder:
     def __init__(self) -> None:
         self.read: list[str] = []
 
-    def passages(self, texts: Sequence[str], cancelled: Callable[[], bool]) -> Iterator[Vector]:
+    def passages(self, texts: Iterable[str], cancelled: Callable[[], bool]) -> Iterator[Vector]:
         for text in texts:
             if cancelled():
                 return
@@ -52,11 +56,19 @@ class Desk:
         self.reader = StoreReader(self.folder, FieldWeights())
         self.encoder = CountingEncoder()
         self.told: list[EmbeddingProgress] = []
+        self.job = EmbeddingJob(self.reader, MODEL)
 
     def run(self, cancelled: Callable[[], bool] = lambda: False, model: str = MODEL) -> EmbeddingReport:
+        """A job of its own, as a command has."""
+        return self._run(EmbeddingJob(self.reader, model), cancelled)
+
+    def go_on(self, cancelled: Callable[[], bool] = lambda: False) -> EmbeddingReport:
+        """The same job again and again, as a watcher has."""
+        return self._run(self.job, cancelled)
+
+    def _run(self, job: EmbeddingJob, cancelled: Callable[[], bool]) -> EmbeddingReport:
         self.encoder.read.clear()
-        job = EmbeddingJob(self.writer, self.reader, self.encoder, model, self.told.append, cancelled)
-        return job.run()
+        return job.run(self.writer, self.encoder, Callbacks(cancelled=cancelled, embedding=self.told.append))
 
     def vectors(self, model: str = MODEL) -> int:
         with self.reader.vectors(model) as source:
@@ -68,7 +80,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    monkeypatch.setattr(embedding_job, "_COMMIT_SECONDS", math.inf)  # rounds end by number, not by the clock
     made = Desk(tmp_path)
     yield made
     made.close()
@@ -102,11 +115,10 @@ def test_progress_counts_texts_and_comes_to_its_end(desk: Desk) -> None:
 
 
 def test_work_is_committed_on_the_way(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_job, "_COMMIT_VECTORS", 2)
     monkeypatch.setattr(embedding_job, "_ROUND", 5)
     desk.writer.apply([a_note("a.md", *(f"text {n}" for n in range(12)))])
     assert desk.run().embedded == 12
-    assert [told.done for told in desk.told] == [0, 2, 4, 5, 7, 9, 10, 12]
+    assert [told.done for told in desk.told] == [0, 5, 10, 12]
 
 
 def test_a_cancelled_job_keeps_what_it_has_and_the_next_goes_on(desk: Desk) -> None:
@@ -125,8 +137,8 @@ def test_who_cancels_when_all_is_done_has_cancelled_nothing(desk: Desk) -> None:
 
 
 def test_notes_that_come_while_it_works_are_read_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_job, "_ROUND", 1)
-    desk.writer.apply([a_note("a.md", "one", "two")])
+    monkeypatch.setattr(embedding_job, "_ROUND", 2)
+    desk.writer.apply([a_note("a.md", "one", "two", "three")])
     arrivals = iter([a_note("new.md", "newest", mtime_ns=10**15)])
 
     def arriving() -> bool:
@@ -135,7 +147,7 @@ def test_notes_that_come_while_it_works_are_read_too(desk: Desk, monkeypatch: py
         return False
 
     assert desk.run(arriving).pending == 0
-    assert desk.encoder.read == ["one", "newest", "two"]
+    assert desk.encoder.read == ["one", "two", "newest", "three"]
 
 
 # What costs nothing
@@ -235,6 +247,134 @@ def test_another_recipe_of_the_text_makes_all_vectors_anew(desk: Desk, tmp_path:
     assert name == embedded_hash("A title", "Heading", "one")
 
 
+# One job that goes on while notes keep changing
+
+
+def save(desk: Desk, *notes: SaveNote) -> None:
+    desk.writer.apply(notes)
+
+
+def missing(desk: Desk) -> int:
+    with desk.reader.vectors(MODEL) as source:
+        return source.pending_texts()
+
+
+def after(number: int) -> Callable[[], bool]:
+    """Cancelled from the `number`th question on."""
+    asked = count(1)
+    return lambda: next(asked) > number
+
+
+def test_all_that_is_there_is_read_the_latest_changed_first(desk: Desk) -> None:
+    save(desk, *(a_note(f"{n}.md", f"text {n}", mtime_ns=age) for n, age in enumerate((5, 9, 7))))
+    report = desk.go_on()
+    assert desk.encoder.read == ["text 1", "text 2", "text 0"]
+    assert (report.embedded, report.cancelled, missing(desk)) == (3, False, 0)
+
+
+def test_a_saved_note_comes_before_what_waited(desk: Desk) -> None:
+    save(desk, *(a_note(f"{n}.md", f"text {n}", mtime_ns=n) for n in range(100)))
+    assert desk.go_on(after(11)).cancelled
+    assert len(desk.encoder.read) == 10
+    save(desk, a_note("new.md", "fresh", mtime_ns=1))
+    assert desk.go_on(after(2)).cancelled
+    assert desk.encoder.read == ["fresh"]
+    assert not desk.go_on().cancelled
+    assert len(desk.encoder.read) == 90
+    assert missing(desk) == 0
+
+
+def test_a_saved_note_costs_no_look_at_the_whole_index(desk: Desk) -> None:
+    save(desk, *(a_note(f"{n}.md", f"text {n}") for n in range(20)))
+    desk.go_on()
+    save(desk, a_note("0.md", "text 0", "fresh"))
+    with desk.reader.catalogue() as catalogue:
+        connection: sqlite3.Connection = catalogue._connection
+    asked: list[str] = []
+    connection.set_trace_callback(asked.append)
+    report = desk.go_on()
+    connection.set_trace_callback(None)
+    assert desk.encoder.read == ["fresh"]
+    assert (report.embedded, report.cancelled) == (1, False)
+    assert not [sql for sql in asked if "count(" in sql or "GROUP BY" in sql], asked
+
+
+def test_nothing_to_do_is_done(desk: Desk) -> None:
+    assert not desk.go_on().cancelled
+    assert not desk.go_on().cancelled
+    assert desk.encoder.read == []
+
+
+def test_a_load_that_stands_in_no_log_is_found(desk: Desk) -> None:
+    save(desk, a_note("a.md", "alpha"))
+    desk.go_on()
+    save(
+        desk, *(a_note(f"{n}.md", *(f"text {n} {part}" for part in range(40)), mtime_ns=n) for n in range(10))
+    )
+    assert desk.go_on().embedded == 400
+    assert missing(desk) == 0
+
+
+def test_text_that_another_process_has_read_meanwhile_is_no_trouble(desk: Desk) -> None:
+    save(desk, a_note("a.md", "alpha"), a_note("b.md", "beta"))
+    assert desk.go_on(after(2)).cancelled
+    assert desk.run().embedded == 1
+    assert not desk.go_on().cancelled
+    assert missing(desk) == 0
+
+
+def test_progress_counts_everything_until_all_is_done_and_begins_anew(desk: Desk) -> None:
+    save(desk, *(a_note(f"{n}.md", f"text {n}") for n in range(100)))
+    desk.go_on(after(31))
+    save(desk, a_note("new.md", "fresh"))
+    desk.go_on()
+    assert (desk.told[-1].done, desk.told[-1].total) == (101, 101)
+    save(desk, a_note("newer.md", "fresher"))
+    desk.go_on()
+    assert (desk.told[-1].done, desk.told[-1].total) == (1, 1)
+
+
+def test_a_text_that_is_gone_before_its_turn_is_not_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding_job, "_ROUND", 2)
+    notes = [a_note(f"{n}.md", f"text {n}", mtime_ns=n) for n in range(6)]
+    save(desk, *notes)
+    gone = iter([[RemoveNote(notes[0].document.doc_id), RemoveNote(notes[3].document.doc_id)]])
+
+    def removing() -> bool:
+        if desk.encoder.read and (changes := next(gone, None)) is not None:
+            desk.writer.apply(changes)
+        return False
+
+    report = desk.go_on(removing)
+    assert desk.encoder.read == ["text 5", "text 4", "text 2", "text 1"]
+    assert (report.embedded, report.pending, report.cancelled) == (4, 0, False)
+    assert [(told.done, told.total) for told in desk.told] == [(0, 6), (2, 4), (4, 4)]
+
+
+def test_a_model_whose_vectors_are_dropped_meanwhile_makes_them_anew(desk: Desk) -> None:
+    save(desk, *(a_note(f"{n}.md", f"text {n}") for n in range(4)))
+    assert desk.go_on(after(3)).embedded == 2
+    desk.writer.forget_vectors(MODEL)
+    assert desk.go_on().embedded == 4
+    assert missing(desk) == 0
+
+
+def test_what_cannot_be_saved_for_another_writer_is_made_again_by_who_goes_on(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> int:
+        raise StoreBusyError("the index is being written")
+
+    save(desk, a_note("a.md", "one", "two"))
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.writer, "save_vectors", busy)
+        with pytest.raises(StoreBusyError):
+            desk.go_on()
+        report = desk.go_on(after(2))
+        assert (report.embedded, report.pending, report.cancelled) == (0, 2, True)
+    assert desk.go_on().embedded == 2
+
+
 # The real model
 
 
@@ -265,7 +405,7 @@ import sys
 from kebab_tui.indexing import embedding_job
 from kebab_tui.settings.model import Settings
 from kebab_tui.workspace import Callbacks, Workspace
-embedding_job._COMMIT_VECTORS = 4
+embedding_job._ROUND = 4
 Workspace(Settings(), sys.argv[1]).embed(Callbacks(embedding=lambda told: print(told.done, flush=True)))
 """
 

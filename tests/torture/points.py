@@ -85,7 +85,7 @@ _VECTORS = (
     _vectors("after save_vectors", after(_WRITER, "save_vectors"), 4),
     _vectors("before COMMIT", statement("COMMIT", True), 8),
     _vectors("after COMMIT", statement("COMMIT", False), 8),
-    _vectors("before tidying up", before("kebab_tui.indexing.embedding_job", "tidy")),
+    _vectors("before tidying up", before("kebab_tui.indexing.embedding_job:EmbeddingJob", "_tidy")),
     _vectors("before the file", before(_FILE, "_write_synced")),
     _vectors("between the file's parts", before(_FILE, "_write_all"), 7),
     _vectors("before the file's fsync", before("os", "fsync"), 2),

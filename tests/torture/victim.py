@@ -42,12 +42,12 @@ def main(data: str, notes: str, name: str, steps: int, seed: int) -> None:
 
 def take_small_steps() -> None:
     """What takes thousands of notes or minutes of rest in earnest happens here within a second."""
-    from kebab_tui.indexing import duty, embedding_flow, embedding_job, ingest, vector_duty
+    from kebab_tui.indexing import duty, embedding_job, ingest, vector_duty
     from kebab_tui.store import merging
     from kebab_tui.vectors import contents, intake
 
     ingest._COMMIT_CHUNKS = _COMMIT_CHUNKS
-    embedding_job._COMMIT_VECTORS = embedding_flow._COMMIT_VECTORS = _COMMIT_VECTORS
+    embedding_job._ROUND = _COMMIT_VECTORS
     vector_duty._SAVE_AFTER_S, vector_duty._SAVES_APART_S, vector_duty._REST_AFTER_S = 0.1, 0.3, 0.6
     duty._QUIET_S = 0.2
     merging._ENOUGH, merging._SHARE, merging._PAGES = 1, 1_000, 1
