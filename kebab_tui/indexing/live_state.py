@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
+from kebab_tui import small_files
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.indexing.report import Outcome
 from kebab_tui.indexing.watching import WatchKind
@@ -24,6 +25,9 @@ from kebab_tui.store.lock import WriterLock
 
 _APART_S = 0.2
 _PADDED = 4096
+_MOST_BYTES = 16 << 20
+_HIGHEST_PID = (1 << 31) - 1
+"""The system is not asked about a higher one: it does not fit."""
 _FRESH_S = 5.0
 """Who has given way says every second that it is still there."""
 
@@ -187,10 +191,10 @@ def _read(path: str) -> LiveState | None:
     import msgspec
 
     try:
-        with open(path, "rb") as handle:
-            return msgspec.convert(json.loads(handle.read()), LiveState)
+        state = msgspec.convert(small_files.read_json(path, _MOST_BYTES), LiveState)
     except (OSError, ValueError, msgspec.ValidationError):
         return None
+    return state if 0 < state.pid <= _HIGHEST_PID else None
 
 
 def _lives(pid: int) -> bool:

@@ -9,16 +9,19 @@ from __future__ import annotations
 import contextlib
 import os
 
+from kebab_tui import small_files
+
 FILE_NAME = "model.txt"
+_MOST_BYTES = 4_096
 
 
 def remembered(folder: str) -> str:
     """The id of the model; empty when none was ever chosen, or the file cannot be read."""
     try:
-        with open(os.path.join(folder, FILE_NAME), encoding="utf-8") as handle:
-            return handle.readline().strip()
+        lines = small_files.read(os.path.join(folder, FILE_NAME), _MOST_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError):
         return ""
+    return lines[0].strip() if lines else ""
 
 
 def remember(folder: str, model: str) -> None:

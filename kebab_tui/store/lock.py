@@ -11,6 +11,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,8 +20,9 @@ from kebab_tui.domain.errors import DiskFullError, NotIndexedError, StoreBusyErr
 from kebab_tui.store.file_lock import try_lock
 from kebab_tui.store.requests import RequestFolder
 
+_MOST_BYTES = 65_536
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _POLL_S = 0.05
-_MOST_BYTES = 1 << 16
 _SILENT_S = 1.0
 """A wait shorter than this is not worth a word: a holder that keeps watch gives way in less."""
 
@@ -60,6 +62,8 @@ class WriterLock:
         """
         descriptor = self._open(makes_folder)
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise StoreReadOnlyError(f"{self._path} is not a regular file", "remove it, and try again")
             self._wait(descriptor, timeout_s, waiting)
             os.lseek(descriptor, 0, os.SEEK_SET)
             unclean = bool(os.read(descriptor, 1))
@@ -92,19 +96,23 @@ class WriterLock:
     def holder(self) -> Holder | None:
         """Who says to hold the lock; None when nobody does."""
         try:
-            descriptor = os.open(self._path, os.O_RDWR)
+            descriptor = os.open(self._path, os.O_RDWR | _NOFOLLOW)
         except OSError:
             return None
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
             if self._descriptor is None and try_lock(descriptor):
                 return None
             os.lseek(descriptor, 0, os.SEEK_SET)
             facts = json.loads(os.read(descriptor, _MOST_BYTES) or "null")
-            return Holder(int(facts["pid"]), str(facts["command"]), float(facts["since"]))
-        except (OSError, ValueError, TypeError, KeyError):
+            holder = Holder(int(facts["pid"]), str(facts["command"]), float(facts["since"]))
+            str(holder)  # the time may be none that a calendar knows
+        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return None
         finally:
             os.close(descriptor)
+        return holder
 
     def is_held(self) -> bool:
         """Whether any process holds the lock now."""

@@ -17,12 +17,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from kebab_tui import small_files
 from kebab_tui.domain.errors import DiskFullError, StoreReadOnlyError
 from kebab_tui.store.file_changes import ChangeCheck
 from kebab_tui.store.file_lock import try_lock
 
 _FOLDER = "requests"
 _WANT, _RESCAN = ".want", ".json"
+_MOST_BYTES = 64 << 20
 _UNFINISHED_S = 60
 _LIST_ANYWAY_S = 2.0
 """Some file systems do not stamp a folder when a file is put into it, or tell of it late."""
@@ -97,7 +99,7 @@ class RequestFolder:
     def _take(self) -> list[Rescan]:
         taken = []
         for path in self._all(_RESCAN):
-            with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+            with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
                 taken.append(_read(path))
             _remove(path)
         self._sweep()
@@ -168,8 +170,7 @@ def _hidden(path: str) -> str:
 
 
 def _read(path: str) -> Rescan:
-    with open(path, encoding="ascii") as handle:
-        facts = json.load(handle)
+    facts = small_files.read_json(path, _MOST_BYTES)
     if facts["verb"] != "rescan" or not all(_is_path(name) for name in facts["paths"]):
         raise ValueError(path)
     return Rescan(tuple(facts["paths"]), bool(facts["retry"]))

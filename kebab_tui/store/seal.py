@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO, NamedTuple
 
+from kebab_tui import small_files
 from kebab_tui.domain.errors import StoreDamagedError, StoreReadOnlyError
 from kebab_tui.store.folder import DataFolder
 
@@ -34,6 +35,7 @@ _HEADER = struct.Struct("<8sIIqqIqqI")
 _GENERATION = "SELECT (SELECT value FROM meta WHERE key = 'corpus_revision'), (SELECT max(run_id) FROM runs)"
 _LOG_HEADER_BYTES, _FRAME_HEADER_BYTES = 32, 24
 _READ_BYTES = 1 << 20
+_MOST_BYTES = 1 << 28
 _NEVER = 0
 """No file was written then: whoever compares reads every page."""
 _MEND = "run `kebab ingest`: it sets the file aside and rebuilds from your notes"
@@ -180,7 +182,7 @@ def _written(path: str) -> tuple[int, int] | None:
 
 def _read_header(path: str) -> tuple[int, int] | None:
     try:
-        with open(path, "rb", buffering=0) as handle:
+        with open(small_files.open_regular(path), "rb", buffering=0) as handle:
             magic, _, _, size, written_ns, *_ = _HEADER.unpack(handle.read(_HEADER.size))
     except (OSError, struct.error):
         return None
@@ -190,13 +192,11 @@ def _read_header(path: str) -> tuple[int, int] | None:
 def _read(path: str) -> _Sums | None:
     """A seal that cannot be read is none."""
     try:
-        with open(path, "rb") as handle:
-            magic, page_bytes, pages, size, written_ns, *generation, check = _HEADER.unpack(
-                handle.read(_HEADER.size)
-            )
-            body = handle.read()
+        data = small_files.read(path, _MOST_BYTES)
+        magic, page_bytes, pages, size, written_ns, *generation, check = _HEADER.unpack_from(data)
     except (OSError, struct.error):
         return None
+    body = data[_HEADER.size :]
     if magic != _MAGIC or len(body) != 4 * pages or zlib.crc32(body) != check or page_bytes < 512:
         return None
     return _Sums(page_bytes, _swapped(array.array("I", body)), size, written_ns, Generation(*generation))

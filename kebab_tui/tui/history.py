@@ -12,6 +12,8 @@ import os
 import tempfile
 from collections.abc import Iterable
 
+from kebab_tui import small_files
+
 MOST = 200
 FILE = "queries.txt"
 _LARGEST = 4 << 20
@@ -71,8 +73,7 @@ def _missing(others: Iterable[str], ours: Iterable[str]) -> list[str]:
 
 def _read(path: str) -> list[str]:
     try:
-        with open(path, "rb") as file:
-            text = file.read(_LARGEST).decode("utf-8")
+        text = small_files.read(path, _LARGEST).decode("utf-8")
     except (OSError, ValueError):
         return []
     lines = (line.strip() for line in text.split("\n"))

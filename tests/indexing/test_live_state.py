@@ -192,3 +192,33 @@ def test_a_full_disk_is_said_in_the_file_that_is_there(tmp_path: Path) -> None:
         file.show(FULL)
         assert read_live(folder) == FULL
         lock.release()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 200_000,
+        '{"pid": 4294967295, "given_way_to": "x"}',
+        '{"pid": 100000000000000000000, "given_way_to": "x"}',
+        '{"pid": 1e999, "given_way_to": "x"}',
+        '{"pid": 0, "given_way_to": "x"}',
+        '{"pid": -1, "given_way_to": "x"}',
+        '{"pid": "1"}',
+        '{"pid": 1, "folders": [1]}',
+        '{"pid": 1, "phase": {"kind": "dancing"}}',
+        "[]",
+        "null",
+    ],
+)
+def test_a_state_that_no_process_of_ours_wrote_is_none(tmp_path: Path, text: str) -> None:
+    folder = DataFolder(str(tmp_path))
+    Path(folder.live).write_text(text)
+    assert read_live(folder) is None
+    assert not expected_back(folder)
+
+
+def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
+    folder = DataFolder(str(tmp_path))
+    os.mkfifo(folder.live)
+    assert read_live(folder) is None
+    assert not expected_back(folder)

@@ -136,3 +136,34 @@ def test_a_lock_whose_file_was_taken_away_is_nobodys(path: str) -> None:
     assert not lock.is_in_place()
     lock.release()
     other.release()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"pid": 1e999, "command": "x", "since": 0}',
+        '{"pid": 1, "command": "x", "since": 1e999}',
+        '{"pid": 1, "command": "x", "since": 1e300}',
+        '{"pid": 1, "command": "x", "since": NaN}',
+        "[" * 50_000,
+        "[]",
+        "1",
+        "x" * 100_000,
+    ],
+)
+def test_a_holder_that_wrote_nonsense_is_unknown(path: str, text: str) -> None:
+    lock, other = WriterLock(path), WriterLock(path)
+    lock.acquire("kebab ingest", 0, quietly)
+    Path(path).write_text(text)
+    assert other.holder() is None
+    with pytest.raises(StoreBusyError, match="another process"):
+        other.acquire("kebab ingest", 0, quietly)
+    lock.release()
+
+
+def test_a_lock_that_is_no_file_is_refused(path: str) -> None:
+    os.makedirs(os.path.dirname(path))
+    os.mkfifo(path)
+    assert WriterLock(path).holder() is None
+    with pytest.raises(StoreReadOnlyError, match="not a regular file"):
+        WriterLock(path).acquire("kebab ingest", 0, quietly)

@@ -78,3 +78,34 @@ def test_a_request_is_found_where_the_file_system_does_not_stamp_its_folder(
     RequestFolder(str(tmp_path)).ask(Rescan(("/notes/a.md",)))
     now += 2
     assert requests.look()[1] == [Rescan(("/notes/a.md",))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 50_000,
+        "[]",
+        "null",
+        '{"verb": "rescan"}',
+        '{"verb": "rescan", "paths": [1], "retry": false}',
+        '{"verb": "rescan", "paths": ["a\\u0000b"], "retry": false}',
+        '{"verb": "rescan", "paths": ["\\ud800"], "retry": false}',
+        '{"verb": "rescan", "paths": 1, "retry": false}',
+    ],
+)
+def test_a_request_that_cannot_be_read_is_dropped(tmp_path: Path, text: str) -> None:
+    requests = RequestFolder(str(tmp_path))
+    requests.ask(Rescan(("/notes/a.md",)))
+    (tmp_path / "requests" / "0-1.json").write_text(text)
+    assert requests.look()[1] == [Rescan(("/notes/a.md",))]
+    assert os.listdir(tmp_path / "requests") == []
+
+
+def test_pipes_in_place_of_requests_are_not_waited_for(tmp_path: Path) -> None:
+    requests = RequestFolder(str(tmp_path))
+    (tmp_path / "requests").mkdir()
+    for name in ("1-1.json", "1-2.want"):
+        os.mkfifo(tmp_path / "requests" / name)
+    assert requests.look()[1] == []
+    assert not requests.wanted()
+    assert os.listdir(tmp_path / "requests") == []
