@@ -7,7 +7,7 @@ reading, and nothing pays for a model it does not ask. Answers no question itsel
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -88,17 +88,21 @@ class Parts:
 
         return recipe_of(self._settings)
 
+    @contextmanager
     def session(
         self, command: str, callbacks: Callbacks, timeout_s: float | None = None
-    ) -> AbstractContextManager[Session]:
+    ) -> Iterator[Session]:
         """A time of writing, for the command of that name. `timeout_s`: else the settings say it."""
         from kebab_tui.indexing.session import open_session
 
         index = self._settings.index
         timeout_s = index.lock_timeout_s if timeout_s is None else timeout_s
-        return open_session(
+        with open_session(
             self._folder, self.reader, command, timeout_s, callbacks.waiting, index.bulk_chunks
-        )
+        ) as session:
+            if session.unrestored:
+                callbacks.notice(f"{session.unrestored}; see `kebab source list`")
+            yield session
 
     @contextmanager
     def refilled_session(

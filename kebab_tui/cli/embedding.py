@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import field, plural, say
-from kebab_tui.cli.progress import tell_waiting
+from kebab_tui.cli.progress import tell_notice, tell_waiting
 from kebab_tui.cli.terminal import detect
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.workspace import Callbacks
@@ -33,7 +33,9 @@ def embed_watched(workspace: Workspace, *, quiet: bool) -> EmbeddingReport:
             show(progress)
 
         report = workspace.embed(
-            Callbacks(cancelled=interrupt.requested, waiting=tell_waiting, embedding=watch)
+            Callbacks(
+                cancelled=interrupt.requested, waiting=tell_waiting, notice=tell_notice, embedding=watch
+            )
         )
     if not quiet:
         say(_told(report))

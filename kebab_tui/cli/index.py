@@ -13,7 +13,7 @@ import click
 from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.edge import EXIT_INTERRUPTED
 from kebab_tui.cli.output import field, plural, say, write, write_json
-from kebab_tui.cli.progress import tell_waiting
+from kebab_tui.cli.progress import tell_notice, tell_waiting
 from kebab_tui.domain.errors import NotIndexedError, UsageError
 from kebab_tui.workspace import Callbacks, Workspace
 
@@ -68,8 +68,8 @@ def _done(workspace: Workspace, verb: str) -> tuple[Callable[[Status], str] | No
         return _vectors, embed_watched(workspace, quiet=False).cancelled
     start = time.perf_counter()
     if verb == "rebuild_fts":
-        workspace.rebuild_full_text(Callbacks(waiting=tell_waiting))
-    elif dropped := workspace.rebuild_vectors(Callbacks(waiting=tell_waiting)):
+        workspace.rebuild_full_text(Callbacks(waiting=tell_waiting, notice=tell_notice))
+    elif dropped := workspace.rebuild_vectors(Callbacks(waiting=tell_waiting, notice=tell_notice)):
         say(f"some were damaged: {plural(dropped, 'vector')} dropped, `kebab index --embed` makes them anew")
     say(f"rebuilt in {time.perf_counter() - start:.1f} s")
     return (_full_text if verb == "rebuild_fts" else _vectors), False

@@ -12,7 +12,7 @@ import click
 from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.doctor import EXIT_UNHEALTHY
 from kebab_tui.cli.output import field, plural, say, write, write_json
-from kebab_tui.cli.progress import tell_waiting
+from kebab_tui.cli.progress import tell_notice, tell_waiting
 from kebab_tui.cli.table import table_lines
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.workspace import Callbacks, Workspace
@@ -159,7 +159,7 @@ def use(invocation: Invocation, name: str, yes: bool, as_json: bool) -> int:
             if switch.pending and not yes and not _agreed(_cost(switch)):
                 say(f"{field(switch.before)} stays in use")
                 return 1
-            workspace.use_model(name, Callbacks(waiting=tell_waiting))
+            workspace.use_model(name, Callbacks(waiting=tell_waiting, notice=tell_notice))
         languages = set(workspace.models.find(name).languages)
     if as_json:
         from kebab_tui.wire.encode_models import model_switch

@@ -26,6 +26,10 @@ def tell_waiting(holder: Holder | None) -> None:
     say(f"waiting for {who}, which is writing the index; ctrl+c gives up")
 
 
+def tell_notice(text: str) -> None:
+    say(field(text))
+
+
 def ingest_watched(workspace: Workspace, folders: Sequence[str], *, quiet: bool) -> IngestReport:
     """Ingest under the eyes of the user, who may stop it."""
     with progress_bar(quiet=quiet) as show, Interrupt() as interrupt:
@@ -34,7 +38,9 @@ def ingest_watched(workspace: Workspace, folders: Sequence[str], *, quiet: bool)
             interrupt.work_began()
             show(progress)
 
-        return workspace.ingest(folders, Callbacks(watch, interrupt.requested, tell_waiting))
+        return workspace.ingest(
+            folders, Callbacks(watch, interrupt.requested, tell_waiting, notice=tell_notice)
+        )
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import click
 from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.options import TRUST_LABELS, chosen_format, format_options
 from kebab_tui.cli.output import field, plural, say, write, write_json
-from kebab_tui.cli.progress import tell_waiting
+from kebab_tui.cli.progress import tell_notice, tell_waiting
 from kebab_tui.cli.table import table_lines
 from kebab_tui.domain.document import Trust
 from kebab_tui.domain.errors import NotFoundError, UsageError
@@ -68,7 +68,9 @@ def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> 
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         source_id = SourceId(given["source_id"] or workspace.new_source_id(root))
         title = given["title"] or os.path.basename(root) or root
-        added = workspace.add_source(_source(source_id, title, root, given), Callbacks(waiting=tell_waiting))
+        added = workspace.add_source(
+            _source(source_id, title, root, given), Callbacks(waiting=tell_waiting, notice=tell_notice)
+        )
     if as_json:
         from kebab_tui.wire.encode import source
 
@@ -144,7 +146,7 @@ def remove(invocation: Invocation, source_id: str, yes: bool) -> int:
         if not yes and not _agreed(f"{notes} of {field(source.source_id)} leave the index"):
             say("nothing was removed")
             return 1
-        workspace.remove_source(source.source_id, Callbacks(waiting=tell_waiting))
+        workspace.remove_source(source.source_id, Callbacks(waiting=tell_waiting, notice=tell_notice))
     say(f"removed: {notes} left the index; no file in {field(source.root)} was touched")
     return 0
 

@@ -23,6 +23,8 @@ class Callbacks:
     waiting: Callable[[Holder | None], None] = lambda _: None
     """Told once when another process writes; None when nobody knows which."""
     embedding: Callable[[EmbeddingProgress], None] = lambda _: None
+    notice: Callable[[str], None] = lambda _: None
+    """Told what the user has to know before the result."""
     changed: Callable[[NoteChange], None] = lambda _: None
     """Told of each note that changed, once that is in the index."""
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from kebab_tui.domain.errors import (
     DiskFullError,
     NotIndexedError,
+    SourceError,
     StoreBusyError,
     StoreDamagedError,
     StoreError,
@@ -131,6 +132,8 @@ class Keeper:
                     session = stack.enter_context(self._session())
                     if session.healed:
                         self._tell_of_damage()
+                    if session.unrestored:
+                        self._duty.board.trouble(SourceError(session.unrestored, "see `kebab source list`"))
                     return session
             except StoreBusyError:
                 pass

@@ -37,6 +37,7 @@ class Session:
         healed: str,
         begun_anew: bool,
         unchecked: bool,
+        unrestored: str,
     ) -> None:
         self._folder = folder
         self._lock = lock
@@ -45,6 +46,8 @@ class Session:
         self.healed = healed
         self.begun_anew = begun_anew
         """The index was lost and knows nothing but its folders: all of them are to be read."""
+        self.unrestored = unrestored
+        """Why not all folders of a lost index could be restored; empty when they were."""
         self.unchecked = unchecked
         """The look at all pages that a kill calls for was put off: `look_closely` when there is time."""
 
@@ -154,8 +157,17 @@ def open_session(
         try:
             if not later:
                 damage.clear(folder)
-            begun_anew = _restore_sources(writer, folder)
-            yield Session(folder, lock, writer, reader, healed=healed, begun_anew=begun_anew, unchecked=later)
+            begun_anew, unrestored = _restore_sources(writer, folder)
+            yield Session(
+                folder,
+                lock,
+                writer,
+                reader,
+                healed=healed,
+                begun_anew=begun_anew,
+                unchecked=later,
+                unrestored=unrestored,
+            )
         except StoreDamagedError:
             writer.close(sealing=False)
             raise
@@ -215,11 +227,17 @@ def _checked_writer(folder: DataFolder, bulk_chunks: int) -> Writer:
     return writer
 
 
-def _restore_sources(writer: Writer, folder: DataFolder) -> bool:
-    """Take the list of folders back into a database that was lost; whether that was needed."""
-    lost = sources_file.read(folder.sources) if writer.is_new() else []
+def _restore_sources(writer: Writer, folder: DataFolder) -> tuple[bool, str]:
+    """Take the folders back into a database that was lost: whether there were any, and what went wrong."""
+    if not writer.is_new():
+        writer.mirror_sources()
+        return False, ""
+    lost, wrong = sources_file.examine(folder.sources)
+    if wrong:
+        aside = sources_file.set_aside(folder.sources)
+        wrong = f"{folder.sources} {wrong}; it was renamed to {aside}"
     if lost:
         writer.save_sources(lost)
     else:
         writer.mirror_sources()
-    return bool(lost)
+    return bool(lost), wrong

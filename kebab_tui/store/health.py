@@ -16,7 +16,7 @@ from typing import Literal
 
 from kebab_tui.domain.errors import KebabError, StoreBusyError, StoreDamagedError, StoreError
 from kebab_tui.domain.source import Source
-from kebab_tui.store import damage, schema
+from kebab_tui.store import damage, schema, sources_file
 from kebab_tui.store.catalogue import Catalogue
 from kebab_tui.store.connection import open_writer
 from kebab_tui.store.folder import DataFolder
@@ -50,6 +50,7 @@ def examine(folder: DataFolder, made_by: str) -> Iterator[Finding]:
     """Every check in order; stops early when the database cannot be opened at all."""
     yield _sqlite()
     yield _disk(folder)
+    yield from _folders(folder)
     try:
         connection = damage.open_known(folder)
     except KebabError as error:
@@ -86,6 +87,14 @@ def _disk(folder: DataFolder) -> Finding:
     if free < _ROOM_BYTES:
         return Finding("disk", "problem", detail, "free some space, or move the index with --data-dir")
     return Finding("disk", "ok", detail)
+
+
+def _folders(folder: DataFolder) -> Iterator[Finding]:
+    """The list of folders beside the database; silent when it is sound."""
+    _, wrong = sources_file.examine(folder.sources)
+    if wrong:
+        hint = "run `kebab ingest`: it writes the list anew, from the database if there is one"
+        yield Finding("folders", "warning", f"{folder.sources} {wrong}", hint)
 
 
 def _pages(connection: sqlite3.Connection, folder: DataFolder) -> Finding:

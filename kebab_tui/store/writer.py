@@ -239,7 +239,7 @@ class Writer:
         """Bring the copy of the list of sources in step; a kill can part them."""
         with translated(self._folder.database):
             sources = self._sources()
-        if sources_file.read(self._folder.sources) != sources:
+        if sources_file.examine(self._folder.sources) != (sources, ""):
             sources_file.write(self._folder.sources, sources)
 
     @contextlib.contextmanager
