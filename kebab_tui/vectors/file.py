@@ -1,8 +1,8 @@
 """The index as one file: a header of our own, then the contents of one moment.
 
-FAISS loads flipped bits and zeroed pages silently, and its parser can crash on them. So
-a checksum of header and payload is compared before anything of the file is used, and
-the only part that FAISS parses (the coarse index) is given to it after that. Whatever is
+FAISS loads flipped bits and zeroed pages silently, and its parser crashes on some bytes. So
+a checksum of header and payload is compared before anything of the file is used, and FAISS
+parses nothing: all of the file is plain arrays, whose sizes and slots are checked. Whatever is
 wrong with the file is an `UnusableFileError` with a reason: the vectors are in the store.
 
 The checksum is the sha256 of the header and of the CRC-32 of each block of the payload.
@@ -29,13 +29,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kebab_tui import small_files
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.vectors.arrays import Rows
 from kebab_tui.vectors.contents import Contents
 from kebab_tui.vectors.segment import Passing, Segment
 
 _MAGIC = b"kebabvec"
-_VERSION = 2
+_VERSION = 3
 _HEADER = struct.Struct("<8sII32sqQQQQ")
 _DIGEST_BYTES = 32
 _ROW_BYTES, _NUMBER_BYTES = 8, 2
@@ -89,7 +90,7 @@ def write(path: str, model: str, saved: Saved) -> None:
 def read(path: str, model: str, dims: int) -> Saved:
     """What was written for this model; UnusableFileError for anything else."""
     try:
-        with open(path, "rb", buffering=0) as file:
+        with open(small_files.open_regular(path), "rb", buffering=0) as file:
             return _read(file, model, dims)
     except FileNotFoundError as error:
         raise UnusableFileError("there is no file yet") from error
@@ -168,6 +169,8 @@ def _read(file: FileIO, model: str, dims: int) -> Saved:
             checksum.add(block)
     if checksum.digest() != start[_HEADER.size :]:
         raise UnusableFileError("the file is damaged: its checksum differs")
+    if not (_in_order(base.rows) and _in_order(fresh.rows) and _are_slots(gone, len(base))):
+        raise UnusableFileError("the file is damaged: its rows are not in order")
     if header.coarse_bytes:
         _take_coarse(base, coarse.tobytes())
     return Saved(Contents(base, _alive(base, gone), fresh), header.revision)
@@ -213,8 +216,16 @@ def _fill(file: FileIO, rest: memoryview) -> None:
 def _take_coarse(base: Segment, data: bytes) -> None:
     try:
         base.load_coarse(data)
-    except (RuntimeError, ValueError) as error:
-        raise UnusableFileError("FAISS does not take back the coarse index") from error
+    except ValueError as error:
+        raise UnusableFileError(str(error)) from error
+
+
+def _in_order(rows: Rows) -> bool:
+    return bool((rows[1:] > rows[:-1]).all())
+
+
+def _are_slots(gone: Rows, count: int) -> bool:
+    return not len(gone) or bool(gone.min() >= 0 and gone.max() < count)
 
 
 def _alive(base: Segment, gone: Rows) -> Passing | None:

@@ -114,10 +114,7 @@ class Segment:
 
     def make_coarse(self, stopped: Callable[[], bool]) -> bool:
         """Build the coarse index from the codes; False when told to stop."""
-        import faiss
-
-        faiss.omp_set_num_threads(1)
-        coarse = faiss.IndexRaBitQFastScan(self.dims, faiss.METRIC_INNER_PRODUCT)
+        coarse = self._new_coarse()
         step = max(1, len(self) // _TRAINING)
         coarse.train(self.codes[::step].astype(np.float32))
         for begin in range(0, len(self), _BLOCK):
@@ -128,24 +125,45 @@ class Segment:
         return True
 
     def coarse_bytes(self) -> bytes:
-        """The coarse index as this version of FAISS writes it; nothing when there is none."""
+        """The coarse index as plain arrays, centre and codes; nothing when there is none."""
         if self._coarse is None:
             return b""
         import faiss
 
-        return _packed_by(faiss.__version__) + faiss.serialize_index(self._coarse).tobytes()
+        centre = faiss.vector_to_array(self._coarse.center)
+        codes = faiss.AlignedTable_to_array(self._coarse.codes)
+        return b"".join((_packed_by(faiss.__version__), centre.tobytes(), codes.tobytes()))
 
     def load_coarse(self, data: bytes) -> None:
-        """Take back what `coarse_bytes` gave. The caller has checked that it is just that."""
+        """Take back what `coarse_bytes` gave; ValueError for anything else.
+
+        FAISS parses nothing: the sizes are checked here, and any bytes are codes.
+        """
         import faiss
 
         mark = _packed_by(faiss.__version__)
         if not data.startswith(mark):
             raise ValueError("the coarse index was packed by another FAISS")
-        coarse = faiss.deserialize_index(np.frombuffer(data[len(mark) :], np.uint8))
-        if not isinstance(coarse, faiss.IndexRaBitQFastScan) or coarse.ntotal != len(self):
+        coarse = self._new_coarse()
+        slots = -(-len(self) // coarse.bbs) * coarse.bbs
+        size = slots * coarse.code_size  # type: ignore[attr-defined]  # newer than the stubs, as is the next
+        if len(data) != len(mark) + 4 * self.dims + size:
             raise ValueError("the coarse index belongs to other vectors")
+        centre = np.frombuffer(data, np.float32, self.dims, len(mark))
+        if not (np.abs(centre) <= 1).all():  # of vectors of length 1; false for NaN, too
+            raise ValueError("the coarse index has no centre")
+        codes = np.frombuffer(data, np.uint8, offset=len(mark) + 4 * self.dims)
+        faiss.copy_array_to_vector(centre, coarse.center)
+        faiss.copy_array_to_AlignedTable(codes, coarse.codes)
+        coarse.ntotal, coarse.is_trained = len(self), True
+        coarse.ntotal2 = slots  # type: ignore[attr-defined]
         self._adopt(coarse)
+
+    def _new_coarse(self) -> faiss.IndexRaBitQFastScan:
+        import faiss
+
+        faiss.omp_set_num_threads(1)
+        return faiss.IndexRaBitQFastScan(self.dims, faiss.METRIC_INNER_PRODUCT)
 
     def _room(self, count: int) -> Codes:
         if count <= _FEW:
