@@ -16,10 +16,10 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
-def open_regular(path: str) -> int:
-    """A descriptor to read from."""
+def open_regular(path: str, *, follow: bool = False) -> int:
+    """A descriptor to read from; of what a link leads to only if it may `follow` links."""
     try:
-        descriptor = os.open(path, _FLAGS | _NOFOLLOW)
+        descriptor = os.open(path, _FLAGS if follow else _FLAGS | _NOFOLLOW)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "a symbolic link", path) from error

@@ -35,6 +35,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kebab_tui import small_files
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.identity import canonical_id
 
@@ -198,7 +199,7 @@ def card_text(card: ModelCard) -> str:
 
 def _read(path: str) -> str:
     try:
-        with open(path, "rb") as file:
+        with open(small_files.open_regular(path, follow=True), "rb") as file:
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:
         folder = os.path.dirname(path)

@@ -106,7 +106,7 @@ def _opened(card: ModelCard) -> ort.InferenceSession:
     try:
         return ort.InferenceSession(card.onnx, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # noqa: BLE001 - onnxruntime's errors have no narrower base
-        raise ModelError(f"{card.onnx} is not a model: {_first_line(error)}") from None
+        raise ModelError(f"{card.onnx} is not a model: {_first_line(error)}", _HINT) from None
 
 
 def _inputs(card: ModelCard, session: ort.InferenceSession) -> dict[str, type[Any]]:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 
+from kebab_tui import small_files
 from kebab_tui.domain.errors import ModelError
-from kebab_tui.embedding.card import ModelCard
+from kebab_tui.embedding import onnx_file
+from kebab_tui.embedding.card import ONNX, ModelCard
 
 _BLOCK = 1 << 20
 _IMPOSTORS = (
@@ -23,7 +25,7 @@ _IMPOSTORS = (
 def sha256_of(path: str) -> str:
     """The checksum of a file, read in blocks."""
     digest, block = hashlib.sha256(), memoryview(bytearray(_BLOCK))
-    with open(path, "rb", buffering=0) as file:
+    with open(small_files.open_regular(path, follow=True), "rb", buffering=0) as file:
         while count := file.readinto(block):  # into the same memory: fresh pages cost as much as hashing
             digest.update(block[:count])
     return digest.hexdigest()
@@ -48,12 +50,13 @@ def _problem(folder: str, name: str, expected: str) -> str:
     path = os.path.join(folder, name)
     try:
         found = sha256_of(path)
+        if found == expected:
+            wrong = onnx_file.problem(path) if name == ONNX else ""
+            return wrong and f"{name} {wrong}"
     except FileNotFoundError:
         return f"{name} is missing"
     except OSError as error:
         return f"{name} cannot be read: {error.strerror}"
-    if found == expected:
-        return ""
     return f"{name} {_kind(path)} (sha256 {found[:12]}…, not {expected[:12]}…)"
 
 

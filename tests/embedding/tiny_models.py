@@ -41,6 +41,18 @@ def tensor(name: str, values: NDArray[Any]) -> bytes:
     return dims + field(2, _KINDS[str(values.dtype)]) + field(8, name) + field(9, values.tobytes())
 
 
+def external_tensor(name: str, shape: Sequence[int], location: str) -> bytes:
+    """Floats that are in another file."""
+    dims = b"".join(field(1, size) for size in shape)
+    return (
+        dims
+        + field(2, _KINDS["float32"])
+        + field(8, name)
+        + field(13, field(1, "location") + field(2, location))
+        + field(14, 1)
+    )
+
+
 def value_info(name: str, kind: str, shape: Sequence[int | str]) -> bytes:
     dims = b"".join(field(1, field(1 if isinstance(size, int) else 2, size)) for size in shape)
     return field(1, name) + field(2, field(1, field(1, _KINDS[kind]) + field(2, dims)))

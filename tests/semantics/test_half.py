@@ -13,7 +13,7 @@ from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.settings.model import Settings
 from kebab_tui.vectors.follower import FILE_NAME
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.embedding.tiny_models import Tiny, write_tiny
+from tests.embedding.tiny_models import Tiny, card, external_tensor, field, tokenizer, write_tiny
 from tests.meaning import codes
 from tests.vault import Vault
 
@@ -100,6 +100,19 @@ def test_a_model_that_gives_no_numbers_is_refused_and_words_go_on(vault: Vault) 
     write_tiny(folder, Tiny(nan_at=1), id="sick", normalise=True)
     vault.workspace.use_model("sick", Callbacks())
     with pytest.raises(ModelError, match="not finite"):
+        vault.workspace.embed(Callbacks())
+    response = ask(vault.workspace)
+    assert (response.mode, len(response.hits)) == ("lexical", 1)
+
+
+def test_a_model_that_names_another_file_is_refused_and_words_go_on(vault: Vault) -> None:
+    vault.workspace.embed(Callbacks())
+    crafted = Tiny().onnx() + field(7, field(5, external_tensor("weights", (1, 4), "../../../../notes/a.md")))
+    folder = write_tiny(vault.data / "models" / "crafted")
+    (folder / "model.onnx").write_bytes(crafted)
+    (folder / "model.toml").write_text(card(crafted, tokenizer(), id="crafted"), "utf-8")
+    vault.workspace.use_model("crafted", Callbacks())
+    with pytest.raises(ModelError, match="external data"):
         vault.workspace.embed(Callbacks())
     response = ask(vault.workspace)
     assert (response.mode, len(response.hits)) == ("lexical", 1)
