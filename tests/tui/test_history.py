@@ -56,6 +56,22 @@ def test_going_back_never_offers_what_stands_there_already(tmp_path: Path) -> No
     assert history.older("two") == "one"
 
 
+def test_what_is_no_history_counts_as_empty_and_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / FILE
+    (tmp_path / "other").write_text("secret\n")
+    for put in (
+        lambda: os.mkfifo(path),  # whoever waited for it would wait for ever
+        lambda: path.symlink_to("other"),
+        lambda: path.write_bytes(b"x\n" * (3 << 20)),
+        lambda: path.write_bytes(b"\xff\n"),
+    ):
+        put()
+        assert asked(tmp_path, "one").queries == ("one",)
+        assert path.read_text() == "one\n"
+        path.unlink()
+    assert (tmp_path / "other").read_text() == "secret\n"
+
+
 def test_two_windows_do_not_lose_each_other_s_queries(tmp_path: Path) -> None:
     first, second = History(str(tmp_path)), History(str(tmp_path))
     first.add("from the first")

@@ -1,0 +1,33 @@
+"""Which model was chosen last, written down beside the database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.semantics.choice import FILE_NAME, remember, remembered
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda path: os.mkfifo(path),
+        lambda path: path.symlink_to("other"),
+        lambda path: path.write_bytes(b"x" * 100_000),
+        lambda path: path.write_bytes(b"\xff"),
+        lambda path: path.write_bytes(b""),
+    ],
+    ids=["pipe", "link", "large", "no text", "empty"],
+)
+def test_what_is_no_choice_counts_as_none_and_is_replaced(
+    tmp_path: Path, put: Callable[[Path], None]
+) -> None:
+    (tmp_path / "other").write_text("other\n")
+    put(tmp_path / FILE_NAME)
+    assert remembered(str(tmp_path)) == ""
+    remember(str(tmp_path), "own")
+    assert remembered(str(tmp_path)) == "own"
+    assert (tmp_path / "other").read_text() == "other\n"
