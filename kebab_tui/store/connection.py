@@ -37,6 +37,7 @@ class Detached(sqlite3.Connection):
 
 def open_writer(path: str) -> sqlite3.Connection:
     """Open for writing, creating and migrating as needed. The caller holds the writer's lock."""
+    _require_file(path)
     with translated(path):
         connection = sqlite3.connect(path, isolation_level=None)
         try:
@@ -65,6 +66,7 @@ def open_reader(path: str) -> sqlite3.Connection:
     """Open for reading only; NotIndexedError when there is nothing yet."""
     if not os.path.exists(path):
         raise _nothing_indexed()
+    _require_file(path)
     with translated(path):
         connection = _connect_for_reading(path)
         try:
@@ -82,6 +84,15 @@ def open_reader(path: str) -> sqlite3.Connection:
             connection.close()
             raise
         return connection
+
+
+def _require_file(path: str) -> None:
+    """SQLite would wait for a pipe."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise errors.StoreError(
+            f"{path} is not a regular file",
+            "move it away, and run `kebab ingest`: it rebuilds from your notes",
+        )
 
 
 def _nothing_indexed() -> errors.NotIndexedError:

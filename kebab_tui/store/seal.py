@@ -299,7 +299,7 @@ def _opened(database: str) -> Iterator[BinaryIO]:
         facts = os.stat(database)
         key = facts.st_dev, facts.st_ino
         if key not in _descriptors:
-            descriptor = os.open(database, os.O_RDONLY)
+            descriptor = os.open(database, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             facts = os.fstat(descriptor)  # another file may have taken the name meanwhile
             key = facts.st_dev, facts.st_ino
             _descriptors[key] = descriptor

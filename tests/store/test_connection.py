@@ -18,6 +18,7 @@ from kebab_tui.domain.errors import (
     StoreReadOnlyError,
 )
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.settings.model import Settings
 from kebab_tui.store import connection as connections
 from kebab_tui.store.connection import open_reader, open_writer, translated
 from kebab_tui.workspace import Callbacks
@@ -265,3 +266,24 @@ def test_a_reader_follows_when_another_database_takes_the_place(vault: Vault) ->
     vault.workspace.ingest([], Callbacks())
     assert watching.search(SearchQuery("alpha")).total_matches == 2
     watching.close()
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir])
+def test_a_database_that_is_no_file_is_told_of_and_not_waited_for(
+    vault: Vault, put: Callable[[Path], None]
+) -> None:
+    vault.ingest()
+    vault.workspace.close()
+    path = Path(vault.workspace.folder.database)
+    path.unlink()
+    put(path)
+    fresh = vault.opened(Settings())
+    for use in (lambda: fresh.search(SearchQuery("alpha")), lambda: fresh.ingest([], Callbacks())):
+        with pytest.raises(StoreError, match="not a regular file"):
+            use()
+    fresh.close()
+    path.rename(path.with_name("away"))
+    fresh = vault.opened(Settings())
+    fresh.ingest([], Callbacks())
+    assert fresh.search(SearchQuery("alpha")).total_matches == 1
+    fresh.close()
