@@ -124,7 +124,7 @@ def test_a_model_that_cannot_work_is_not_added(
 
 def test_an_error_names_the_folder_that_was_given_and_not_the_copy(kebab: Kebab, tmp_path: Path) -> None:
     folder = write_tiny(tmp_path / "given", signed=False)
-    (folder / "model.onnx").write_bytes(b"no graph at all")
+    (folder / "model.onnx").write_bytes(b"\x08\x07")  # a version, and no graph
     done = kebab("model", "add", str(folder))
     assert done.code == 2
     assert f"{folder}/model.onnx is not a model" in done.err
