@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
@@ -41,6 +42,19 @@ class Fingerprint:
     mtime_ns: int
     ctime_ns: int
     inode: int
+
+
+def fingerprint_of(status: os.stat_result) -> Fingerprint:
+    """The four numbers as they are stored, in 64 bits with a sign.
+
+    File systems know times after 2262 and inode numbers from 2**63 on. A time is clamped; an
+    inode number wraps, so that two files keep two numbers.
+    """
+    least, most = -(2**63), 2**63 - 1
+    size, mtime_ns, ctime_ns = (
+        max(least, min(value, most)) for value in (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    )
+    return Fingerprint(size, mtime_ns, ctime_ns, (status.st_ino - least) % 2**64 + least)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import os
 import stat
 from dataclasses import dataclass
 
-from kebab_tui.domain.document import Fingerprint
+from kebab_tui.domain.document import Fingerprint, fingerprint_of
 from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.reading.limits import ReadLimits
 
@@ -45,10 +45,6 @@ def read_file(root: str, path: str, limits: ReadLimits) -> FileContent:
         if before == after:
             break
     return FileContent(data, before, hashlib.sha256(data).hexdigest())
-
-
-def fingerprint_of(status: os.stat_result) -> Fingerprint:
-    return Fingerprint(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def _read_once(root: str, path: str, limits: ReadLimits) -> tuple[bytes, Fingerprint, Fingerprint]:

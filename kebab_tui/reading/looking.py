@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from kebab_tui.reading.files import fingerprint_of
+from kebab_tui.domain.document import fingerprint_of
 from kebab_tui.reading.filetypes import file_type_of
 from kebab_tui.reading.ignore import IGNORE_FILES, Scope, scope_of_root
 from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules, rules_of_folder, trouble, walk_below

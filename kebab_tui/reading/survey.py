@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kebab_tui.domain.document import fingerprint_of
 from kebab_tui.reading.exclusion import Exclusion, against_file, against_folder
-from kebab_tui.reading.files import fingerprint_of
 from kebab_tui.reading.filetypes import file_type_of
 from kebab_tui.reading.ignore import IGNORE_FILES, Scope, scope_of_root
 from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules, check_root, rules_of_folder, trouble

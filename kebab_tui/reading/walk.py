@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 
-from kebab_tui.domain.document import Fingerprint
+from kebab_tui.domain.document import Fingerprint, fingerprint_of
 from kebab_tui.domain.errors import SourceError, UnreadableFileError
-from kebab_tui.reading.files import fingerprint_of, read_file
+from kebab_tui.reading.files import read_file
 from kebab_tui.reading.filetypes import FileType, file_type_of
 from kebab_tui.reading.ignore import IGNORE_FILES, Rule, Scope, rules_of_file, scope_of_root
 from kebab_tui.reading.limits import MEGABYTE, ReadLimits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kebab_tui.domain.document import Fingerprint
+from kebab_tui.domain.document import Fingerprint, fingerprint_of
 from kebab_tui.search.ports import FileState
 
 
@@ -14,5 +14,4 @@ def file_state(root: str, raw_path: bytes, indexed: Fingerprint) -> FileState:
         status = os.stat(os.path.join(os.fsencode(root), raw_path), follow_symlinks=False)
     except OSError:
         return "gone"
-    stamp = Fingerprint(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-    return "same" if stamp == indexed else "changed"
+    return "same" if fingerprint_of(status) == indexed else "changed"

@@ -13,6 +13,7 @@ import pytest
 
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.identity import DocId
+from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.reconcile import compare
 from kebab_tui.reading.files import FileContent, read_file
 from kebab_tui.reading.limits import ReadLimits
@@ -100,6 +101,14 @@ def test_a_write_within_the_same_stamp_is_seen_however_late_the_commit(
     vault.ingest()
     vault.write("a.md", "gamma")
     assert vault.outcomes() == {"a.md": "changed"}
+
+
+def test_a_time_that_64_bits_do_not_hold_is_a_time_like_any_other(vault: Vault) -> None:
+    vault.write("near.md", "alpha")
+    os.utime(vault.write("far.md", "beta"), ns=(0, (2**63 // 10**9 + 10**6) * 10**9))
+    assert vault.outcomes() == {"near.md": "added", "far.md": "added"}
+    assert vault.outcomes() == {}
+    assert not vault.workspace.search(SearchQuery("beta")).hits[0].stale
 
 
 def test_a_renamed_note_keeps_its_id_and_its_chunks(vault: Vault) -> None:
