@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.indexing.report import FileOutcome, NoteChange
@@ -35,6 +35,8 @@ class Basket:
     added: int = 0
     removed: int = 0
     kept: int = 0
+    failed: list[tuple[FileOutcome, str]] = field(default_factory=list)
+    """Files that could not be stored: what was thought to become of them, and why it did not."""
 
     def lay(self, change: Change, *noted: Noted) -> None:
         """Put a change in that belongs in one transaction with the next one."""
@@ -60,8 +62,12 @@ class Basket:
 
     def _tell(self, committed: list[tuple[Change, tuple[Noted, ...]]], applied: Applied) -> None:
         now = time.time_ns()
-        for (_, all_noted), counts in zip(committed, applied.each, strict=True):
+        for place, ((_, all_noted), counts) in enumerate(zip(committed, applied.each, strict=True)):
+            reason = applied.failed.get(place)
             for noted in all_noted:
+                if reason is not None:
+                    self.failed.append((noted.file, reason))
+                    noted = replace(noted, file=FileOutcome(noted.file.path, "failed", reason))
                 self.tell(_told(noted, counts, applied.revision, now))
 
 

@@ -119,6 +119,7 @@ class Ingest:
             plan.missing = _given_up(plan, self._grace, source)
         self._work(source, plan, known, taken, tally)
         self._basket.commit()
+        tally.correct(self._basket.failed)
         return SourceReport(
             source.source_id,
             source.root,

@@ -96,3 +96,13 @@ class Tally:
         self.counts[outcome] += 1
         if outcome != "unchanged":
             self.files.append(FileOutcome(path, outcome, detail))
+
+    def correct(self, failed: list[tuple[FileOutcome, str]]) -> None:
+        """Take back what was said too early of files that could not be stored."""
+        reasons = dict(failed)
+        for place, file in enumerate(self.files):
+            if file in reasons:
+                self.counts[file.outcome] -= 1
+                self.counts["failed"] += 1
+                self.files[place] = FileOutcome(file.path, "failed", reasons[file])
+        failed.clear()

@@ -10,10 +10,11 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from kebab_tui.domain.chunk import Passage
-from kebab_tui.domain.document import Document, Trust
+from kebab_tui.domain.document import Document, Fingerprint, Trust
 from kebab_tui.domain.embedded import embedded_hash, is_hangul
 from kebab_tui.domain.identity import ChunkId, DocId, chunk_ids, text_hash
 from kebab_tui.store import rows, schema, vocabulary
@@ -52,6 +53,12 @@ _TOUCH = (
     "UPDATE documents SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, checked_ns = ? WHERE doc_id = ?"
 )
 _FAIL = "UPDATE documents SET state = ?, reason = ? WHERE doc_id = ?"
+
+UNSTORABLE = (
+    sqlite3.DataError, sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError,
+    ArithmeticError, TypeError, ValueError,
+)  # fmt: skip
+"""What a value that SQLite does not take is refused with; what a bad disk answers is none of these."""
 
 
 class Batch:
@@ -96,6 +103,22 @@ class Batch:
                 self._drop_chunks(self._rows_of(change.doc_id))
                 self._connection.execute("DELETE FROM documents WHERE doc_id = ?", (change.doc_id,))
                 self.visible = True
+
+    def fail(self, change: Change, reason: str) -> None:
+        """Mark the note of a change that cannot be stored; what was last indexed of it stays."""
+        match change:
+            case SaveNote(document) | MarkNote(document):
+                known = self._connection.execute(
+                    "SELECT doc_id, state, reason FROM documents "
+                    "WHERE doc_id = ? OR (source_id = ? AND raw_path = ?)",
+                    (document.doc_id, document.source, document.raw_path),
+                ).fetchone()
+                if known is None or known[1:] != ("failed", reason):
+                    bare = _bare(document, known[0] if known else document.doc_id, reason)
+                    self._mark(MarkNote(bare, "", keep_text=True))
+            case TouchNote(doc_id):
+                self.visible = self._connection.execute(_FAIL, ("failed", reason, doc_id)).rowcount > 0
+        self._each.append(ChunkCounts())
 
     def finish(self, bulk_chunks: int) -> Applied:
         """Write the new chunks, in one statement when they are many, and the change log."""
@@ -224,6 +247,15 @@ class Batch:
             "INSERT INTO changes(revision, chunk, op) SELECT ?, id, 'add' FROM chunks WHERE id > ?",
             (self.revision, last),
         )
+
+
+def _bare(document: Document, doc_id: DocId, reason: str) -> Document:
+    """No more of a document than says which file it is and what is wrong with it."""
+    return replace(
+        document, doc_id=doc_id, title=document.path.rpartition("/")[2], lang="und",
+        fingerprint=Fingerprint(0, 0, 0, 0), content_hash="",
+        state="failed", reason=reason, tags=(), aliases=(), flags=(),
+    )  # fmt: skip
 
 
 def _chunk_values(chunk_id: ChunkId, document: Document, ordinal: int, passage: Passage) -> tuple[Any, ...]:

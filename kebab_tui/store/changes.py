@@ -6,7 +6,8 @@ of them is applied in one transaction or not at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from kebab_tui.domain.chunk import Passage
 from kebab_tui.domain.document import Document, Fingerprint, Trust
@@ -92,3 +93,5 @@ class Applied:
     chunks_kept: int = 0
     each: tuple[ChunkCounts, ...] = ()
     """For every change that was applied, in order."""
+    failed: Mapping[int, str] = field(default_factory=dict)
+    """Which of the changes could not be stored, by their place, and why."""

@@ -20,7 +20,7 @@ from kebab_tui.domain.errors import DiskFullError, NotFoundError, StoreBusyError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source, SourceState
 from kebab_tui.store import merging, rows, schema, sources_file, vocabulary
-from kebab_tui.store.batch import Batch
+from kebab_tui.store.batch import UNSTORABLE, Batch
 from kebab_tui.store.changes import Applied, Change
 from kebab_tui.store.connection import open_writer, translated
 from kebab_tui.store.damage import full_text_complaint
@@ -88,16 +88,51 @@ class Writer:
             return self._revision() == 0
 
     def apply(self, changes: Sequence[Change]) -> Applied:
-        """Commit all of `changes` as one revision."""
+        """Commit all of `changes` as one revision. A note that cannot be stored becomes a failed one."""
         with self._transaction() as connection:
-            batch = Batch(connection, self._revision() + 1)
-            for change in changes:
+            try:
+                batch = Batch(connection, self._revision() + 1)
+                for change in changes:
+                    batch.take(change)
+                return self._finish(batch)
+            except UNSTORABLE:
+                connection.execute("ROLLBACK")
+                connection.execute("BEGIN IMMEDIATE")
+                return self._apply_one_by_one(connection, changes)
+
+    def _apply_one_by_one(self, connection: sqlite3.Connection, changes: Sequence[Change]) -> Applied:
+        """The same, each change in a savepoint of its own: slower, but what goes wrong is known."""
+        revision = self._revision() + 1
+        parts: list[Applied] = []
+        failed: dict[int, str] = {}
+        for place, change in enumerate(changes):
+            connection.execute("SAVEPOINT change")
+            batch = Batch(connection, revision)
+            try:
                 batch.take(change)
-            applied = batch.finish(self._bulk_chunks)
-            self._note_gone(batch.left_behind)
-            if batch.visible:
-                self._set_meta("corpus_revision", applied.revision)
-                self._prune(applied.revision)
+                parts.append(self._finish(batch))
+            except UNSTORABLE as error:
+                connection.execute("ROLLBACK TO change")
+                failed[place] = rows.storable(f"could not be stored ({type(error).__name__}: {error})")
+                batch = Batch(connection, revision)
+                batch.fail(change, failed[place])
+                parts.append(self._finish(batch))
+            connection.execute("RELEASE change")
+        return Applied(
+            max((part.revision for part in parts), default=revision - 1),
+            sum(part.chunks_added for part in parts),
+            sum(part.chunks_removed for part in parts),
+            sum(part.chunks_kept for part in parts),
+            tuple(counts for part in parts for counts in part.each),
+            failed,
+        )
+
+    def _finish(self, batch: Batch) -> Applied:
+        applied = batch.finish(self._bulk_chunks)
+        self._note_gone(batch.left_behind)
+        if batch.visible:
+            self._set_meta("corpus_revision", applied.revision)
+            self._prune(applied.revision)
         return applied
 
     def save_source(self, source: Source) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.domain.document import Trust
+from kebab_tui.domain.document import Fingerprint, Trust
 from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.settings.model import ChunkingSettings, ReadingSettings, Settings
@@ -301,3 +301,27 @@ def _listing(folder: Path) -> list[tuple[str, int, int]]:
 
 def _never(*_: object) -> Any:
     raise AssertionError("a file above the limit was read")
+
+
+def test_a_note_that_cannot_be_stored_is_a_failed_one_and_stops_no_other(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unclamped(status: os.stat_result) -> Fingerprint:
+        inode = 2**63 if status.st_size == len("# Oddity") else status.st_ino
+        return Fingerprint(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
+
+    for module in ("files", "walk"):
+        monkeypatch.setattr(f"kebab_tui.reading.{module}.fingerprint_of", unclamped)
+    for name, text in (("a.md", "alpha"), ("odd.md", "# Oddity"), ("z.md", "alpha omega")):
+        vault.write(name, text)
+    told: list[tuple[str, str]] = []
+    callbacks = Callbacks(changed=lambda change: told.append((change.path, change.outcome)))
+    report = vault.ingest(callbacks)
+    assert vault.find("alpha") == ["a.md", "z.md"]
+    assert told == [("a.md", "added"), ("odd.md", "failed"), ("z.md", "added")]
+    assert (report.count("added"), report.count("failed")) == (2, 1)
+    (listed,), _ = vault.workspace.documents(SearchFilters(), ("failed",))
+    assert (listed.path, listed.reason) == ("odd.md", files(report)[1].detail)
+    assert "OverflowError" in listed.reason
+    monkeypatch.undo()
+    assert vault.outcomes() == {"odd.md": "changed"}

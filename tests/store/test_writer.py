@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
+from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.identity import DocId
+from kebab_tui.store.batch import Batch
 from kebab_tui.store.changes import Move, MoveNotes, RemoveNote, SaveNote, TouchNote
+from kebab_tui.store.damage import full_text_complaint
 from kebab_tui.store.writer import Writer
 from tests.notes import SOURCE, a_note, a_source
 
@@ -206,3 +210,69 @@ def test_another_index_configuration_is_rebuilt_when_the_writer_opens(
 
 def test_a_document_nobody_knows_is_removed_without_a_word(writer: Writer) -> None:
     assert writer.apply([RemoveNote(DocId("f" * 32))]).chunks_removed == 0
+
+
+UNSTORABLE = {
+    "a number beyond 64 bits": a_note("odd.md", "odd", mtime_ns=2**63),
+    "half a character": replace(a_note("odd.md", "odd"), made_by="\udc80"),
+    "no text at all": replace(a_note("odd.md", "odd"), made_by=object()),  # type: ignore[arg-type]
+    "a value of no known kind": replace(
+        a_note("odd.md"),
+        passages=(replace(a_note("odd.md", "odd").passages[0], kind="poem"),),  # type: ignore[arg-type]
+    ),
+}
+
+
+@pytest.mark.parametrize("odd", UNSTORABLE.values(), ids=UNSTORABLE)
+def test_a_note_that_cannot_be_stored_fails_alone(
+    writer: Writer, database: sqlite3.Connection, odd: SaveNote
+) -> None:
+    applied = writer.apply([a_note("a.md", "alpha"), odd, a_note("z.md", "omega", "last")])
+    assert list(applied.failed) == [1] and "could not be stored" in applied.failed[1]
+    assert (applied.chunks_added, len(applied.each)) == (3, 3)
+    assert matches(database, "alpha OR omega OR odd") == ["alpha", "omega"]
+    states = rows_of(database, "SELECT path, state, reason FROM documents ORDER BY path")
+    assert states == [("a.md", "ok", ""), ("odd.md", "failed", applied.failed[1]), ("z.md", "ok", "")]
+    assert in_step(database) and full_text_complaint(writer._connection) == ""
+    again = writer.apply([odd])
+    assert (again.revision, list(again.failed)) == (applied.revision, [0]), "no news a second time"
+
+
+def test_a_note_that_can_no_longer_be_stored_keeps_its_last_text(
+    writer: Writer, database: sqlite3.Connection
+) -> None:
+    writer.apply([a_note("odd.md", "as it was")])
+    revision = writer.apply([a_note("odd.md", "as it is", mtime_ns=2**63)]).revision
+    assert matches(database, "was") == ["as it was"]
+    assert rows_of(database, "SELECT state FROM documents") == [("failed",)]
+    assert writer.apply([a_note("odd.md", "as it is")]).revision == revision + 1
+    assert matches(database, "was OR is") == ["as it is"]
+    assert rows_of(database, "SELECT state FROM documents") == [("ok",)]
+
+
+def test_a_stamp_that_cannot_be_stored_fails_its_note(writer: Writer, database: sqlite3.Connection) -> None:
+    note = a_note("odd.md", "odd")
+    writer.apply([note])
+    writer.apply([TouchNote(note.document.doc_id, Fingerprint(1, 2, 3, 2**63))])
+    assert rows_of(database, "SELECT state FROM documents") == [("failed",)]
+
+
+def test_a_second_note_at_one_place_fails_what_is_there(writer: Writer, database: sqlite3.Connection) -> None:
+    writer.apply([a_note("a.md", "alpha")])
+    other = a_note("b.md", "beta")
+    writer.apply([replace(other, document=replace(other.document, raw_path=b"a.md"))])
+    assert rows_of(database, "SELECT path, state FROM documents") == [("a.md", "failed")]
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_CORRUPT])
+def test_a_bad_disk_fails_no_note(
+    writer: Writer, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    error = (sqlite3.DatabaseError if code == sqlite3.SQLITE_CORRUPT else sqlite3.OperationalError)(
+        "bad disk"
+    )
+    error.sqlite_errorcode = code
+    monkeypatch.setattr(Batch, "_save", lambda *_: (_ for _ in ()).throw(error))
+    with pytest.raises(StoreError):
+        writer.apply([a_note("a.md", "alpha")])
+    assert rows_of(database, "SELECT * FROM documents") == []
