@@ -21,6 +21,7 @@ from itertools import pairwise
 
 import click
 
+from kebab_tui import private_files
 from kebab_tui.cli.context import invocation
 from kebab_tui.domain.errors import KebabError
 
@@ -148,10 +149,9 @@ def _write_log(text: str, root: click.Context | None) -> str | None:
         return None
     try:
         folder = invocation(root).data_dir
-        os.makedirs(folder, exist_ok=True)
+        private_files.make_folder(folder)
         path = os.path.join(folder, CRASH_LOG)
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        private_files.replace(path, text.encode("utf-8", "backslashreplace"), synced=False)
     except (OSError, KebabError):
         return None
     return path

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from kebab_tui import small_files
+from kebab_tui import private_files, small_files
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.indexing.report import Outcome
 from kebab_tui.indexing.watching import WatchKind
@@ -173,18 +173,16 @@ def expected_back(folder: DataFolder) -> bool:
 
 def _write(path: str, state: LiveState) -> None:
     data = json.dumps(asdict(state)).encode("ascii").ljust(_PADDED)
-    scratch = f"{path}.new"
     try:
-        with open(scratch, "wb", buffering=0) as handle:
-            if handle.write(data) < len(data):
-                raise OSError(path)
-        os.replace(scratch, path)
+        private_files.replace(path, data, synced=False)
     except OSError:
-        with contextlib.suppress(OSError):
-            os.remove(scratch)
         # On a full disk there is no room for another file, but there is within this one.
-        with contextlib.suppress(OSError), open(path, "r+b", buffering=0) as handle:
-            handle.write(data)
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                os.write(descriptor, data)
+            finally:
+                os.close(descriptor)
 
 
 def _read(path: str) -> LiveState | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from kebab_tui import small_files
+from kebab_tui import private_files, small_files
 
 FILE_NAME = "model.txt"
 _MOST_BYTES = 4_096
@@ -28,11 +28,5 @@ def remember(folder: str, model: str) -> None:
     """Write it down as a whole or not at all; where that fails, the database still knows it."""
     if remembered(folder) == model:
         return
-    path = os.path.join(folder, FILE_NAME)
-    scratch = path + ".new"
     with contextlib.suppress(OSError):
-        with open(scratch, "w", encoding="utf-8") as handle:
-            handle.write(f"{model}\n")
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(scratch, path)
+        private_files.replace(os.path.join(folder, FILE_NAME), f"{model}\n".encode())

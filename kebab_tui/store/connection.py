@@ -38,6 +38,8 @@ class Detached(sqlite3.Connection):
 def open_writer(path: str) -> sqlite3.Connection:
     """Open for writing, creating and migrating as needed. The caller holds the writer's lock."""
     _require_file(path)
+    with contextlib.suppress(OSError):  # SQLite says more of it, and gives its log the same permissions
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with translated(path):
         connection = sqlite3.connect(path, isolation_level=None)
         try:

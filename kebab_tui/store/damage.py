@@ -11,6 +11,7 @@ import os
 import sqlite3
 import time
 
+from kebab_tui import private_files
 from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError
 from kebab_tui.store.connection import open_reader, translate
@@ -75,8 +76,8 @@ _ALTERED = "the index is damaged: a passage is not the text that was stored"
 
 def suspect(folder: DataFolder) -> None:
     """Leave the sign; on a read-only disk there is no next writer to read it."""
-    with contextlib.suppress(OSError), open(folder.suspicion, "wb"):
-        pass
+    with contextlib.suppress(OSError):
+        os.close(private_files.create(folder.suspicion))
 
 
 def is_suspect(folder: DataFolder) -> bool:

@@ -5,6 +5,16 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+_OURS = (
+    "kebab.sqlite", "kebab.seal", "vectors.kebabvec", "sources.json", "writer.lock", "requests", "live.json",
+    "embedding.lock", "suspect", "model.txt", "models", "sample-notes", "queries.txt", "screen.log", "crash.log",
+)  # fmt: skip
+
+
+def is_ours(name: str) -> bool:
+    """Whether a file or folder of this name in a data folder is the program's own."""
+    return name.lstrip(".").startswith(_OURS)
+
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:

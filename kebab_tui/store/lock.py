@@ -16,8 +16,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kebab_tui import private_files
 from kebab_tui.domain.errors import DiskFullError, NotIndexedError, StoreBusyError, StoreReadOnlyError
 from kebab_tui.store.file_lock import try_lock
+from kebab_tui.store.folder import is_ours
 from kebab_tui.store.requests import RequestFolder
 
 _MOST_BYTES = 65_536
@@ -71,6 +73,7 @@ class WriterLock:
             os.close(descriptor)
             raise
         self._descriptor = descriptor
+        private_files.tighten(os.path.dirname(self._path), is_ours)
         self._sign(descriptor, command)
         return unclean
 
@@ -119,7 +122,7 @@ class WriterLock:
         if self._descriptor is not None:
             return True
         try:
-            descriptor = os.open(self._path, os.O_RDWR)
+            descriptor = os.open(self._path, os.O_RDWR | _NOFOLLOW)
         except OSError:
             return False
         try:
@@ -160,8 +163,10 @@ class WriterLock:
     def _open(self, makes_folder: bool) -> int:
         try:
             if makes_folder:
-                os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            return os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+                private_files.make_folder(os.path.dirname(self._path))
+            if os.path.islink(self._path):
+                os.unlink(self._path)
+            return os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
         except OSError as error:
             if error.errno == errno.ENOENT and not makes_folder:
                 raise NotIndexedError(f"there is no data folder {os.path.dirname(self._path)}") from error

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from kebab_tui import small_files
+from kebab_tui import private_files, small_files
 from kebab_tui.domain.errors import DiskFullError, StoreReadOnlyError
 from kebab_tui.store.file_changes import ChangeCheck
 from kebab_tui.store.file_lock import try_lock
@@ -77,12 +77,9 @@ class RequestFolder:
         facts = json.dumps({"verb": "rescan", "paths": rescan.paths, "retry": rescan.retry})
         path = self._new_name(_RESCAN)
         try:
-            os.makedirs(self._path, exist_ok=True)
-            with open(_hidden(path), "w", encoding="ascii") as handle:
-                handle.write(facts)
-            os.replace(_hidden(path), path)
+            private_files.make_folder(self._path)
+            private_files.replace(path, facts.encode("ascii"), synced=False)
         except OSError as error:
-            _remove(_hidden(path))
             kind = DiskFullError if error.errno == errno.ENOSPC else StoreReadOnlyError
             raise kind(
                 f"the request could not be left in {self._path}: {error.strerror}",
@@ -108,7 +105,7 @@ class RequestFolder:
     def _sweep(self) -> None:
         """Take away what was half written by a process that was killed in that moment."""
         now = self._clock()
-        found = (*self._all(_WANT, hidden=True), *self._all(_RESCAN, hidden=True))
+        found = (*self._all(_WANT, hidden=True), *self._all(f"{_RESCAN}.new"))
         self._unfinished = {path: self._unfinished.get(path, now) for path in found}
         for path, seen in self._unfinished.items():
             if now - seen > _UNFINISHED_S:
@@ -118,8 +115,8 @@ class RequestFolder:
         """On a full disk nobody can be asked; one waits all the same."""
         path = self._new_name(_WANT)
         try:
-            os.makedirs(self._path, exist_ok=True)
-            descriptor = os.open(_hidden(path), os.O_RDWR | os.O_CREAT, 0o600)
+            private_files.make_folder(self._path)
+            descriptor = private_files.create(_hidden(path), os.O_RDWR)
         except OSError:
             return None
         try:

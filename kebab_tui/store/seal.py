@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO, NamedTuple
 
-from kebab_tui import small_files
+from kebab_tui import private_files, small_files
 from kebab_tui.domain.errors import StoreDamagedError, StoreReadOnlyError
 from kebab_tui.store.folder import DataFolder
 
@@ -153,9 +153,8 @@ class Seal:
 
     def leave_off(self) -> None:
         """What is written now cannot be sealed."""
-        for path in (self._off, f"{self._path}.tmp"):
-            with contextlib.suppress(OSError):
-                os.remove(path)
+        with contextlib.suppress(OSError):
+            os.remove(self._off)
 
     def forget(self) -> None:
         """There is another database now, or none."""
@@ -213,9 +212,8 @@ def _write(path: str, seal: _Sums) -> None:
         *seal.generation,
         zlib.crc32(body),
     )
-    with open(path + ".tmp", "wb") as handle:
-        handle.write(header + body)
-    os.replace(path + ".tmp", path)  # not synced: one that a power cut tears fails its own checksum
+    # Not synced: one that a power cut tears fails its own checksum.
+    private_files.replace(path, header, body, synced=False)
 
 
 def _swapped(sums: array.array[int]) -> array.array[int]:

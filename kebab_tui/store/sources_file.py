@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from kebab_tui import small_files
+from kebab_tui import private_files, small_files
 from kebab_tui.domain.errors import StoreReadOnlyError
 from kebab_tui.domain.source import Source
 from kebab_tui.store.connection import disk_full
@@ -29,13 +29,8 @@ _SHOWN = 5
 def write(path: str, sources: Iterable[Source]) -> None:
     """Replace the file as a whole or not at all."""
     facts = [{key: value for key, value in asdict(s).items() if key not in _DERIVED} for s in sources]
-    scratch = path + ".new"
     try:
-        with open(scratch, "w", encoding="ascii") as handle:
-            json.dump(facts, handle, indent=1)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(scratch, path)
+        private_files.replace(path, json.dumps(facts, indent=1).encode("ascii"))
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise disk_full(path) from error

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterable
 
-from kebab_tui import small_files
+from kebab_tui import private_files, small_files
 
 MOST = 200
 FILE = "queries.txt"
@@ -81,14 +80,7 @@ def _read(path: str) -> list[str]:
 
 
 def _write(path: str, queries: Iterable[str]) -> None:
-    folder, name = os.path.split(path)
     data = "".join(f"{query}\n" for query in queries).encode("utf-8", "replace")
     # A history that cannot be kept is no reason to interrupt a search.
     with contextlib.suppress(OSError):
-        scratch, scratch_path = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-        try:
-            with os.fdopen(scratch, "wb") as file:
-                file.write(data)
-            os.replace(scratch_path, path)
-        except OSError:
-            os.unlink(scratch_path)
+        private_files.replace(path, data, synced=False)

@@ -16,7 +16,10 @@ def sample_folder(data_folder: str) -> str | None:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for source in (os.path.join(package, "_sample"), os.path.join(package, "..", "fixtures", "notes")):
         if os.path.isdir(source):
-            shutil.copytree(source, target + ".new", dirs_exist_ok=True)
-            os.replace(target + ".new", target)
+            scratch = target + ".new"
+            if os.path.islink(scratch):
+                os.unlink(scratch)
+            shutil.copytree(source, scratch, dirs_exist_ok=True)
+            os.replace(scratch, target)
             return target
     return None

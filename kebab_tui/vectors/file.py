@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kebab_tui import small_files
+from kebab_tui import private_files, small_files
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.vectors.arrays import Rows
 from kebab_tui.vectors.contents import Contents
@@ -75,16 +75,9 @@ class _Header:
 
 def write(path: str, model: str, saved: Saved) -> None:
     """Replace the file as a whole or leave it as it was; OSError when the disk will not have it."""
-    scratch = path + ".new"
-    try:
-        _write_synced(scratch, model, saved)
-        _set_folder_aside(path)
-        os.replace(scratch, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(scratch)
-        raise
-    _sync_folder(os.path.dirname(path))
+    parts = _encoded(model, saved)
+    _set_folder_aside(path)
+    private_files.replace(path, *parts)
 
 
 def read(path: str, model: str, dims: int) -> Saved:
@@ -115,7 +108,7 @@ def _set_folder_aside(path: str) -> None:
         os.rename(path, f"{path}.folder-{number}")
 
 
-def _write_synced(path: str, model: str, saved: Saved) -> None:
+def _encoded(model: str, saved: Saved) -> list[bytes | memoryview]:
     contents = saved.contents
     dead = () if contents.alive is None else np.flatnonzero(~contents.alive.mask)
     coarse = contents.base.coarse_bytes()
@@ -131,28 +124,7 @@ def _write_synced(path: str, model: str, saved: Saved) -> None:
     for part in payload:
         for block in _blocks(part):
             checksum.add(block)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        for part in (memoryview(header), memoryview(checksum.digest()), *payload):
-            _write_all(descriptor, part)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _write_all(descriptor: int, part: memoryview) -> None:
-    while part:
-        part = part[os.write(descriptor, part) :]
-
-
-def _sync_folder(folder: str) -> None:
-    # Not every system opens a folder; there the rename is durable a little later.
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    return [header, checksum.digest(), *payload]
 
 
 def _read(file: FileIO, model: str, dims: int) -> Saved:

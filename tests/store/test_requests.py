@@ -19,18 +19,18 @@ def test_what_a_killed_process_half_wrote_is_swept_after_a_minute_whatever_its_t
     requests = RequestFolder(str(tmp_path), lambda: now)
     requests.ask(Rescan(("/notes/a.md",)))
     folder = tmp_path / "requests"
-    for name in (".7-1.want", ".7-2.json"):
+    for name in (".7-1.want", "7-2.json.new"):
         (folder / name).write_text("{")
         stamp = (folder / name).stat().st_mtime + written
         os.utime(folder / name, (stamp, stamp))
     assert requests.look()[1] == [Rescan(("/notes/a.md",))]
     now += 50
-    (folder / ".8-1.json").write_text("{")
+    (folder / "8-1.json.new").write_text("{")
     requests.look()
     assert len(os.listdir(folder)) == 3, "they may still be finished"
     now += 20
     requests.look()
-    assert os.listdir(folder) == [".8-1.json"]
+    assert os.listdir(folder) == ["8-1.json.new"]
 
 
 def test_the_folder_is_listed_every_two_seconds_while_nothing_changes(

@@ -1,0 +1,167 @@
+"""The data folder is its owner's alone, whatever the umask, and however it was made before."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kebab_tui import private_files
+from kebab_tui.indexing.live_state import LiveFile, LiveState
+from kebab_tui.semantics import choice
+from kebab_tui.store import damage, sources_file
+from kebab_tui.store.folder import DataFolder
+from kebab_tui.store.lock import WriterLock
+from kebab_tui.tui.history import History
+from tests.notes import a_source
+from tests.vault import Vault
+
+
+@pytest.fixture(params=[0o022, 0o000], ids=["022", "000"])
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+def open_to_others(folder: Path) -> dict[str, str]:
+    """What anybody but the owner may do anything with."""
+    found = [folder, *(path for path in folder.rglob("*") if not path.is_symlink())]
+    modes = {str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode) for path in found}
+    return {name: oct(mode) for name, mode in modes.items() if mode & 0o077}
+
+
+def everything_written(vault: Vault) -> None:
+    """An index with all that stands beside it, and a connection open so that the log is there too."""
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    with vault.workspace._parts.reader.snapshot():
+        vault.write("b.md", "beta")
+        vault.ingest()
+        for write in WRITERS.values():
+            write(vault.workspace.folder)
+
+
+WRITERS: dict[str, Callable[[DataFolder], object]] = {
+    "sources.json": lambda folder: sources_file.write(folder.sources, [a_source()]),
+    "model.txt": lambda folder: choice.remember(folder.root, "another"),
+    "queries.txt": lambda folder: History(folder.root).add("a query"),
+    "live.json": lambda folder: LiveFile(folder, lambda _: None).show(LiveState(os.getpid())),
+    "suspect": damage.suspect,
+    "screen.log": lambda folder: os.close(private_files.create(os.path.join(folder.root, "screen.log"))),
+    "vectors.kebabvec": lambda folder: private_files.replace(f"{folder.root}/vectors.kebabvec", b"x"),
+}
+
+
+def test_nobody_else_can_read_an_index(umask: None, tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    everything_written(vault)
+    vault.workspace.request_rescan()
+    assert {"kebab.sqlite-wal", "kebab.sqlite-shm", "requests", *WRITERS} <= set(os.listdir(vault.data))
+    assert open_to_others(vault.data) == {}
+    vault.workspace.close()
+
+
+def test_what_was_open_to_others_is_closed_by_the_next_writer(tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    everything_written(vault)
+    (vault.data / "models" / "mine").mkdir(parents=True)
+    (vault.data / "models" / "mine" / "card.yaml").touch()
+    for path in [vault.data, *vault.data.rglob("*")]:
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    with vault.workspace._parts.reader.snapshot():
+        vault.ingest()
+        assert open_to_others(vault.data) == {}
+    vault.workspace.close()
+
+
+def test_in_a_folder_of_many_things_only_the_index_is_closed(tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    vault.data.mkdir(mode=0o755)
+    (vault.data / "script.sh").touch(0o755)
+    outside = tmp_path / "outside"
+    outside.touch(0o644)
+    (vault.data / "models").symlink_to(outside)
+    vault.ingest()
+    assert open_to_others(vault.data) == {".": "0o755", "script.sh": "0o755"}
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o644, "a link is not followed"
+    vault.workspace.close()
+
+
+def test_a_file_system_without_permissions_is_no_obstacle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = Vault(tmp_path)
+    vault.data.mkdir(mode=0o755)
+
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chmod", refused)
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    assert vault.find("alpha") == ["a.md"]
+    vault.workspace.close()
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("ending", ["", ".new"])
+def test_no_link_is_written_through(tmp_path: Path, name: str, ending: str) -> None:
+    folder = DataFolder(str(tmp_path / "data"))
+    private_files.make_folder(folder.root)
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "data" / (name + ending)).symlink_to(tmp_path / "precious")
+    WRITERS[name](folder)
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert not (tmp_path / "data" / name).is_symlink()
+
+
+def test_a_lock_that_is_a_link_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "writer.lock").symlink_to(tmp_path / "precious")
+    lock = WriterLock(str(tmp_path / "writer.lock"))
+    lock.acquire("test", 0, lambda _: None)
+    assert lock.holder() and lock.is_in_place()
+    lock.release()
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_the_data_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "data").symlink_to(tmp_path / "elsewhere")
+    vault = Vault(tmp_path)
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    assert vault.find("alpha") == ["a.md"]
+    assert open_to_others(tmp_path / "elsewhere") == {}
+    vault.workspace.close()
+
+
+def test_a_file_that_cannot_be_replaced_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    private_files.replace(str(path), b"one", b" two")
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    with pytest.raises(OSError):
+        private_files.replace(str(path), b"three")
+    assert path.read_bytes() == b"one two"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_of_two_who_write_one_file_one_gives_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "file")
+    sync = os.fsync
+
+    def overtaken(descriptor: int) -> None:
+        monkeypatch.setattr(os, "fsync", sync)
+        os.close(private_files.create(f"{path}.new"))
+
+    monkeypatch.setattr(os, "fsync", overtaken)
+    with pytest.raises(FileExistsError):
+        private_files.replace(path, b"first")
+    assert os.listdir(tmp_path) == ["file.new"], "the other one goes on"
