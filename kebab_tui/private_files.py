@@ -35,10 +35,10 @@ def replace(path: str, *parts: bytes | memoryview, synced: bool = True) -> None:
     scratch = f"{path}.new"
     descriptor = create(scratch)
     try:
-        for given in parts:
-            part = memoryview(given)
-            while part:
-                part = part[os.write(descriptor, part) :]
+        for part in parts:
+            left = memoryview(part)
+            while left:
+                left = left[os.write(descriptor, left) :]
         if synced:
             os.fsync(descriptor)
         if not os.path.samestat(os.fstat(descriptor), os.lstat(scratch)):

@@ -248,17 +248,24 @@ class Workspace:
     def ingest(self, folders: Sequence[str], callbacks: Callbacks) -> IngestReport:
         """Bring the named folders, or every source, up to date.
 
-        A database that turns out to be damaged is set aside and all sources are read anew.
+        A database that turns out to be damaged is set aside and all sources are read anew; one that
+        only seemed to be, as the disk failed to read once, is used again.
         """
-        from kebab_tui.indexing.session import start_over
+        from kebab_tui.indexing.session import look_again
+        from kebab_tui.store.connection import read_error
 
         try:
             return self._ingest(folders, callbacks)
         except StoreDamagedError:
             self.close()
             timeout = self.settings.index.lock_timeout_s
-            aside = start_over(self.folder, timeout, "ingest", callbacks.waiting)
-            return self._ingest(folders, callbacks, healed=aside)
+            aside = look_again(self.folder, timeout, "ingest", callbacks.waiting)
+        try:
+            return self._ingest(folders, callbacks, healed=aside, read_error=not aside)
+        except StoreDamagedError as error:
+            if aside:
+                raise
+            raise read_error(self.folder.database) from error
 
     def embed(self, callbacks: Callbacks) -> EmbeddingReport:
         """Give every passage that has none its vector, and write the vectors' file."""
@@ -326,10 +333,12 @@ class Workspace:
         asked = tuple(os.path.abspath(path) for path in paths)
         RequestFolder(self.folder.root).ask(Rescan(asked, retry))
 
-    def _ingest(self, folders: Sequence[str], callbacks: Callbacks, healed: str = "") -> IngestReport:
+    def _ingest(
+        self, folders: Sequence[str], callbacks: Callbacks, healed: str = "", *, read_error: bool = False
+    ) -> IngestReport:
         from kebab_tui.indexing.configured import declared_sources
         from kebab_tui.indexing.run import run_ingest
 
         with self._parts.session("ingest", callbacks) as session:
             session.declare(declared_sources(self.settings.sources))
-            return run_ingest(session, self._parts.recipe, callbacks, folders, healed)
+            return run_ingest(session, self._parts.recipe, callbacks, folders, healed, read_error)

@@ -77,6 +77,8 @@ def _vectors(workspace: Workspace, *, wait: bool, quiet: bool) -> EmbeddingRepor
 def _tell(report: IngestReport, *, as_json: bool, quiet: bool) -> None:
     if report.healed:
         say(f"the index was damaged; it was set aside ({field(report.healed)}) and rebuilt from your notes")
+    if report.read_error:
+        say("warning: the disk gave a read error; the index was read again and is sound")
     if not as_json:
         for line in report_lines(report, quiet=quiet):
             write(line)

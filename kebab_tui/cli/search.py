@@ -105,6 +105,10 @@ def _mended(workspace: Workspace, ask: Callable[[], T]) -> T:
     """The answer, also from a database that has to be rebuilt from the notes first."""
     try:
         return ask()
+    except StoreDamagedError:
+        workspace.close()  # a disk that failed to read once looks the same
+    try:
+        return ask()
     except StoreDamagedError as error:
         from kebab_tui.cli.progress import ingest_watched
 

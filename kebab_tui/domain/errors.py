@@ -98,6 +98,12 @@ class DiskFullError(StoreError):
     code = "disk_full"
 
 
+class DiskFaultError(StoreError):
+    """The disk failed to read or to write; whether the index is damaged is another question."""
+
+    code = "disk_fault"
+
+
 class UnreadableFileError(KebabError):
     """One file could not become a document. A row in the report, never a crash."""
 

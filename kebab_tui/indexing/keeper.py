@@ -24,8 +24,9 @@ from kebab_tui.indexing.board import WatchSummary
 from kebab_tui.indexing.callbacks import WatchCallbacks
 from kebab_tui.indexing.duty import Charge, Duty
 from kebab_tui.indexing.live_state import expected_back, read_live
-from kebab_tui.indexing.session import Session, open_session, start_over, taken_away
+from kebab_tui.indexing.session import Session, look_again, open_session, taken_away
 from kebab_tui.indexing.source_names import relation
+from kebab_tui.store.connection import read_error
 from kebab_tui.store.lock import Holder, WriterLock
 from kebab_tui.store.requests import RequestFolder
 
@@ -98,8 +99,11 @@ class Keeper:
             if not os.path.exists(self._charge.folder.sources):  # nobody would know what to read anew
                 raise taken_away(self._charge.folder) from None
             with contextlib.suppress(StoreBusyError):
-                start_over(self._charge.folder, _HEALING_S, self._charge.command, lambda _: None)
-                self._tell_of_damage()
+                folder = self._charge.folder
+                if look_again(folder, _HEALING_S, self._charge.command, lambda _: None):
+                    self._tell_of_damage()
+                else:
+                    self._sit_out(read_error(folder.database))
         except NotIndexedError:
             raise taken_away(self._charge.folder) from None
         except (DiskFullError, StoreBusyError) as error:

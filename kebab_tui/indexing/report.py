@@ -49,6 +49,8 @@ class IngestReport:
     cancelled: bool = False
     healed: str = ""
     """Where a damaged index was set aside; empty when it was sound."""
+    read_error: bool = False
+    """The index seemed to be damaged, and proved sound when it was read again."""
 
     def count(self, outcome: Outcome) -> int:
         return sum(source.counts.get(outcome, 0) for source in self.sources)

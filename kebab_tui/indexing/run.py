@@ -16,7 +16,12 @@ from kebab_tui.indexing.session import Session
 
 
 def run_ingest(
-    session: Session, recipe: Recipe, callbacks: Callbacks, folders: Sequence[str] = (), healed: str = ""
+    session: Session,
+    recipe: Recipe,
+    callbacks: Callbacks,
+    folders: Sequence[str] = (),
+    healed: str = "",
+    read_error: bool = False,
 ) -> IngestReport:
     """Bring the sources that hold `folders` up to date; all of them when none is named or all was lost."""
     started_ns, started = time.time_ns(), time.monotonic()
@@ -34,6 +39,7 @@ def run_ingest(
         seconds=time.monotonic() - started,
         cancelled=ingest.cancelled,
         healed=healed,
+        read_error=read_error or session.read_error,
     )
     if not ingest.cancelled and len(sources) == len(session.sources()):
         session.writer.set_made_by(recipe.made_by)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from kebab_tui.domain.errors import SourceError, StoreDamagedError, StoreError, UsageError
+from kebab_tui.domain.errors import SourceError, StoreDamagedError, StoreError, StoreLostError, UsageError
 from kebab_tui.domain.source import Source
 from kebab_tui.indexing.source_names import relation, source_id_for
 from kebab_tui.reading.walk import check_root
@@ -35,6 +36,7 @@ class Session:
         reader: StoreReader,
         *,
         healed: str,
+        read_error: bool,
         begun_anew: bool,
         unchecked: bool,
         unrestored: str,
@@ -44,6 +46,8 @@ class Session:
         self.writer = writer
         self.reader = reader
         self.healed = healed
+        self.read_error = read_error
+        """The index seemed to be damaged; everything was read again, and it is sound."""
         self.begun_anew = begun_anew
         """The index was lost and knows nothing but its folders: all of them are to be read."""
         self.unrestored = unrestored
@@ -153,21 +157,16 @@ def open_session(
     try:
         later = killed and saw_the_end and _leaves_sign(folder)
         suspicious = not later and (killed or damage.is_suspect(folder))
-        writer, healed = _sound_writer(folder, bulk_chunks, suspicious)
+        writer, healed, read_error = _sound_writer(folder, bulk_chunks, suspicious)
         try:
             if not later:
                 damage.clear(folder)
             begun_anew, unrestored = _restore_sources(writer, folder)
             yield Session(
-                folder,
-                lock,
-                writer,
-                reader,
-                healed=healed,
-                begun_anew=begun_anew,
-                unchecked=later,
+                folder, lock, writer, reader,
+                healed=healed, read_error=read_error, begun_anew=begun_anew, unchecked=later,
                 unrestored=unrestored,
-            )
+            )  # fmt: skip
         except StoreDamagedError:
             writer.close(sealing=False)
             raise
@@ -186,26 +185,52 @@ def taken_away(folder: DataFolder) -> StoreError:
     )
 
 
-def start_over(folder: DataFolder, timeout_s: float, command: str, waiting: Waiting) -> str:
-    """Set a damaged database aside; the next session begins anew. Gives the new place of the old one."""
+def look_again(folder: DataFolder, timeout_s: float, command: str, waiting: Waiting) -> str:
+    """After an answer that means damage: where the database was set aside, empty where it proved sound.
+
+    The next session begins anew, or goes on.
+    """
     lock = WriterLock(folder.lock)
     lock.acquire(command, timeout_s, waiting)
     try:
-        return damage.set_aside(folder)
+        writer, aside = _doubted(folder)
+        writer.close()
+        return aside
     finally:
         lock.release()
 
 
-def _sound_writer(folder: DataFolder, bulk_chunks: int, look_closely: bool) -> tuple[Writer, str]:
-    """The writer, and where a damaged database was set aside."""
-    healed = ""
+def _sound_writer(folder: DataFolder, bulk_chunks: int, look_closely: bool) -> tuple[Writer, str, bool]:
+    """The writer, where a damaged database was set aside, and whether a sound one seemed to be damaged."""
     try:
         look_closely = not damage.check_seal(folder) or look_closely
         writer = _checked_writer(folder, bulk_chunks) if look_closely else Writer(folder, bulk_chunks)
     except StoreDamagedError:
-        healed = damage.set_aside(folder)
-        writer = Writer(folder, bulk_chunks)
-    return writer, healed
+        writer, healed = _doubted(folder, bulk_chunks)
+        return writer, healed, not healed
+    return writer, "", False
+
+
+def _doubted(folder: DataFolder, bulk_chunks: int = 2000) -> tuple[Writer, str]:
+    """The writer of a database that seemed to be damaged, and where it was set aside if it was.
+
+    A disk that fails to read once looks the same as damage, so everything is read a second time.
+    From a database that is set aside the vectors are taken over: they are dear to make.
+    """
+    try:
+        if not os.path.exists(folder.database):
+            raise StoreLostError(f"the index is lost: {folder.database}")
+        return _checked_writer(folder, bulk_chunks, indexes=True), ""
+    except StoreDamagedError:
+        aside = damage.set_aside(folder)
+    writer = Writer(folder, bulk_chunks)
+    try:
+        with contextlib.suppress(sqlite3.Error):  # it has none
+            writer.take_over(damage.readable_vectors(aside))
+    except BaseException:
+        writer.close()
+        raise
+    return writer, aside
 
 
 def _leaves_sign(folder: DataFolder) -> bool:
@@ -216,8 +241,8 @@ def _leaves_sign(folder: DataFolder) -> bool:
     return damage.is_suspect(folder)
 
 
-def _checked_writer(folder: DataFolder, bulk_chunks: int) -> Writer:
-    damage.look_closely(folder)
+def _checked_writer(folder: DataFolder, bulk_chunks: int, *, indexes: bool = False) -> Writer:
+    damage.look_closely(folder, indexes=indexes)
     writer = Writer(folder, bulk_chunks)
     try:
         writer.mend_full_text()

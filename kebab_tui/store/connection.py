@@ -31,6 +31,9 @@ _CUT_OFF = (sqlite3.SQLITE_IOERR_SHORT_READ,)
 """A file, mostly the log, is shorter than it was when it was opened."""
 
 
+_CHECK_DISK = "run the command again; if that happens again, check the disk"
+
+
 class Detached(sqlite3.Connection):
     """A copy, or a view that takes the file for unchanging: what is committed later is not seen."""
 
@@ -120,8 +123,10 @@ def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
             f"the index is damaged ({text}): {path}",
             "run `kebab ingest`: it sets the file aside and rebuilds from your notes",
         )
-    if kind == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_SHMSIZE:
+    if kind == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR_SHMSIZE and _is_full(path)):
         return disk_full(path)
+    if kind == sqlite3.SQLITE_IOERR:
+        return errors.DiskFaultError(f"the disk failed ({text}): {path}", _CHECK_DISK)
     if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
         return errors.StoreReadOnlyError(
             f"cannot write to the index: {path} ({text})",
@@ -132,6 +137,20 @@ def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
     return errors.StoreError(f"the index could not be used: {text}", "run `kebab doctor`")
 
 
+def read_error(path: str) -> errors.DiskFaultError:
+    return errors.DiskFaultError(
+        f"the disk gave read errors, but the index is sound: {path}", f"nothing is lost; {_CHECK_DISK}"
+    )
+
+
+def _is_full(path: str) -> bool:
+    """Whether no block is left: SQLite says the same of a file that cannot grow for any other reason."""
+    try:
+        return os.statvfs(os.path.dirname(path)).f_bavail == 0
+    except (AttributeError, OSError):
+        return False
+
+
 def disk_full(path: str) -> errors.DiskFullError:
     return errors.DiskFullError(
         f"no room left on the disk of {os.path.dirname(path)}",
@@ -139,14 +158,14 @@ def disk_full(path: str) -> errors.DiskFullError:
     )
 
 
-def _uri(path: str) -> str:
+def uri_of(path: str) -> str:
     """A path as SQLite's URI. (`urllib` would cost a tenth of a cold search.)"""
     plain = frozenset(b"/.-_~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
     return "file:" + "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in os.fsencode(path))
 
 
 def _connect_for_reading(path: str) -> sqlite3.Connection:
-    uri = _uri(path)
+    uri = uri_of(path)
     # A WAL database needs its -shm file; where that cannot be made, the disk is read-only or full.
     if os.access(os.path.dirname(path), os.W_OK) and _can_map(path):
         return _attached(uri)

@@ -7,17 +7,26 @@ word once, sets a damaged database aside (never deletes it) and begins anew.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sqlite3
+import struct
 import time
+from collections.abc import Iterator
 
 from kebab_tui import private_files
 from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError
-from kebab_tui.store.connection import open_reader, translate
+from kebab_tui.store.connection import open_reader, translate, uri_of
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.seal import Seal
 
+_UNIT = 0.01
+_VECTORS = (
+    "SELECT text_hash, model, vector FROM embeddings WHERE text_hash >= ? AND text_hash < ? "
+    "AND typeof(text_hash) = 'blob' AND typeof(model) = 'text' AND typeof(vector) = 'blob' "
+    "ORDER BY text_hash {order}, model {order}"
+)
 _COMPANIONS = ("", "-wal", "-shm")
 """The database first: without its log it is only old, but a log without its database is nothing."""
 
@@ -103,14 +112,18 @@ def set_aside(folder: DataFolder) -> str:
     return aside
 
 
-def look_closely(folder: DataFolder) -> None:
-    """Look at every page, reference and text; raises StoreDamagedError when one is not sound."""
+def look_closely(folder: DataFolder, *, indexes: bool = False) -> None:
+    """Look at every page, reference and text; raises StoreDamagedError when one is not sound.
+
+    `indexes`: also whether every index agrees with its table, which takes longer.
+    """
     if not os.path.exists(folder.database):
         return
     check_seal(folder, every_page=True)
     connection = sqlite3.connect(folder.database, isolation_level=None)
     try:
-        answer = connection.execute("PRAGMA quick_check(1)").fetchone()
+        check = "integrity_check" if indexes else "quick_check"
+        answer = connection.execute(f"PRAGMA {check}(1)").fetchone()
         orphan = connection.execute("PRAGMA foreign_key_check").fetchone()
         altered = _has_altered_text(connection)
     except sqlite3.DatabaseError as error:
@@ -123,6 +136,33 @@ def look_closely(folder: DataFolder) -> None:
         raise StoreDamagedError(f"the index is damaged: a row of {orphan[0]} has lost its owner")
     if altered:
         raise StoreDamagedError(_ALTERED)
+
+
+def readable_vectors(path: str) -> Iterator[tuple[bytes, str, bytes]]:
+    """Text hash, model and vector of every row that reads well in a database that was set aside.
+
+    Goes through the table in 256 parts, each from both ends: a bad page hides no more than itself.
+    """
+    connection = sqlite3.connect(f"{uri_of(path)}?mode=ro", uri=True)
+    try:
+        for first in range(256):
+            part = (bytes([first]), bytes([first + 1]) if first < 255 else b"\xff" * 17)
+            for order in ("ASC", "DESC"):
+                try:
+                    for row in connection.execute(_VECTORS.format(order=order), part):
+                        if _is_vector(row[2]):
+                            yield row
+                    break
+                except sqlite3.DatabaseError:
+                    continue
+    finally:
+        connection.close()
+
+
+def _is_vector(blob: bytes) -> bool:
+    """Whether it is what every vector is, of unit length: a flipped bit mostly shows."""
+    numbers = struct.unpack(f"<{len(blob) // 2}e", blob[: len(blob) & ~1])
+    return bool(abs(math.hypot(*numbers) - 1) < _UNIT)
 
 
 def require_unaltered(title: str, heading_path: str, text: str, text_hash: bytes) -> None:

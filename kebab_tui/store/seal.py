@@ -120,6 +120,15 @@ class Seal:
             ) from error
         return was is not None
 
+    def put_back(self) -> None:
+        """Nothing was written after all: what was sealed still is."""
+        was, self._was = self._was, None
+        if was is not None and (was.size, was.written_ns) == _written(self._database):
+            with contextlib.suppress(OSError):
+                os.replace(self._off, self._path)
+        else:
+            self.leave_off()
+
     def note_commit(self) -> None:
         self._has_written = True
         self.note_log()

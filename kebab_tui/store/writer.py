@@ -10,9 +10,10 @@ before or the state after. Used by one thread, which holds the writer's lock.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.embedded import RECIPE_VERSION
@@ -29,6 +30,7 @@ from kebab_tui.store.seal import Seal, generation_of
 
 _KEPT_REVISIONS = 5_000
 _KEPT_RUNS = 100
+_TAKEN_AT_ONCE = 4_096
 
 
 class Writer:
@@ -40,7 +42,11 @@ class Writer:
         self._seal = Seal(folder)
         self._seal.take_off()
         self._may_need_merging = True
-        self._connection = open_writer(folder.database)
+        try:
+            self._connection = open_writer(folder.database)
+        except BaseException:
+            self._seal.put_back()
+            raise
         try:
             self._seal.note_log()
             self._prepare()
@@ -52,10 +58,10 @@ class Writer:
         with translated(self._folder.database):
             vocabulary.prepare(self._connection)
             self._revision()
-        if self._meta("fts_signature") != schema.fts_signature():
-            self.rebuild_full_text()
-        if self._meta("embed_recipe") != RECIPE_VERSION:
-            self._rename_vectors()
+            if self._meta("fts_signature") != schema.fts_signature():
+                self.rebuild_full_text()
+            if self._meta("embed_recipe") != RECIPE_VERSION:
+                self._rename_vectors()
 
     def close(self, *, sealing: bool = True) -> None:
         """`sealing`: what was written is known to be sound."""
@@ -157,7 +163,9 @@ class Writer:
 
     def set_made_by(self, made_by: str) -> None:
         """Remember that every note now stands as this parser and chunker make it."""
-        if self._meta("made_by") != made_by:
+        with translated(self._folder.database):
+            is_known = self._meta("made_by") == made_by
+        if not is_known:
             with self._transaction():
                 self._set_meta("made_by", made_by)
 
@@ -201,6 +209,15 @@ class Writer:
             )
             self._prune(revision)
         return revision
+
+    def take_over(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
+        """Keep (text hash, model, vector) of an index before this one; their texts are still to be read."""
+        rest = iter(vectors)
+        while part := list(itertools.islice(rest, _TAKEN_AT_ONCE)):
+            with self._transaction() as connection:
+                connection.executemany(
+                    "INSERT OR IGNORE INTO embeddings(text_hash, model, vector) VALUES (?, ?, ?)", part
+                )
 
     def forget_vectors(self, model: str | None = None) -> int:
         """Drop vectors that no chunk uses, or all that a model made; gives how many went."""

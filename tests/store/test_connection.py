@@ -6,10 +6,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from kebab_tui.domain.errors import (
+    DiskFaultError,
     DiskFullError,
     NotIndexedError,
     StoreBusyError,
@@ -226,11 +228,20 @@ def test_a_database_that_may_not_grow_says_that_there_is_no_room(vault: Vault) -
     writer.close()
 
 
-def test_a_full_disk_is_seen_by_its_code_in_any_words(vault: Vault) -> None:
-    vault.ingest()
+@pytest.mark.parametrize(("blocks", "kind"), [(0, DiskFullError), (1000, DiskFaultError)])
+def test_a_log_index_that_cannot_grow_is_a_full_disk_only_where_no_block_is_left(
+    monkeypatch: pytest.MonkeyPatch, blocks: int, kind: type[StoreError]
+) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=blocks))
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+    assert type(connections.translate(error, "/x/kebab.sqlite")) is kind
+
+
+def test_what_is_wrong_is_seen_by_its_code_in_any_words() -> None:
     for code, kind in [
         (sqlite3.SQLITE_FULL, DiskFullError),
-        (sqlite3.SQLITE_IOERR_SHMSIZE, DiskFullError),
+        (sqlite3.SQLITE_IOERR_WRITE, DiskFaultError),
         (sqlite3.SQLITE_CORRUPT_INDEX, StoreDamagedError),
         (sqlite3.SQLITE_NOTADB, StoreDamagedError),
         (sqlite3.SQLITE_IOERR_SHORT_READ, StoreDamagedError),

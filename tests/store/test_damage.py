@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import random
 import sqlite3
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kebab_tui.domain.errors import StoreDamagedError
+from kebab_tui.domain.errors import DiskFaultError, StoreDamagedError
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.store import damage
+from kebab_tui.store.batch import Batch
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
@@ -227,3 +232,104 @@ def test_a_bit_that_flipped_in_a_text_is_said_and_healed_instead_of_shown(vault:
         vault.find("harbour")
     assert vault.ingest().healed
     assert vault.find("open") == ["a.md"] and not vault.find("shut")
+
+
+class OneBadRead:
+    """Answers one statement, the `at`th of all connections, as SQLite does when the disk fails to read."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, at: int) -> None:
+        self.count, self.at = 0, at
+        connect = sqlite3.connect
+        outer = self
+
+        class Faulty(sqlite3.Connection):
+            def execute(self, *arguments: Any) -> sqlite3.Cursor:
+                outer.count += 1
+                if outer.count == outer.at:
+                    error = sqlite3.DatabaseError("database disk image is malformed")
+                    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+                    raise error
+                return super().execute(*arguments)
+
+        patch.setattr(
+            sqlite3, "connect", lambda *args, **kwargs: connect(*args, **{"factory": Faulty, **kwargs})
+        )
+
+
+def give_vectors(vault: Vault, count: int) -> dict[bytes, bytes]:
+    """Vectors of unit length under the names of texts, those of the notes among them."""
+    names = [row[0] for row in vault.rows("SELECT DISTINCT embed_hash FROM chunks")]
+    names += [hashlib.md5(b"%d" % n).digest() for n in range(count - len(names))]
+    made: dict[bytes, bytes] = {}
+    dice = random.Random(7)
+    for name in names:
+        assert isinstance(name, bytes)
+        direction = [dice.gauss(0, 1) for _ in range(64)]
+        length = sum(x * x for x in direction) ** 0.5
+        made[name] = struct.pack("<64e", *(x / length for x in direction))
+    with sqlite3.connect(vault.data / "kebab.sqlite") as connection:
+        connection.executemany("INSERT INTO embeddings VALUES (?, 'a model', ?)", made.items())
+    connection.close()
+    return made
+
+
+def kept_vectors(vault: Vault) -> dict[bytes, bytes]:
+    return dict(vault.rows("SELECT text_hash, vector FROM embeddings"))  # type: ignore[arg-type]
+
+
+def test_one_read_that_fails_discards_nothing(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = give_vectors(vault, 50)
+    with monkeypatch.context() as patch:
+        statements = OneBadRead(patch, at=0)
+        vault.write("00.md", "alpha once")
+        vault.workspace.ingest([], Callbacks())
+        vault.workspace.close()
+    met = 0
+    for at in range(1, statements.count, max(1, statements.count // 12)):
+        vault.write("00.md", f"alpha {at} turn{at}")
+        with monkeypatch.context() as patch:
+            bad_read = OneBadRead(patch, at)
+            report = vault.workspace.ingest([], Callbacks())
+            bad_read.at = 0
+        assert report.healed == "", f"statement {at}"
+        assert vault.find(f"turn{at}") == ["00.md"]
+        met += report.read_error
+        vault.workspace.close()
+    assert met > 3
+    assert kept_vectors(vault) == made
+    assert not list(vault.data.glob("*damaged*")) and not vault.orphans()
+
+
+def test_a_disk_that_fails_on_and_on_is_an_error_and_the_index_stays(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write("new.md", "alpha new")
+    with monkeypatch.context() as patch:
+        patch.setattr(Batch, "finish", lambda *_: (_ for _ in ()).throw(StoreDamagedError("malformed")))
+        with pytest.raises(DiskFaultError, match="the index is sound") as fault:
+            vault.ingest()
+    assert "check the disk" in fault.value.hint
+    assert vault.ingest().read_error is False
+    assert len(vault.find("alpha")) == 41
+    assert not list(vault.data.glob("*damaged*"))
+
+
+def test_vectors_that_still_read_well_outlive_the_database(vault: Vault) -> None:
+    made = give_vectors(vault, 2_000)
+    path = vault.data / "kebab.sqlite"
+    _fold_log(vault)
+    content, size = path.read_bytes(), page_size(path)
+    one_of_many = made[sorted(made)[1_000]]
+    harm_page(path, content.index(one_of_many) // size + 1)
+    flipped = sorted(made)[10]
+    at = content.index(made[flipped])
+    overwrite(path, at + 1, bytes([content[at + 1] ^ 0x40]))
+    for page in pages_of(path, "chunks"):
+        harm_page(path, page)
+    damage.suspect(vault.workspace.folder)
+    assert vault.workspace.ingest([], Callbacks()).healed
+    kept = kept_vectors(vault)
+    assert kept.items() <= made.items(), "what is left is as it was"
+    assert flipped not in kept
+    assert len(made) - len(kept) <= size // len(one_of_many) + 1, "one page was lost, and one vector"
+    assert len(vault.find("alpha")) == 40
