@@ -39,6 +39,9 @@ def embed_watched(workspace: Workspace, *, quiet: bool) -> EmbeddingReport:
         )
     if not quiet:
         say(_told(report))
+    if report.not_saved:
+        say(f"warning: {field(report.not_saved)}; searches take the vectors from the database, more slowly")
+        say("free some space and run `kebab index --embed` again")
     return report
 
 

@@ -104,6 +104,10 @@ class DiskFaultError(StoreError):
     code = "disk_fault"
 
 
+TEMPORARY = (StoreBusyError, StoreReadOnlyError, DiskFullError, DiskFaultError)
+"""What keeps the index from being written for a while; the work that waits is tried again."""
+
+
 class UnreadableFileError(KebabError):
     """One file could not become a document. A row in the report, never a crash."""
 

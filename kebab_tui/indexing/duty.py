@@ -6,12 +6,13 @@ the queue, so giving way, a full disk or the end of the process lose nothing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kebab_tui.domain.errors import DiskFullError, ModelError, StoreBusyError, StoreDamagedError, VectorError
+from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, VectorError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source
 from kebab_tui.indexing.board import Board
@@ -37,6 +38,7 @@ _QUIET_S = 5.0
 _PLACE_CHECK_S = 1.0
 """Between two looks at rest whether the index was taken away; each work begins with one anyway."""
 _DISK = "disk"
+_TEMPORARY_CODES = tuple(kind.code for kind in TEMPORARY)
 _NEWS: tuple[Outcome, ...] = ("added", "changed", "moved")
 
 
@@ -128,7 +130,7 @@ class Duty:
             self._rest(session)
 
     def _rest(self, session: Session) -> None:
-        self._vectors.at_rest()
+        self._save_vectors()
         self.board.at_rest()
         if time.monotonic() - self._busy_at >= _QUIET_S:
             if session.unchecked:
@@ -145,7 +147,7 @@ class Duty:
                 self._work(session, left[0])
                 left.pop(0)
                 self._errands.disk.succeeded(_DISK)
-        except (DiskFullError, StoreBusyError) as error:
+        except TEMPORARY as error:
             self._errands.disk.failed(_DISK)
             self.board.trouble(error)
         finally:
@@ -212,7 +214,7 @@ class Duty:
         for path in self._grace.waiting(source.source_id):
             self._queue.add(source.root, path, settle_s=left)
         self._count_failed()
-        self.board.went_well(DiskFullError.code, StoreBusyError.code)
+        self.board.went_well(*_TEMPORARY_CODES)
         if any(report.counts.get(outcome) for outcome in _NEWS):
             self._vectors.notes_changed()
 
@@ -237,12 +239,19 @@ class Duty:
         self.board.show(at_once=True)  # opening a model takes a while
         try:
             self._vectors.work(session.writer, callbacks)
-            self.board.went_well(ModelError.code, VectorError.code, DiskFullError.code)
+            self.board.went_well(ModelError.code, *_TEMPORARY_CODES)
         except (ModelError, VectorError) as error:
             self.board.trouble(error)
-        except DiskFullError as error:
+        except TEMPORARY as error:
             self._vectors.notes_changed()
             self._errands.disk.failed(_DISK)
+            self.board.trouble(error)
+
+    def _save_vectors(self) -> None:
+        try:
+            if self._vectors.at_rest():
+                self.board.went_well(VectorError.code)
+        except VectorError as error:
             self.board.trouble(error)
 
     def _is_called(self) -> bool:
@@ -256,7 +265,8 @@ class Duty:
 
     def finish(self) -> None:
         """What is still to be written, while the lock is held."""
-        self._vectors.save_now()
+        with contextlib.suppress(VectorError):  # others take them from the database
+            self._vectors.save_now()
 
     def end(self) -> None:
         """Leave nothing behind."""

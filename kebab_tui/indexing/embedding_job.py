@@ -70,6 +70,8 @@ class EmbeddingReport:
     pending: int
     seconds: float
     cancelled: bool
+    not_saved: str = ""
+    """Why the vectors' file could not be written; the vectors themselves are in the database."""
 
 
 class EmbeddingJob:

@@ -12,12 +12,13 @@ import os
 from collections.abc import Sequence
 
 from kebab_tui.domain.errors import (
-    DiskFullError,
+    TEMPORARY,
     NotIndexedError,
     SourceError,
     StoreBusyError,
     StoreDamagedError,
     StoreError,
+    StoreReadOnlyError,
 )
 from kebab_tui.domain.source import Source
 from kebab_tui.indexing.board import WatchSummary
@@ -106,12 +107,12 @@ class Keeper:
                     self._sit_out(read_error(folder.database))
         except NotIndexedError:
             raise taken_away(self._charge.folder) from None
-        except (DiskFullError, StoreBusyError) as error:
+        except TEMPORARY as error:
             self._sit_out(error)
 
     def _serve(self, session: Session) -> None:
         session.declare(self._charge.declared)
-        self._duty.board.went_well(DiskFullError.code, StoreBusyError.code)
+        self._duty.board.went_well(*(kind.code for kind in TEMPORARY))
         self._duty.serve(session)
         if self._callbacks.stopping():
             self._duty.finish()
@@ -141,7 +142,7 @@ class Keeper:
                     return session
             except StoreBusyError:
                 pass
-            except DiskFullError as error:
+            except TEMPORARY as error:
                 self._sit_out(error)
                 continue
             self._attend()
@@ -149,6 +150,8 @@ class Keeper:
         return None
 
     def _sit_out(self, error: StoreError) -> None:
+        if isinstance(error, StoreReadOnlyError) and not self._in_charge:
+            raise error
         self._duty.board.trouble(error)
         self._duty.wait(_FULL_S)
 

@@ -26,7 +26,7 @@ class Vectors(Protocol):
         ...
 
     def save(self) -> None:
-        """Write what others open instead of the database."""
+        """Write what others open instead of the database; VectorError when that fails."""
         ...
 
     def rest(self) -> None:
@@ -68,14 +68,16 @@ class VectorDuty:
         self._wanted = report.cancelled
         self._unsaved |= report.embedded > 0
 
-    def at_rest(self) -> None:
-        """Called when there is nothing to do, again and again."""
+    def at_rest(self) -> bool:
+        """Called when there is nothing to do, again and again; whether something was saved."""
         now = self._clock()
         quiet = now - self._quiet_since
         if self._unsaved and quiet >= _SAVE_AFTER_S and now - self._saved_at >= _SAVES_APART_S:
             self._save()
+            return True
         if self._awake and quiet >= _REST_AFTER_S:
             self.let_go()
+        return False
 
     def save_now(self) -> None:
         """The last moment before somebody else may write."""
@@ -90,5 +92,6 @@ class VectorDuty:
 
     def _save(self) -> None:
         assert self._vectors is not None
-        self._unsaved, self._saved_at = False, self._clock()
+        self._saved_at = self._clock()
         self._vectors.save()
+        self._unsaved = False

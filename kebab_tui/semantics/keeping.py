@@ -60,10 +60,14 @@ class VectorsKept:
         return report
 
     def save(self) -> None:
-        """Write the vectors' file where enough is new; it is only a cache, so a failure is nobody's news."""
-        if self._half is not None:
-            with contextlib.suppress(ModelError, VectorError):
-                self._half.save()
+        """Write the vectors' file where enough is new; VectorError when the disk will not have it."""
+        trouble = ""
+        with contextlib.suppress(ModelError, VectorError):
+            trouble = (self._half or self._new_half()).save()
+        if trouble:
+            raise VectorError(
+                trouble, "it is tried again; searches take the vectors from the database meanwhile"
+            )
 
     def rest(self) -> None:
         """Let the model go."""

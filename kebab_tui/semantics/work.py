@@ -59,9 +59,11 @@ def embed(
                 turns, semantics.encoder(), replace(callbacks, cancelled=turns.cancelled)
             )
             embedded += report.embedded
-            turns.finish(report, started, card)
+            not_saved = turns.finish(report, started, card)
             if not turns.model_changed or callbacks.cancelled():
-                return replace(report, embedded=embedded, seconds=time.monotonic() - began)
+                return replace(
+                    report, embedded=embedded, seconds=time.monotonic() - began, not_saved=not_saved
+                )
     finally:
         turns.end()
 
@@ -118,19 +120,18 @@ class _Turns:
         with contextlib.ExitStack() as stack:
             return self._session(stack).writer.forget_vectors()
 
-    def finish(self, report: EmbeddingReport, started: int, card: ModelCard) -> None:
-        """Remember the run, and write the vectors' file unless some are still missing."""
+    def finish(self, report: EmbeddingReport, started: int, card: ModelCard) -> str:
+        """Remember the run, and write the vectors' file unless some are missing; why not, if that fails."""
         if report.cancelled and not report.embedded:
-            return
+            return ""
         with contextlib.ExitStack() as stack:
             try:
                 session = self._session(stack)
             except StoreBusyError:
-                return  # cancelled
+                return ""  # cancelled
             if report.embedded:
                 session.writer.record_run(RUN_KIND, started, remembered(card, report))
-            if not report.cancelled:
-                self._semantics.save()
+            return "" if report.cancelled else self._semantics.save()
 
     def _session(self, stack: contextlib.ExitStack) -> Session:
         """Wait as long as another process writes, however long that is; StoreBusyError when cancelled."""

@@ -7,6 +7,7 @@ read-only disk too. SQLite's errors are translated here, once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import sqlite3
@@ -125,16 +126,30 @@ def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
         )
     if kind == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR_SHMSIZE and _is_full(path)):
         return disk_full(path)
-    if kind == sqlite3.SQLITE_IOERR:
-        return errors.DiskFaultError(f"the disk failed ({text}): {path}", _CHECK_DISK)
-    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+    is_read_only = kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+    if is_read_only or (kind == sqlite3.SQLITE_IOERR and _is_on_read_only_disk(path)):
         return errors.StoreReadOnlyError(
             f"cannot write to the index: {path} ({text})",
-            "make the data folder writable, or choose another with --data-dir",
+            "make the data folder writable, or choose another with --data-dir; searching still works",
         )
+    if kind == sqlite3.SQLITE_IOERR:
+        return errors.DiskFaultError(f"the disk failed ({text}): {path}", _CHECK_DISK)
     if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return errors.StoreBusyError(f"the index is busy: {path}", "try again in a moment")
     return errors.StoreError(f"the index could not be used: {text}", "run `kebab doctor`")
+
+
+def write_error(error: OSError, path: str) -> errors.StoreError:
+    """What the user can do about a file of the data folder that could not be written."""
+    folder = os.path.dirname(path)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return disk_full(path)
+    if error.errno == errno.EIO:
+        return errors.DiskFaultError(f"the disk failed ({error.strerror}): {folder}", _CHECK_DISK)
+    return errors.StoreReadOnlyError(
+        f"cannot write to the data folder {folder}: {error.strerror}",
+        "make it writable, or choose another with --data-dir; searching still works",
+    )
 
 
 def read_error(path: str) -> errors.DiskFaultError:
@@ -177,13 +192,14 @@ def _connect_for_reading(path: str) -> sqlite3.Connection:
 
 def _can_map(path: str) -> bool:
     """Whether the folder really takes a file: root passes every permission check on a read-only mount."""
-    if os.path.exists(path + "-shm"):
-        return True
+    return os.path.exists(path + "-shm") or not _is_on_read_only_disk(path)
+
+
+def _is_on_read_only_disk(path: str) -> bool:
     try:
-        flags = os.statvfs(os.path.dirname(path)).f_flag
+        return bool(os.statvfs(os.path.dirname(path)).f_flag & os.ST_RDONLY)
     except (AttributeError, OSError):
-        return True
-    return not flags & os.ST_RDONLY
+        return False
 
 
 def _readable(uri: str) -> sqlite3.Connection:

@@ -94,8 +94,8 @@ def is_suspect(folder: DataFolder) -> bool:
 
 
 def clear(folder: DataFolder) -> None:
-    """Take the sign away, once the database is known to be sound."""
-    with contextlib.suppress(FileNotFoundError):
+    """Take the sign away, once the database is known to be sound; one that stays costs another look."""
+    with contextlib.suppress(OSError):
         os.remove(folder.suspicion)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 _OURS = (
     "kebab.sqlite", "kebab.seal", "vectors.kebabvec", "sources.json", "writer.lock", "requests", "live.json",
-    "embedding.lock", "suspect", "model.txt", "models", "sample-notes", "queries.txt", "screen.log", "crash.log",
+    "embedding.lock", "suspect", "model.txt", "models", "sample-notes", "queries.txt", "screen.log",
+    "crash.log",
 )  # fmt: skip
 
 

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kebab_tui import private_files
-from kebab_tui.domain.errors import DiskFullError, NotIndexedError, StoreBusyError, StoreReadOnlyError
+from kebab_tui.domain.errors import NotIndexedError, StoreBusyError, StoreReadOnlyError
+from kebab_tui.store.connection import write_error
 from kebab_tui.store.file_lock import try_lock
 from kebab_tui.store.folder import is_ours
 from kebab_tui.store.requests import RequestFolder
@@ -80,10 +81,10 @@ class WriterLock:
     def release(self) -> None:
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
-            try:
+            # Where that fails, the next writer takes this one for killed, and looks at every page.
+            with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, 0)
-            finally:
-                os.close(descriptor)
+            os.close(descriptor)
 
     def is_in_place(self) -> bool:
         """Whether it is still this lock that others meet: the data folder may have been taken away."""
@@ -170,15 +171,7 @@ class WriterLock:
         except OSError as error:
             if error.errno == errno.ENOENT and not makes_folder:
                 raise NotIndexedError(f"there is no data folder {os.path.dirname(self._path)}") from error
-            if error.errno == errno.ENOSPC:
-                raise DiskFullError(
-                    f"no room left on the disk of {os.path.dirname(self._path)}",
-                    "free some space and run the command again; nothing that was indexed is lost",
-                ) from error
-            raise StoreReadOnlyError(
-                f"cannot write to the data folder {os.path.dirname(self._path)}: {error.strerror}",
-                "make it writable, or choose another with --data-dir; searching still works",
-            ) from error
+            raise write_error(error, self._path) from error
 
     def _sign(self, descriptor: int, command: str) -> None:
         facts = json.dumps({"pid": os.getpid(), "command": command, "since": time.time()}).encode()

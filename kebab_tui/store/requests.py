@@ -9,7 +9,6 @@ any holder takes it. Results go another way: everybody sees what is committed.
 from __future__ import annotations
 
 import contextlib
-import errno
 import itertools
 import json
 import os
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kebab_tui import private_files, small_files
-from kebab_tui.domain.errors import DiskFullError, StoreReadOnlyError
+from kebab_tui.store.connection import write_error
 from kebab_tui.store.file_changes import ChangeCheck
 from kebab_tui.store.file_lock import try_lock
 
@@ -80,11 +79,7 @@ class RequestFolder:
             private_files.make_folder(self._path)
             private_files.replace(path, facts.encode("ascii"), synced=False)
         except OSError as error:
-            kind = DiskFullError if error.errno == errno.ENOSPC else StoreReadOnlyError
-            raise kind(
-                f"the request could not be left in {self._path}: {error.strerror}",
-                "free some space, or make the data folder writable",
-            ) from error
+            raise write_error(error, self._path) from error
 
     def look(self) -> tuple[bool, list[Rescan]]:
         """Whether a living process waits to write, and what was asked for, which is taken.

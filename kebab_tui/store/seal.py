@@ -26,7 +26,8 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO, NamedTuple
 
 from kebab_tui import private_files, small_files
-from kebab_tui.domain.errors import StoreDamagedError, StoreReadOnlyError
+from kebab_tui.domain.errors import StoreDamagedError
+from kebab_tui.store.connection import write_error
 from kebab_tui.store.folder import DataFolder
 
 _MAGIC = b"KEBABSL2"
@@ -114,10 +115,7 @@ class Seal:
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise StoreReadOnlyError(
-                f"cannot write to the data folder {os.path.dirname(self._path)}: {error.strerror}",
-                "make it writable, or choose another with --data-dir; searching still works",
-            ) from error
+            raise write_error(error, self._path) from error
         return was is not None
 
     def put_back(self) -> None:

@@ -7,7 +7,6 @@ change of a source, read only when a lost or damaged database is made anew.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import math
 import os
@@ -17,9 +16,8 @@ from dataclasses import asdict
 from typing import Any
 
 from kebab_tui import private_files, small_files
-from kebab_tui.domain.errors import StoreReadOnlyError
 from kebab_tui.domain.source import Source
-from kebab_tui.store.connection import disk_full
+from kebab_tui.store.connection import write_error
 
 _DERIVED = ("state", "documents", "chunks")
 _MOST_BYTES = 64 << 20
@@ -32,11 +30,7 @@ def write(path: str, sources: Iterable[Source]) -> None:
     try:
         private_files.replace(path, json.dumps(facts, indent=1).encode("ascii"))
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise disk_full(path) from error
-        raise StoreReadOnlyError(
-            f"cannot write {path}: {error.strerror}", "make the data folder writable"
-        ) from error
+        raise write_error(error, path) from error
 
 
 def read(path: str) -> list[Source]:

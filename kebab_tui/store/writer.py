@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.embedded import RECIPE_VERSION
-from kebab_tui.domain.errors import DiskFullError, NotFoundError, StoreBusyError
+from kebab_tui.domain.errors import TEMPORARY, NotFoundError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source, SourceState
 from kebab_tui.store import merging, rows, schema, sources_file, vocabulary
@@ -275,7 +275,7 @@ class Writer:
             return
         try:
             self._merge_full_text(cancelled)
-        except (DiskFullError, StoreBusyError):
+        except TEMPORARY:
             self._may_need_merging = False  # till next time: nothing is wrong without
 
     def _merge_full_text(self, cancelled: Callable[[], bool]) -> None:

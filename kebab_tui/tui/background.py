@@ -75,7 +75,7 @@ class BackgroundIndexing:
     def _launch(
         self, arguments: Sequence[str], ended: Callable[[subprocess.Popen[str], bool], None]
     ) -> subprocess.Popen[str]:
-        """`ended` is told of the process and whether it said itself why it ends."""
+        """`ended` is told of the process and whether it said that beginning again is of no use."""
         process = subprocess.Popen(
             [sys.executable, "-m", "kebab_tui.tui.indexer", *arguments],
             stdin=subprocess.PIPE,  # its end is ours, also when we are killed
@@ -91,34 +91,36 @@ class BackgroundIndexing:
         self, process: subprocess.Popen[str], ended: Callable[[subprocess.Popen[str], bool], None]
     ) -> None:
         assert process.stdout is not None
-        failed, explained = 0, False
+        failed, final = 0, False
         with process:
             for facts in _told(process.stdout):
                 failed = facts.get("failed", failed)
-                explained = facts.get("state") in _LAST_WORDS
+                final = facts.get("state") in _LAST_WORDS and facts.get("code") != _READ_ONLY
                 if facts.get("state") in _LIVE_SAYS_MORE:
                     self._undeclared, self._pause_s = (), _BEGIN_AGAIN_S
                 elif not self._closing.is_set():
                     self._post(_progress(facts, failed))
-        ended(process, explained)
+        ended(process, final)
 
-    def _done(self, _process: subprocess.Popen[str], _explained: bool) -> None:
+    def _done(self, _process: subprocess.Popen[str], _final: bool) -> None:
         with self._lock:
             self._process = None
             again, self._again = self._again, None
         if again is not None:
             self.start(again)
 
-    def _kept(self, _process: subprocess.Popen[str], explained: bool) -> None:
-        """Begin again what was killed; what has said why it cannot go on is left until asked for."""
+    def _kept(self, _process: subprocess.Popen[str], final: bool) -> None:
+        """Begin again what was killed, or what could not write to the data folder."""
         with self._lock:
             self._keeper = None
         pause, self._pause_s = self._pause_s, min(2 * self._pause_s, _LONGEST_PAUSE_S)
-        if not explained and not self._closing.wait(pause):
+        if not final and not self._closing.wait(pause):
             self.keep(self._undeclared)
 
 
 _LAST_WORDS = ("done", "error")
+_READ_ONLY = "readonly"
+"""The code of an error that goes away by itself when the data folder can be written again."""
 _LIVE_SAYS_MORE = ("keeping", "following")
 
 
@@ -138,7 +140,7 @@ def _progress(facts: dict[str, Any], failed: int) -> IndexingProgress:
             return IndexingProgress(text, running=True, failed=failed)
         case {"state": "waiting", "holder": holder}:
             return IndexingProgress(f"waiting for {holder}", running=True)
-        case {"state": "error", "message": message, "code": code, "hint": hint}:
+        case {"state": "error" | "trouble", "message": message, "code": code, "hint": hint}:
             ending = f" ({hint})" if hint else ""
             return IndexingProgress(f"not indexed: {message}{ending}", running=False, code=code)
     return IndexingProgress("", running=facts.get("state") != "done", failed=failed)

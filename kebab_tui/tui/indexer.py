@@ -124,14 +124,19 @@ def _is_over(stop: threading.Event) -> Callable[[], bool]:
 
 
 def _keeping() -> Callable[[LiveState], None]:
-    """Tell each time that this process becomes the one that writes."""
-    told = False
+    """Tell each time that this process becomes the one that writes, and what it cannot go on for.
+
+    The live file says that too, but not on a disk to which nothing can be written.
+    """
+    told, error = False, None
 
     def tell(state: LiveState) -> None:
-        nonlocal told
+        nonlocal told, error
         if not told:
             _tell(state="keeping", pid=state.pid)
-        told = not state.given_way_to
+        if state.error is not None and state.error != error:
+            _tell(state="trouble", code=state.error.code, message=state.error.message, hint=state.error.hint)
+        told, error = not state.given_way_to, state.error
 
     return tell
 

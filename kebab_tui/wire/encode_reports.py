@@ -38,7 +38,7 @@ def ingest_report(report: IngestReport, vectors: EmbeddingReport | Pending | Non
 
 def _vectors_made(vectors: EmbeddingReport | Pending) -> Json:
     if isinstance(vectors, Pending):
-        return {"embedded": 0, "pending": vectors.texts, "seconds": 0.0, "cancelled": False}
+        return {"embedded": 0, "pending": vectors.texts, "seconds": 0.0, "cancelled": False, "not_saved": ""}
     return asdict(vectors) | {"seconds": round(vectors.seconds, 3)}
 
 

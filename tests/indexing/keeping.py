@@ -87,6 +87,11 @@ class Kept:
     def live(self) -> LiveState | None:
         return self.vault.workspace.live()
 
+    def error_code(self) -> str:
+        """What kind of trouble there is; empty for none."""
+        live = self.live()
+        return live.error.code if live and live.error else ""
+
     def is_keeping(self) -> bool:
         """Whether the first look at the folder is over."""
         live = self.live()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from functools import partial
@@ -11,9 +12,19 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.domain.errors import ModelError, StoreReadOnlyError, UnreadableFileError
+from kebab_tui.domain.errors import (
+    ModelError,
+    StoreError,
+    StoreReadOnlyError,
+    UnreadableFileError,
+    VectorError,
+)
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embedding_job import EmbeddingReport
+from kebab_tui.store import connection as connections
+from kebab_tui.store.batch import Batch
+from kebab_tui.store.lock import WriterLock
+from kebab_tui.store.requests import RequestFolder
 from kebab_tui.store.writer import Writer
 from tests.disks import fill, remount, small_disk
 from tests.indexing.keeping import Kept, failed_notes, found, keeping, until
@@ -35,17 +46,59 @@ def test_a_full_disk_is_said_searched_and_got_over(tmp_path: Path, small: Path) 
         for n in range(40):
             vault.write(f"{n}.md", f"word{n} " * 600)
 
-        def error() -> str:
-            live = kept.live()
-            return live.error.code if live and live.error else ""
-
-        until(lambda: error() == "disk_full")
+        until(lambda: kept.error_code() == "disk_full")
         assert vault.find("alpha") == ["a.md"], "searching goes on"
         os.remove(filler)
         until(lambda: len(vault.ids()) == 41)
-        until(lambda: error() == "")
+        until(lambda: kept.error_code() == "")
         kept.settled()
     vault.workspace.close()
+
+
+class Refused:
+    """What a bad disk answers, however often it is asked."""
+
+    def __init__(self, error: StoreError) -> None:
+        self._error = error
+        self.count = 0
+
+    def __call__(self, *_: object) -> Any:
+        self.count += 1
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (sqlite3.SQLITE_FULL, "disk_full"),
+        (sqlite3.SQLITE_READONLY, "readonly"),
+        (sqlite3.SQLITE_IOERR_WRITE, "disk_fault"),
+    ],
+)
+def test_a_disk_that_cannot_be_written_for_a_while_is_said_and_got_over(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, code: int, told: str
+) -> None:
+    """Also while the keeper gives way to another process, and cannot begin to write again."""
+    error = sqlite3.OperationalError("bad disk")
+    error.sqlite_errorcode = code
+
+    refused = Refused(connections.translate(error, vault.workspace.folder.database))
+    monkeypatch.setattr("kebab_tui.indexing.keeper._FULL_S", 0.05)
+    vault.write("a.md", "alpha")
+    with keeping(vault) as kept:
+        with monkeypatch.context() as patch:
+            patch.setattr("kebab_tui.indexing.session._sound_writer", refused)
+            patch.setattr(Batch, "finish", lambda *_: refused())
+            vault.write("b.md", "beta")
+            until(lambda: kept.error_code() == told)
+            assert vault.find("alpha") == ["a.md"], "searching goes on"
+            with RequestFolder(vault.workspace.folder.root).wanting():
+                until(lambda: not WriterLock(vault.workspace.folder.lock).is_held())
+            tried = refused.count
+            until(lambda: refused.count > tried)
+        until(lambda: found(vault, "beta") == ["b.md"])
+        until(lambda: kept.error_code() == "")
+        kept.settled()
 
 
 def test_data_that_cannot_be_written_ends_a_keeper_with_the_reason(tmp_path: Path, small: Path) -> None:
@@ -144,6 +197,36 @@ def test_without_a_model_notes_are_kept_in_step_by_words(vault: Vault) -> None:
         until(lambda: vault.find("beta") == ["b.md"])
         kept.settled()
     assert vectors.asked < 10, "it is asked again only when notes have changed"
+
+
+class UnsavedVectors:
+    """A model with nothing to read, and a disk that takes no file of vectors at first."""
+
+    saved = 0
+
+    def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport:
+        return EmbeddingReport(1, 0, 0.0, cancelled=False)
+
+    def save(self) -> None:
+        self.saved += 1
+        if self.saved < 3:
+            raise VectorError("the vector index could not be saved: No space left on device")
+
+    def rest(self) -> None:
+        """Nothing is held."""
+
+
+def test_a_file_of_vectors_that_could_not_be_written_is_said_and_written_later(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kebab_tui.indexing.vector_duty._SAVE_AFTER_S", 0.0)
+    monkeypatch.setattr("kebab_tui.indexing.vector_duty._SAVES_APART_S", 0.3)
+    vault.write("a.md", "alpha")
+    vectors = UnsavedVectors()
+    with keeping(vault, vectors) as kept:
+        until(lambda: any(state.error and "No space left" in state.error.message for state in kept.states))
+        until(lambda: vectors.saved == 3 and kept.error_code() == "")
+    assert vectors.saved == 3, "once it is written it is written"
 
 
 class SlowVectors:

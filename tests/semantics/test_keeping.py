@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
+import pytest
+
+from kebab_tui.domain.errors import VectorError
 from kebab_tui.semantics.keeping import VectorsKept
 from kebab_tui.store.lock import WriterLock
 from kebab_tui.workspace import Callbacks
@@ -36,3 +42,25 @@ def test_a_model_of_ones_own_is_kept_to_when_the_database_was_lost(vault: Vault)
     assert report.embedded == 2
     kept.rest()
     assert vault.rows("SELECT value FROM meta WHERE key = 'model'") == [("tiny",)]
+
+
+def test_a_file_that_a_full_disk_does_not_take_is_told_and_can_be_written_later(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    parts, file = vault.workspace._parts, vault.data / "vectors.kebabvec"
+    kept = VectorsKept(parts._new_semantics, parts.reader, WriterLock(vault.workspace.folder.embedding_lock))
+    with monkeypatch.context() as patch:
+        patch.setattr("kebab_tui.private_files.replace", full)
+        report = vault.workspace.embed(Callbacks())
+        assert (report.embedded, report.pending) == (2, 0)
+        assert report.not_saved == "the vector index could not be saved: No space left on device"
+        with pytest.raises(VectorError, match="No space left"):
+            kept.save()
+    assert not os.path.exists(file)
+    kept.rest()
+    kept.save()
+    assert os.path.exists(file), "also after the model was let go"
+    kept.rest()

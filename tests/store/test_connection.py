@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -23,6 +26,7 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.model import Settings
 from kebab_tui.store import connection as connections
 from kebab_tui.store.connection import open_reader, open_writer, translated
+from kebab_tui.store.writer import Writer
 from kebab_tui.workspace import Callbacks
 from tests.disks import fill, remount, small_disk
 from tests.vault import Vault
@@ -238,6 +242,31 @@ def test_a_log_index_that_cannot_grow_is_a_full_disk_only_where_no_block_is_left
     assert type(connections.translate(error, "/x/kebab.sqlite")) is kind
 
 
+def test_a_write_that_fails_on_a_read_only_disk_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
+    assert type(connections.translate(error, "/x/kebab.sqlite")) is StoreReadOnlyError
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (errno.ENOSPC, DiskFullError),
+        (errno.EDQUOT, DiskFullError),
+        (errno.EIO, DiskFaultError),
+        (errno.EROFS, StoreReadOnlyError),
+        (errno.EACCES, StoreReadOnlyError),
+    ],
+)
+def test_a_file_of_the_data_folder_that_cannot_be_written_is_told_by_its_errno(
+    number: int, kind: type[StoreError]
+) -> None:
+    told = connections.write_error(OSError(number, os.strerror(number)), "/x/sources.json")
+    assert type(told) is kind
+    assert "/x" in told.message and told.hint
+
+
 def test_what_is_wrong_is_seen_by_its_code_in_any_words() -> None:
     for code, kind in [
         (sqlite3.SQLITE_FULL, DiskFullError),
@@ -298,3 +327,58 @@ def test_a_database_that_is_no_file_is_told_of_and_not_waited_for(
     fresh.ingest([], Callbacks())
     assert fresh.search(SearchQuery("alpha")).total_matches == 1
     fresh.close()
+
+
+@pytest.mark.parametrize("room", range(0, 18, 3))
+def test_a_disk_that_fills_up_while_the_schema_is_made_leaves_nothing_half_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """`room`: how many pages there are for the tables."""
+
+    class Small(sqlite3.Connection):
+        def execute(self, *statement: Any) -> sqlite3.Cursor:
+            if str(statement[0]).startswith("PRAGMA application_id ="):
+                super().execute(f"PRAGMA max_page_count = {room + 1}")
+            return super().execute(*statement)
+
+    path = str(tmp_path / "kebab.sqlite")
+    connect = sqlite3.connect
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, factory=Small, **more))
+        with pytest.raises(DiskFullError, match="no room left"):
+            open_writer(path).close()
+    with pytest.raises(NotIndexedError, match="nothing has been indexed yet"):
+        open_reader(path)
+    open_writer(path).close()
+    open_reader(path).close()
+
+
+def test_a_log_that_cannot_be_folded_in_loses_nothing(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The notes are committed to the log, and the database cannot grow any more."""
+    vault.ingest()
+    vault.workspace.close()
+    database, log = vault.data / "kebab.sqlite", vault.data / "kebab.sqlite-wal"
+    for n in range(12):
+        vault.write(f"{n}.md", heavy(n))
+    size, close = database.stat().st_size, Writer.close
+
+    def closed_on_a_full_disk(writer: Writer) -> None:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            close(writer)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "close", closed_on_a_full_disk)
+        assert vault.ingest().count("added") == 12
+    vault.workspace.close()
+    assert database.stat().st_size == size and log.stat().st_size > size
+    assert vault.find("w7x1y1") == ["7.md"]
+    assert vault.ingest().count("unchanged") == 13
+    vault.workspace.close()
+    assert database.stat().st_size > size and log.stat().st_size == 0
+    assert (vault.data / "kebab.seal").exists()
+    assert vault.find("w7x1y1") == ["7.md"]
+    assert not list(vault.data.glob("*damaged*"))

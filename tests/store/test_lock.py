@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -114,6 +115,20 @@ def test_a_data_folder_that_cannot_be_made_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreReadOnlyError, match="cannot write to the data folder"):
         WriterLock(str(tmp_path / "file" / "writer.lock")).acquire("kebab ingest", 0, quietly)
+
+
+def test_a_disk_that_became_read_only_keeps_no_lock(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    lock = WriterLock(path)
+    lock.acquire("kebab watch", 0, quietly)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", refused)
+        lock.release()
+    assert not lock.is_held()
+    assert lock.acquire("kebab watch", 0, quietly) is True, "looked at closely, as after a kill"
+    lock.release()
 
 
 def test_a_data_folder_that_was_taken_away_is_not_made_anew_by_who_saw_it(tmp_path: Path) -> None:

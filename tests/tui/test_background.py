@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import shutil
@@ -11,17 +12,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from textual.message import Message
 
 from kebab_tui.domain.errors import NotIndexedError
-from kebab_tui.indexing.live_state import read_live
+from kebab_tui.indexing.live_state import LiveState, Trouble, read_live
 from kebab_tui.settings.model import Settings
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.lock import WriterLock
 from kebab_tui.tui import background
 from kebab_tui.tui.background import BackgroundIndexing
+from kebab_tui.tui.indexer import _keeping
 from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.workspace import Callbacks, Workspace
 
@@ -298,3 +301,46 @@ def test_who_keeps_the_index_leaves_the_processor_to_the_screen(behind: Behind) 
     if group.exists():  # Linux shares the processor among sessions first
         assert group.read_text() != Path("/proc/self/autogroup").read_text()
         assert group.read_text().split()[-1] == "10"
+
+
+class Ended:
+    """A process that has told something, and is gone."""
+
+    def __init__(self, told: str) -> None:
+        self.stdout = iter([told])
+
+    def __enter__(self) -> None:
+        """Nothing is to be done."""
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is to be done."""
+
+
+@pytest.mark.parametrize(("code", "begins_again"), [("readonly", True), ("source_missing", False)])
+def test_a_keeper_that_could_not_write_is_begun_again_as_the_disk_may_be_mended(
+    behind: Behind, monkeypatch: pytest.MonkeyPatch, code: str, begins_again: bool
+) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(behind.indexing, "keep", begun.append)
+    monkeypatch.setattr(behind.indexing, "_pause_s", 0.0)
+    told = json.dumps({"state": "error", "code": code, "message": "no", "hint": "do"})
+    behind.indexing._listen(cast("Any", Ended(told)), behind.indexing._kept)
+    assert behind.next().code == code
+    assert bool(begun) is begins_again
+
+
+def test_trouble_is_told_by_the_process_too_as_a_disk_may_take_no_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tell = _keeping()
+    trouble = Trouble("readonly", "cannot write", "make it writable")
+    for error in (None, trouble, trouble, None, trouble):
+        tell(LiveState(7, error=error))
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [facts["state"] for facts in told] == ["keeping", "trouble", "trouble"]
+    assert told[1] == {
+        "state": "trouble",
+        "code": "readonly",
+        "message": "cannot write",
+        "hint": "make it writable",
+    }
