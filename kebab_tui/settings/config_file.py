@@ -22,14 +22,17 @@ def read(path: str, named_by: str) -> str:
     try:
         with open(path, "rb") as file:
             data = file.read(_LARGEST + 1)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if not named_by:
             return ""
         raise ConfigError(
             f"{named_by}: there is no file {path}", f"`kebab init --path {path}` writes one to start from"
         ) from None
     except OSError as error:
-        raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from None
+        raise ConfigError(
+            f"{named_by}: ".removeprefix(": ") + f"cannot read the configuration {path}: {error.strerror}",
+            "make it a file that you can read, or name another one with --config",
+        ) from None
     if len(data) > _LARGEST:
         raise ConfigError(f"{path} is too large for a configuration file (more than 1 MB)")
     try:

@@ -70,7 +70,17 @@ def _xdg_folder(environ: Mapping[str, str], kind: str) -> str:
 
 
 def _home(environ: Mapping[str, str]) -> str:
-    home = environ.get("HOME") or os.path.expanduser("~")
+    home = environ.get("HOME") or _home_of_user()
     if not os.path.isabs(home):
         raise ConfigError("no home folder is known", "set HOME, or name a folder with KEBAB_DATA_DIR")
     return home
+
+
+def _home_of_user() -> str:
+    """What the system knows without HOME; `expanduser` takes an empty one for the root of all folders."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""

@@ -70,8 +70,15 @@ def open_writer(path: str) -> sqlite3.Connection:
 
 def open_reader(path: str) -> sqlite3.Connection:
     """Open for reading only; NotIndexedError when there is nothing yet."""
-    if not os.path.exists(path):
-        raise _nothing_indexed()
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        raise _nothing_indexed() from None
+    except OSError as error:
+        raise errors.StoreError(
+            f"cannot read the index {path}: {error.strerror}",
+            "make the data folder one that you can read, or choose another with --data-dir",
+        ) from None
     _require_file(path)
     with translated(path):
         connection = _connect_for_reading(path)
@@ -146,9 +153,10 @@ def write_error(error: OSError, path: str) -> errors.StoreError:
         return disk_full(path)
     if error.errno == errno.EIO:
         return errors.DiskFaultError(f"the disk failed ({error.strerror}): {folder}", _CHECK_DISK)
+    searching = "; searching still works" if os.access(folder, os.R_OK | os.X_OK) else ""
     return errors.StoreReadOnlyError(
         f"cannot write to the data folder {folder}: {error.strerror}",
-        "make it writable, or choose another with --data-dir; searching still works",
+        f"make it writable, or choose another with --data-dir{searching}",
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
 
 import platformdirs
@@ -82,8 +84,19 @@ def test_a_vanished_working_folder_is_told(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_without_a_home_nothing_is_put_into_a_folder_named_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_: int) -> None:
+        raise KeyError("no such user")
+
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
     with pytest.raises(ConfigError, match="no home folder"):
         data_folder({})
     with pytest.raises(ConfigError, match="no home folder"):
         absolute("~/notes")
+
+
+@pytest.mark.parametrize("environ", [{}, {"HOME": ""}], ids=["none", "empty"])
+def test_a_home_that_is_not_said_is_the_one_of_the_user_and_never_the_root(environ: dict[str, str]) -> None:
+    home = pwd.getpwuid(os.getuid()).pw_dir
+    assert data_folder(environ) == f"{home}/.local/share/kebab"
+    assert config_path(environ) == f"{home}/.config/kebab/config.toml"

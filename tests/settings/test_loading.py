@@ -176,9 +176,17 @@ def test_a_named_file_that_is_missing_is_an_error_and_says_who_named_it(file: Pa
         load(variables={"KEBAB_CONFIG": str(file)})
 
 
+def test_below_a_file_there_is_no_configuration(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert load(variables={"XDG_CONFIG_HOME": str(tmp_path / "file")}).search == Settings().search
+    with pytest.raises(ConfigError, match="KEBAB_CONFIG: there is no file"):
+        load(variables={"KEBAB_CONFIG": str(tmp_path / "file" / "config.toml")})
+
+
 def test_a_folder_or_an_endless_file_is_no_configuration(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot read the configuration"):
+    with pytest.raises(ConfigError, match=r"--config: cannot read the configuration .*: Is a dir") as refused:
         load(tmp_path)
+    assert "name another one with --config" in refused.value.hint
     with pytest.raises(ConfigError, match="too large"):
         load(Path("/dev/zero"))
 

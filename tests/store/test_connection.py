@@ -329,6 +329,27 @@ def test_a_database_that_is_no_file_is_told_of_and_not_waited_for(
     fresh.close()
 
 
+@pytest.mark.parametrize("number", [errno.EACCES, errno.ENOTDIR, errno.EIO])
+def test_an_index_that_may_not_be_looked_at_is_not_said_to_be_none(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Tests may run as root, whom no permission stops."""
+    vault.ingest()
+    vault.workspace.close()
+    look = os.stat
+
+    def stat(path: Any, **more: Any) -> os.stat_result:
+        if str(path).startswith(str(vault.data)):
+            raise OSError(number, os.strerror(number))
+        return look(path, **more)
+
+    monkeypatch.setattr(os, "stat", stat)
+    with pytest.raises(StoreError, match=f"cannot read the index .*: {os.strerror(number)}") as told:
+        vault.find("alpha")
+    assert "make the data folder one that you can read" in told.value.hint
+    assert not isinstance(told.value, NotIndexedError)
+
+
 @pytest.mark.parametrize("room", range(0, 18, 3))
 def test_a_disk_that_fills_up_while_the_schema_is_made_leaves_nothing_half_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
