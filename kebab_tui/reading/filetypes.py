@@ -12,7 +12,7 @@ from kebab_tui.domain.document import DocumentType, ParsedNote
 from kebab_tui.reading import markdown_note, plain_note
 from kebab_tui.reading.limits import ReadLimits
 
-PARSER_VERSION = "parse-1"
+PARSER_VERSION = "parse-2"
 """Counts up when the same bytes would give other facts or blocks: every file is then read anew."""
 
 Parse = Callable[[bytes, str, ReadLimits], ParsedNote]

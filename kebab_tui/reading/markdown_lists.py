@@ -8,12 +8,13 @@ Columns are 0-based; a tab reaches to the next multiple of four.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from kebab_tui.reading.markdown_extents import indent_of
 from kebab_tui.reading.markdown_html import html_kind
 
-_MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?=[ \t]|\Z)")
+_MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?: ++|\Z)")
 _INTERRUPTS = re.compile(r"#{1,6}(?:[ \t]|\Z)|`{3,}+[^`]*\Z|~~~|>|(?:[-+*]|\d{1,9}[.)])(?:[ \t]|\Z)")
 
 
@@ -24,7 +25,11 @@ def is_rule(body: str) -> bool:
 
 
 class OpenLists:
-    """The content columns of the open list items, outermost first, moved down line by line."""
+    """The content columns of the open list items, outermost first, moved down line by line.
+
+    However many items are open, a line costs time by its own length only: an item's column is
+    found by bisection, and each marker of a row of them is looked at once.
+    """
 
     __slots__ = ("_empty", "_lines", "_next", "_paragraph", "_stack")
 
@@ -44,8 +49,9 @@ class OpenLists:
 
     def holding(self, line: int) -> int:
         """The content column of the item that holds a block which begins at `line`, or 0."""
-        indent = indent_of(self._lines[line])
-        return next((column for column in reversed(self.at(line)) if column <= indent), 0)
+        stack = self.at(line)
+        inside = bisect_right(stack, indent_of(self._lines[line]))
+        return stack[inside - 1] if inside else 0
 
     def after_markers(self, line: int) -> tuple[int, str]:
         """For a line that opens items: the innermost content column, and the text behind the markers."""
@@ -56,8 +62,7 @@ class OpenLists:
 
     def skip(self, column: int, line: int) -> None:
         """A block held at `column` ended before `line`; deeper items are closed."""
-        while self._stack and self._stack[-1] > column:
-            self._stack.pop()
+        del self._stack[bisect_right(self._stack, column) :]
         self._next = line
         self._paragraph = False
 
@@ -73,32 +78,45 @@ class OpenLists:
             return body
         self._empty = False
         indent = len(line) - len(body)
-        outer = [column for column in self._stack if column <= indent]
-        left = len(outer) < len(self._stack)
-        within = indent - (outer[-1] if outer else 0)
+        stack = self._stack
+        inside = bisect_right(stack, indent)
+        left = inside < len(stack)
+        within = indent - (stack[inside - 1] if inside else 0)
         if self._paragraph and left and (within > 3 or not _interrupts(body)):
             return body
-        self._stack = outer
+        del stack[inside:]
         if within > 3:
             return body
         return self._open_items(body, indent, self._paragraph and not left)
 
     def _open_items(self, body: str, indent: int, in_paragraph: bool) -> str:
-        while (marker := _MARKER.match(body)) and not is_rule(body):
-            rest = body[marker.end() :]
-            text = rest.lstrip(" ")
-            if in_paragraph and (not text or marker[1] not in (None, "1")):
+        at, end = 0, len(body)
+        rule_from = _rule_from(body)
+        while (marker := _MARKER.match(body, at)) and at < rule_from:
+            text = marker.end()
+            mark_end = (marker.end(1) if marker[1] else at) + 1
+            if in_paragraph and (text == end or marker[1] not in (None, "1")):
                 break
-            gap = len(rest) - len(text) if text else 1
-            width = marker.end() + (gap if gap <= 4 else 1)
-            indent += width
+            gap = text - mark_end if text < end else 1
+            indent += mark_end - at + (gap if gap <= 4 else 1)
             self._stack.append(indent)
-            body, in_paragraph = text, False
+            at, in_paragraph = text, False
             if gap > 4:
                 break
+        body = body[at:]
         self._empty = not body
         self._paragraph = bool(body) and not (is_rule(body) or body.startswith(("# ", "## ", "### ", "<!--")))
         return body
+
+
+def _rule_from(body: str) -> int:
+    """The first place from which on a line is a rule, whatever markers stand before it."""
+    bare = body.rstrip(" \t")
+    mark = bare[-1]
+    if mark not in "-*_":
+        return len(body)
+    first = len(bare.rstrip(mark + " \t"))
+    return first if bare.count(mark, first) >= 3 else len(body)
 
 
 def _interrupts(body: str) -> bool:

@@ -19,7 +19,7 @@ MAX_TAGS = 64
 _MAX_LENGTH = 100
 _MAX_LINE = 4_000
 _NOT_PROSE = re.compile(
-    r"(?P<ticks>`++)(?:[^`]++|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)(?!`)"  # code
+    r"(?<!`)(?P<ticks>`++)(?:[^`]++|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)(?!`)"  # code
     r"|\[\[[^\[\]]*+\]\]"  # a link of a wiki
     r"|\]\([^()\s]*+"  # the address of a link
     r"|<[^<>]*+>"  # an element or an address

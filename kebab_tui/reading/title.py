@@ -1,7 +1,7 @@
 """What a note is called: its front matter, first H1, first H2, first line of prose, file name.
 
 A title is one line of at most 120 characters, NFC, without control characters, and can
-always be stored as UTF-8.
+always be stored as UTF-8. Only the first 1,000 lines of prose are looked at.
 """
 
 from __future__ import annotations
@@ -9,19 +9,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from kebab_tui.domain.document import Block
 from kebab_tui.reading.markdown_inline import plain_text
 
 MAX_LENGTH = 120
+_LONGEST_LINE = 8_000
+"""What is behind is not read: NFC takes quadratic time for a long run of combining marks."""
+_LINES_LOOKED_AT = 1_000
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _LINE_MARKS = re.compile(r"[\s>]*+(?:(?:[-+*]|\d{1,9}[.)])[ \t]++)?(?:\[[ xX]\][ \t]++)?")
 _WORD = re.compile(r"\w")
 
 
 def one_line(text: str) -> str:
-    """Make a name of a text: no control characters, single spaces, NFC."""
-    return " ".join(unicodedata.normalize("NFC", _UNPRINTABLE.sub(" ", text)).split())
+    """Make a name of a text: no control characters, single spaces, NFC; of its first 8,000 characters."""
+    bare = _UNPRINTABLE.sub(" ", text[:_LONGEST_LINE])
+    return " ".join(unicodedata.normalize("NFC", bare).split())
 
 
 def title_of(front: str, blocks: Sequence[Block], lines: Sequence[str], path: str) -> str:
@@ -35,9 +40,9 @@ def _candidates(front: str, blocks: Sequence[Block], lines: Sequence[str]) -> It
     yield front
     for level in (1, 2):
         yield from (block.text for block in blocks if block.kind == "heading" and block.level == level)
-    for block in blocks:
-        if block.kind == "prose":
-            yield from (_bare(line) for line in lines[block.first - 1 : block.last])
+    prose = (block for block in blocks if block.kind == "prose")
+    written = (line for block in prose for line in lines[block.first - 1 : block.last])
+    yield from map(_bare, islice(written, _LINES_LOOKED_AT))
 
 
 def _bare(line: str) -> str:

@@ -41,6 +41,7 @@ def test_a_tag_is_found(line: str, tags: tuple[str, ...]) -> None:
         "C# and F#, a#b, &#39; &#x27;",
         "#fff #A1B2C3 #abcdef12 #123",
         "`#code` and ``a ` #code``",
+        "``` without an end, `a #code`",
         "see https://example.org/page #123 or https://example.org/x#frag",
         "https://example.org/?q=(#frag) ftp://host/#x",
         "[link](#anchor) ![image](#frag) [two words](#a-b)",
