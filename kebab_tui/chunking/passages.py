@@ -25,6 +25,7 @@ from kebab_tui.chunking.limits import ChunkLimits, is_cut
 from kebab_tui.chunking.measure import says_little, text_of, written
 from kebab_tui.chunking.pieces import cut_section
 from kebab_tui.chunking.sections import Section, sections, shared_path
+from kebab_tui.domain.checkpoint import OFTEN, UNLIMITED, Checkpoint
 from kebab_tui.domain.chunk import ChunkKind, Passage
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.document import Block, ParsedNote
@@ -32,13 +33,17 @@ from kebab_tui.domain.document import Block, ParsedNote
 _DEFAULT = ChunkLimits()
 
 
-def chunk(note: ParsedNote, limits: ChunkLimits = _DEFAULT) -> tuple[Passage, ...]:
+def chunk(
+    note: ParsedNote, limits: ChunkLimits = _DEFAULT, checkpoint: Checkpoint = UNLIMITED
+) -> tuple[Passage, ...]:
     """Cut a note into passages, in the order of its lines."""
     lines = note.lines
-    found, headings = sections(note.blocks)
+    found, headings = sections(note.blocks, checkpoint)
     passages: list[Passage] = []
     group: list[Section] = []
-    for section in found:
+    for place, section in enumerate(found):
+        if not place & OFTEN:
+            checkpoint()
         text = text_of(lines, section.first, section.last)
         if section.level and says_little(text, limits.small):
             if group and not _joins(lines, group, section, len(text), limits):
@@ -52,11 +57,11 @@ def chunk(note: ParsedNote, limits: ChunkLimits = _DEFAULT) -> tuple[Passage, ..
         if len(text) <= limits.whole and section.longest_code <= limits.long_code:
             passages.append(_whole(lines, section, text))
         else:
-            passages.extend(_cut(lines, section, limits))
+            passages.extend(_cut(lines, section, limits, checkpoint))
     if group:
         passages.append(_together(lines, group))
     if headings:
-        _append_headings(passages, lines, headings, note.blocks, limits)
+        _append_headings(passages, lines, headings, note.blocks, limits, checkpoint)
     return tuple(passages)
 
 
@@ -100,9 +105,12 @@ def _kind(lines: Sequence[str], code: Sequence[Block], first: int, last: int) ->
     return "code" if of_code and of_code * 4 >= written(lines, first, last) else "info"
 
 
-def _cut(lines: Sequence[str], section: Section, limits: ChunkLimits) -> Iterator[Passage]:
+def _cut(
+    lines: Sequence[str], section: Section, limits: ChunkLimits, checkpoint: Checkpoint
+) -> Iterator[Passage]:
     path, code = section.path, deque(section.code)
-    for first, last in cut_section(lines, section, limits):
+    for first, last in cut_section(lines, section, limits, checkpoint):
+        checkpoint()
         while code and code[0].last < first:
             code.popleft()
         kind, span = _kind(lines, code, first, last), SourceSpan(first, last)
@@ -134,6 +142,7 @@ def _append_headings(
     headings: Section,
     blocks: Sequence[Block],
     limits: ChunkLimits,
+    checkpoint: Checkpoint,
 ) -> None:
     """Headings that no text follows go with the last passage, or stand alone where that has no room."""
     last = headings.last
@@ -150,4 +159,4 @@ def _append_headings(
         passages.append(_whole(lines, headings, text))
     else:
         headings.blocks = [Block("prose", headings.first, last)]
-        passages.extend(_cut(lines, headings, limits))
+        passages.extend(_cut(lines, headings, limits, checkpoint))

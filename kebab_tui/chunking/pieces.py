@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from kebab_tui.chunking.limits import ChunkLimits, is_cut
 from kebab_tui.chunking.measure import LineSizes
 from kebab_tui.chunking.sections import Section
+from kebab_tui.domain.checkpoint import OFTEN, SELDOM, Checkpoint
 from kebab_tui.domain.document import Block
 
 _ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]")
@@ -25,20 +26,27 @@ Piece = tuple[int, int, bool]
 """Lines that stay together, first and last, and whether they are long code."""
 
 
-def cut_section(lines: Sequence[str], section: Section, limits: ChunkLimits) -> list[Lines]:
+def cut_section(
+    lines: Sequence[str], section: Section, limits: ChunkLimits, checkpoint: Checkpoint
+) -> list[Lines]:
     """The spans of the passages that a section becomes, in order."""
-    cutter = _Cutter(lines, section, limits)
-    for block in section.blocks:
+    cutter = _Cutter(lines, section, limits, checkpoint)
+    for place, block in enumerate(section.blocks):
+        if not place & OFTEN:
+            checkpoint()
         cutter.add(block)
     cutter.add_headings(section.first)
     return cutter.gathered()
 
 
 class _Cutter:
-    __slots__ = ("limits", "lines", "pieces", "size")
+    __slots__ = ("checkpoint", "limits", "lines", "pieces", "size")
 
-    def __init__(self, lines: Sequence[str], section: Section, limits: ChunkLimits) -> None:
+    def __init__(
+        self, lines: Sequence[str], section: Section, limits: ChunkLimits, checkpoint: Checkpoint
+    ) -> None:
         self.lines = lines
+        self.checkpoint = checkpoint
         self.size = LineSizes(lines, section.first, section.last).size
         self.limits = limits
         self.pieces: list[Piece] = []
@@ -63,6 +71,8 @@ class _Cutter:
     def _add_paragraphs(self, first: int, last: int) -> None:
         begin = first
         for at, line in enumerate(self.lines[first - 1 : last], first):
+            if not at & SELDOM:
+                self.checkpoint()
             if not line or line.isspace():
                 if begin < at:
                     self._add_paragraph(begin, at - 1)
@@ -76,6 +86,8 @@ class _Cutter:
             return
         begin = first
         for at in range(first + 1, last + 2):
+            if not at & SELDOM:
+                self.checkpoint()
             if at > last or _ITEM.match(self.lines[at - 1]):
                 if self.size(begin, at - 1) <= self.limits.cap:
                     self.pieces.append((begin, at - 1, False))
@@ -98,7 +110,9 @@ class _Cutter:
         size, done = self.size, []
         first, last, long_code = self.pieces[0]
         held = size(first, last)
-        for piece in self.pieces[1:]:
+        for place, piece in enumerate(self.pieces[1:]):
+            if not place & SELDOM:
+                self.checkpoint()
             together = size(first, piece[1])
             if self._joins(held, together, long_code, piece):
                 last, long_code, held = piece[1], long_code or piece[2], together

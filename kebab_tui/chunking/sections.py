@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kebab_tui.domain.checkpoint import SELDOM, Checkpoint
 from kebab_tui.domain.chunk import HEADING_SEPARATOR
 from kebab_tui.domain.document import Block
 
@@ -41,12 +42,14 @@ class Section:
         return HEADING_SEPARATOR.join(self.trail)
 
 
-def sections(blocks: Sequence[Block]) -> tuple[list[Section], Section | None]:
+def sections(blocks: Sequence[Block], checkpoint: Checkpoint) -> tuple[list[Section], Section | None]:
     """Gather blocks into sections; the second value holds headings at the end that no text follows."""
     found: list[Section] = []
     trails: list[tuple[int, Trail]] = []
     section = Section(0, (), blocks[0].first) if blocks else None
-    for block in blocks:
+    for place, block in enumerate(blocks):
+        if not place & SELDOM:
+            checkpoint()
         assert section is not None
         if level := block.level:
             while trails and trails[-1][0] >= level:

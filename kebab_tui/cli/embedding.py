@@ -26,7 +26,7 @@ _MINUTE, _HOUR = 60, 3600
 
 def embed_watched(workspace: Workspace, *, quiet: bool) -> EmbeddingReport:
     """Make the vectors that are missing; the user may stop it and loses nothing that was made."""
-    with _bar(quiet=quiet) as show, Interrupt(after="") as interrupt:
+    with _bar(quiet=quiet) as show, Interrupt() as interrupt:
 
         def watch(progress: EmbeddingProgress) -> None:
             interrupt.work_began()

@@ -36,7 +36,7 @@ def command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, qui
     """Bring the index up to date with the notes of every FOLDER.
 
     A new folder becomes a source. Without one, all known sources are looked at. Only
-    what changed is read; ctrl+c stops between two files and loses nothing. Notes are
+    what changed is read; ctrl+c and SIGTERM stop it and lose nothing. Notes are
     found by words from then on; --wait stays until they are found by meaning too.
     """
     if "" in folders:

@@ -1,4 +1,4 @@
-"""ctrl+c in two steps: the first asks the work to stop where nothing is lost, the second ends it.
+"""ctrl+c and SIGTERM: the first asks the work to stop where nothing is lost, the second ends it.
 
 Before the work has begun (while waiting for another process, say) the first one ends it
 at once. Has no effect outside the main thread, where signals do not arrive.
@@ -15,23 +15,23 @@ from kebab_tui.cli.output import say
 
 
 class Interrupt:
-    """Holds the handler while the `with` block lasts. `after`: what is still finished when asked to stop."""
+    """Holds the handlers while the `with` block lasts."""
 
-    def __init__(self, after: str = " after this file") -> None:
-        self._after = after
+    def __init__(self) -> None:
         self._working = False
         self._asked = False
         self._told = False
-        self._before: Any = None
+        self._before: list[tuple[int, Any]] = []
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._pressed)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before.append((number, signal.signal(number, self._pressed)))
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before:
+            signal.signal(number, before)
 
     def work_began(self) -> None:
         """From here on there is something that must not be cut in two."""
@@ -41,7 +41,7 @@ class Interrupt:
         """Whether to stop; the work asks where it can be cut."""
         if self._asked and not self._told:
             self._told = True
-            say(f"stopping{self._after}; ctrl+c once more ends at once")
+            say("stopping; ctrl+c once more ends at once")
         return self._asked
 
     def _pressed(self, _number: int, _frame: FrameType | None) -> None:

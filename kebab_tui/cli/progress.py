@@ -39,7 +39,10 @@ def ingest_watched(workspace: Workspace, folders: Sequence[str], *, quiet: bool)
             show(progress)
 
         return workspace.ingest(
-            folders, Callbacks(watch, interrupt.requested, tell_waiting, notice=tell_notice)
+            folders,
+            Callbacks(
+                watch, interrupt.requested, tell_waiting, notice=tell_notice, stopping=interrupt.requested
+            ),
         )
 
 

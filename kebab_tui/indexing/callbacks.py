@@ -27,6 +27,8 @@ class Callbacks:
     """Told what the user has to know before the result."""
     changed: Callable[[NoteChange], None] = lambda _: None
     """Told of each note that changed, once that is in the index."""
+    stopping: Callable[[], bool] = lambda: False
+    """Asked many times within a file: reading it is given up, and it is read again next time."""
 
 
 @dataclass(frozen=True, slots=True)

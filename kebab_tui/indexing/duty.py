@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, VectorError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source
@@ -77,6 +78,7 @@ class Duty:
         self._queue = PathQueue()
         self._watched = WatchedFolders(self._queue)
         self._grace = Grace()
+        self._too_slow: set[tuple[SourceId, str, Fingerprint]] = set()
         self._errands = Errands(RequestFolder(charge.folder.root), self._queue, self._watched)
         self._vectors = VectorDuty(charge.vectors)
         self._busy_at = time.monotonic()
@@ -169,7 +171,12 @@ class Duty:
         if batch.whole:
             turn.ask = lambda: self._is_over() or self._is_overtaken(turn)
         ingest = Ingest(
-            session.writer, session.reader, self._charge.recipe, self._callbacks_of(turn), self._grace
+            session.writer,
+            session.reader,
+            self._charge.recipe,
+            self._callbacks_of(turn),
+            self._grace,
+            self._too_slow,
         )
         if batch.whole:
             report = ingest.source(source)
@@ -184,7 +191,12 @@ class Duty:
                 turn.reading_since = time.monotonic()
             self.board.reading(progress)
 
-        return Callbacks(progress=reading, cancelled=turn.cancelled, changed=self.board.changed)
+        def stopping() -> bool:
+            return self._callbacks.stopping() and turn.cancelled()
+
+        return Callbacks(
+            progress=reading, cancelled=turn.cancelled, changed=self.board.changed, stopping=stopping
+        )
 
     def _is_overtaken(self, turn: _Turn) -> bool:
         """A note that is saved now comes before a folder that has waited all night."""

@@ -1,27 +1,29 @@
 """Brings the index in step with folders: walk, compare, read what changed, commit.
 
 Commits as it goes, so that what is done stays done: a cancel takes effect between two
-files, a kill loses at most the files since the last commit, and the next run goes on
+files, a stop also within one, a kill loses at most the files since the last commit, and the next run goes on
 from there. A folder that is missing is paused, and everything known of it stays.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kebab_tui.domain.checkpoint import ReadingStopped
+from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import SourceError
-from kebab_tui.domain.identity import DocId
+from kebab_tui.domain.identity import DocId, SourceId
 from kebab_tui.domain.source import Source
 from kebab_tui.indexing.basket import Basket, Noted
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.due import Taken, look, widest
 from kebab_tui.indexing.grace import Grace
-from kebab_tui.indexing.pipeline import Place, Recipe, change_of
+from kebab_tui.indexing.pipeline import Patience, Place, Recipe, change_of
 from kebab_tui.indexing.reconcile import Plan, compare, recognise_moves
 from kebab_tui.indexing.report import FileOutcome, Progress, SourceReport, Tally
-from kebab_tui.reading.walk import WalkRules, check_root, walk
+from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules, check_root, walk
 from kebab_tui.store import rows
 from kebab_tui.store.catalogue import KnownFile
 from kebab_tui.store.changes import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
@@ -54,17 +56,19 @@ class Ingest:
         recipe: Recipe,
         callbacks: Callbacks,
         grace: Grace | None = None,
+        too_slow: set[tuple[SourceId, str, Fingerprint]] | None = None,
     ) -> None:
         self._writer = writer
         self._reader = reader
         self._recipe = recipe
         self._callbacks = callbacks
         self._grace = grace
+        self._patience = Patience(callbacks.stopping, set() if too_slow is None else too_slow)
         self._basket = Basket(writer, callbacks.changed, _COMMIT_CHUNKS, _COMMIT_SECONDS)
 
     @property
     def cancelled(self) -> bool:
-        return self._callbacks.cancelled()
+        return self._callbacks.stopping() or self._callbacks.cancelled()
 
     @property
     def totals(self) -> Totals:
@@ -77,12 +81,14 @@ class Ingest:
             last_root = catalogue.root_id(source.source_id)
         self._callbacks.progress(Progress(source.source_id, 0, 0, 0))
         try:
-            found = walk(source.root, WalkRules(source.include, source.exclude))
+            found = self._until_stopped(walk(source.root, WalkRules(source.include, source.exclude)))
             root_id = _root_id(source.root)
             _refuse_stranger(source.root, root_id, last_root)
             plan = compare(found, known, self._recipe.made_by)
         except SourceError as error:
             return self._paused(source, error)
+        except ReadingStopped:
+            return SourceReport(source.source_id, source.root, {}, (), ())
         report = self._carry_out(source, plan, known, {file.doc_id for file in known.values()})
         if not self.cancelled:
             self._writer.set_source_state(source.source_id, "indexed", root_id)
@@ -102,6 +108,12 @@ class Ingest:
         except SourceError as error:
             return self._paused(source, error)
         return self._carry_out(source, plan, known, Taken(self._reader))
+
+    def _until_stopped(self, found: Iterable[FoundFile | WalkProblem]) -> Iterator[FoundFile | WalkProblem]:
+        for item in found:
+            if self._callbacks.stopping():
+                raise ReadingStopped
+            yield item
 
     def _paused(self, source: Source, error: SourceError) -> SourceReport:
         self._writer.set_source_state(source.source_id, "paused")
@@ -148,7 +160,10 @@ class Ingest:
             if not moved and path not in given_away:
                 was = known.get(path)
             place = Place(source.source_id, source.root, found.path, was, moved)
-            change = change_of(found, place, self._recipe, taken)
+            try:
+                change = change_of(found, place, self._recipe, taken, self._patience)
+            except ReadingStopped:
+                return
             file = _moved(plan, found.path) if moved else _outcome(found.path, change, was)
             if change is not None:
                 if isinstance(change, SaveNote | MarkNote):

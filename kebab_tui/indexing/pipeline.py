@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Container
-from dataclasses import dataclass
+from collections.abc import Callable, Container
+from dataclasses import dataclass, field
 
 from kebab_tui.chunking import CHUNKER_VERSION, ChunkLimits, chunk
+from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongError
 from kebab_tui.domain.chunk import Passage
-from kebab_tui.domain.document import Document, ParsedNote, Trust
+from kebab_tui.domain.document import Document, Fingerprint, ParsedNote, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
 from kebab_tui.domain.identity import DocId, SourceId, document_id
 from kebab_tui.indexing.reconcile import checked_ns
@@ -43,6 +44,15 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
+class Patience:
+    """When reading a file is given up. Lives as long as the process that reads."""
+
+    stopping: Callable[[], bool] = lambda: False
+    too_slow: set[tuple[SourceId, str, Fingerprint]] = field(default_factory=set)
+    """Files that took too long, as they were then: they are not tried again before they change."""
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a file stands, and which note it was known as; None for a new one."""
 
@@ -54,24 +64,32 @@ class Place:
     """Known from another path: its title may come from its name, so it is read anew."""
 
 
-def change_of(found: FoundFile, place: Place, recipe: Recipe, taken: Container[DocId]) -> Change | None:
+def change_of(
+    found: FoundFile, place: Place, recipe: Recipe, taken: Container[DocId], patience: Patience | None = None
+) -> Change | None:
     """What the file's present state means for the index; None when it means nothing.
 
-    `taken`: ids that a new note may not get.
+    `taken`: ids that a new note may not get. Raises ReadingStopped.
     """
+    patience = patience or Patience()
+    stamp = place.source, place.path, found.fingerprint
+    if stamp in patience.too_slow and place.known is not None and place.known.state == "failed":
+        return None
     now_ns = time.time_ns()
     try:
         content = read_file(place.root, place.path, recipe.limits)
         known = place.known
         if known and not place.moved and _reads_the_same(known, content, recipe):
-            stamp = content.fingerprint
-            return TouchNote(known.doc_id, stamp, checked_ns(known, stamp, now_ns))
-        note, passages = _understood(found, content, place, recipe)
+            fingerprint = content.fingerprint
+            return TouchNote(known.doc_id, fingerprint, checked_ns(known, fingerprint, now_ns))
+        note, passages = _understood(found, content, place, recipe, patience)
         document = _document(note, content, place, taken)
         return SaveNote(document, passages, note.trust, recipe.chunker, recipe.made_by, now_ns)
     except VanishedFileError:
         return None  # the next look at the folder sees it missing
     except UnreadableFileError as error:
+        if isinstance(error, TookTooLongError):
+            patience.too_slow.add(stamp)
         return _marked(error, found, place, recipe, taken)
 
 
@@ -80,12 +98,13 @@ def _reads_the_same(known: KnownFile, content: FileContent, recipe: Recipe) -> b
 
 
 def _understood(
-    found: FoundFile, content: FileContent, place: Place, recipe: Recipe
+    found: FoundFile, content: FileContent, place: Place, recipe: Recipe, patience: Patience
 ) -> tuple[ParsedNote, tuple[Passage, ...]]:
+    checkpoint = Checkpoint(found.file_type.cpu_budget(len(content.data)), patience.stopping)
     try:
-        note = found.file_type.parse(content.data, place.path, recipe.limits)
-        return note, chunk(note, recipe.chunk_limits)
-    except UnreadableFileError:
+        note = found.file_type.parse(content.data, place.path, recipe.limits, checkpoint)
+        return note, chunk(note, recipe.chunk_limits, checkpoint)
+    except (UnreadableFileError, ReadingStopped):
         raise
     except Exception as error:
         # A note that trips the reader up must not keep all the others from being found.

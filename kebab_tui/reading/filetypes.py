@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import DocumentType, ParsedNote
 from kebab_tui.reading import markdown_note, plain_note
-from kebab_tui.reading.limits import ReadLimits
+from kebab_tui.reading.limits import MEGABYTE, ReadLimits
 
 PARSER_VERSION = "parse-2"
 """Counts up when the same bytes would give other facts or blocks: every file is then read anew."""
 
-Parse = Callable[[bytes, str, ReadLimits], ParsedNote]
-"""The bytes of a file, its path within the source and the limits; raises UnreadableFileError."""
+CPU_SECONDS_A_MEGABYTE = 1.0
+
+Parse = Callable[[bytes, str, ReadLimits, Checkpoint], ParsedNote]
+"""The bytes of a file, its path within the source, the limits, and what to call in every long loop;
+raises UnreadableFileError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,11 @@ class FileType:
     type: DocumentType
     extensions: tuple[str, ...]
     parse: Parse
+    cpu_seconds: float = 5.0
+    """What reading and cutting a small file may take, in CPU time."""
+
+    def cpu_budget(self, size: int) -> float:
+        return self.cpu_seconds + size / MEGABYTE * CPU_SECONDS_A_MEGABYTE
 
 
 FILE_TYPES: tuple[FileType, ...] = (

@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from kebab_tui.domain.checkpoint import OFTEN, UNLIMITED, Checkpoint
 from kebab_tui.domain.document import Block
 from kebab_tui.reading.markdown_extents import (
     begins_table,
@@ -43,13 +44,18 @@ _LONGEST_HEADING_LINE = 2000
 """What is behind is not read: a heading's plain text is shorter, and the cache holds these lines."""
 
 
-def scan_markdown(lines: Sequence[str], start: int = 0) -> tuple[Block, ...]:
+def scan_markdown(
+    lines: Sequence[str], start: int = 0, checkpoint: Checkpoint = UNLIMITED
+) -> tuple[Block, ...]:
     """Cut `lines[start:]` into blocks; `lines` hold no line ends, `start` is the first line of the body."""
-    scan = Scan(lines, start)
-    for at in [at for at, line in enumerate(lines) if line and line[0] in _OPENERS]:
-        if at >= scan.resume:
-            line = lines[at]
-            _OPENERS[line[0]](scan, at, line)
+    scan = Scan(lines, start, checkpoint)
+    openers = [at for at, line in enumerate(lines) if line and line[0] in _OPENERS]
+    for some in range(0, len(openers), OFTEN + 1):
+        checkpoint()
+        for at in openers[some : some + OFTEN + 1]:
+            if at >= scan.resume:
+                line = lines[at]
+                _OPENERS[line[0]](scan, at, line)
     return scan.finish()
 
 
@@ -72,14 +78,14 @@ def _atx(body: str) -> tuple[int, str] | None:
 
 def _fence(scan: Scan, at: int, body: str, column: int = 0) -> None:
     if fence := _FENCE.match(body):
-        scan.emit("code", at, fence_end(scan.lines, at, fence[0], column), column=column)
+        scan.emit("code", at, fence_end(scan.lines, at, fence[0], column, scan.checkpoint), column=column)
 
 
 def _html(scan: Scan, at: int, body: str, column: int = 0) -> None:
     kind = html_kind(body, scan.in_paragraph(at))
     if kind is None:
         return
-    last = html_end(scan.lines, at, kind, column)
+    last = html_end(scan.lines, at, kind, column, scan.checkpoint)
     if kind == "comment":
         scan.emit("comment", at, last_text(scan.lines, at, last), column=column)
     elif kind == "raw":
@@ -153,7 +159,7 @@ def _table(scan: Scan, at: int, line: str) -> bool:
     lines = scan.lines
     if at <= scan.fresh or not begins_table(lines[at - 1], line) or scan.in_list(at):
         return False
-    scan.emit("table", at - 1, table_end(lines, at))
+    scan.emit("table", at - 1, table_end(lines, at, scan.checkpoint))
     return True
 
 
@@ -170,7 +176,7 @@ def _indented(scan: Scan, at: int, line: str) -> None:
     if mark in _OPENERS:
         _indented_opener(scan, at, body, indent)
     if at >= scan.resume and not inside and indent >= 4 and scan.column(at) == 0:
-        scan.emit("code", at, indented_code_end(scan.lines, at))
+        scan.emit("code", at, indented_code_end(scan.lines, at, scan.checkpoint))
 
 
 def _is_plain_item(body: str) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kebab_tui.domain.checkpoint import SELDOM, Checkpoint
+
 _DELIMITER = re.compile(r"\|?+[ \t]*+:?+-++:?+[ \t]*+(?:\|[ \t]*+:?+-++:?+[ \t]*+)*+\|?+\s*+")
 _ENDS_TABLE = re.compile(
     r" {0,3}(?:#{1,6}(?:[ \t]|\Z)|`{3}|~~~|>|[-+*][ \t]|\d{1,9}[.)][ \t]|<(?:[A-Za-z/!?]))|    |\t| {0,3}\t"
@@ -21,9 +23,11 @@ def indent_of(line: str) -> int:
     return len(space.expandtabs(4)) if "\t" in space else len(space)
 
 
-def fence_end(lines: Sequence[str], first: int, mark: str, column: int) -> int:
+def fence_end(lines: Sequence[str], first: int, mark: str, column: int, checkpoint: Checkpoint) -> int:
     """The last line of a fence: its closing mark, the end of its list item, or the end of the note."""
     for at in range(first + 1, len(lines)):
+        if not at & SELDOM:
+            checkpoint()
         line = lines[at]
         if mark in line and ((line == mark and not column) or _closes(line, mark, column)):
             return at
@@ -43,9 +47,11 @@ def last_text(lines: Sequence[str], first: int, last: int) -> int:
     return last
 
 
-def indented_code_end(lines: Sequence[str], first: int) -> int:
+def indented_code_end(lines: Sequence[str], first: int, checkpoint: Checkpoint) -> int:
     last = first
     for at in range(first + 1, len(lines)):
+        if not at & SELDOM:
+            checkpoint()
         line = lines[at]
         if not line or line.isspace():
             continue
@@ -65,10 +71,12 @@ def begins_table(head: str, delimiter: str) -> bool:
     )
 
 
-def table_end(lines: Sequence[str], delimiter: int) -> int:
+def table_end(lines: Sequence[str], delimiter: int, checkpoint: Checkpoint) -> int:
     last = delimiter
     while last + 1 < len(lines) and _is_row(lines[last + 1]):
         last += 1
+        if not last & SELDOM:
+            checkpoint()
     return last
 
 

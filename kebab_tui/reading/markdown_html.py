@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from kebab_tui.domain.checkpoint import SELDOM, Checkpoint
 from kebab_tui.reading.markdown_extents import indent_of
 
 HtmlKind = Literal["raw", "comment", "instruction", "cdata", "declaration", "block", "tag"]
@@ -47,10 +48,12 @@ def html_kind(body: str, in_paragraph: bool) -> HtmlKind | None:
     return None
 
 
-def html_end(lines: Sequence[str], first: int, kind: HtmlKind, column: int) -> int:
+def html_end(lines: Sequence[str], first: int, kind: HtmlKind, column: int, checkpoint: Checkpoint) -> int:
     """Find the last line (0-based) of the block that line `first` opens in a list item at `column`."""
     end = _END.get(kind)
     for at in range(first, len(lines)):
+        if not at & SELDOM:
+            checkpoint()
         line = lines[at]
         if not line or line.isspace():
             if end is None:

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from kebab_tui.domain.checkpoint import OFTEN, Checkpoint
 from kebab_tui.reading.markdown_extents import indent_of
 from kebab_tui.reading.markdown_html import html_kind
 
@@ -31,10 +32,11 @@ class OpenLists:
     found by bisection, and each marker of a row of them is looked at once.
     """
 
-    __slots__ = ("_empty", "_lines", "_next", "_paragraph", "_stack")
+    __slots__ = ("_checkpoint", "_empty", "_lines", "_next", "_paragraph", "_stack")
 
-    def __init__(self, lines: Sequence[str], first: int) -> None:
+    def __init__(self, lines: Sequence[str], first: int, checkpoint: Checkpoint) -> None:
         self._lines = lines
+        self._checkpoint = checkpoint
         self._next = first
         self._stack: list[int] = []
         self._paragraph = False
@@ -43,6 +45,8 @@ class OpenLists:
     def at(self, line: int) -> list[int]:
         """The items that are open before `line` says anything."""
         for at in range(self._next, line):
+            if not at & OFTEN:
+                self._checkpoint()
             self._take(self._lines[at])
         self._next = max(self._next, line)
         return self._stack

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import Block, BlockKind
 from kebab_tui.reading.markdown_lists import OpenLists
 
@@ -39,10 +40,21 @@ class Scan:
     `barred` the last line that is known to belong to no setext heading.
     """
 
-    __slots__ = ("barred", "blocks", "fresh", "lines", "list_from", "lists", "resume", "written")
+    __slots__ = (
+        "barred",
+        "blocks",
+        "checkpoint",
+        "fresh",
+        "lines",
+        "list_from",
+        "lists",
+        "resume",
+        "written",
+    )
 
-    def __init__(self, lines: Sequence[str], start: int) -> None:
+    def __init__(self, lines: Sequence[str], start: int, checkpoint: Checkpoint) -> None:
         self.lines = lines
+        self.checkpoint = checkpoint
         self.blocks: list[Draft] = []
         self.written = self.resume = self.fresh = start
         self.barred = start - 1
@@ -89,7 +101,7 @@ class Scan:
 
     def open_lists(self) -> OpenLists:
         if self.lists is None:
-            self.lists = OpenLists(self.lines, self.list_from)
+            self.lists = OpenLists(self.lines, self.list_from, self.checkpoint)
         return self.lists
 
     def in_list(self, at: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import Block, DocumentType, ParsedNote
 from kebab_tui.reading.decoding import decode
 from kebab_tui.reading.front_matter import FrontMatter, read_front_matter
@@ -16,17 +17,22 @@ from kebab_tui.reading.limits import ReadLimits
 from kebab_tui.reading.tags import inline_tags, merge_tags
 from kebab_tui.reading.title import title_of
 
-Scan = Callable[[Sequence[str], int], tuple[Block, ...]]
+Scan = Callable[[Sequence[str], int, Checkpoint], tuple[Block, ...]]
 
 
-def read_note(data: bytes, path: str, limits: ReadLimits, type_: DocumentType, scan: Scan) -> ParsedNote:
+def read_note(
+    data: bytes, path: str, limits: ReadLimits, type_: DocumentType, scan: Scan, checkpoint: Checkpoint
+) -> ParsedNote:
     """Make a note of a file's bytes; raises UnsuitableFileError for what is no text or too large."""
     limits.check(len(data))
     text = decode(data)
     lines = text.lines
+    checkpoint()
     front = read_front_matter(lines)
-    body = scan(lines, front.length)
+    checkpoint()
+    body = scan(lines, front.length, checkpoint)
     for_people = _read_by_people(body, lines)
+    checkpoint()
     return ParsedNote(
         title=title_of(front.title, body, lines, path),
         type=front.type or type_,
@@ -34,7 +40,7 @@ def read_note(data: bytes, path: str, limits: ReadLimits, type_: DocumentType, s
         lines=lines,
         blocks=(*_searchable_head(front), *body),
         trust=front.trust,
-        tags=merge_tags(front.tags, inline_tags(for_people)),
+        tags=merge_tags(front.tags, inline_tags(for_people, checkpoint)),
         aliases=front.aliases,
         flags=(*(("bad_front_matter",) if front.bad else ()), *text.flags),
     )

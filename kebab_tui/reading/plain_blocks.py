@@ -10,20 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from unicodedata import east_asian_width
 
+from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
 from kebab_tui.domain.document import Block
 
 _SLACK = 2
 _LONGEST_HEADING = 200
 
 
-def scan_plain(lines: Sequence[str], start: int = 0) -> tuple[Block, ...]:
+def scan_plain(lines: Sequence[str], start: int = 0, checkpoint: Checkpoint = UNLIMITED) -> tuple[Block, ...]:
     """Cut `lines[start:]` into blocks; `lines` hold no line ends."""
-    return tuple(block for first, last in _paragraphs(lines, start) for block in _blocks(lines, first, last))
+    paragraphs = _paragraphs(lines, start, checkpoint)
+    return tuple(block for first, last in paragraphs for block in _blocks(lines, first, last))
 
 
-def _paragraphs(lines: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
+def _paragraphs(lines: Sequence[str], start: int, checkpoint: Checkpoint) -> Iterator[tuple[int, int]]:
     begin = -1
     for at in range(start, len(lines)):
+        if not at & SELDOM:
+            checkpoint()
         if not lines[at] or lines[at].isspace():
             if begin >= 0:
                 yield begin, at - 1

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from kebab_tui.domain.checkpoint import UNLIMITED, Checkpoint
 from kebab_tui.reading.title import one_line
 
 MAX_TAGS = 64
@@ -35,11 +36,12 @@ _COLOUR = re.compile(r"(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def inline_tags(lines: Sequence[str]) -> tuple[str, ...]:
+def inline_tags(lines: Sequence[str], checkpoint: Checkpoint = UNLIMITED) -> tuple[str, ...]:
     """Collect the tags of prose lines, in order; of a line's first 4,000 characters only."""
     if not _TAG.search("\n".join(lines)):
         return ()
-    return merge_tags(tag for line in lines if "#" in line for tag in _tags_of_line(line[:_MAX_LINE]))
+    marked = [line[:_MAX_LINE] for line in lines if "#" in line]
+    return merge_tags(tag for line in marked for tag in _tags_of_line(line, checkpoint))
 
 
 def tags_of_text(text: str) -> tuple[str, ...]:
@@ -65,9 +67,10 @@ def merge_tags(*groups: Iterable[str]) -> tuple[str, ...]:
     return tuple(known.values())
 
 
-def _tags_of_line(line: str) -> Iterable[str]:
+def _tags_of_line(line: str, checkpoint: Checkpoint) -> Iterable[str]:
     if not _TAG.search(line):
         return
+    checkpoint()
     prose = _NOT_PROSE.sub(".", unicodedata.normalize("NFC", line))
     for match in _TAG.finditer(prose):
         tag = match["tag"].rstrip("/-").lstrip("/")

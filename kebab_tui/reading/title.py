@@ -1,7 +1,8 @@
 """What a note is called: its front matter, first H1, first H2, first line of prose, file name.
 
 A title is one line of at most 120 characters, NFC, without control characters, and can
-always be stored as UTF-8. Only the first 1,000 lines of prose are looked at.
+always be stored as UTF-8. Of headings of a level and of lines of prose,
+the first 1,000 are looked at.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kebab_tui.reading.markdown_inline import plain_text
 MAX_LENGTH = 120
 _LONGEST_LINE = 8_000
 """What is behind is not read: NFC takes quadratic time for a long run of combining marks."""
-_LINES_LOOKED_AT = 1_000
+_LOOKED_AT = 1_000
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _LINE_MARKS = re.compile(r"[\s>]*+(?:(?:[-+*]|\d{1,9}[.)])[ \t]++)?(?:\[[ xX]\][ \t]++)?")
 _WORD = re.compile(r"\w")
@@ -39,10 +40,11 @@ def title_of(front: str, blocks: Sequence[Block], lines: Sequence[str], path: st
 def _candidates(front: str, blocks: Sequence[Block], lines: Sequence[str]) -> Iterator[str]:
     yield front
     for level in (1, 2):
-        yield from (block.text for block in blocks if block.kind == "heading" and block.level == level)
+        headings = (block.text for block in blocks if block.kind == "heading" and block.level == level)
+        yield from islice(headings, _LOOKED_AT)
     prose = (block for block in blocks if block.kind == "prose")
     written = (line for block in prose for line in lines[block.first - 1 : block.last])
-    yield from map(_bare, islice(written, _LINES_LOOKED_AT))
+    yield from map(_bare, islice(written, _LOOKED_AT))
 
 
 def _bare(line: str) -> str:

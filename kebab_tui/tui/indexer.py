@@ -6,7 +6,7 @@ Indexing is Python at work: in the screen's process it would take turns with eve
 Without --watch it brings the folders up to date once, makes the vectors and ends. With it
 the process keeps them so for as long as its parent lives: it ends when its standard input
 does, or when it has another parent. Tells what it does as lines of JSON on stdout (while
-it watches, the live file of the data folder says more); ends at a file boundary on SIGTERM,
+it watches, the live file of the data folder says more); ends soon on SIGTERM, also within a file,
 and loses nothing when it is killed.
 """
 
@@ -86,7 +86,7 @@ def _step_back_as_session() -> None:
 def _index_once(workspace: Workspace, folders: Sequence[str], stop: threading.Event) -> None:
     from kebab_tui.workspace import Callbacks
 
-    callbacks = Callbacks(_reading, stop.is_set, _waiting, _embedding)
+    callbacks = Callbacks(_reading, stop.is_set, _waiting, _embedding, stopping=stop.is_set)
     report = workspace.ingest(folders, callbacks)
     _tell(state="indexed", failed=report.count("failed"), healed=report.healed)
     if not stop.is_set():

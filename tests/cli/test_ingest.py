@@ -18,6 +18,8 @@ from kebab_tui.cli.ingest import report_lines
 from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.indexing.report import FileOutcome, IngestReport, SourceReport
+from kebab_tui.reading import markdown_note
+from kebab_tui.reading.markdown_blocks import scan_markdown
 from kebab_tui.store.lock import WriterLock
 from kebab_tui.workspace import Workspace
 from tests.command_line import Kebab
@@ -127,10 +129,30 @@ def test_ctrl_c_stops_between_two_files_and_loses_nothing(
         done = kebab("ingest", str(notes))
     assert done.code == 130
     assert done.lines[0] == "notes: 1 added"
-    assert "stopping after this file" in done.err
+    assert "stopping; ctrl+c once more" in done.err
     assert "cancelled; what was done is kept" in done.err
     assert kebab("list", "--json").json["total"] == 1
     assert kebab("ingest").lines[0] == "notes: 2 added, 1 unchanged"
+
+
+def test_sigterm_stops_within_a_file_and_keeps_the_others(
+    kebab: Kebab, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "힣.md").write_text("endless\n")
+
+    def read(lines: Any, start: int, checkpoint: Any) -> Any:
+        if lines[0] != "endless":
+            return scan_markdown(lines, start, checkpoint)
+        os.kill(os.getpid(), signal.SIGTERM)
+        while True:
+            checkpoint()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(markdown_note, "scan_markdown", read)
+        done = kebab("ingest", str(notes))
+    assert done.code == 130
+    assert done.lines[0] == "notes: 3 added"
+    assert kebab("ingest").lines[0] == "notes: 1 added, 3 unchanged"
 
 
 def press() -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -180,3 +181,35 @@ def test_nothing_to_watch_says_what_to_do(kebab: Kebab) -> None:
     done = kebab("watch")
     assert done.code == 2
     assert "kebab watch FOLDER" in done.err
+
+
+ENDLESS = """
+import sys, time
+from kebab_tui.cli import main
+from kebab_tui.reading import markdown_note
+scan = markdown_note.scan_markdown
+def read(lines, start, checkpoint):
+    if lines[0] != "endless":
+        return scan(lines, start, checkpoint)
+    print("reading", file=sys.stderr, flush=True)
+    while True:
+        checkpoint()
+        time.sleep(0.01)
+markdown_note.scan_markdown = read
+sys.exit(main())
+"""
+
+
+def test_sigterm_ends_it_also_while_a_file_is_read_without_end(kebab: Kebab, notes: Path) -> None:
+    (notes / "힣.md").write_text("endless\n")
+    pipe = subprocess.PIPE
+    argv = [sys.executable, "-c", ENDLESS, *kebab.argv[3:], "watch", str(notes)]
+    with subprocess.Popen(argv, stdout=pipe, stderr=pipe, text=True, env=kebab.environ) as process:
+        try:
+            watch = Watching(process)
+            watch.note("reading")
+            assert watch.end() == 0
+        finally:
+            process.kill()
+    assert kebab("list", "--json").json["total"] == 3
+    assert kebab("ingest").lines[0] == "notes: 1 added, 3 unchanged"

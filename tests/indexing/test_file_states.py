@@ -85,7 +85,7 @@ def test_notes_of_an_older_reader_are_pending(vault: Vault) -> None:
 def test_a_file_that_failed_says_why_and_is_read_again_by_the_next_ingest(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def tripping(note: Any, limits: Any) -> Any:
+    def tripping(*_: Any) -> Any:
         raise RecursionError("too deep")
 
     vault.write("deep.md", "x")

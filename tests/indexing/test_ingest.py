@@ -165,10 +165,10 @@ def test_a_note_that_trips_the_reader_up_does_not_stop_the_others(
     vault.write("a.md", "alpha")
     vault.write("b.md", "beta")
 
-    def tripping(note: Any, limits: Any) -> Any:
+    def tripping(note: Any, *more: Any) -> Any:
         if "alpha" in note.lines:
             raise RecursionError("too deep")
-        return chunk(note, limits)
+        return chunk(note, *more)
 
     from kebab_tui.chunking import chunk
 

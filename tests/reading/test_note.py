@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kebab_tui.domain.checkpoint import UNLIMITED
 from kebab_tui.domain.document import ParsedNote, Trust
 from kebab_tui.domain.errors import UnsuitableFileError
 from kebab_tui.reading import markdown_note, plain_note
@@ -123,6 +124,6 @@ def test_the_sample_vault_is_read_without_a_flag() -> None:
     for file in files:
         kind = file_type_of(file.path)
         assert kind is file.file_type
-        note = file.file_type.parse((VAULT / file.path).read_bytes(), file.path, LIMITS)
+        note = kind.parse((VAULT / file.path).read_bytes(), file.path, LIMITS, UNLIMITED)
         assert note.title
         assert note.lang != "und"
