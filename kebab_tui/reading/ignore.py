@@ -45,19 +45,19 @@ def rules_of_file(origin: str, data: bytes) -> list[Rule]:
 
 
 class Matcher:
-    """The rules of one folder (`docs/`, the root is empty); an entry costs one or two matches."""
+    """The rules of one folder (`docs/`, the root is empty)."""
 
     __slots__ = ("_by_name", "_by_path", "_skip")
 
     def __init__(self, folder: str, rules: Sequence[Rule]) -> None:
         self._skip = len(unicodedata.normalize("NFC", folder))
-        self._by_name = _Alternatives(enumerate(rules), by_path=False)
-        self._by_path = _Alternatives(enumerate(rules), by_path=True)
+        self._by_name = _Rules(enumerate(rules), by_path=False)
+        self._by_path = _Rules(enumerate(rules), by_path=True)
 
     def match(self, name: str, path: str) -> Rule | None:
         """Find the last rule for an entry (NFC); a folder's name and path end with a slash."""
         found = self._by_name.match(name)
-        if self._by_path.regex is not None:
+        if self._by_path:
             found = max(found, self._by_path.match(path[self._skip :]), key=_position)
         return found[1]
 
@@ -66,25 +66,53 @@ _Found = tuple[int, Rule | None]
 _NONE: _Found = (-1, None)
 
 
-def _position(found: _Found) -> int:
+def _position(found: _Found | tuple[int, Rule]) -> int:
     return found[0]
 
 
-class _Alternatives:
-    """Rules of one kind as one expression: later lines are tried first, the group tells the line."""
+class _Rules:
+    """Rules of one kind. An entry costs a look-up, and one look into its text for each different glob.
 
-    __slots__ = ("_rules", "regex")
+    Rules without a glob are found by their text. Of the others, only those are compiled and matched
+    whose literal part stands in a text, so that a huge file of rules costs linear time.
+    """
+
+    __slots__ = ("_compiled", "_exact", "_globs")
 
     def __init__(self, rules: Iterable[tuple[int, Rule]], by_path: bool) -> None:
-        ours = [(place, rule) for place, rule in rules if rule.pattern.by_path == by_path]
-        self._rules: list[_Found] = [_NONE, *reversed(ours)]
-        alternatives = "|".join(f"({rule.pattern.regex})" for _, rule in reversed(ours))
-        self.regex = re.compile(alternatives, re.DOTALL) if ours else None
+        self._exact: dict[str, _Found] = {}
+        last: dict[str, tuple[int, Rule]] = {}
+        for place, rule in rules:
+            pattern = rule.pattern
+            if pattern.by_path != by_path:
+                continue
+            if not pattern.exact:
+                last[pattern.regex] = place, rule
+                continue
+            self._exact[pattern.literal + "/"] = place, rule
+            if not pattern.only_folders:
+                self._exact[pattern.literal] = place, rule
+        globs = sorted(last.values(), key=_position, reverse=True)
+        self._globs = [(place, rule.pattern.literal, rule) for place, rule in globs]
+        self._compiled: dict[int, re.Pattern[str]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._exact or self._globs)
 
     def match(self, text: str) -> _Found:
-        if self.regex is None or (match := self.regex.fullmatch(text)) is None:
-            return _NONE
-        return self._rules[match.lastindex or 0]
+        exact = self._exact.get(text, _NONE)
+        for place, literal, rule in self._globs:
+            if literal in text:
+                if place < exact[0]:
+                    break
+                if self._regex(place, rule).fullmatch(text):
+                    return place, rule
+        return exact
+
+    def _regex(self, place: int, rule: Rule) -> re.Pattern[str]:
+        if place not in self._compiled:
+            self._compiled[place] = re.compile(rule.pattern.regex, re.DOTALL)
+        return self._compiled[place]
 
 
 @dataclass(frozen=True, slots=True)

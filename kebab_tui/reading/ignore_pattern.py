@@ -6,7 +6,8 @@ that git would never match (a bracket left open, a backslash at the end) is no
 pattern. Unlike git, `?` and brackets stand for one character, not for one byte, and names
 are compared in NFC. Only the entry itself is matched, never what lies below it: whoever walks
 down leaves out an ignored folder as a whole. Stars are matched without going back
-over the name again and again, so no pattern can make the walk hang.
+over the name again and again, so no pattern can make the walk hang. A line of more than
+4,096 characters is no pattern: no path is as long.
 """
 
 from __future__ import annotations
@@ -31,21 +32,33 @@ _CLASSES = {
 }
 _BRACKET = re.compile(r"(?s)\[(?P<not>[!^]?)(?P<body>\]?(?:\\.|\[:[a-z]*:\]|[^\]\\])*+)\]")
 _MEMBER = re.compile(r"(?s)\[:(?P<name>[a-z]*):\]|(?P<low>\\.|.)(?:-(?P<high>\\.|[^\]]))?")
+_PIECE = re.compile(rf"(?s)(?P<glob>[*?]|{_BRACKET.pattern[4:]})|(?P<slash>/)|\\?(?P<plain>.)")
+_GLOB = re.compile(r"[*?\[\\]")
+_LONGEST = 4096
 _NOTHING = "(?!)"
 _ANY_FOLDERS = "(?:[^/]+/)*?"
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """`regex` is matched in full against a name, or a path when `by_path`."""
+    """`regex` is matched in full against a name, or a path when `by_path`.
+
+    `literal` stands in every text that it matches; if `exact`, it is all of that text but the
+    slash behind a folder.
+    """
 
     regex: str
     by_path: bool
     negated: bool
+    only_folders: bool
+    literal: str
+    exact: bool
 
 
 def parse_pattern(line: str) -> Pattern | None:
     """Understand one line; None for a blank line, a comment or what can never match."""
+    if len(line) > _LONGEST:
+        return None
     text = unicodedata.normalize("NFC", _without_trailing_spaces(line))
     if not text or text.startswith("#"):
         return None
@@ -55,10 +68,26 @@ def parse_pattern(line: str) -> Pattern | None:
     text = text.removesuffix("/")
     by_path = "/" in text
     text = text.removeprefix("/")
-    body = _path_regex(text) if by_path else _segment_regex(text)
-    if not text or body is None:
+    if not text:
         return None
-    return Pattern(body + ("/" if only_folders else "/?"), by_path, negated)
+    end = "/" if only_folders else "/?"
+    if _GLOB.search(text) is None:
+        return Pattern(re.escape(text) + end, by_path, negated, only_folders, text, exact=True)
+    body = _path_regex(text) if by_path else _segment_regex(text)
+    if body is None:
+        return None
+    return Pattern(body + end, by_path, negated, only_folders, _longest_literal(text), exact=False)
+
+
+def _longest_literal(text: str) -> str:
+    """The longest run of characters within one name that stand for themselves."""
+    runs = [""]
+    for piece in _PIECE.finditer(text):
+        if piece["plain"]:
+            runs[-1] += piece["plain"]
+        else:
+            runs.append("")
+    return max(runs, key=len)
 
 
 def _without_trailing_spaces(line: str) -> str:
