@@ -177,6 +177,7 @@ class Duty:
             self._callbacks_of(turn),
             self._grace,
             self._too_slow,
+            self._watched.sources(),
         )
         if batch.whole:
             report = ingest.source(source)

@@ -8,7 +8,7 @@ from there. A folder that is missing is paused, and everything known of it stays
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kebab_tui.domain.checkpoint import ReadingStopped
@@ -23,6 +23,7 @@ from kebab_tui.indexing.grace import Grace
 from kebab_tui.indexing.pipeline import Patience, Place, Recipe, change_of
 from kebab_tui.indexing.reconcile import Plan, compare, recognise_moves
 from kebab_tui.indexing.report import FileOutcome, Progress, SourceReport, Tally
+from kebab_tui.indexing.source_names import refuse_overlap
 from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules, check_root, walk
 from kebab_tui.store import rows
 from kebab_tui.store.catalogue import KnownFile
@@ -57,12 +58,15 @@ class Ingest:
         callbacks: Callbacks,
         grace: Grace | None = None,
         too_slow: set[tuple[SourceId, str, Fingerprint]] | None = None,
+        known: Sequence[Source] = (),
     ) -> None:
+        """`known`: all sources, of which none may have come to lie within another."""
         self._writer = writer
         self._reader = reader
         self._recipe = recipe
         self._callbacks = callbacks
         self._grace = grace
+        self._known = known
         self._patience = Patience(callbacks.stopping, set() if too_slow is None else too_slow)
         self._basket = Basket(writer, callbacks.changed, _COMMIT_CHUNKS, _COMMIT_SECONDS)
 
@@ -84,6 +88,7 @@ class Ingest:
             found = self._until_stopped(walk(source.root, WalkRules(source.include, source.exclude)))
             root_id = _root_id(source.root)
             _refuse_stranger(source.root, root_id, last_root)
+            refuse_overlap(source, self._known)
             plan = compare(found, known, self._recipe.made_by)
         except SourceError as error:
             return self._paused(source, error)
@@ -104,6 +109,7 @@ class Ingest:
         try:
             plan = compare(look(source, places), known, self._recipe.made_by)
             # After the look: what seemed to be missing may have been a disk that just went.
+            refuse_overlap(source, self._known)
             _insist_on_root(source.root, last_root)
         except SourceError as error:
             return self._paused(source, error)

@@ -27,7 +27,7 @@ def run_ingest(
     started_ns, started = time.time_ns(), time.monotonic()
     healed = healed or session.healed
     sources = _chosen(session, folders, everything=bool(healed) or session.begun_anew or not folders)
-    ingest = Ingest(session.writer, session.reader, recipe, callbacks)
+    ingest = Ingest(session.writer, session.reader, recipe, callbacks, known=session.sources())
     reports = [ingest.source(source) for source in sources if not ingest.cancelled]
     totals = ingest.totals
     report = IngestReport(

@@ -81,7 +81,9 @@ class Session:
             known = {source.source_id: source for source in self.sources()}
             was = known.pop(source.source_id, None)
             if was is None or replace(source, state=was.state) != replace(was, documents=0, chunks=0):
-                self._refuse_nesting(source, list(known.values()))
+                self._refuse_nesting(
+                    source, list(known.values()), "leave one of them out of the configuration file, or"
+                )
                 self.writer.save_source(source)
 
     def source_for(self, folder: str) -> Source:
@@ -118,7 +120,9 @@ class Session:
         self.writer.save_source(source)
         return source
 
-    def _refuse_nesting(self, source: Source, others: Sequence[Source]) -> None:
+    def _refuse_nesting(
+        self, source: Source, others: Sequence[Source], way_out: str = "to replace that source:"
+    ) -> None:
         related = relation(source.root, others)
         if related is None:
             return
@@ -127,7 +131,7 @@ class Session:
         raise SourceError(
             f"{source.root} {how} the source {other.source_id} ({other.root})",
             "folders do not nest, a note would be found twice; "
-            f"to replace that source: kebab source remove {other.source_id}",
+            f"{way_out} kebab source remove {other.source_id}",
         )
 
     def _taken(self) -> set[str]:

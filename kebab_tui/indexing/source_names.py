@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Literal
 
+from kebab_tui.domain.errors import SourceError
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source
 
@@ -41,6 +42,21 @@ def relation(root: str, sources: Sequence[Source]) -> tuple[Relation, Source] | 
         if _is_below(other, real):
             return "around", source
     return None
+
+
+def refuse_overlap(source: Source, known: Sequence[Source]) -> None:
+    """Raise where a link has led the folder of a source into another's: of the two, the link gives way."""
+    strength = {other.source_id: (os.path.islink(other.root), place) for place, other in enumerate(known)}
+    for other in known:
+        if other.source_id == source.source_id or strength[source.source_id] < strength[other.source_id]:
+            continue
+        if related := relation(source.root, [other]):
+            how = {"same": "is the same folder as", "inside": "lies within", "around": "contains"}[related[0]]
+            raise SourceError(
+                f"{source.root} now {how} the source {other.source_id} ({other.root}), "
+                "and a note would be found twice",
+                f"make it a folder of its own again, or `kebab source remove {source.source_id}`",
+            )
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -154,10 +154,13 @@ def _notes(connection: sqlite3.Connection) -> Iterator[Finding]:
 def _source(source: Source) -> Finding:
     name = f"source {source.source_id}"
     if not os.path.isdir(source.root):
+        what = "not a folder" if os.path.exists(source.root) else "the folder is not there"
         return Finding(
-            name, "warning", f"paused: the folder is not there: {source.root}",
+            name, "warning", f"paused: {what}: {source.root}",
             f"bring the folder back, or run `kebab source remove {source.source_id}`",
         )  # fmt: skip
+    if source.state == "paused":
+        return Finding(name, "warning", f"paused: {source.root}", "run `kebab ingest`, which says why")
     return Finding(name, "ok", f"{source.documents} files, {source.chunks} passages in {source.root}")
 
 

@@ -175,6 +175,30 @@ def test_a_folder_that_goes_is_paused_and_comes_back_with_its_changes(vault: Vau
     kept.settled()
 
 
+def test_a_folder_that_becomes_a_link_into_another_source_is_paused(vault: Vault, tmp_path: Path) -> None:
+    vault.write("a.md", "alpha")
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "b.md").write_text("beta")
+    with keeping(vault, None, str(vault.root), str(more)) as kept:
+        os.rename(more, tmp_path / "away")
+        more.symlink_to(vault.root)
+
+        def states() -> dict[str, str]:
+            live = kept.live()
+            return {folder.source: folder.reason for folder in live.folders} if live else {}
+
+        until(lambda: "is the same folder as the source notes" in states()["more"])
+        vault.write("new.md", "delta")
+        until(lambda: vault.find("delta") == ["new.md"])
+        assert sorted(vault.ids()) == ["a.md", "b.md", "new.md"]
+        more.unlink()
+        os.rename(tmp_path / "away", more)
+        until(lambda: not states()["more"])
+        (more / "c.md").write_text("gamma")
+        until(lambda: vault.find("gamma") == ["c.md"])
+
+
 def test_notes_in_a_folder_that_was_made_anew_are_read_at_once(
     vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,8 @@ from kebab_tui.reading.files import FileContent, read_file
 from kebab_tui.reading.limits import ReadLimits
 from kebab_tui.reading.walk import WalkProblem
 from kebab_tui.store.catalogue import KnownFile
+from kebab_tui.store.health import examine
+from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
 Scandir = Callable[[str], Any]
@@ -284,6 +287,70 @@ def test_a_missing_folder_is_paused_and_comes_back_unchanged(vault: Vault) -> No
     assert vault.ingest().count("unchanged") == 1
     assert vault.workspace.sources()[0].state == "indexed"
     assert vault.everything() == before
+
+
+def _as_link(target: str) -> Callable[[Path], None]:
+    def act(folder: Path) -> None:
+        os.rename(folder, folder.with_name("away"))
+        folder.symlink_to(target)
+
+    return act
+
+
+def _into_the_other(folder: Path) -> None:
+    os.rename(folder, folder.with_name("notes") / "sub")
+    folder.symlink_to("notes/sub")
+
+
+def _as_file(folder: Path) -> None:
+    os.rename(folder, folder.with_name("away"))
+    folder.write_text("x")
+
+
+@pytest.mark.parametrize(
+    ("act", "reason"),
+    [
+        (_as_file, "not a folder"),
+        (_as_link("nowhere"), "the folder is not there"),
+        (_as_link("more"), "the folder cannot be read"),
+        (_as_link("notes"), "is the same folder as the source notes"),
+        (_as_link("notes/sub"), "lies within the source notes"),
+        (_as_link("."), "contains the source notes"),
+        (_into_the_other, "lies within the source notes"),
+    ],
+)
+def test_a_folder_that_becomes_something_else_is_paused_and_the_others_go_on(
+    vault: Vault, tmp_path: Path, act: Callable[[Path], None], reason: str
+) -> None:
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "b.md").write_text("beta")
+    vault.write("a.md", "alpha")
+    vault.write("sub/c.md", "gamma")
+    if act is _into_the_other:
+        (vault.root / "sub" / "c.md").unlink()
+        (vault.root / "sub").rmdir()
+    vault.workspace.ingest([str(more), str(vault.root)], Callbacks())
+    before = [row for row in vault.rows("SELECT * FROM documents") if "b.md" in row]
+    act(more)
+    vault.write("new.md", "delta")
+    report = vault.workspace.ingest([], Callbacks())
+    assert [(reason in source.paused, source.source) for source in report.sources] == [
+        (True, "more"),
+        (False, "notes"),
+    ]
+    assert vault.find("delta") == ["new.md"]
+    assert [row for row in vault.rows("SELECT * FROM documents") if "b.md" in row] == before
+    states = {finding.check: finding.level for finding in examine(vault.workspace.folder, "")}
+    assert (states["source more"], states["source notes"]) == ("warning", "ok")
+
+
+def test_a_folder_that_a_link_leads_to_elsewhere_is_still_the_folder(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vault.ingest()
+    os.rename(vault.root, vault.root.with_name("away"))
+    vault.root.symlink_to("away")
+    assert vault.ingest().count("unchanged") == 1
 
 
 def test_a_folder_that_vanishes_while_it_is_walked_loses_nothing(
