@@ -7,15 +7,20 @@ def main() -> None:
     import os
     import sys
 
+    from kebab_tui.cli.interrupt import CtrlC
+
     # NumPy's algebra starts a thread per processor that spins a while: a third of a cold search by meaning.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # a short run makes little garbage, but imports set the collector off often
-    try:
-        from kebab_tui.cli.edge import run
-        from kebab_tui.cli.main import cli
+    with CtrlC() as ctrl_c:
+        try:
+            from kebab_tui.cli.edge import run
+            from kebab_tui.cli.main import cli
 
-        code = run(cli, sys.argv[1:])
-    except KeyboardInterrupt:  # pressed while the imports above were still running
-        code = 130
-    # Everything is written and closed; taking the interpreter apart would cost as much as a search.
-    os._exit(code)
+            code = run(cli, sys.argv[1:])
+        except BaseException:
+            if not ctrl_c.pressed:
+                raise
+            code = 130
+        # Everything is written and closed; taking the interpreter apart would cost as much as a search.
+        os._exit(code)

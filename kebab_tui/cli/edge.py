@@ -23,6 +23,7 @@ import click
 
 from kebab_tui import private_files
 from kebab_tui.cli.context import invocation
+from kebab_tui.cli.interrupt import CtrlC
 from kebab_tui.domain.errors import KebabError
 
 PROGRAM = "kebab"
@@ -54,7 +55,8 @@ def run(group: click.Group, argv: Sequence[str]) -> int:
 
         return shell_complete(group, {}, PROGRAM, COMPLETE_VARIABLE, instruction)
     try:
-        return _run(group, argv)
+        with CtrlC() as ctrl_c:
+            return _run(group, argv, ctrl_c)
     except BrokenPipeError:
         return EXIT_PIPE_CLOSED
     finally:
@@ -62,7 +64,7 @@ def run(group: click.Group, argv: Sequence[str]) -> int:
         _settle(sys.stderr)
 
 
-def _run(group: click.Group, argv: Sequence[str]) -> int:
+def _run(group: click.Group, argv: Sequence[str], ctrl_c: CtrlC) -> int:
     root: click.Context | None = None
     try:
         with group.make_context(PROGRAM, list(argv)) as root:
@@ -78,7 +80,7 @@ def _run(group: click.Group, argv: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the edge: nothing may pass it untold
-        failure = explain(error) or _crash(error, root)
+        failure = explain(KeyboardInterrupt() if ctrl_c.pressed else error) or _crash(error, root)
         _tell(failure, as_json=wants_json(argv))
         return failure.exit_code
 

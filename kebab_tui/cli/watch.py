@@ -6,16 +6,15 @@ changed; what is worth knowing besides goes to stderr.
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from contextlib import closing
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
+from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import field, plural, say, write, write_json
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.workspace import WatchCallbacks, Workspace
@@ -43,44 +42,20 @@ def command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, qui
     """
     if "" in folders:
         raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
-    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace, _Stop() as stop:
+    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace, Interrupt() as interrupt:
+        interrupt.work_began()
         if not (folders or invocation.settings.sources or workspace.sources()):
             raise UsageError(
                 "there is no folder to watch yet", "run `kebab watch FOLDER` with the folder of your notes"
             )
         narrator = _Narrator(quiet=quiet)
         callbacks = WatchCallbacks(
-            stop.asked, _json_told if as_json else _line_told, narrator.state, narrator.following
+            interrupt.asked, _json_told if as_json else _line_told, narrator.state, narrator.following
         )
         summary = workspace.watch(folders, callbacks, "kebab watch")
     if not quiet:
         say(_summed(summary))
     return 0
-
-
-class _Stop:
-    """Both ways of being asked to stop, as a question to be asked; a second time ends at once."""
-
-    def __init__(self) -> None:
-        self._asked = False
-        self._before: list[tuple[int, Any]] = []
-
-    def __enter__(self) -> _Stop:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before.append((number, signal.signal(number, self._heard)))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, before in self._before:
-            signal.signal(number, before)
-
-    def asked(self) -> bool:
-        return self._asked
-
-    def _heard(self, _number: int, _frame: FrameType | None) -> None:
-        if self._asked:
-            raise KeyboardInterrupt
-        self._asked = True
 
 
 class _Narrator:

@@ -1,0 +1,99 @@
+"""ctrl+c at the places where Python, or SQLite, would lose it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.cli.interrupt import CtrlC, Interrupt
+from kebab_tui.store import connection
+from tests.command_line import Kebab
+
+
+@pytest.fixture(autouse=True)
+def in_the_foreground() -> Iterator[None]:
+    """A job in the background ignores ctrl+c."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def press(number: int = signal.SIGINT) -> None:
+    os.kill(os.getpid(), number)
+
+
+def test_ctrl_c_within_a_statement_is_no_error_of_the_index(
+    kebab: Kebab, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kebab("ingest", str(notes))
+    with monkeypatch.context() as patched:
+        patched.setattr(connection, "indexed_grams", lambda *_: press())
+        done = kebab("index", "--rebuild-fts")
+    assert (done.code, done.err) == (130, "interrupted\n")
+    assert kebab("search", "--mode", "lexical", "listeners").code == 0
+    assert kebab("index", "--rebuild-fts").code == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_run_knows_of_the_second_one_too(number: int) -> None:
+    with CtrlC() as run, Interrupt() as interrupt:
+        interrupt.work_began()
+        press(number)
+        assert not run.pressed
+        with pytest.raises(KeyboardInterrupt):
+            press(number)
+        assert run.pressed
+
+
+class Thing:
+    pass
+
+
+def test_ctrl_c_within_a_callback_of_the_collector_comes_again(capfd: pytest.CaptureFixture[str]) -> None:
+    def lose_it() -> None:
+        thing = Thing()
+        _ = weakref.ref(thing, lambda _: press())
+        del thing
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            time.sleep(0.001)
+
+    with CtrlC(), pytest.raises(KeyboardInterrupt):
+        lose_it()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_else_goes_wrong_in_a_callback_is_told_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
+    with CtrlC():
+        thing = Thing()
+        _ = weakref.ref(thing, lambda _: 1 / 0)
+        del thing
+    assert told == [ZeroDivisionError]
+
+
+def test_afterwards_all_is_as_it_was() -> None:
+    hook = sys.unraisablehook
+    with CtrlC() as outer:
+        assert signal.getsignal(signal.SIGINT) is outer
+        with Interrupt():
+            assert signal.getsignal(signal.SIGINT) is not outer
+        assert signal.getsignal(signal.SIGINT) is outer
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert sys.unraisablehook is hook
+
+
+def test_a_run_in_the_background_goes_on_ignoring_it() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with CtrlC() as pressed:
+        press()
+    assert not pressed.pressed
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
