@@ -69,6 +69,8 @@ def _run(group: click.Group, argv: Sequence[str], ctrl_c: CtrlC) -> int:
     try:
         with group.make_context(PROGRAM, list(argv)) as root:
             code = group.invoke(root)
+        if ctrl_c.pressed:  # and lost: what the verb says may be untrue
+            raise KeyboardInterrupt
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where a full disk can still be told
         return code if isinstance(code, int) else 0

@@ -11,6 +11,7 @@ import click
 
 from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.doctor import EXIT_UNHEALTHY
+from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import field, plural, say, write, write_json
 from kebab_tui.cli.progress import tell_notice, tell_waiting
 from kebab_tui.cli.table import table_lines
@@ -132,7 +133,7 @@ def add(invocation: Invocation, folder: str, as_json: bool) -> None:
     """
     if not folder:
         raise UsageError("the folder has an empty name", "is a variable of your shell not set?")
-    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace, Interrupt():
         added = workspace.models.add(folder)
     if as_json:
         _write_model(added)

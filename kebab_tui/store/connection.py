@@ -24,6 +24,7 @@ _PAGE_BYTES = 16_384
 """A chunk and its columns fill half a page of the default size: larger pages waste less."""
 _CHECKPOINT_PAGES = 8_192
 """How far the log grows before it is copied into the database; a load would copy pages over and over."""
+_STEPS_BETWEEN_SIGNALS = 100_000
 
 _LOST = ("no such table", "vtable constructor failed")
 """In a database of the right version these mean that its list of tables is damaged."""
@@ -57,6 +58,7 @@ def open_writer(path: str) -> sqlite3.Connection:
             connection.execute("PRAGMA recursive_triggers = ON")
             connection.execute("PRAGMA journal_size_limit = 67108864")
             _register_functions(connection)
+            connection.set_progress_handler(_let_signals_in, _STEPS_BETWEEN_SIGNALS)
             if _user_version(connection) < schema.SCHEMA_VERSION:
                 from kebab_tui.store.migrations import migrate
 
@@ -120,7 +122,14 @@ def translated(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
+        heed_signal(error)
         raise translate(error, path) from error
+
+
+def heed_signal(error: sqlite3.Error) -> None:
+    """SQLite makes an error of its own of the KeyboardInterrupt that meets `_let_signals_in`."""
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+        raise KeyboardInterrupt from error
 
 
 def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
@@ -283,6 +292,11 @@ def _common_pragmas(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA mmap_size = 0")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -32768")
+
+
+def _let_signals_in() -> int:
+    """Python's handlers run only where Python does: ctrl+c would wait for the end of a long statement."""
+    return 0
 
 
 def _register_functions(connection: sqlite3.Connection) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from kebab_tui import private_files
 from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError
-from kebab_tui.store.connection import open_reader, translate, uri_of
+from kebab_tui.store.connection import heed_signal, open_reader, translate, uri_of
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.seal import Seal
 
@@ -191,5 +191,6 @@ def full_text_complaint(connection: sqlite3.Connection) -> str:
     try:
         connection.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('integrity-check', 1)")
     except sqlite3.DatabaseError as error:
+        heed_signal(error)
         return str(error)
     return ""

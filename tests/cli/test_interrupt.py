@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import sys
 import time
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from unittest import mock
 
+import click
 import pytest
 
+from kebab_tui.cli.edge import run
 from kebab_tui.cli.interrupt import CtrlC, Interrupt
 from kebab_tui.store import connection
+from kebab_tui.store.damage import full_text_complaint
 from tests.command_line import Kebab
 
 
@@ -39,6 +45,24 @@ def test_ctrl_c_within_a_statement_is_no_error_of_the_index(
     assert (done.code, done.err) == (130, "interrupted\n")
     assert kebab("search", "--mode", "lexical", "listeners").code == 0
     assert kebab("index", "--rebuild-fts").code == 0
+
+
+def test_a_verb_that_never_heard_of_ctrl_c_has_not_ended_well() -> None:
+    @click.command()
+    def verb() -> int:
+        with suppress(KeyboardInterrupt):  # as SQLite may do
+            press()
+        return 0
+
+    assert run(click.Group(commands={"verb": verb}), ["verb"]) == 130
+
+
+def test_ctrl_c_while_the_full_text_is_checked_does_not_count_as_damage() -> None:
+    interrupted = sqlite3.OperationalError("interrupted")
+    interrupted.sqlite_errorcode = sqlite3.SQLITE_INTERRUPT
+    database = mock.Mock(execute=mock.Mock(side_effect=interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        full_text_complaint(database)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

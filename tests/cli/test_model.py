@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.embedding import catalogue
 from kebab_tui.embedding.catalogue import BUNDLED_MODEL, bundled_root
 from kebab_tui.settings.model import Settings
 from kebab_tui.workspace import Workspace
@@ -63,6 +65,16 @@ def test_the_files_of_a_model_are_named_with_their_checksums(kebab: Kebab, tiny:
         ["model.onnx", "tokenizer.json", "pieces.txt"],
         ["model.onnx", "tokenizer.json"],
     ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopping_while_a_model_is_tried_leaves_no_copy(
+    kebab: Kebab, tiny: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(catalogue, "probe", lambda _: os.kill(os.getpid(), number))
+    done = kebab("model", "add", str(tiny))
+    assert (done.code, done.err) == (130, "interrupted\n")
+    assert os.listdir(kebab.data / "models") == []
 
 
 def test_an_added_model_is_a_copy_of_its_own(kebab: Kebab, tiny: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import signal
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,6 +69,26 @@ def emptied_log(vault: Vault) -> None:
     vault.workspace.close()
     open_writer(vault.workspace.folder.database).close()
     assert not os.path.exists(vault.data / "kebab.sqlite-wal")
+
+
+def test_a_long_statement_of_the_writer_ends_at_a_signal(tmp_path: Path) -> None:
+    """The clock is the processor's: the signal comes when the statement has worked for a while."""
+
+    def pressed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGVTALRM, pressed)
+    with closing(open_writer(str(tmp_path / "kebab.sqlite"))) as writer:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.02)
+        try:
+            with pytest.raises(KeyboardInterrupt), translated("kebab.sqlite"):
+                writer.execute(
+                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000000) "
+                    "SELECT count(*) FROM n"
+                )
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
 
 
 def test_a_reader_can_change_nothing(vault: Vault) -> None:
