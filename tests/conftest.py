@@ -13,6 +13,7 @@ import pytest
 from kebab_tui.settings.model import Settings
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import Kebab
+from tests.warm_model import use_cold_model, use_warm_model
 
 REPOSITORY = Path(__file__).parent.parent
 SAMPLE_NOTES = REPOSITORY / "fixtures" / "notes"
@@ -26,6 +27,20 @@ def _nobodys_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "no-data"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_model() -> Iterator[None]:
+    """See `tests.warm_model`; tests of the opening itself use `cold_model`."""
+    with pytest.MonkeyPatch.context() as patched:
+        use_warm_model(patched)
+        yield
+
+
+@pytest.fixture
+def cold_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command and every workspace opens and probes its model itself, as in the product."""
+    use_cold_model(monkeypatch)
 
 
 @pytest.fixture(scope="session")

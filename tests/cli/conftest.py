@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from kebab_tui.embedding import encoder
 from tests.command_line import Kebab, indexed_sample
-
-_opened_once = cache(encoder._opened)
-
-
-@pytest.fixture
-def warm_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model is opened once for all command lines: for tests of what is said, not of the model's files."""
-    monkeypatch.setattr(encoder, "_opened", _opened_once)
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,6 @@ from kebab_tui.domain.rounding import fitted, printed
 from kebab_tui.workspace import Workspace
 from tests.command_line import Done, Kebab
 
-pytestmark = pytest.mark.usefixtures("warm_model")
-
 QUERIES = ["port conflict", "포트 충돌", "docker sourdough", "why is the build slow"]
 Hit = dict[str, Any]
 

@@ -6,8 +6,6 @@ import pytest
 
 from tests.command_line import Done, Kebab
 
-pytestmark = pytest.mark.usefixtures("warm_model")
-
 BOTH = 1 / 61 + 1 / 61
 
 

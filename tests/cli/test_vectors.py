@@ -22,7 +22,6 @@ from kebab_tui.workspace import Workspace
 from tests.cli.test_terminal_output import on_a_terminal
 from tests.command_line import Done, Kebab
 
-pytestmark = pytest.mark.usefixtures("warm_model")
 FILE = "vectors.kebabvec"
 
 

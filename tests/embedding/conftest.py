@@ -14,6 +14,11 @@ from kebab_tui.embedding.encoder import Encoder
 _FOLDER = os.environ.get("KEBAB_TEST_MODEL") or os.path.join(bundled_root(), BUNDLED_MODEL)
 
 
+@pytest.fixture(autouse=True)
+def _cold(cold_model: None) -> None:
+    """What is tested here is the opening."""
+
+
 @pytest.fixture(scope="session")
 def real_card() -> ModelCard:
     """The bundled model; its files are not to be changed."""
