@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -13,6 +12,7 @@ from kebab_tui.domain.document import Trust
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.query_language import MAX_WORDS, ParsedQuery, merge, parse, remove_chip
 from kebab_tui.search.terms import All, Any, Leaf, Node, Not
+from tests.effort import cpu_seconds
 
 _NOW = datetime(2026, 11, 18, 12, 30, tzinfo=UTC)
 
@@ -289,18 +289,11 @@ _HOSTILE = [
 
 @pytest.mark.parametrize("text", _HOSTILE, ids=range(len(_HOSTILE)))
 def test_hostile_text_is_parsed_within_a_frame_or_two(text: str) -> None:
-    best = min(_seconds(text) for _ in range(3))
-    assert best < 0.05
+    assert min(cpu_seconds(lambda: _parse(text)) for _ in range(3)) < 0.2
 
 
 def test_a_pasted_megabyte_is_fine() -> None:
-    assert _seconds("lorem ipsum " * 90_000) < 0.5
-
-
-def _seconds(text: str) -> float:
-    started = time.perf_counter()
-    _parse(text)
-    return time.perf_counter() - started
+    assert cpu_seconds(lambda: _parse("lorem ipsum " * 90_000)) < 2
 
 
 _ATOMS = st.sampled_from(
