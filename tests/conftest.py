@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from kebab_tui.settings.model import Settings
 from kebab_tui.workspace import Callbacks, Workspace
@@ -17,6 +18,12 @@ from tests.warm_model import use_cold_model, use_warm_model
 
 REPOSITORY = Path(__file__).parent.parent
 SAMPLE_NOTES = REPOSITORY / "fixtures" / "notes"
+
+# On a busy machine an example may take any time: that says nothing about the code.
+settings.register_profile(
+    "kebab", parent=settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("kebab")
 
 
 @pytest.fixture(autouse=True)

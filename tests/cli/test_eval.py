@@ -59,12 +59,12 @@ def test_the_golden_queries_are_found_where_they_should_be(indexed: Kebab) -> No
 
 
 def test_the_same_question_gets_the_same_report(indexed: Kebab) -> None:
-    argv = ("eval", GOLDEN, *LEXICAL, "--json")
+    argv = ("eval", GOLDEN, *LEXICAL, "--limit", "15", "--json")
     assert indexed(*argv).out == indexed(*argv).out
 
 
 def test_a_pipe_gets_one_line_for_each_group_and_metric(indexed: Kebab) -> None:
-    done = indexed("eval", GOLDEN, *LEXICAL)
+    done = indexed("eval", GOLDEN, *LEXICAL, "--limit", "15")
     assert done.lines[0].startswith("golden.yaml: ")
     assert done.lines[1].split() == ["queries", "n", "metric", "lexical", "95", "%"]
     assert [line.split()[2] for line in done.lines if line.startswith("all ")][:2] == ["ndcg@10", "recall@10"]
@@ -73,7 +73,9 @@ def test_a_pipe_gets_one_line_for_each_group_and_metric(indexed: Kebab) -> None:
 
 
 def test_a_terminal_gets_bars(indexed: Kebab) -> None:
-    code, shown = on_a_terminal(indexed, "eval", GOLDEN, *LEXICAL, NO_COLOR="1", COLUMNS="100")
+    code, shown = on_a_terminal(
+        indexed, "eval", GOLDEN, *LEXICAL, "--limit", "9", NO_COLOR="1", COLUMNS="100"
+    )
     assert code == 0
     assert "█" in shown
     assert "all (" in shown

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from kebab_tui.settings.model import Settings
 from kebab_tui.workspace import Workspace
 from tests.cli.test_terminal_output import on_a_terminal
 from tests.command_line import Done, Kebab
-from tests.embedding.tiny_models import Tiny, write_tiny
+from tests.embedding.tiny_models import Tiny, write_tiny, write_with_pieces
 
 BUNDLED = Path(bundled_root()) / BUNDLED_MODEL
 
@@ -250,36 +249,39 @@ def test_an_english_model_is_never_asked_about_hangul(filled: Kebab, tmp_path: P
     assert all(hit["retrieval"]["vector_rank"] is None for hit in by_meaning["hits"])
 
 
-# files that are no good: a copy of the bundled model, in the data folder
+# files that are no good: a small model with the same files as the bundled one, in the data folder
 
 
-@pytest.fixture(scope="module")
-def own_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`data`: three notes whose vectors are made by a copy of the bundled model, under another id."""
-    place = tmp_path_factory.mktemp("own")
-    shutil.copytree(BUNDLED, place / "copy")
-    card = place / "copy" / "model.toml"
-    card.write_text(card.read_text("utf-8").replace('"kebab-ko-en"', '"own"'), "utf-8")
+def read_by(model: Path, place: Path) -> Kebab:
+    """Three notes whose vectors are made by a model that is given the id `own`."""
+    card = model / "model.toml"
+    card.write_text(re.sub("^id = .*", 'id = "own"', card.read_text("utf-8"), flags=re.MULTILINE), "utf-8")
     (place / "notes").mkdir()
     for name, text in {"a": "Two listeners collide.", "b": "A value has one owner.", "c": "숯불"}.items():
         (place / "notes" / f"{name}.md").write_text(f"# {name}\n\n{text}\n")
     kebab = Kebab(place / "data", place / "home")
     for argv in (
         ("ingest", str(place / "notes")),
-        ("model", "add", str(place / "copy")),
+        ("model", "add", str(model)),
         ("model", "use", "own", "--yes"),
         ("index", "--embed"),
     ):
         done = kebab(*argv)
         assert done.code == 0, done.err
+    return kebab
+
+
+@pytest.fixture(scope="module")
+def own_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("own")
+    read_by(write_with_pieces(place / "model"), place)
     return place
 
 
 @pytest.fixture
-def own(own_model: Path, tmp_path: Path) -> Iterator[Kebab]:
+def own(own_model: Path, tmp_path: Path) -> Kebab:
     shutil.copytree(own_model / "data", tmp_path / "data")
-    yield Kebab(tmp_path / "data", tmp_path / "home")
-    shutil.rmtree(tmp_path / "data")  # 40 MB that nobody will look at
+    return Kebab(tmp_path / "data", tmp_path / "home")
 
 
 def harm(folder: Path, how: str) -> None:
@@ -315,11 +317,15 @@ HARMS = {
 }
 
 
-def test_the_copy_answers_while_it_is_whole(own: Kebab) -> None:
-    assert (
-        own("search", "sockets fighting", "--vec-only", "-n", "1", "--json").json["hits"][0]["doc_path"]
-        == "a.md"
-    )
+def test_a_copy_of_the_bundled_model_answers_as_it_does(tmp_path: Path) -> None:
+    own = read_by(Path(shutil.copytree(BUNDLED, tmp_path / "copy")), tmp_path)
+    found = own("search", "sockets fighting", "--vec-only", "-n", "1", "--json").json
+    assert "vec-own-384-" in found["index_version"]
+    assert found["hits"][0]["doc_path"] == "a.md"
+
+
+def test_the_small_model_answers_while_it_is_whole(own: Kebab) -> None:
+    assert own("search", "port", "--vec-only", "--json").json["total_matches"] == 3
     assert own("doctor").code == 0
 
 

@@ -34,6 +34,7 @@ _EVERYTHING = (
     "e.vector FROM documents d LEFT JOIN chunks c USING (doc_id) "
     "LEFT JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ? ORDER BY d.raw_path, c.ordinal"
 )
+_TEXT = 6
 COUNTED = ("tries", "same", "said", "earlier", "untrue", "mended", "told", "left")
 _SAME, _EARLIER, _UNTRUE = "the same", "an earlier one", "untrue"
 
@@ -84,13 +85,17 @@ class Sound:
     notes: str
     data: str
     fingerprint: str
+    most: int
     answers: Answers
     revision: int
     rows: list[tuple[object, ...]]
 
 
-def sound_index(place: str) -> Sound:
-    """Besides the index itself, files that may come to stand in the place of others."""
+def sound_index(place: str, most: int) -> Sound:
+    """Besides the index itself, files that may come to stand in the place of others.
+
+    `most`: so many hits of each answer are compared.
+    """
     notes, data = os.path.join(place, "notes"), os.path.join(place, "data")
     os.mkdir(notes)
     editor = Editor(notes, 1)
@@ -118,9 +123,8 @@ def sound_index(place: str) -> Sound:
     _keep(newer, VECTORS, "newer.kebabvec")
     workspace = Workspace(SETTINGS, newer)
     fingerprint = workspace._parts.semantics.card().fingerprint
-    found = Sound(
-        notes, newer, fingerprint, answers(workspace), workspace.revision()[0], _rows(newer, fingerprint)
-    )
+    rows = _rows(newer, fingerprint)
+    found = Sound(notes, newer, fingerprint, most, answers(workspace, most), workspace.revision()[0], rows)
     workspace.close()
     return found
 
@@ -229,7 +233,7 @@ def _compared(sound: Sound, data: str) -> str:
     """How the answers differ from the sound ones; the codes of what is said of it, where anything is."""
     workspace = Workspace(SETTINGS, data)
     try:
-        found = answers(workspace)
+        found = answers(workspace, sound.most)
     except KebabError as error:
         return error.code
     finally:
@@ -238,17 +242,17 @@ def _compared(sound: Sound, data: str) -> str:
         return _SAME
     if told := _notices(found) - _notices(sound.answers):
         return ", ".join(told)
-    texts = {hit.text for _, hits in sound.answers for hit in hits}
+    texts = {row[_TEXT] for row in sound.rows}
     true = all(hit.stale or hit.text in texts for _, hits in found for hit in hits)
     return _EARLIER if true and _revision(data) < sound.revision else _UNTRUE
 
 
-def answers(workspace: Workspace) -> Answers:
-    return [_answer(workspace, query, mode) for query in ASKED for mode in _MODES]
+def answers(workspace: Workspace, most: int) -> Answers:
+    return [_answer(workspace, SearchQuery(query, mode=mode, k=most)) for query in ASKED for mode in _MODES]
 
 
-def _answer(workspace: Workspace, query: str, mode: SearchMode) -> tuple[tuple[str, ...], list[_Hit]]:
-    response = workspace.search(SearchQuery(query, mode=mode, k=1000))
+def _answer(workspace: Workspace, query: SearchQuery) -> tuple[tuple[str, ...], list[_Hit]]:
+    response = workspace.search(query)
     hits = [_Hit(hit.score, str(hit.citation), hit.text, hit.stale) for hit in response.hits]
     return tuple(notice.code for notice in response.notices), sorted(hits)
 

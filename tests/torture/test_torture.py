@@ -38,7 +38,7 @@ SAMPLE = (
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
-    return sound_index(str(tmp_path_factory.mktemp("sound")))
+    return sound_index(str(tmp_path_factory.mktemp("sound")), most=10)
 
 
 @pytest.mark.slow
