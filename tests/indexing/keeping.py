@@ -25,7 +25,7 @@ from kebab_tui.store.lock import Holder
 from kebab_tui.workspace import Callbacks, WatchCallbacks
 from tests.vault import Rows, Vault
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 _DOCUMENTS = "SELECT path, title, type, lang, content_hash, state, reason FROM documents ORDER BY raw_path"
 _CHUNKS = (
     "SELECT d.path, c.ordinal, c.kind, c.line_first, c.line_last, c.heading_path, c.text, c.title "
@@ -35,10 +35,11 @@ _CHUNKS = (
 
 def until(seen: Callable[[], object], what: str = "") -> None:
     """Wait for something to be seen; a fact that never comes is a failure with its name."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline, pause = time.monotonic() + PATIENCE_S, 0.005
     while not seen():
         assert time.monotonic() < deadline, what or "it did not happen in time"
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.04)  # to look is work, too
 
 
 class Kept:
