@@ -13,7 +13,7 @@ from kebab_tui.indexing.watch_events import IsInteresting
 from kebab_tui.indexing.watching import FolderWatch, Pace, WatchState
 
 QUICK = Pace(beat=0.05, poll=0.05)
-_PATIENCE_S = 10.0
+_PATIENCE_S = 60.0
 
 
 def visible_notes(path: bytes, is_dir: bool) -> bool:

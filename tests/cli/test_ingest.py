@@ -207,7 +207,7 @@ def test_ctrl_c_while_waiting_gives_up_at_once(kebab: Kebab, notes: Path) -> Non
             assert process.stderr is not None
             assert b"waiting for" in process.stderr.readline()
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=20) == 130
+            assert process.wait(timeout=120) == 130
     finally:
         lock.release()
 

@@ -20,7 +20,7 @@ import pytest
 from tests.command_line import Kebab
 from tests.wire.test_schemas import check
 
-WAIT_S = 30
+WAIT_S = 120
 
 
 class Watching:

@@ -37,10 +37,10 @@ def script(kind: Kind, code: str, *words: str) -> Launch:
 
 
 def eventually(happened: Callable[[], bool]) -> bool:
-    for _ in range(1000):
+    for _ in range(3000):
         if happened():
             return True
-        time.sleep(0.01)  # another process, which tells nobody when it is done
+        time.sleep(0.02)  # another process, which tells nobody when it is done
     return False
 
 

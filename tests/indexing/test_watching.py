@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.watch_events import TreeEvents
 from kebab_tui.indexing.watch_observer import ObserverEvents
 from kebab_tui.indexing.watching import FolderWatch, WatchState
+from tests.effort import cpu_seconds
 from tests.watched import Watched, visible_notes, watched
 
 
@@ -93,13 +93,14 @@ def test_both_names_of_a_renamed_note_come_together(folder: Watched, notes: Path
 
 @with_inotify
 def test_a_note_moved_out_does_not_hold_back_the_next_one(
-    folder: Watched, notes: Path, tmp_path: Path
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    os.rename(notes / "a" / "b" / "old.md", tmp_path / "out.md")
-    started = time.monotonic()
-    (notes / "next.md").write_text("x")
-    folder.until_path(b"next.md")
-    assert time.monotonic() - started < 0.4
+    """Watchdog's own observer waits for the new name of what was moved; here it would wait for an hour."""
+    monkeypatch.setattr("watchdog.observers.inotify_move_event_grouper.InotifyMoveEventGrouper.delay", 3600)
+    with watched(notes) as folder:
+        os.rename(notes / "a" / "b" / "old.md", tmp_path / "out.md")
+        (notes / "next.md").write_text("x")
+        folder.until_path(b"next.md")
 
 
 def test_a_note_moved_in_is_heard(folder: Watched, notes: Path, tmp_path: Path) -> None:
@@ -310,21 +311,20 @@ def test_stopping_is_quick_and_nothing_is_queued_afterwards(tmp_path: Path) -> N
     watch = FolderWatch(queue, str(tmp_path / "notes"), visible_notes)
     watch.start()
     threads = threading.active_count()
-    started = time.monotonic()
-    watch.stop()
-    assert time.monotonic() - started < 0.3
+    assert cpu_seconds(watch.stop) < 2
     (tmp_path / "notes" / "7" / "n.md").write_text("x")
     assert not queue.wait(0.05) and queue.pending() == 0
     assert threading.active_count() <= threads - 2
 
 
 def test_stopping_is_quick_while_the_callback_hangs(notes: Path) -> None:
-    hanging, released = threading.Event(), threading.Event()
+    hanging, released, ended = threading.Event(), threading.Event(), threading.Event()
 
     def is_interesting(path: bytes, is_dir: bool) -> bool:
         if not is_dir:
             hanging.set()
-            released.wait(10)
+            released.wait(60)
+            ended.set()
         return True
 
     queue = PathQueue()
@@ -332,13 +332,12 @@ def test_stopping_is_quick_while_the_callback_hangs(notes: Path) -> None:
     others = set(threading.enumerate())
     watch.start()
     (notes / "n.md").write_text("x")
-    assert hanging.wait(10)
-    started = time.monotonic()
+    assert hanging.wait(60)
     watch.stop()
-    assert time.monotonic() - started < 0.3
+    assert not ended.is_set(), "it waits for nobody"
     released.set()
     for thread in set(threading.enumerate()) - others:
-        thread.join(10)
+        thread.join(60)
     assert queue.pending() == 0
 
 

@@ -41,7 +41,7 @@ def a_holder(path: str) -> subprocess.Popen[str]:
 
 
 def end(child: subprocess.Popen[str]) -> None:
-    child.communicate("\n", timeout=20)
+    child.communicate("\n", timeout=120)
 
 
 def quietly(_: Holder | None) -> None:

@@ -36,8 +36,8 @@ _KILLED = -signal.SIGKILL
 _WATCHED_S = 3.0
 _OTHER_EDITOR = 77
 _KEYS = ("p", "o", "r", "t", " ", "충", "돌", "\x1b[B", "\x1b[A")
-_END_S = 2.0
-"""So long may the process behind a screen outlive it."""
+_END_S = 30.0
+"""So long may the process behind a screen outlive it: it looks several times a second."""
 
 
 @dataclass(slots=True)
