@@ -1,20 +1,19 @@
 """How large the tests are that show that time grows no faster than the text, and what time they count.
 
-Small by default. `FULL_SIZE=1 make unit` runs them with millions of characters and ten thousand
-queries. Only the processor time of the thread that works is counted: other programs cost nothing.
+Only the processor time of the thread that works is counted: other programs cost nothing.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 
-FULL_SIZE = bool(os.environ.get("FULL_SIZE"))
+import pytest
 
 
-def sized(full: int, small: int) -> int:
-    return full if FULL_SIZE else small
+def sizes(small: int, full: int) -> pytest.MarkDecorator:
+    """Run a test for each `size`; the full one is for `make test-more`."""
+    return pytest.mark.parametrize("size", [small, pytest.param(full, marks=pytest.mark.more)])
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

@@ -17,7 +17,7 @@ from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import ModelCard, read_card
 from kebab_tui.embedding.tokens import Tokens, require_the_same_pieces
 from tests.conftest import SAMPLE_NOTES
-from tests.effort import FULL_SIZE, sized
+from tests.effort import sizes
 from tests.embedding.tiny_models import WORDS, piece_lines, wordpiece, write_tiny, write_with_pieces
 
 ODD_TEXTS = (
@@ -35,23 +35,24 @@ ALPHABETS = (
 )
 
 
-def varied_texts() -> Iterator[str]:
+def varied_texts(mixtures: int) -> Iterator[str]:
     """Whole notes, their lines, pairs of lines, and mixtures of scripts that nobody writes."""
-    for path in sorted(SAMPLE_NOTES.rglob("*.md"))[:: 1 if FULL_SIZE else 6]:
+    for path in sorted(SAMPLE_NOTES.rglob("*.md"))[:: 1500 // mixtures]:
         note = path.read_text("utf-8")
         lines = [line for line in note.splitlines() if line.strip()]
         yield from (note, *lines, *(f"{first} {second}" for first, second in pairwise(lines)))
     dice = random.Random(7)
-    for _ in range(sized(1500, 300)):
+    for _ in range(mixtures):
         letters = "".join(dice.choice(ALPHABETS) for _ in range(dice.randint(1, 3)))
         yield "".join(dice.choices(letters, k=dice.randint(1, 120)))
     yield from ODD_TEXTS
 
 
-def test_the_bundled_models_tokens_are_the_same_by_both_routes(real_card: ModelCard) -> None:
+@sizes(300, 1500)
+def test_the_bundled_models_tokens_are_the_same_by_both_routes(real_card: ModelCard, size: int) -> None:
     apart, whole = Tokens(real_card), Tokens(replace(real_card, pieces_sha256=""))
-    texts = list(varied_texts())
-    assert len(set(texts)) > sized(3000, 700)
+    texts = list(varied_texts(size))
+    assert len(set(texts)) > 2 * size
     assert [text for text in texts if apart.ids(text) != whole.ids(text)] == []
     assert [text for text in texts if apart.understands(text) != whole.understands(text)] == []
 

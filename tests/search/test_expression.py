@@ -15,7 +15,7 @@ from kebab_tui.domain.grams import grams
 from kebab_tui.search import expression
 from kebab_tui.search.expression import Expression
 from kebab_tui.search.query_language import ParsedQuery, parse
-from tests.effort import sized
+from tests.effort import sizes
 
 _NOTES = {
     "conflict": "병합 충돌은 rebase로 푼다",
@@ -268,9 +268,10 @@ _ATOMS = [
 ]
 
 
-def test_odd_queries_by_the_thousand_raise_nothing(index: sqlite3.Connection) -> None:
+@sizes(1_000, 10_000)
+def test_odd_queries_by_the_thousand_raise_nothing(index: sqlite3.Connection, size: int) -> None:
     dice = random.Random(5)
-    for _ in range(sized(10_000, 1_000)):
+    for _ in range(size):
         _ask_everything(index, "".join(dice.choice(_ATOMS) for _ in range(dice.randint(0, 14))))
 
 

@@ -17,7 +17,7 @@ from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.reader import StoreReader
 from kebab_tui.store.snapshot import StoreSnapshot
 from kebab_tui.store.writer import Writer
-from tests.effort import FULL_SIZE
+from tests.effort import sizes
 from tests.notes import a_note, a_source
 
 NOTES = Path(__file__).parents[2] / "fixtures" / "notes"
@@ -85,10 +85,11 @@ def typing(request: pytest.FixtureRequest) -> Iterator[Typing]:
         writer.close()
 
 
-def test_every_beginning_of_two_characters_or_more_finds_the_word(typing: Typing) -> None:
+@sizes(400, 10**6)
+def test_every_beginning_of_two_characters_or_more_finds_the_word(typing: Typing, size: int) -> None:
     missed = [
         (prefix, word)
-        for word in typing.words[:: 1 if FULL_SIZE else 5]
+        for word in typing.words[:: len(typing.words) // size or 1]
         if not re.search(r"[\u1100-\U000323af]", word)
         for prefix in (word[:end] for end in range(2, len(word) + 1))
         if word not in typing.found(prefix)
