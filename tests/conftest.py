@@ -26,6 +26,17 @@ settings.register_profile(
 settings.load_profile("kebab")
 
 
+_MODEL = {"embedded_place", "real_card"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that ask the bundled model are slow: it takes seconds until there are vectors to ask for."""
+    for item in items:
+        if isinstance(item, pytest.Function) and not _MODEL.isdisjoint(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True)
 def _nobodys_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test sees the configuration or the index of whoever runs it."""

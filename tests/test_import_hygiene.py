@@ -14,6 +14,8 @@ import pytest
 
 from tests.command_line import Kebab
 
+pytestmark = pytest.mark.slow
+
 ENGINES = {"onnxruntime", "faiss", "tokenizers", "watchdog", "sqlite_utils", "numpy"}
 FACES = {"textual", "rich"}
 PARSERS = {"yaml", "pathspec", "markdown_it", "msgspec"}

@@ -11,6 +11,8 @@ import pytest
 
 from tests.run import MAY_BE_FLAKY, Outcome
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 FAILS_ONCE = """
 from pathlib import Path

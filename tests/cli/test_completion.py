@@ -27,6 +27,7 @@ def test_the_script_calls_the_program_back(shell: str, capsys: Capture) -> None:
     assert f"_KEBAB_COMPLETE={shell}_complete" in capsys.readouterr().out
 
 
+@pytest.mark.program
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
 def test_bash_can_read_its_script(capsys: Capture) -> None:
     run(cli, ["completion", "bash"])

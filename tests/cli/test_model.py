@@ -22,6 +22,8 @@ from tests.cli.test_terminal_output import on_a_terminal
 from tests.command_line import Done, Kebab
 from tests.embedding.tiny_models import Tiny, write_tiny, write_with_pieces
 
+pytestmark = pytest.mark.slow
+
 BUNDLED = Path(bundled_root()) / BUNDLED_MODEL
 
 

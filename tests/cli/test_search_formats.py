@@ -83,6 +83,7 @@ def opened_by_vim(listing: str, folder: Path) -> list[list[str]]:
     return [line.split("\t") for line in (folder / "out").read_text("utf-8", "surrogateescape").splitlines()]
 
 
+@pytest.mark.program
 @pytest.mark.skipif(not os.path.exists("/usr/bin/vim"), reason="no vim here")
 def test_vim_opens_the_lines_that_match(kebab: Kebab, notes: Path, tmp_path: Path) -> None:
     texts = {

@@ -22,6 +22,8 @@ from kebab_tui.workspace import Workspace
 from tests.cli.test_terminal_output import on_a_terminal
 from tests.command_line import Done, Kebab
 
+pytestmark = pytest.mark.slow
+
 FILE = "vectors.kebabvec"
 STEP = 8
 

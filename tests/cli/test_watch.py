@@ -20,6 +20,8 @@ import pytest
 from tests.command_line import Kebab
 from tests.wire.test_schemas import check
 
+pytestmark = pytest.mark.slow
+
 WAIT_S = 120
 
 

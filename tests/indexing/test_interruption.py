@@ -18,6 +18,8 @@ from kebab_tui.store.lock import Holder, WriterLock
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("after", [0, 1, 3, 7])
 def test_a_cancelled_run_loses_nothing_and_the_next_one_completes_it(vault: Vault, after: int) -> None:

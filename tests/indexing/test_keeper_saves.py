@@ -20,6 +20,8 @@ from tests.indexing.editors import EDITORS, Save, emacs, removed_and_written, vi
 from tests.indexing.keeping import Kept, citations_are_true, keeping, until
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 LONG = "alpha stays " + "word " * 300
 BEFORE = f"# Apples\n\n{LONG}\n\n# Pears\n\nbeta goes\n"
 AFTER = f"# Apples\n\n{LONG}\n\n# Plums\n\ngamma comes\n"
@@ -105,6 +107,7 @@ def test_a_note_that_never_rests_is_read_every_other_second_and_right_at_the_end
     assert len([change for change in kept.changes if change.path == "a.md"]) < turn / 10
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("editor", ["vim", "emacs"])
 def test_a_real_editor(vault: Vault, kept: Kept, editor: str) -> None:
     if shutil.which(editor) is None:
@@ -135,6 +138,7 @@ def test_what_was_rewritten_is_merged_away_when_it_is_quiet(
     assert (vault.find("form"), vault.find("alpha")) == (["a.md"], [])
 
 
+@pytest.mark.program
 def test_sed_in_place(vault: Vault, kept: Kept) -> None:
     subprocess.run(["sed", "-i", "s/beta/gamma/", str(vault.root / "a.md")], check=True)
     until(lambda: vault.find("gamma") == ["a.md"])

@@ -25,6 +25,8 @@ from kebab_tui.workspace import Callbacks
 from tests.indexing.keeping import PATIENCE_S, Kept, found, ingest_elsewhere, keeping, until
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 ROOT = str(Path(__file__).parents[2])
 
 

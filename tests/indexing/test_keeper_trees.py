@@ -13,6 +13,8 @@ import pytest
 from tests.indexing.keeping import Kept, citations_are_true, keeping, until
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def kept(vault: Vault) -> Iterator[Kept]:

@@ -30,6 +30,8 @@ from tests.disks import fill, remount, small_disk
 from tests.indexing.keeping import Kept, failed_notes, found, keeping, until
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:

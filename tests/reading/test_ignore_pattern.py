@@ -91,6 +91,7 @@ def seen_by_us(lines: list[str]) -> set[str]:
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is asked what it would do")
 
 
+@pytest.mark.program
 @needs_git
 @pytest.mark.parametrize("name", FILES)
 def test_an_ignore_file_means_what_git_says(name: str, repository: Path) -> None:
@@ -128,6 +129,7 @@ def random_line(dice: random.Random) -> str:
     return dice.choice(("", "", "!")) + dice.choice(("", "", "/")) + body + dice.choice(("", "", "/"))
 
 
+@pytest.mark.program
 @needs_git
 def test_random_ignore_files_mean_what_git_says(repository: Path) -> None:
     dice = random.Random(20260101)

@@ -14,6 +14,8 @@ import pytest
 from kebab_tui.domain.errors import NotIndexedError, StoreBusyError, StoreReadOnlyError
 from kebab_tui.store.lock import Holder, WriterLock
 
+pytestmark = pytest.mark.slow
+
 ROOT = str(Path(__file__).parents[2])
 HOLD = """
 import sys

@@ -33,7 +33,7 @@ from tests.torture.points import Point
 from tests.torture.victim import SETTINGS
 
 _KILLED = -signal.SIGKILL
-_WATCHED_S = 3.0
+_WATCHED_S = 10.0
 _OTHER_EDITOR = 77
 _KEYS = ("p", "o", "r", "t", " ", "충", "돌", "\x1b[B", "\x1b[A")
 _END_S = 30.0

@@ -15,6 +15,8 @@ from tests.torture.damaging import Sound, sound_index, try_damage
 from tests.torture.harness import Score, killed_and_judged
 from tests.torture.points import POINTS
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = (
     "after Batch.finish",
     "before COMMIT, first ingest",
@@ -41,7 +43,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     return sound_index(str(tmp_path_factory.mktemp("sound")), most=10)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLE)
 def test_nothing_is_lost_by_a_kill(name: str) -> None:
     score: Score = killed_and_judged(name, seed=2026)
