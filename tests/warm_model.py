@@ -16,7 +16,7 @@ import pytest
 from kebab_tui.embedding import catalogue, encoder
 from kebab_tui.embedding.card import ModelCard
 
-_OPEN_AT_ONCE = 4
+_OPEN_AT_ONCE = 16
 _Stamps = tuple[tuple[int, ...], ...]
 _T = TypeVar("_T")
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kebab_tui.domain.porter import stem
+from tests.effort import sizes
 
 _NOTES = Path(__file__).parents[2] / "fixtures" / "notes"
 _ENDINGS = """
@@ -53,8 +54,9 @@ def test_every_word_of_the_sample_notes_has_sqlites_stem() -> None:
     assert _differences(words) == {}
 
 
-def test_forty_thousand_made_up_words_have_sqlites_stem() -> None:
-    assert _differences(_made_up(40_000, "aeiouybstlwxzngdh")) == {}
+@sizes(4_000, 40_000)
+def test_made_up_words_by_the_thousand_have_sqlites_stem(size: int) -> None:
+    assert _differences(_made_up(size, "aeiouybstlwxzngdh")) == {}
 
 
 def test_letters_outside_ascii_count_byte_by_byte() -> None:

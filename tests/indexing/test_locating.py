@@ -175,7 +175,7 @@ def test_a_part_stays_within_the_file(before: list[str], after: list[str], data:
         assert after[found.span.first - 1 : found.span.last] == before[part.first - 1 : part.last]
 
 
-@sizes(400_000, 4_000_000)
+@sizes(200_000, 4_000_000)
 @pytest.mark.parametrize(
     "made",
     [

@@ -15,7 +15,7 @@ from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.watch_events import TreeEvents
 from kebab_tui.indexing.watch_observer import ObserverEvents
 from kebab_tui.indexing.watching import FolderWatch, WatchState
-from tests.effort import cpu_seconds
+from tests.effort import cpu_seconds, sizes
 from tests.watched import Watched, visible_notes, watched
 
 
@@ -267,10 +267,12 @@ def test_names_that_are_no_text_survive(tmp_path: Path) -> None:
         folder.until_subtree(b"\xfd")
 
 
-@pytest.mark.slow
-def test_50_000_notes_at_once_become_one_look_at_the_whole(folder: Watched, notes: Path) -> None:
+@sizes(5_000, 50_000)
+def test_thousands_of_notes_at_once_become_one_look_at_the_whole(
+    folder: Watched, notes: Path, size: int
+) -> None:
     place = os.fsencode(notes / "a")
-    for number in range(50_000):
+    for number in range(size):
         os.close(os.open(place + b"/%d.md" % number, os.O_CREAT | os.O_WRONLY))
         assert folder.queue.pending() <= 500
     folder.until(lambda: folder.whole)

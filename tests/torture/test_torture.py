@@ -40,7 +40,7 @@ SAMPLE = (
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
-    return sound_index(str(tmp_path_factory.mktemp("sound")), most=10)
+    return sound_index(str(tmp_path_factory.mktemp("sound")), most=3)
 
 
 @pytest.mark.parametrize("name", SAMPLE)
