@@ -58,7 +58,7 @@ def test_nearly_every_character_is_read_as_the_index_reads_it(size: int) -> None
     assert wrong <= 2 * 0.001 * len(characters)  # each counts twice: once as ours, once as theirs
 
 
-@sizes(10_000, 60_000)
+@sizes(10_000, 50_000)
 def test_characters_that_notes_hold_are_read_without_exception(size: int) -> None:
     common = [
         *range(0x20, 0x530), *range(0x1100, 0x1200), *range(0x1E00, 0x2066), *range(0x2070, 0x2700),
