@@ -20,9 +20,11 @@ REPOSITORY = Path(__file__).parent.parent
 SAMPLE_NOTES = REPOSITORY / "fixtures" / "notes"
 
 # On a busy machine an example may take any time: that says nothing about the code.
+# `pytest --hypothesis-profile=thorough` tries twenty times as many examples.
 settings.register_profile(
     "kebab", parent=settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("thorough", parent=settings.get_profile("kebab"), max_examples=2_000)
 settings.load_profile("kebab")
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.chunking import CHUNKER_VERSION, ChunkLimits, chunk
@@ -280,7 +280,6 @@ BITS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(BITS, max_size=40),
     st.sampled_from([LIMITS, ChunkLimits(40, 120, 20, 2), ChunkLimits(1, 1, 1, 0)]),

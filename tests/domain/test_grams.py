@@ -6,7 +6,7 @@ import sqlite3
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.grams import gram_phrase, grams, marked_token
@@ -58,7 +58,6 @@ def test_a_word_matches_as_the_phrase_of_its_pairs() -> None:
 _HANGUL = st.text(st.characters(min_codepoint=0xAC00, max_codepoint=0xAC20), min_size=1, max_size=6)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(_HANGUL, min_size=1, max_size=5), _HANGUL)
 def test_a_word_is_found_exactly_where_its_syllables_stand_in_a_row(words: list[str], wanted: str) -> None:
     with sqlite3.connect(":memory:") as connection:

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.porter import stem
@@ -63,7 +63,6 @@ def test_letters_outside_ascii_count_byte_by_byte() -> None:
     assert _differences(_made_up(5_000, "aetl각ñ글é")) == {}
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.from_regex(r"[a-z0-9]{1,70}", fullmatch=True), min_size=1, max_size=20))
 def test_any_ascii_word_has_sqlites_stem(words: list[str]) -> None:
     assert _differences(words) == {}

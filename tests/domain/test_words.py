@@ -7,7 +7,7 @@ import sqlite3
 import unicodedata
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.porter import stem
@@ -41,7 +41,6 @@ def test_the_sample_notes_give_exactly_the_terms_of_the_index() -> None:
     assert [_ours(text) for text in texts] == _sqlite_tokens(texts)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(st.characters(max_codepoint=0x7F)))
 def test_any_ascii_text_gives_exactly_the_terms_of_the_index(text: str) -> None:
     assert [_ours(text)] == _sqlite_tokens([text])
@@ -92,7 +91,6 @@ def test_offsets_name_the_word_in_the_given_text() -> None:
     assert _ours(text) == ["der", "cafe", "in", "서울은", "run"]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text())
 def test_offsets_lie_in_order_inside_the_text(text: str) -> None:
     at = 0

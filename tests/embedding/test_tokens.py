@@ -48,7 +48,7 @@ def varied_texts(mixtures: int) -> Iterator[str]:
     yield from ODD_TEXTS
 
 
-@sizes(300, 1500)
+@sizes(150, 1500)
 def test_the_bundled_models_tokens_are_the_same_by_both_routes(real_card: ModelCard, size: int) -> None:
     apart, whole = Tokens(real_card), Tokens(replace(real_card, pieces_sha256=""))
     texts = list(varied_texts(size))

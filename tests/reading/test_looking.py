@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.errors import SourceError
@@ -34,7 +34,6 @@ def write(root: Path, path: str, text: str = "x") -> None:
         return
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(PATHS, max_size=8),
     st.dictionaries(

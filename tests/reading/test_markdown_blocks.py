@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.document import Block
@@ -233,7 +233,6 @@ def test_blocks_are_frozen_values() -> None:
 # Any text
 
 
-@settings(max_examples=400, deadline=None)
 @given(TEXTS, st.integers(0, 3))
 def test_every_non_blank_line_belongs_to_exactly_one_block(text: str, start: int) -> None:
     lines = text.split("\n")
@@ -245,7 +244,6 @@ def test_every_non_blank_line_belongs_to_exactly_one_block(text: str, start: int
     assert covered == [at for at, line in enumerate(lines, 1) if line.strip() and at > start]
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="ab \\`*_~[]()<>&{}!|#^é가", max_size=60))
 def test_any_heading_has_plain_text(raw: str) -> None:
     assert plain_text(raw) == plain_text(raw).strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.checkpoint import UNLIMITED
@@ -93,7 +93,6 @@ def test_an_empty_file_is_a_note_named_after_itself() -> None:
 LINES = ["---", "title: x", "[", "# h", "text #tag", "```", "", "- a", "    code", "<!--", "===", "..."]
 
 
-@settings(max_examples=200)
 @given(st.lists(st.sampled_from(LINES)))
 def test_every_line_with_text_behind_the_front_matter_is_in_one_block(lines: list[str]) -> None:
     note = markdown("\n".join(lines))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
@@ -135,7 +135,6 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(EXPRESSIONS)
 @example("((git svn) OR branch)")
 def test_the_table_of_any_expression_adds_up(indexed: StoreReader, text: str) -> None:

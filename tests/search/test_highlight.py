@@ -6,7 +6,7 @@ import unicodedata
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.search import expression
@@ -64,7 +64,6 @@ def test_what_overlaps_is_marked_once() -> None:
 _QUERIES = st.sampled_from(["git", "inst*", "충돌을", "법", "C++ C#", '"a b"', "3월 데이터베이스백업"])
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     _QUERIES,
     st.one_of(

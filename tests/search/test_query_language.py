@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.document import Trust
@@ -326,7 +326,6 @@ _ATOMS = st.sampled_from(
 )
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.one_of(st.text(), st.lists(_ATOMS, max_size=20).map("".join)))
 def test_any_text_parses_and_its_tokens_lie_in_order(text: str) -> None:
     parsed = _parse(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.search import expression
@@ -103,7 +103,6 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=500, deadline=None)
 @given(
     st.one_of(st.text(max_size=400), st.lists(_PIECES, max_size=120).map("".join)),
     st.sampled_from(["git", "충돌 법", "inst*", '"git install"', ""]),
@@ -121,7 +120,6 @@ def test_a_snippet_never_exceeds_its_limit_and_highlights_lie_inside(
         at = end
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("ab \n")), st.text(st.sampled_from("ab \n")), st.integers(30, 120))
 def test_what_was_found_is_in_the_snippet(before: str, after: str, limit: int) -> None:
     shown = snippet(f"{before * 9} needle {after * 9}", _phrases("needle"), limit)

@@ -238,7 +238,7 @@ def test_a_variable_may_mend_what_the_file_alone_would_not_allow_for(file: Path)
 # robustness
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=60) | st.text("[]{}=\"'.,#\n abdefkt_1-", max_size=60).map(str.encode))
 def test_any_bytes_give_settings_or_a_refusal_that_names_the_file(file: Path, data: bytes) -> None:
     file.write_bytes(data)

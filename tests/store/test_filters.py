@@ -140,7 +140,7 @@ ANY_FILTERS = st.builds(
 )
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(filters=ANY_FILTERS)
 def test_a_search_passes_what_the_definition_passes(corpus: Corpus, filters: SearchFilters) -> None:
     expected = sorted(

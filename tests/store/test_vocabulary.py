@@ -85,7 +85,7 @@ def typing(request: pytest.FixtureRequest) -> Iterator[Typing]:
         writer.close()
 
 
-@sizes(400, 10**6)
+@sizes(200, 10**6)
 def test_every_beginning_of_two_characters_or_more_finds_the_word(typing: Typing, size: int) -> None:
     missed = [
         (prefix, word)
