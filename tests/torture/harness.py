@@ -8,10 +8,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import repeat
 from unittest import mock
 
+from kebab_tui.search.snippet import Snippet
 from tests.torture.aftermath import Verdict, judge
 from tests.torture.damage import DAMAGES, Damage
 from tests.torture.damaging import Outcome, sound_index, try_damage
@@ -87,12 +89,17 @@ def damage_everything(seed: int, processes: int) -> Iterator[tuple[Damage, Outco
 def killed_and_judged(name: str, seed: int) -> Score:
     score = Score()
     try:
-        with mock.patch("kebab_tui.vectors.intake._SAMPLED", SAMPLED):
+        with mock.patch("kebab_tui.vectors.intake._SAMPLED", SAMPLED), _without_excerpts():
             one(named(name), seed, score)
     except Exception as error:  # noqa: BLE001 - a long run goes on, and this is its finding
         score.corrupt += 1
         score.complaints.append(f"seed {seed}: {type(error).__name__}: {error}")
     return score
+
+
+def _without_excerpts() -> AbstractContextManager[object]:
+    """Thousands of hits are compared, by their rows, scores and lines: nobody reads the excerpts."""
+    return mock.patch("kebab_tui.search.shown.snippet", return_value=Snippet("", ()))
 
 
 def one(point: Point, seed: int, score: Score) -> None:
