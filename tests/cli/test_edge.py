@@ -16,6 +16,8 @@ import pytest
 from kebab_tui.cli.edge import explain, run, wants_json
 from kebab_tui.domain.errors import ConfigError, StoreBusyError
 
+pytestmark = pytest.mark.slow
+
 VERBS = """
 import errno, os, signal, sys, time
 import click

@@ -14,6 +14,8 @@ import pytest
 from tests.command_line import Done, Kebab
 from tests.test_import_hygiene import ENGINES, FACES, imported_by
 
+pytestmark = pytest.mark.slow
+
 RECORDER = f"""#!{sys.executable}
 import json, os, sys
 with open(os.environ["RECORD"], "w") as file:

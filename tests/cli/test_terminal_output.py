@@ -12,6 +12,8 @@ import pytest
 
 from tests.command_line import Kebab
 
+pytestmark = pytest.mark.slow
+
 XTERM = {"TERM": "xterm-256color"}
 
 

@@ -20,6 +20,8 @@ from kebab_tui.indexing.watch_observer import ObserverEvents
 from tests.disks import small_disk
 from tests.watched import visible_notes, watched
 
+pytestmark = pytest.mark.slow
+
 _REPOSITORY = Path(__file__).parents[2]
 
 

@@ -13,6 +13,8 @@ from models.build.encoder import Encoder
 from models.build.gates import TRANSLATIONS
 from models.build.vocabulary import piece_lines
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = Path(__file__).parents[2] / "models" / "kebab-ko-en"
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from kebab_tui.vectors.file import Saved, read, write
 from kebab_tui.vectors.index import FaissIndex
 from tests.vectors.making import EXACT, MODEL, Floats, chunk_rows, clustered, index_of, rows_in
 from tests.vectors.test_index import wait_until_in_order
+
+pytestmark = pytest.mark.slow
 
 DIMS, COUNT, K = 128, 12_000, 10
 
