@@ -12,6 +12,7 @@ import pytest
 
 from kebab_tui.tui.preview_lexers import Lexers
 from tests.tui.pty_screen import PtyScreen, Start
+from tests.tui.screen import SharedScreen
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -19,8 +20,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     wanted = pyfuncitem._fixtureinfo.argnames
-    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in wanted}))
+    given = {name: pyfuncitem.funcargs[name] for name in wanted}
+    run = given["shared"].run if "shared" in given else asyncio.run
+    run(pyfuncitem.obj(**given))
     return True
+
+
+@pytest.fixture(scope="session")
+def shared(embedded_place: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedScreen]:
+    """A screen on the sample vault, for tests that change no note and do not end it."""
+    data = tmp_path_factory.mktemp("shared") / "data"
+    screen = SharedScreen(shutil.copytree(embedded_place / "data", data))
+    yield screen
+    screen.close()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -21,6 +21,7 @@ from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import (
     WIDE,
     Door,
+    SharedScreen,
     focus,
     found,
     has_keys,
@@ -35,23 +36,23 @@ from tests.tui.screen import (
 # Typing
 
 
-async def test_typing_shows_hits_and_the_note_of_the_first(data: Path) -> None:
-    async with kebab(data).run_test(size=WIDE) as pilot:
+async def test_typing_shows_hits_and_the_note_of_the_first(shared: SharedScreen) -> None:
+    async with shared(mode="hybrid") as pilot:
         await pilot.press(*"ownership")
         app = await found(pilot)
         assert paths(app)[0] == "rust/ownership.md"
         await until(pilot, lambda: "Every value has exactly one owner" in painted(app))
 
 
-async def test_the_query_of_the_command_line_is_asked_at_once(data: Path) -> None:
-    async with kebab(data, query="김치찌개", mode="lexical").run_test(size=WIDE) as pilot:
+async def test_the_query_of_the_command_line_is_asked_at_once(shared: SharedScreen) -> None:
+    async with shared(query="김치찌개") as pilot:
         app = await found(pilot)
         assert paths(app)[0] == "요리/김치찌개.md"
         assert app.mode == "lexical"
 
 
-async def test_an_empty_box_shows_what_changed_lately(data: Path) -> None:
-    async with kebab(data).run_test(size=WIDE) as pilot:
+async def test_an_empty_box_shows_what_changed_lately(shared: SharedScreen) -> None:
+    async with shared() as pilot:
         app = await found(pilot)
         assert paths(app)
         assert "nothing found" not in painted(app)
@@ -89,8 +90,8 @@ def watched(app: KebabApp) -> list[str]:
     return shown
 
 
-async def test_an_answer_with_an_older_number_is_dropped(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_an_answer_with_an_older_number_is_dropped(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         shown = watched(app)
         assert app.showing.response is not None
@@ -99,9 +100,13 @@ async def test_an_answer_with_an_older_number_is_dropped(data: Path) -> None:
         assert not shown
 
 
-@pytest.mark.parametrize("text", ["line one\r\nline\ttwo\x1b[2J" * 50_000, "가" * 1_000_000])
-async def test_a_megabyte_that_is_pasted_becomes_a_query_of_the_longest_length(data: Path, text: str) -> None:
-    async with kebab(data, mode="lexical").run_test(size=WIDE) as pilot:
+@pytest.mark.parametrize(
+    "text", ["line one\r\nline\ttwo\x1b[2J" * 50_000, "가" * 1_000_000], ids=["lines", "hangul"]
+)
+async def test_a_megabyte_that_is_pasted_becomes_a_query_of_the_longest_length(
+    shared: SharedScreen, text: str
+) -> None:
+    async with shared() as pilot:
         app = await found(pilot)
         app.post_message(events.Paste(text))
         await until(pilot, lambda: app.box.value)
@@ -112,8 +117,8 @@ async def test_a_megabyte_that_is_pasted_becomes_a_query_of_the_longest_length(d
         assert app.box.value == ""
 
 
-async def test_a_query_of_5000_characters_is_answered(data: Path) -> None:
-    async with kebab(data, query="노트 search " * 500, mode="lexical").run_test(size=WIDE) as pilot:
+async def test_a_query_of_5000_characters_is_answered(shared: SharedScreen) -> None:
+    async with shared(query="노트 search " * 500) as pilot:
         app = await settled(pilot)
         assert app.status.status.hits is not None
 
@@ -142,8 +147,8 @@ async def test_the_list_does_not_jump_under_a_moved_cursor_when_notes_change(tmp
     writer.close()
 
 
-async def test_another_query_starts_at_its_best_hit(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_another_query_starts_at_its_best_hit(shared: SharedScreen) -> None:
+    async with shared(query="rust", mode="hybrid") as pilot:
         app = await found(pilot)
         await pilot.press("down", "down", "space", "o", "w", "n")
         await found(pilot)
@@ -158,16 +163,18 @@ async def test_another_query_starts_at_its_best_hit(data: Path) -> None:
         (("down", "up", "up"), 0),
     ],
 )
-async def test_the_cursor_moves_from_the_query_box(data: Path, keys: tuple[str, ...], cursor: int) -> None:
-    async with kebab(data, query="rust").run_test(size=(120, 14)) as pilot:
+async def test_the_cursor_moves_from_the_query_box(
+    shared: SharedScreen, keys: tuple[str, ...], cursor: int
+) -> None:
+    async with shared(query="rust", size=(120, 14)) as pilot:
         app = await found(pilot)
         await pilot.press(*keys)
         assert app.hits.cursor == cursor
         assert has_keys(app.box)
 
 
-async def test_a_page_is_what_the_list_shows(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=(120, 14)) as pilot:
+async def test_a_page_is_what_the_list_shows(shared: SharedScreen) -> None:
+    async with shared(query="rust", size=(120, 14)) as pilot:
         app = await found(pilot)
         page = app.hits.size.height // 2
         await pilot.press("pagedown")
@@ -176,8 +183,8 @@ async def test_a_page_is_what_the_list_shows(data: Path) -> None:
         assert app.hits.cursor == page
 
 
-async def test_letters_move_in_the_list(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_letters_move_in_the_list(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         await pilot.press("j", "j", "k")
@@ -189,8 +196,8 @@ async def test_letters_move_in_the_list(data: Path) -> None:
         assert app.box.value == "rust"
 
 
-async def test_marks_are_counted_in_the_status_line(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_marks_are_counted_in_the_status_line(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await pilot.press("ctrl+@", "ctrl+@")
         await until(pilot, lambda: "2 marked" in painted(app))
@@ -200,8 +207,8 @@ async def test_marks_are_counted_in_the_status_line(data: Path) -> None:
 # Panes and modes
 
 
-async def test_esc_goes_down_its_ladder(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_esc_goes_down_its_ladder(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         await pilot.press("f1")
@@ -217,15 +224,15 @@ async def test_esc_goes_down_its_ladder(data: Path) -> None:
         assert "ctrl+q leaves" in painted(app)
 
 
-async def test_a_query_that_was_cleared_comes_back_with_up(data: Path) -> None:
-    async with kebab(data, query="ownership").run_test(size=WIDE) as pilot:
+async def test_a_query_that_was_cleared_comes_back_with_up(shared: SharedScreen) -> None:
+    async with shared(query="ownership") as pilot:
         app = await found(pilot)
         await pilot.press("escape", "up")
         assert app.box.value == "ownership"
 
 
-async def test_the_mode_goes_round_and_the_hits_with_it(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_the_mode_goes_round_and_the_hits_with_it(shared: SharedScreen) -> None:
+    async with shared(query="rust", mode="hybrid") as pilot:
         app = await found(pilot)
         seen: list[SearchMode] = []
         for _ in range(3):
@@ -237,8 +244,8 @@ async def test_the_mode_goes_round_and_the_hits_with_it(data: Path) -> None:
         assert seen == ["lexical", "vector", "hybrid"]
 
 
-async def test_f3_hides_the_preview(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_f3_hides_the_preview(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         seen = [app.preview.display]
         for _ in range(2):
@@ -247,8 +254,8 @@ async def test_f3_hides_the_preview(data: Path) -> None:
         assert seen == [True, False, True]
 
 
-async def test_f4_explains_the_hit_under_the_cursor(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_f4_explains_the_hit_under_the_cursor(shared: SharedScreen) -> None:
+    async with shared(query="rust", mode="hybrid") as pilot:
         app = await found(pilot)
         await pilot.press("f4")
         await until(pilot, lambda: "#1 rust/error-handling.md" in painted(app))
@@ -256,8 +263,8 @@ async def test_f4_explains_the_hit_under_the_cursor(data: Path) -> None:
         await until(pilot, lambda: f"#2 {paths(app)[1]}" in painted(app))
 
 
-async def test_f6_puts_the_preview_below_and_beside(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_f6_puts_the_preview_below_and_beside(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         assert app.preview.region.y == app.hits.region.y
         await pilot.press("f6")
@@ -269,8 +276,10 @@ async def test_f6_puts_the_preview_below_and_beside(data: Path) -> None:
 
 
 @pytest.mark.parametrize("pane", ["hits", "preview"])
-async def test_f11_gives_the_focused_pane_the_screen_and_takes_it_back(data: Path, pane: str) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_f11_gives_the_focused_pane_the_screen_and_takes_it_back(
+    shared: SharedScreen, pane: str
+) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         widget = app.query_one(f"#{pane}")
         await focus(pilot, widget)
@@ -282,8 +291,8 @@ async def test_f11_gives_the_focused_pane_the_screen_and_takes_it_back(data: Pat
         assert 0 < widget.region.width < WIDE[0]
 
 
-async def test_tab_goes_from_pane_to_pane_and_back(data: Path) -> None:
-    async with kebab(data, query="rust", explain=True).run_test(size=WIDE) as pilot:
+async def test_tab_goes_from_pane_to_pane_and_back(shared: SharedScreen) -> None:
+    async with shared(query="rust", explain=True) as pilot:
         app = await found(pilot)
         order = [app.box, app.hits, app.preview, app.explain, app.box]
         for widget in order[1:]:
@@ -294,8 +303,10 @@ async def test_tab_goes_from_pane_to_pane_and_back(data: Path) -> None:
             assert has_keys(widget)
 
 
-async def test_what_is_typed_in_a_list_and_means_nothing_there_goes_to_the_query(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_what_is_typed_in_a_list_and_means_nothing_there_goes_to_the_query(
+    shared: SharedScreen,
+) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         for widget in (app.hits, app.preview):
             await focus(pilot, widget)
@@ -320,9 +331,9 @@ async def test_what_is_typed_in_a_list_and_means_nothing_there_goes_to_the_query
     ],
 )
 async def test_no_key_is_lost_that_comes_before_the_focus_has_moved(
-    data: Path, keys: str, value: str
+    shared: SharedScreen, keys: str, value: str
 ) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         type_at_once(app, keys)
@@ -338,23 +349,23 @@ async def test_no_key_is_lost_that_comes_before_the_focus_has_moved(
         pytest.param(" tag:toki\x05 x", "rust tag:tokio x", id="what is offered"),
     ],
 )
-async def test_keys_of_one_read_work_in_their_order(data: Path, keys: str, value: str) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_keys_of_one_read_work_in_their_order(shared: SharedScreen, keys: str, value: str) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         type_at_once(app, keys)
         await until(pilot, lambda: app.box.value == value)
 
 
-async def test_keys_behind_a_tab_belong_to_the_list(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_keys_behind_a_tab_belong_to_the_list(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         type_at_once(app, "\tjj")
         await until(pilot, lambda: app.hits.cursor == 2)
         assert app.box.value == "rust"
 
 
-async def test_keys_sent_to_a_terminal_without_the_focus_work_where_they_did(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_keys_sent_to_a_terminal_without_the_focus_work_where_they_did(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         app.post_message(events.AppBlur())
@@ -364,8 +375,8 @@ async def test_keys_sent_to_a_terminal_without_the_focus_work_where_they_did(dat
         assert app.box.value == "rust"
 
 
-async def test_what_is_pasted_in_a_list_goes_to_the_query_and_keys_follow_it(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_what_is_pasted_in_a_list_goes_to_the_query_and_keys_follow_it(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         assert app._driver is not None
@@ -374,8 +385,8 @@ async def test_what_is_pasted_in_a_list_goes_to_the_query_and_keys_follow_it(dat
         await until(pilot, lambda: app.box.value == "rust tag: mage x")
 
 
-async def test_a_pane_that_hides_does_not_take_the_keys_with_it(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_a_pane_that_hides_does_not_take_the_keys_with_it(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.preview)
         await pilot.press("f3")
@@ -387,8 +398,8 @@ async def test_a_pane_that_hides_does_not_take_the_keys_with_it(data: Path) -> N
 # Filters
 
 
-async def test_a_key_takes_the_last_filter_out(data: Path) -> None:
-    async with kebab(data, query="rust tag:rust lang:ko").run_test(size=WIDE) as pilot:
+async def test_a_key_takes_the_last_filter_out(shared: SharedScreen) -> None:
+    async with shared(query="rust tag:rust lang:ko") as pilot:
         app = await found(pilot)
         assert "tag:rust ×" in painted(app) and "lang:ko ×" in painted(app)
         await pilot.press("f8")
@@ -403,8 +414,8 @@ async def test_a_key_takes_the_last_filter_out(data: Path) -> None:
 # Explaining
 
 
-async def test_a_what_if_badges_the_hits_and_is_taken_back(data: Path) -> None:
-    async with kebab(data, query="server backup restore", explain=True).run_test(size=(160, 45)) as pilot:
+async def test_a_what_if_badges_the_hits_and_is_taken_back(shared: SharedScreen) -> None:
+    async with shared(query="server backup restore", mode="hybrid", explain=True, size=(160, 45)) as pilot:
         app = await found(pilot)
         await until(pilot, lambda: app.explain.can_turn)
         await focus(pilot, app.explain)
@@ -418,8 +429,8 @@ def painted_hits(app: KebabApp) -> str:
     return "".join(app.hits.render_line(y).text for y in range(app.hits.size.height))
 
 
-async def test_why_not_answers_with_the_stage(data: Path) -> None:
-    async with kebab(data, query="rust lang:en").run_test(size=WIDE) as pilot:
+async def test_why_not_answers_with_the_stage(shared: SharedScreen) -> None:
+    async with shared(query="rust lang:en", mode="hybrid") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         await pilot.press("w")
@@ -445,8 +456,8 @@ async def test_why_not_asks_what_the_box_asks_and_takes_the_only_path_that_fits(
         await until(pilot, lambda: "it stands at place 1" in painted(app))
 
 
-async def test_why_not_about_a_path_that_is_no_note_says_so(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_why_not_about_a_path_that_is_no_note_says_so(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         await pilot.press("w")

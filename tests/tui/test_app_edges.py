@@ -23,6 +23,7 @@ from kebab_tui.workspace import Workspace
 from tests.tui.screen import (
     WIDE,
     Door,
+    SharedScreen,
     focus,
     found,
     kebab,
@@ -40,16 +41,16 @@ def test_every_action_of_the_registry_is_performed_and_nothing_else() -> None:
     assert performed == {action.id for action in ACTIONS}
 
 
-async def test_help_lists_exactly_the_registry(data: Path) -> None:
-    async with kebab(data).run_test(size=(120, 120)) as pilot:
+async def test_help_lists_exactly_the_registry(shared: SharedScreen) -> None:
+    async with shared(size=(120, 120)) as pilot:
         app = await found(pilot)
         await pilot.press("f1")
         sheet = str(app.screen.query_one(Static).visual)
         assert all(action.help in sheet for action in ACTIONS)
 
 
-async def test_the_palette_offers_what_can_be_done_now(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_the_palette_offers_what_can_be_done_now(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         offered = {command.action_id for command in commands(app.actions, app.facts)}
         assert offered == {action.id for action in available(ACTIONS, app.facts)} - {"palette"}
@@ -70,8 +71,8 @@ async def test_a_remapped_key_works_and_the_old_one_does_not(data: Path) -> None
         assert not app.toggles.preview
 
 
-async def test_the_footer_offers_the_way_out(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_the_footer_offers_the_way_out(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         footer = painted(app).splitlines()[-1]
         for action in ACTIONS:
@@ -172,8 +173,8 @@ async def test_an_index_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
         await until(pilot, lambda: "no such index today" in painted(pilot.app))
 
 
-async def test_a_raw_query_that_fts5_refuses_says_why(data: Path) -> None:
-    async with kebab(data, query="'AND AND'", mode="lexical").run_test(size=WIDE) as pilot:
+async def test_a_raw_query_that_fts5_refuses_says_why(shared: SharedScreen) -> None:
+    async with shared(query="'AND AND'") as pilot:
         await until(pilot, lambda: "error:" in painted(pilot.app))
 
 
@@ -203,15 +204,15 @@ async def test_one_key_on_the_first_run_reads_the_sample_notes(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("size", [(20, 5), (1, 1), (39, 9), (400, 120)])
-async def test_it_works_at_every_size(data: Path, size: tuple[int, int]) -> None:
-    async with kebab(data, query="rust", explain=True).run_test(size=size) as pilot:
+async def test_it_works_at_every_size(shared: SharedScreen, size: tuple[int, int]) -> None:
+    async with shared(query="rust", explain=True, size=size) as pilot:
         app = await found(pilot)
         await pilot.press("down", "f3", "f3", "f6", "f11", "f11", "tab", "f1", "escape", "f2", "escape")
         assert len(app.screen_stack) == 1
 
 
-async def test_a_small_terminal_shows_one_pane_and_says_so(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=(38, 9)) as pilot:
+async def test_a_small_terminal_shows_one_pane_and_says_so(shared: SharedScreen) -> None:
+    async with shared(query="rust", size=(38, 9)) as pilot:
         app = await found(pilot)
         assert not app.preview.display and app.hits.display
         assert "too small" in painted(app)
@@ -220,15 +221,15 @@ async def test_a_small_terminal_shows_one_pane_and_says_so(data: Path) -> None:
         assert "too small" not in painted(app)
 
 
-async def test_at_80x24_at_least_21_rows_are_content(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=(80, 24)) as pilot:
+async def test_at_80x24_at_least_21_rows_are_content(shared: SharedScreen) -> None:
+    async with shared(query="rust", size=(80, 24)) as pilot:
         app = await found(pilot)
         assert app.hits.size.height + app.preview.size.height >= 21
         assert {pane.size.width for pane in (app.hits, app.preview)} <= {79, 80}
 
 
-async def test_a_storm_of_sizes_leaves_the_last_one_whole(data: Path) -> None:
-    async with kebab(data, query="rust", explain=True).run_test(size=WIDE) as pilot:
+async def test_a_storm_of_sizes_leaves_the_last_one_whole(shared: SharedScreen) -> None:
+    async with shared(query="rust", explain=True) as pilot:
         app = await found(pilot)
         for number in range(15):
             await pilot.resize_terminal(10 + number * 37 % 300, 3 + number * 17 % 90)

@@ -16,13 +16,13 @@ from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.tui.screen import WIDE, Door, found, kebab, painted, paths, until
+from tests.tui.screen import WIDE, Door, SharedScreen, found, kebab, painted, paths, until
 
 # Nothing found
 
 
-async def test_no_hits_says_what_each_filter_costs_and_one_key_drops_the_worst(data: Path) -> None:
-    async with kebab(data, query="ownership tag:요리", mode="lexical").run_test(size=WIDE) as pilot:
+async def test_no_hits_says_what_each_filter_costs_and_one_key_drops_the_worst(shared: SharedScreen) -> None:
+    async with shared(query="ownership tag:요리") as pilot:
         app = await found(pilot)
         await until(pilot, lambda: "without tag:요리" in painted(app))
         dropped = next(line for line in painted(app).splitlines() if "without tag:요리" in line)
@@ -32,8 +32,8 @@ async def test_no_hits_says_what_each_filter_costs_and_one_key_drops_the_worst(d
         assert app.box.value == "ownership" and paths(app)
 
 
-async def test_a_word_that_keeps_the_hits_away_can_be_dropped_as_well(data: Path) -> None:
-    async with kebab(data, query="xyzzyq tag:요리", mode="lexical").run_test(size=WIDE) as pilot:
+async def test_a_word_that_keeps_the_hits_away_can_be_dropped_as_well(shared: SharedScreen) -> None:
+    async with shared(query="xyzzyq tag:요리") as pilot:
         app = await found(pilot)
         await until(pilot, lambda: "without xyzzyq" in painted(app))
         await pilot.press("f8")
@@ -50,8 +50,8 @@ async def test_what_a_filter_costs_is_counted_as_the_box_would_ask(data: Path) -
         assert app.hits.selected is not None
 
 
-async def test_it_is_said_when_nothing_would_help(data: Path) -> None:
-    async with kebab(data, query="xyzzyq wxqqz", mode="lexical").run_test(size=WIDE) as pilot:
+async def test_it_is_said_when_nothing_would_help(shared: SharedScreen) -> None:
+    async with shared(query="xyzzyq wxqqz") as pilot:
         app = await found(pilot)
         await until(pilot, lambda: "would not help" in painted(app))
         await pilot.press("f8")
@@ -72,8 +72,8 @@ async def test_an_empty_box_offers_earlier_queries_and_filters_beside_the_newest
         assert app.box.value == "ownership"
 
 
-async def test_going_down_the_newest_notes_shows_them(data: Path) -> None:
-    async with kebab(data).run_test(size=WIDE) as pilot:
+async def test_going_down_the_newest_notes_shows_them(shared: SharedScreen) -> None:
+    async with shared() as pilot:
         app = await found(pilot)
         assert not app.preview.display
         await pilot.press("down")
@@ -107,8 +107,8 @@ async def test_a_slow_search_is_said_and_esc_stops_it(data: Path) -> None:
         assert app.box.value == ""
 
 
-async def test_a_quick_search_is_not_said_to_take_its_time(data: Path) -> None:
-    async with kebab(data, query="rust", mode="lexical").run_test(size=WIDE) as pilot:
+async def test_a_quick_search_is_not_said_to_take_its_time(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         said: list[bool] = []
         app.questions._say_searching = said.append
@@ -131,9 +131,9 @@ async def test_a_quick_search_is_not_said_to_take_its_time(data: Path) -> None:
     ],
 )
 async def test_what_runs_behind_is_in_the_status_line(
-    data: Path, progress: IndexingProgress, said: str
+    shared: SharedScreen, progress: IndexingProgress, said: str
 ) -> None:
-    async with kebab(data, query="rust", mode="lexical").run_test(size=WIDE) as pilot:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         app.post_message(progress)
         await until(pilot, lambda: said in painted(app).splitlines()[-2])
@@ -196,8 +196,8 @@ async def test_leaving_takes_no_time_while_a_search_runs(data: Path) -> None:
     go_on.set()
 
 
-async def test_looking_again_says_so_where_nothing_can_be_written(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_looking_again_says_so_where_nothing_can_be_written(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         app.showing.progress(IndexingProgress("not indexed: cannot", False, code="readonly"))
         await pilot.press("f5")

@@ -12,7 +12,7 @@ from textual.widgets import Input
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.held import Held
 from kebab_tui.tui.why_not_prompt import WhyNotPrompt
-from tests.tui.screen import WIDE, focus, found, kebab, painted, paths, type_at_once, until
+from tests.tui.screen import WIDE, SharedScreen, focus, found, kebab, painted, paths, type_at_once, until
 
 
 def click(app: KebabApp, x: int, y: int) -> None:
@@ -37,8 +37,8 @@ async def test_enter_behind_a_click_takes_what_was_clicked(data: Path) -> None:
     assert app.return_value is not None and app.return_value[-1].endswith(third)
 
 
-async def test_a_letter_behind_a_click_stands_where_was_clicked(data: Path) -> None:
-    async with kebab(data, query="ownership").run_test(size=WIDE) as pilot:
+async def test_a_letter_behind_a_click_stands_where_was_clicked(shared: SharedScreen) -> None:
+    async with shared(query="ownership") as pilot:
         app = await found(pilot)
         place = app.box.content_region
         click(app, place.x + 2, place.y)
@@ -46,8 +46,8 @@ async def test_a_letter_behind_a_click_stands_where_was_clicked(data: Path) -> N
         await until(pilot, lambda: app.box.value == "owXnership")
 
 
-async def test_esc_takes_a_selected_text_back(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_esc_takes_a_selected_text_back(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         app.screen.selections = {app.preview: SELECT_ALL}
         await pilot.press("escape")
@@ -115,9 +115,9 @@ def test_what_waits_keeps_its_order_and_belongs_to_one_query() -> None:
 
 @pytest.mark.parametrize("enter", ["\r", "\r\r"])
 async def test_enter_behind_a_name_in_the_palette_runs_what_has_that_name_once(
-    data: Path, enter: str
+    shared: SharedScreen, enter: str
 ) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         assert app.toggles.explain is False
@@ -128,16 +128,16 @@ async def test_enter_behind_a_name_in_the_palette_runs_what_has_that_name_once(
         assert app.is_running and app.box.value == "rust"
 
 
-async def test_a_page_is_found_in_the_palette_by_the_name_that_the_readme_has(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_a_page_is_found_in_the_palette_by_the_name_that_the_readme_has(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         type_at_once(app, ":health")
         await until(pilot, lambda: "files" in painted(app).split("health", 1)[-1])
 
 
-async def test_a_path_is_completed_from_what_fits_it_only(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_a_path_is_completed_from_what_fits_it_only(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         type_at_once(app, "wdocker\t")
@@ -147,8 +147,10 @@ async def test_a_path_is_completed_from_what_fits_it_only(data: Path) -> None:
         assert "docker" in app.screen.query_one(Input).value.removeprefix("docker")
 
 
-async def test_a_paste_into_a_terminal_without_the_focus_goes_where_the_focus_was(data: Path) -> None:
-    async with kebab(data, query="rust").run_test(size=WIDE) as pilot:
+async def test_a_paste_into_a_terminal_without_the_focus_goes_where_the_focus_was(
+    shared: SharedScreen,
+) -> None:
+    async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
         type_at_once(app, "w")
