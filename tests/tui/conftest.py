@@ -21,7 +21,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     wanted = pyfuncitem._fixtureinfo.argnames
     given = {name: pyfuncitem.funcargs[name] for name in wanted}
-    run = given["shared"].run if "shared" in given else asyncio.run
+    shared = next((value for value in given.values() if isinstance(value, SharedScreen)), None)
+    run = asyncio.run if shared is None else shared.run
     run(pyfuncitem.obj(**given))
     return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -121,7 +121,7 @@ class SharedScreen:
         explain: bool = False,
         theme: str = "",
         size: tuple[int, int] = WIDE,
-        **verbs: Callable[..., Any],
+        verbs: Mapping[str, Callable[..., Any]] | None = None,
     ) -> AsyncIterator[Screen]:
         """The screen with this in its box; `verbs` stand in front of the engine's, as in `Door`.
 
@@ -131,7 +131,7 @@ class SharedScreen:
         app, door = self._app, self._door
         assert app is not None and door is not None
         try:
-            door.verbs = verbs
+            door.verbs = dict(verbs or {})
             await _begin_anew(
                 pilot, app, Options(query=query, mode=mode, explain=explain, theme=theme, watch=False), size
             )
@@ -166,7 +166,7 @@ _NOTHING = SearchResponse("", "hybrid", (), 0, None, (), (), "", 0)
 async def _begin_anew(pilot: Screen, app: KebabApp, options: Options, size: tuple[int, int]) -> None:
     app.options = options
     app.indexing = Idle()  # type: ignore[assignment]
-    dress(app, options.theme)
+    dress(app, options.theme or "dark")
     app.mode = options.mode  # type: ignore[assignment]
     app.query_line.mode = app.mode
     app.toggles = Toggles(explain=options.explain)
@@ -184,6 +184,8 @@ async def _begin_anew(pilot: Screen, app: KebabApp, options: Options, size: tupl
     app.hits.show(_NOTHING)
     app.preview.clear()
     app.explain.clear("")
+    for pane in (app.hits, app.preview, app.explain):
+        pane.vertical_scrollbar.position = 0
     app.status.hush()
     app.status.show(Status(mode=app.mode))
     app.chips.show(())

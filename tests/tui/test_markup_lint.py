@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -149,6 +150,7 @@ def _returned(tree: ast.Module) -> Types:
     return found
 
 
+@cache
 def _known() -> Types:
     """Names that have one type wherever the domain and the screen speak of them."""
     known: Types = {}

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ from kebab_tui.tui.messages import CorpusChanged, IndexingProgress, LiveChanged
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import SAMPLE
 from tests.tui.explaining import with_fusion
-from tests.tui.screen import Door, Screen, focus, found, kebab, painted, until
+from tests.tui.screen import Door, Screen, SharedScreen, focus, found, kebab, painted, until
 
 
 class Picture(SVGImageExtension):  # type: ignore[misc]
@@ -48,6 +49,8 @@ SIZES = ((80, 24), (120, 36), (160, 45))
 _WRITTEN = 1_767_225_600
 _NOW = _WRITTEN * 1_000_000_000
 Step = Callable[[Screen, KebabApp], Awaitable[None]]
+Look = Callable[[AbstractAsyncContextManager[Screen], Step], Awaitable[None]]
+SMALLEST = SIZES[0]
 
 
 class Still:
@@ -80,14 +83,24 @@ def index(place: Path) -> None:
     workspace.close()
 
 
+@pytest.fixture(scope="module")
+def screen(vault: Path) -> Iterator[SharedScreen]:
+    """The screen on that index, for one state after the other."""
+    made = SharedScreen(vault / "data")
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def look_at(snapshot: SnapshotAssertion, tmp_path: Path) -> Callable[..., Awaitable[None]]:
+def look_at(snapshot: SnapshotAssertion) -> Look:
     """Bring a screen into a state and compare it at every size."""
     pictures = snapshot.use_extension(Picture)
 
-    async def look(app: KebabApp, bring_about: Step) -> None:
+    async def look(opened: AbstractAsyncContextManager[Screen], bring_about: Step) -> None:
         wrong = []
-        async with app.run_test(size=SIZES[0]) as pilot:
+        async with opened as pilot:
+            app = pilot.app
+            assert isinstance(app, KebabApp)
             await bring_about(pilot, app)
             for width, height in SIZES:
                 await pilot.resize_terminal(width, height)
@@ -105,8 +118,8 @@ async def settle(pilot: Screen, app: KebabApp) -> None:
     before, same = "", 0
     while same < 4:
         await pilot.pause(0.01)
-        same = same + 1 if painted(app) == before else 0
-        before = painted(app)
+        now = painted(app)
+        same, before = same + 1 if now == before else 0, now
 
 
 def picture_of(app: KebabApp) -> str:
@@ -116,9 +129,6 @@ def picture_of(app: KebabApp) -> str:
     svg = re.sub(r' (clip-path|shape-rendering)="[^"]*"', "", svg)
     svg = re.sub(r"terminal-\d+-", "", svg)
     return re.sub(r"(?<=>)(?=<(rect|text|g|/g))|\n\s+", "\n", svg)
-
-
-Look = Callable[[KebabApp, Step], Awaitable[None]]
 
 
 async def answered(pilot: Screen, app: KebabApp) -> None:
@@ -173,7 +183,7 @@ async def test_first_run(look_at: Look, tmp_path: Path) -> None:
 
     app = kebab(tmp_path / "data", nowhere)
     app.settings = structs.replace(app.settings, data_dir="~/.local/share/kebab")
-    await look_at(app, begun)
+    await look_at(app.run_test(size=SMALLEST), begun)
 
 
 async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> None:
@@ -182,7 +192,8 @@ async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> 
         app.post_message(IndexingProgress("reading 312 of 4,031", True, done=312, total=4031))
         await until(pilot, lambda: "312 of 4,031" in painted(app))
 
-    await look_at(kebab(tmp_path / "data", nowhere, folders=("/notes",)), reading)
+    app = kebab(tmp_path / "data", nowhere, folders=("/notes",))
+    await look_at(app.run_test(size=SMALLEST), reading)
 
 
 # With an index
@@ -256,10 +267,11 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_with_an_index(look_at: Look, vault: Path, name: str) -> None:
+async def test_with_an_index(look_at: Look, screen: SharedScreen, name: str) -> None:
     case = CASES[name]
 
     async def bring_about(pilot: Screen, app: KebabApp) -> None:
+        remember(app, "docker compose", "서버 백업", "ownership")
         await answered(pilot, app)
         if case.progress is not None:
             app.post_message(case.progress)
@@ -269,15 +281,8 @@ async def test_with_an_index(look_at: Look, vault: Path, name: str) -> None:
         await located(pilot, app)
 
     mode = "hybrid" if case.verbs else "lexical"
-    app = kebab(
-        vault / "data",
-        lambda: Door(vault / "data", **dict(case.verbs)),
-        query=case.query,
-        mode=mode,
-        theme=case.theme,
-    )
-    remember(app, "docker compose", "서버 백업", "ownership")
-    await look_at(app, bring_about)
+    opened = screen(case.query, mode=mode, theme=case.theme, size=SMALLEST, verbs=dict(case.verbs))
+    await look_at(opened, bring_about)
 
 
 def remember(app: KebabApp, *queries: str) -> None:
@@ -286,7 +291,7 @@ def remember(app: KebabApp, *queries: str) -> None:
 
 
 async def test_what_a_saved_note_changes_is_marked(
-    look_at: Look, vault: Path, monkeypatch: pytest.MonkeyPatch
+    look_at: Look, screen: SharedScreen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One hit is new, one has another text, one is gone; and the note was seen in 0.31 s."""
     for module in (hits_list, showing):
@@ -313,26 +318,27 @@ async def test_what_a_saved_note_changes_is_marked(
         await until(pilot, lambda: app.status.status.changed == "lifetimes.md 0.31 s")
         await located(pilot, app)
 
-    door = lambda: Door(vault / "data", search=search)  # noqa: E731
-    await look_at(kebab(vault / "data", door, query="rust errors"), save)
+    opened = screen("rust errors", mode="hybrid", size=SMALLEST, verbs={"search": search})
+    await look_at(opened, save)
 
 
 async def test_without_colours(look_at: Look, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = kebab(vault / "data", lambda: Door(vault / "data", search=in_both_lists), query="rust errors")
-    await look_at(app, answered)
+    await look_at(app.run_test(size=SMALLEST), answered)
 
 
-async def test_explain(look_at: Look, vault: Path) -> None:
+async def test_explain(look_at: Look, screen: SharedScreen) -> None:
     async def explaining(pilot: Screen, app: KebabApp) -> None:
         await answered(pilot, app)
         await until(pilot, lambda: app.explain.can_turn)
 
-    door = lambda: Door(vault / "data", search=in_both_lists, explain=explained)  # noqa: E731
-    await look_at(kebab(vault / "data", door, query="rust errors", explain=True), explaining)
+    verbs: dict[str, Callable[..., Any]] = {"search": in_both_lists, "explain": explained}
+    opened = screen("rust errors", mode="hybrid", explain=True, size=SMALLEST, verbs=verbs)
+    await look_at(opened, explaining)
 
 
-async def test_no_model(look_at: Look, vault: Path) -> None:
+async def test_no_model(look_at: Look, screen: SharedScreen) -> None:
     def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         response = real.search(replace(query, mode="lexical"), first_answer)
         notice = Notice("no_model", "The model kebab-ko-en is not complete.", "warning")
@@ -342,26 +348,27 @@ async def test_no_model(look_at: Look, vault: Path) -> None:
         await until(pilot, lambda: "is not complete" in painted(app))
         await located(pilot, app)
 
-    await look_at(kebab(vault / "data", lambda: Door(vault / "data", search=search), query="rust"), fell_back)
+    await look_at(screen("rust", mode="hybrid", size=SMALLEST, verbs={"search": search}), fell_back)
 
 
-async def test_a_bad_raw_query_keeps_the_last_hits(look_at: Look, vault: Path) -> None:
+async def test_a_bad_raw_query_keeps_the_last_hits(look_at: Look, screen: SharedScreen) -> None:
     async def mistyped(pilot: Screen, app: KebabApp) -> None:
         await answered(pilot, app)
         app.box.write("'rust AND'")
         await until(pilot, lambda: "error" in painted(app))
 
-    await look_at(kebab(vault / "data", query="rust", mode="lexical"), mistyped)
+    await look_at(screen("rust", size=SMALLEST), mistyped)
 
 
 async def test_a_bad_raw_query_before_any_hits(look_at: Look, vault: Path) -> None:
     async def mistyped(pilot: Screen, app: KebabApp) -> None:
         await until(pilot, lambda: "error" in painted(app))
 
-    await look_at(kebab(vault / "data", query="'rust AND'", mode="lexical"), mistyped)
+    app = kebab(vault / "data", query="'rust AND'", mode="lexical")
+    await look_at(app.run_test(size=SMALLEST), mistyped)
 
 
-async def test_an_engine_error_keeps_the_last_hits(look_at: Look, vault: Path) -> None:
+async def test_an_engine_error_keeps_the_last_hits(look_at: Look, screen: SharedScreen) -> None:
     def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         if query.text == "rusty":
             raise StoreError("the index could not be read: disk I/O error", "kebab doctor")
@@ -372,7 +379,7 @@ async def test_an_engine_error_keeps_the_last_hits(look_at: Look, vault: Path) -
         await pilot.press("y")
         await until(pilot, lambda: "disk I/O" in painted(app))
 
-    await look_at(kebab(vault / "data", lambda: Door(vault / "data", search=search), query="rust"), failed)
+    await look_at(screen("rust", mode="hybrid", size=SMALLEST, verbs={"search": search}), failed)
 
 
 async def test_a_damaged_index_is_healed(look_at: Look, vault: Path) -> None:
@@ -384,8 +391,8 @@ async def test_a_damaged_index_is_healed(look_at: Look, vault: Path) -> None:
         app.post_message(IndexingProgress("reading 12 of 75", True, done=12, total=75))
         await until(pilot, lambda: "12 of 75" in painted(app))
 
-    door = lambda: Door(vault / "data", search=search)  # noqa: E731
-    await look_at(kebab(vault / "data", door, query="rust", mode="lexical"), healing)
+    app = kebab(vault / "data", lambda: Door(vault / "data", search=search), query="rust", mode="lexical")
+    await look_at(app.run_test(size=SMALLEST), healing)
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -407,22 +414,23 @@ async def test_a_file_that_is_not_what_was_indexed(look_at: Look, tmp_path: Path
         await found(pilot)
         await located(pilot, app)
 
-    await look_at(kebab(tmp_path / "data", query="spindle", mode="lexical"), looked_up)
+    app = kebab(tmp_path / "data", query="spindle", mode="lexical")
+    await look_at(app.run_test(size=SMALLEST), looked_up)
 
 
-async def test_help(look_at: Look, vault: Path) -> None:
+async def test_help(look_at: Look, screen: SharedScreen) -> None:
     async def helped(pilot: Screen, app: KebabApp) -> None:
         await answered(pilot, app)
         await focus(pilot, app.hits)
         await pilot.press("f1")
 
-    await look_at(kebab(vault / "data", query="rust", mode="lexical"), helped)
+    await look_at(screen("rust", size=SMALLEST), helped)
 
 
 @pytest.mark.parametrize("size", [(20, 5), (38, 9), (60, 12)])
-async def test_too_small(vault: Path, snapshot: SnapshotAssertion, size: tuple[int, int]) -> None:
-    app = kebab(vault / "data", query="rust errors", mode="lexical")
-    async with app.run_test(size=size) as pilot:
+async def test_too_small(screen: SharedScreen, snapshot: SnapshotAssertion, size: tuple[int, int]) -> None:
+    async with screen("rust errors", size=size) as pilot:
+        app = await found(pilot)
         await answered(pilot, app)
         await settle(pilot, app)
         assert snapshot.use_extension(Picture) == picture_of(app)
