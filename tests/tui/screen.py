@@ -209,11 +209,12 @@ async def _leave_be(pilot: Screen, app: KebabApp) -> None:
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Let the screen work until it is so; what it shows is the message if it never is."""
-    end = time.monotonic() + _DEADLINE_S
+    end, pause = time.monotonic() + _DEADLINE_S, 0.002
     while not condition():
         assert time.monotonic() < end, painted(pilot.app)
         await pilot.pause()
-        await asyncio.sleep(0.002)  # the engine's thread tells the event loop by itself
+        await asyncio.sleep(pause)  # the engine's thread tells the event loop by itself
+        pause = min(1.2 * pause, 0.05)  # to look is work, too
     await pilot.pause()
 
 
