@@ -6,12 +6,13 @@ import asyncio
 import inspect
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from kebab_tui.tui.preview_lexers import Lexers
-from tests.tui.pty_screen import PtyScreen, Start
+from tests.tui.pty_screen import IDLE_SCREEN, PtyScreen, Start
 from tests.tui.screen import SharedScreen
 
 
@@ -57,6 +58,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield begin
     for screen in started:
         screen.close()
+
+
+@pytest.fixture
+def idle(start: Start) -> Start:
+    """The same that search by words and index nothing, for tests that are about something else."""
+    return partial(start, "--mode", "lexical", program=IDLE_SCREEN)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.command_line import ROOT
 
-_PATIENCE_S = 30.0
+_PATIENCE_S = 120.0
 _CONTROLS = re.compile(
     rb"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
     rb"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC
@@ -27,6 +27,9 @@ _CONTROLS = re.compile(
     rb"|\x1b[=>()78]B?"
 )
 SCREEN = (sys.executable, "-c", "from kebab_tui.tui import main; main()")
+_IDLE = "from kebab_tui.tui import app, main; app.KebabApp.index = lambda *_, **__: None; main()"
+IDLE_SCREEN = (sys.executable, "-c", _IDLE)
+"""Starts no indexing."""
 
 
 class PtyScreen:
@@ -133,14 +136,11 @@ class PtyScreen:
         os.close(self._master)
         self._is_gone = True
 
-    def end(self) -> float:
-        """Wait for the end; gives the seconds that it took."""
-        start = time.monotonic()
+    def end(self) -> None:
+        """Wait for the end, and for its last words."""
         self.process.wait(_PATIENCE_S)
-        taken = time.monotonic() - start
         while not self._is_gone and self._has_more():
             time.sleep(0.001)
-        return taken
 
     def _has_more(self) -> bool:
         """Whether something was sent that the reader has not taken yet."""

@@ -33,6 +33,8 @@ from tests.tui.screen import (
     until,
 )
 
+pytestmark = pytest.mark.slow
+
 # Typing
 
 

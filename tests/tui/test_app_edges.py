@@ -22,7 +22,6 @@ from kebab_tui.tui.performing import Performer
 from kebab_tui.workspace import Workspace
 from tests.tui.screen import (
     WIDE,
-    Door,
     SharedScreen,
     focus,
     found,
@@ -32,6 +31,8 @@ from tests.tui.screen import (
     settled,
     until,
 )
+
+pytestmark = pytest.mark.slow
 
 # One registry
 
@@ -63,8 +64,9 @@ async def test_the_palette_offers_what_can_be_done_now(shared: SharedScreen) -> 
 
 
 async def test_a_remapped_key_works_and_the_old_one_does_not(data: Path) -> None:
-    async with kebab(data, settings=Settings(keys={"preview": ("f9",)})).run_test(size=WIDE) as pilot:
-        app = await found(pilot)
+    app = kebab(data, settings=Settings(keys={"preview": ("f9",)}), mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
         await pilot.press("f3")
         assert app.toggles.preview
         await pilot.press("f9")
@@ -92,7 +94,7 @@ async def test_the_footer_offers_the_way_out(shared: SharedScreen) -> None:
     ],
 )
 async def test_pick_ends_with_the_citation(data: Path, embedded_place: Path, form: str, printed: str) -> None:
-    app = kebab(data, query="ownership", pick=True, pick_as=form)
+    app = kebab(data, query="ownership", mode="lexical", pick=True, pick_as=form)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         first = app.hits.selected
@@ -104,7 +106,7 @@ async def test_pick_ends_with_the_citation(data: Path, embedded_place: Path, for
 
 
 async def test_pick_gives_every_marked_hit(data: Path) -> None:
-    app = kebab(data, query="rust", pick=True, pick_as="citation")
+    app = kebab(data, query="rust", mode="lexical", pick=True, pick_as="citation")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         await pilot.press("ctrl+@", "ctrl+@", "enter")
@@ -113,7 +115,7 @@ async def test_pick_gives_every_marked_hit(data: Path) -> None:
 
 @pytest.mark.parametrize("key", ["ctrl+q", "q"])
 async def test_quit_leaves_with_nothing_picked(data: Path, key: str) -> None:
-    app = kebab(data, query="rust", pick=True)
+    app = kebab(data, query="rust", mode="lexical", pick=True)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         await focus(pilot, app.hits)
@@ -123,7 +125,7 @@ async def test_quit_leaves_with_nothing_picked(data: Path, key: str) -> None:
 
 async def test_ctrl_q_leaves_from_every_overlay(data: Path) -> None:
     for opener in ("f1", "f2"):
-        app = kebab(data, query="rust")
+        app = kebab(data, query="rust", mode="lexical")
         async with app.run_test(size=WIDE) as pilot:
             await found(pilot)
             await pilot.press(opener, "ctrl+q")
@@ -133,13 +135,13 @@ async def test_ctrl_q_leaves_from_every_overlay(data: Path) -> None:
 # What goes wrong
 
 
-async def test_an_engine_s_error_keeps_the_last_hits_and_says_so(data: Path) -> None:
+async def test_an_engine_s_error_keeps_the_last_hits_and_says_so(shared: SharedScreen) -> None:
     def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         if query.text == "rustx":
             raise StoreError("the disk is on fire", "put it out")
         return real.search(query, first_answer)
 
-    async with kebab(data, lambda: Door(data, search=search), query="rust").run_test(size=WIDE) as pilot:
+    async with shared(query="rust", verbs={"search": search}) as pilot:
         app = await found(pilot)
         before = paths(app)
         await pilot.press("x")
@@ -151,13 +153,13 @@ async def test_an_engine_s_error_keeps_the_last_hits_and_says_so(data: Path) -> 
         assert "on fire" not in painted(app)
 
 
-async def test_a_defect_of_the_engine_does_not_end_the_screen(data: Path) -> None:
+async def test_a_defect_of_the_engine_does_not_end_the_screen(shared: SharedScreen) -> None:
     def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         if query.text == "boom":
             raise ZeroDivisionError("boom [/red]\x1b[2J")
         return real.search(query, first_answer)
 
-    async with kebab(data, lambda: Door(data, search=search), query="boom").run_test(size=WIDE) as pilot:
+    async with shared(query="boom", verbs={"search": search}) as pilot:
         app = await settled(pilot)
         assert "ZeroDivisionError" in painted(app) and "\x1b" not in painted(app)
         app.box.write("rust")
@@ -187,7 +189,6 @@ async def test_the_first_run_says_what_to_do_and_offers_the_sample_notes(tmp_pat
         assert "sample" in painted(pilot.app).splitlines()[-1]
 
 
-@pytest.mark.slow
 async def test_one_key_on_the_first_run_reads_the_sample_notes(tmp_path: Path) -> None:
     app = KebabApp(Options(), Settings(data_dir=str(tmp_path / "data")))
     async with app.run_test(size=WIDE) as pilot:
@@ -232,7 +233,7 @@ async def test_a_storm_of_sizes_leaves_the_last_one_whole(shared: SharedScreen) 
     async with shared(query="rust", explain=True) as pilot:
         app = await found(pilot)
         for number in range(15):
-            await pilot.resize_terminal(10 + number * 37 % 300, 3 + number * 17 % 90)
+            await pilot.resize_terminal(10 + number * 37 % 150, 3 + number * 17 % 50)
         await pilot.resize_terminal(*WIDE)
         await pilot.pause()
         assert app.hits.region.width + app.preview.region.width == WIDE[0]
@@ -240,14 +241,16 @@ async def test_a_storm_of_sizes_leaves_the_last_one_whole(shared: SharedScreen) 
         assert paths(app)[0] in painted(app)
 
 
-async def test_a_list_that_was_moved_in_stays_when_the_final_answer_follows_the_first(data: Path) -> None:
+async def test_a_list_that_was_moved_in_stays_when_the_final_answer_follows_the_first(
+    shared: SharedScreen,
+) -> None:
     go_on = threading.Event()
 
     def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
-        assert first_answer or go_on.wait(20)
+        assert first_answer or go_on.wait(60)
         return real.search(query, first_answer)
 
-    async with kebab(data, lambda: Door(data, search=search), query="rust").run_test(size=WIDE) as pilot:
+    async with shared(query="rust", mode="hybrid", verbs={"search": search}) as pilot:
         app = pilot.app
         assert isinstance(app, KebabApp)
         await until(pilot, lambda: paths(app))

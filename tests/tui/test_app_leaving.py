@@ -23,6 +23,8 @@ from kebab_tui.tui.leaving import misread
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import WIDE, Door, focus, found, kebab, painted, until
 
+pytestmark = pytest.mark.slow
+
 PASSAGE = "The spindle turns seven times before it stops.\n"
 
 

@@ -36,6 +36,8 @@ from tests.indexing.keeping import until as until_seen
 from tests.tui.screen import WIDE, Door, Screen, found, has_keys, kebab, painted, paths, until
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 CLOCK_TICK_S = 0.05
 """A file's time may be that much older than the moment of its writing; and figures are rounded."""
 FOLDER = FolderState(SourceId("notes"), "/notes", "live", "", 3)

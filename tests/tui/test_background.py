@@ -28,8 +28,10 @@ from kebab_tui.tui.indexer import _keeping
 from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.workspace import Callbacks, Workspace
 
+pytestmark = pytest.mark.slow
+
 Told = queue.Queue[IndexingProgress]
-_PATIENCE_S = 30.0
+_PATIENCE_S = 120.0
 
 
 class Behind:
@@ -69,7 +71,7 @@ class Behind:
         end = time.monotonic() + _PATIENCE_S
         while not seen():
             assert time.monotonic() < end
-            time.sleep(0.01)  # another process changes what is looked at
+            time.sleep(0.02)  # another process changes what is looked at
 
     def told(self) -> list[IndexingProgress]:
         """What was told so far and not looked at."""
@@ -160,7 +162,7 @@ def test_it_waits_for_another_process_that_writes_and_says_for_whom(behind: Behi
     behind.until_done()
 
 
-def test_leaving_takes_no_time_and_ends_the_process(behind: Behind) -> None:
+def test_leaving_does_not_wait_for_the_process_and_ends_it(behind: Behind) -> None:
     for number in range(300):
         behind.write(f"{number}.md", f"# Note {number}\n\n" + "many words here\n" * 50)
     behind.indexing.start([str(behind.notes)])
@@ -168,9 +170,10 @@ def test_leaving_takes_no_time_and_ends_the_process(behind: Behind) -> None:
         pass
     process = behind.indexing._process
     assert process is not None
-    start = time.monotonic()
+    process.send_signal(signal.SIGSTOP)  # it cannot end
     behind.indexing.close()
-    assert time.monotonic() - start < 0.1
+    assert process.poll() is None
+    process.send_signal(signal.SIGCONT)
     join()
     assert process.returncode is not None
     with pytest.raises(ProcessLookupError):
@@ -256,11 +259,8 @@ def test_another_keeper_follows_and_takes_over_when_the_first_ends(behind: Behin
     second.keep(())
     behind.wait(lambda: second.keeper_pid)
     behind.indexing.close()
-    began = time.monotonic()
     behind.wait(lambda: behind.live_pid == second.keeper_pid)
-    taken = time.monotonic() - began
     second.close()
-    assert taken < 10, "how soon is for the keepers' own tests; here a start of Python is part of it"
 
 
 def test_leaving_ends_the_keeper(behind: Behind) -> None:
@@ -268,11 +268,8 @@ def test_leaving_ends_the_keeper(behind: Behind) -> None:
     behind.keep()
     keeper = behind.indexing._keeper
     assert keeper is not None
-    start = time.monotonic()
     behind.indexing.close()
-    assert time.monotonic() - start < 0.1
     keeper.wait(_PATIENCE_S)
-    assert time.monotonic() - start < 2
     join()
     assert behind.live_pid == 0
     assert behind.indexing.keeper_pid == 0, "and it is not begun again"
@@ -295,7 +292,7 @@ def test_a_folder_that_is_added_while_an_index_is_kept_is_read_and_kept_too(
 def test_who_keeps_the_index_leaves_the_processor_to_the_screen(behind: Behind) -> None:
     behind.keep()
     keeper = behind.indexing.keeper_pid
-    lower = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+    lower = min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19)
     assert os.getpriority(os.PRIO_PROCESS, keeper) == lower
     group = Path(f"/proc/{keeper}/autogroup")
     if group.exists():  # Linux shares the processor among sessions first

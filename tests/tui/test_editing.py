@@ -19,6 +19,8 @@ from kebab_tui.tui.editing import open_in_editor
 from tests.command_line import ROOT
 from tests.tui.tmux import Terminal
 
+pytestmark = pytest.mark.slow
+
 NAME = "-c a 'b\"c\n:d\\ 메모.md"
 in_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 
@@ -58,6 +60,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made.terminal.close()
 
 
+@pytest.mark.program
 @in_tmux
 @pytest.mark.parametrize(
     ("editor", "quit_keys"),
@@ -88,6 +91,7 @@ def test_a_terminal_editor_opens_at_the_line_and_gives_the_screen_back(
     desk.is_whole()
 
 
+@pytest.mark.program
 @in_tmux
 def test_an_editor_with_a_window_leaves_the_screen_up(desk: Desk) -> None:
     record = desk.place / "record.json"
@@ -108,6 +112,7 @@ def test_an_editor_with_a_window_leaves_the_screen_up(desk: Desk) -> None:
     desk.is_whole()
 
 
+@pytest.mark.program
 @in_tmux
 @pytest.mark.parametrize(
     ("editor", "said"),
@@ -123,6 +128,7 @@ def test_an_editor_that_fails_is_a_message_on_a_whole_screen(desk: Desk, editor:
     desk.is_whole()
 
 
+@pytest.mark.program
 @in_tmux
 def test_a_deleted_file_is_a_message_on_a_whole_screen(desk: Desk) -> None:
     desk.start("vi")
@@ -132,6 +138,7 @@ def test_a_deleted_file_is_a_message_on_a_whole_screen(desk: Desk) -> None:
     desk.is_whole()
 
 
+@pytest.mark.program
 @in_tmux
 def test_ctrl_c_in_the_editor_does_not_reach_the_screen(desk: Desk) -> None:
     wait = (
@@ -145,6 +152,7 @@ def test_ctrl_c_in_the_editor_does_not_reach_the_screen(desk: Desk) -> None:
     desk.is_whole()
 
 
+@pytest.mark.program
 @in_tmux
 def test_a_citation_reaches_the_buffer_of_tmux(desk: Desk) -> None:
     desk.start("vi")

@@ -13,6 +13,8 @@ from kebab_tui.tui.text import ASCII
 from kebab_tui.workspace import Workspace
 from tests.tui.explaining import explained
 
+pytestmark = pytest.mark.slow
+
 
 class Host(App[None]):
     def __init__(self, panel: ExplainPanel | None = None) -> None:

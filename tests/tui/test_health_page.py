@@ -22,6 +22,8 @@ from tests.tui.hits import HOSTILE
 from tests.tui.listed_files import NOTES, Listing, a_file, some_files
 from tests.tui.screen import WIDE, Idle, found, kebab, painted, until
 
+pytestmark = pytest.mark.slow
+
 
 class Host(KeysInOrder[None]):
     def __init__(self, listing: Listing) -> None:

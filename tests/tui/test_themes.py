@@ -15,6 +15,8 @@ from kebab_tui.tui.launch import Options
 from kebab_tui.tui.themes import dress
 from tests.tui.screen import WIDE, found, kebab, until
 
+pytestmark = pytest.mark.slow
+
 LEAST = 4.5
 """What WCAG asks of text of ordinary size."""
 NOT_TEXT = {"hits-list--bar", "hits-list--cursor"}

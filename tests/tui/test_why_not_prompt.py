@@ -12,6 +12,8 @@ from kebab_tui.tui.segments import ASCII_ONLY, PLAIN, row_text, row_width
 from kebab_tui.tui.why_not_prompt import MOST_OFFERED, WhyNotPrompt, offer_rows, verdict_rows
 from tests.tui.hits import HOSTILE
 
+pytestmark = pytest.mark.slow
+
 PATHS = ("infra/docker.md", "infra/port-conflict.md", "infra/포트-충돌.md")
 FILTERED = WhyNot(PATHS[0], "filtered", "left out by tag:rust", "drop the filter to see it")
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-_DEADLINE_S = 30.0
+_DEADLINE_S = 120.0
 
 
 class Terminal:
@@ -41,7 +41,7 @@ class Terminal:
         end = time.monotonic() + _DEADLINE_S
         while not happened():
             assert time.monotonic() < end, self.screen
-            time.sleep(0.02)  # a terminal tells nobody that it has painted
+            time.sleep(0.04)  # a terminal tells nobody that it has painted
 
     def wait_for(self, text: str) -> None:
         self.wait(lambda: text in self.screen)
