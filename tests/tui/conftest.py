@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import shutil
 from collections.abc import Iterator
@@ -44,6 +45,17 @@ def lexers() -> Lexers:
     for name in ("markdown", "sh", "python", "rust", "sql", "toml", "yaml", "json", "*.py", "*.rs"):
         found.named(name)
     return found
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _collected_seldom() -> Iterator[None]:
+    """A quarter of the processor time would be the collector's: a screen is many small objects."""
+    usual = gc.get_threshold()
+    gc.freeze()  # what has been imported stays
+    gc.set_threshold(20_000, 20, 20)
+    yield
+    gc.set_threshold(*usual)
+    gc.unfreeze()
 
 
 @pytest.fixture

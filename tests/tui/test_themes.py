@@ -13,7 +13,7 @@ from kebab_tui.settings.model import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.themes import dress
-from tests.tui.screen import WIDE, found, kebab, until
+from tests.tui.screen import WIDE, SharedScreen, found, kebab, until
 
 pytestmark = pytest.mark.slow
 
@@ -51,10 +51,9 @@ async def painted_in(app: KebabApp) -> dict[str, tuple[Color, Color]]:
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
-async def test_every_text_can_be_read(embedded_place: Path, theme: str) -> None:
-    app = kebab(embedded_place / "data", query="rust", explain=True, theme=theme)
-    async with app.run_test(size=(160, 45)) as pilot:
-        await found(pilot)
+async def test_every_text_can_be_read(shared: SharedScreen, theme: str) -> None:
+    async with shared(query="rust", explain=True, theme=theme, size=(160, 45)) as pilot:
+        app = await found(pilot)
         pairs = await painted_in(app)
         cited = pairs["preview--cited"][1]
         row = pairs["hits-list--row"][1]
@@ -82,7 +81,7 @@ def test_a_theme_that_there_is_not_is_refused_with_those_that_there_are() -> Non
     ("theme", "name"), [("light", "kebab-light"), ("ansi", "ansi-dark"), ("nord", "nord")]
 )
 async def test_a_theme_is_put_on(embedded_place: Path, theme: str, name: str) -> None:
-    app = kebab(embedded_place / "data", theme=theme)
+    app = kebab(embedded_place / "data", mode="lexical", theme=theme)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: app.theme == name)
 
@@ -95,10 +94,9 @@ def test_the_theme_for_all_programs_made_with_textual_holds_here_too() -> None:
     assert app.theme == "nord"
 
 
-async def test_in_the_terminal_s_own_colours_no_text_is_as_its_ground(embedded_place: Path) -> None:
-    app = kebab(embedded_place / "data", query="rust", theme="ansi")
-    async with app.run_test(size=WIDE) as pilot:
-        await found(pilot)
+async def test_in_the_terminal_s_own_colours_no_text_is_as_its_ground(shared: SharedScreen) -> None:
+    async with shared(query="rust", theme="ansi") as pilot:
+        app = await found(pilot)
         cited = app.preview.get_component_rich_style("preview--cited")
         for name in app.preview._get_component_classes():
             style = app.preview.get_component_rich_style(name)
