@@ -212,7 +212,6 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     end, pause = time.monotonic() + _DEADLINE_S, 0.002
     while not condition():
         assert time.monotonic() < end, painted(pilot.app)
-        await pilot.pause()
         await asyncio.sleep(pause)  # the engine's thread tells the event loop by itself
         pause = min(1.2 * pause, 0.05)  # to look is work, too
     await pilot.pause()
