@@ -68,7 +68,10 @@ def take(text: str, width: int) -> str:
     """As much of the beginning as fits."""
     if width <= 0:
         return ""
-    return next(iter(chop_cells(text[: width * _MOST_PER_CELL], width)), "")
+    taken = next(iter(chop_cells(text[: width * _MOST_PER_CELL], width)), "")
+    while cell_len(taken) > width:  # Rich joins what stands around a joiner, whatever that is
+        taken = taken[:-1]
+    return taken
 
 
 def take_end(text: str, width: int) -> str:

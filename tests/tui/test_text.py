@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -83,6 +83,7 @@ def test_a_path_loses_its_folders_before_its_name(path: str, width: int, shown: 
 
 
 @given(_MIXED, st.integers(0, 40))
+@example("\u200d\u200daa", 1)
 def test_no_cut_is_wider_than_asked(text: str, width: int) -> None:
     for shown in (take(text, width), take_end(text, width), cut(text, width), cut_middle(text, width)):
         assert cell_len(shown) <= width
