@@ -96,7 +96,10 @@ class EmbeddingJob:
         self._fetch()
         self._tell(callbacks, 0.0)
         while self._texts and not callbacks.cancelled():
-            self._commit(writer, self._encode(encoder, callbacks), callbacks)
+            vectors = self._encode(encoder, callbacks)
+            if not vectors:
+                break  # cancelled before the first
+            self._commit(writer, vectors, callbacks)
             self._fetch()
             self._tell(callbacks, time.monotonic() - began)
         seconds = time.monotonic() - began
@@ -150,8 +153,6 @@ class EmbeddingJob:
     def _commit(
         self, writer: VectorWriter, vectors: Sequence[tuple[bytes, bytes]], callbacks: Callbacks
     ) -> None:
-        if not vectors:
-            return
         began = time.thread_time()  # waiting for another process does not count
         try:
             revision = writer.save_vectors(self.model, vectors)

@@ -37,7 +37,7 @@ def with_vectors(kebab: Kebab, notes: Path) -> Kebab:
 @pytest.fixture
 def many(embedded_place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kebab:
     """A copy of the sample vault's index that has lost every fourth vector; a few are committed at a time."""
-    monkeypatch.setattr(embedding_job, "_COMMIT_VECTORS", STEP)
+    monkeypatch.setattr(embedding_job, "_ROUND", STEP)
     shutil.copytree(embedded_place / "data", tmp_path / "many")
     (tmp_path / "many" / FILE).unlink()
     change(tmp_path / "many", "DELETE FROM embeddings WHERE hex(text_hash) < '4'")

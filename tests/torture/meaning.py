@@ -7,9 +7,10 @@ every answer by meaning has to be the same to the bit, ties and all.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -86,9 +87,10 @@ def _texts_read() -> Iterator[list[str]]:
     read: list[str] = []
     real = Encoder.passages
 
-    def passages(encoder: Encoder, texts: Sequence[str], cancelled: Callable[[], bool]) -> Iterable[Any]:
-        for text, vector in zip(texts, real(encoder, texts, cancelled), strict=False):
-            read.append(text)
+    def passages(encoder: Encoder, texts: Iterable[str], cancelled: Callable[[], bool]) -> Iterable[Any]:
+        kept, asked = itertools.tee(texts)
+        for vector in real(encoder, asked, cancelled):
+            read.append(next(kept))
             yield vector
 
     with mock.patch.object(Encoder, "passages", passages):
