@@ -309,8 +309,9 @@ async def test_what_a_saved_note_changes_is_marked(
 
     async def save(pilot: Screen, app: KebabApp) -> None:
         nonlocal saved
-        began = iter([_NOW - 1_000_000_000])
-        app.showing._lateness = Lateness(lambda: next(began, _NOW))
+        time_ns = _NOW - 1_000_000_000
+        app.showing._lateness = Lateness(lambda: time_ns, lambda: time_ns)
+        time_ns = _NOW
         await answered(pilot, app)
         saved = True
         app.post_message(CorpusChanged(2, 75))
