@@ -33,6 +33,7 @@ from tests.notes import a_note, a_source
 
 DIMS = 8
 MODEL = "chosen"
+FLOOR = 0.3
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
@@ -82,7 +83,7 @@ class Chosen:
         )
 
     def ready(self, *, knows_hangul: bool) -> Semantics:
-        return Semantics(self.encoder, self.follower.index, "vec-chosen-8-00000000", knows_hangul)
+        return Semantics(self.encoder, self.follower.index, "vec-chosen-8-00000000", knows_hangul, FLOOR)
 
     def close(self) -> None:
         self.follower.close()

@@ -25,6 +25,7 @@ _INDENT = "   "
 _LEAST_SHOWN = 0.01
 _IN_WORDS: dict[known.Badge, str] = {
     "relaxed": "relaxed: not all words",
+    "further": "further keyword match",
     "gone": "gone: the file is no longer there",
     "stale": "stale: the file changed since",
 }

@@ -47,23 +47,21 @@ def _mode(given: Given, settings: Settings) -> SearchMode:
 
 
 def threshold_notices(asked: SearchQuery, answer: SearchResponse, settings: SearchSettings) -> list[Notice]:
-    """What must be said of a `--threshold` that can keep nothing, or has nothing to be compared with."""
+    """Say what a hit can reach, where a `--threshold` keeps nothing or the answer is a single list."""
     if asked.threshold is None:
         return []
     lowest = settings.rrf_k + 1
     if answer.mode != "hybrid":
-        text = (
-            f"--threshold is about the fusion of two lists; this answer is one list, so it was left out of "
-            f"account. Raw, one list gives at most 1/({settings.rrf_k}+1) = {1 / lowest:.6f}; "
-            "--min-score cuts by the score shown."
+        reachable, most = f"first in this single list has 1/({settings.rrf_k}+1)", 1 / lowest
+    else:
+        weight = settings.vector_weight_hangul if is_hangul(answer.read) else settings.vector_weight
+        reachable, most = (
+            f"first in both lists has (1+{weight:g})/({settings.rrf_k}+1)",
+            (1 + weight) / lowest,
         )
-        return [Notice("threshold_unused", text, "warning")]
-    weight = settings.vector_weight_hangul if is_hangul(answer.read) else settings.vector_weight
-    most = (1 + weight) / lowest
-    if asked.threshold <= most:
-        return []
-    text = (
-        f"No hit can reach --threshold {asked.threshold:g}: the first in both lists has "
-        f"(1+{weight:g})/({settings.rrf_k}+1) = {most:.6f}."
-    )
-    return [Notice("threshold_unreachable", text, "warning")]
+    if asked.threshold > round(most, 6):
+        text = f"No hit can reach --threshold {asked.threshold:g}: the {reachable} = {most:.6f}."
+        return [Notice("threshold_unreachable", text, "warning")]
+    if answer.mode != "hybrid":
+        return [Notice("threshold_single_list", f"Raw RRF: the {reachable} = {most:.6f}.")]
+    return []

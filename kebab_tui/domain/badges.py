@@ -8,7 +8,7 @@ from typing import Literal
 from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.hit import SearchHit
 
-Badge = Literal["gone", "stale", "relaxed", "other language", "code", "words", "meaning", "both"]
+Badge = Literal["gone", "stale", "further", "relaxed", "other language", "code", "words", "meaning", "both"]
 
 
 def badges(hit: SearchHit, korean: bool | None) -> Iterator[Badge]:
@@ -27,7 +27,9 @@ def badges(hit: SearchHit, korean: bool | None) -> Iterator[Badge]:
         yield "other language"
     if hit.kind == "code":
         yield "code"
-    if hit.retrieval.method == "hybrid":  # elsewhere there is only one list to stand in
+    if hit.further:
+        yield "further"
+    elif hit.retrieval.method == "hybrid":  # elsewhere there is only one list to stand in
         yield _found_by(hit)
 
 

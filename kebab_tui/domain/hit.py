@@ -73,6 +73,8 @@ class SearchHit:
     indexed_ns: int
     relaxed: bool = False
     """Found only after not all of the words were asked for."""
+    further: bool = False
+    """A keyword match behind the fused hits: its score does not compare with theirs."""
     stale: bool = False
     """The file on disk is not the one that was indexed."""
     gone: bool = False

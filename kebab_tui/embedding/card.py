@@ -9,6 +9,7 @@
     max_tokens = 256            the special tokens counted; longer texts are cut
     pooling = "none"            what makes one vector of token states: "mean", "cls"; "none": the graph does
     normalise = false           true: vectors are brought to length 1; false: the graph does
+    floor = 0.2                 may be left out; a passage whose cosine with the query is less is no hit
 
     [prefixes]                  may be left out; put before a text exactly as they stand
     query = ""
@@ -65,6 +66,7 @@ class ModelCard:
     max_tokens: int
     pooling: Pooling
     normalise: bool
+    floor: float
     query_prefix: str
     passage_prefix: str
     onnx_sha256: str
@@ -122,7 +124,7 @@ class _Rule:
     field: str
     expected: str
     accepts: Callable[[Any], bool]
-    default: str | None = None
+    default: str | float | None = None
 
 
 def _matching(pattern: str) -> Callable[[Any], bool]:
@@ -132,6 +134,10 @@ def _matching(pattern: str) -> Callable[[Any], bool]:
 
 def _within(low: int, high: int) -> Callable[[Any], bool]:
     return lambda value: type(value) is int and low <= value <= high
+
+
+def _is_cosine(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < 1
 
 
 def _are_languages(value: Any) -> bool:
@@ -157,6 +163,7 @@ _RULES: dict[Key, _Rule] = {
     ("max_tokens",): _Rule("max_tokens", "a whole number from 8 to 8192", _within(8, 8192)),
     ("pooling",): _Rule("pooling", 'one of "mean", "cls", "none"', _matching("mean|cls|none")),
     ("normalise",): _Rule("normalise", "true or false", lambda value: type(value) is bool),
+    ("floor",): _Rule("floor", "a number from 0 to less than 1", _is_cosine, default=0.2),
     ("prefixes", "query"): _Rule("query_prefix", _A_PREFIX, _is_prefix, default=""),
     ("prefixes", "passage"): _Rule("passage_prefix", _A_PREFIX, _is_prefix, default=""),
     ("sha256", ONNX): _Rule("onnx_sha256", _A_SHA256, _is_sha256),

@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk at its place."""
+    """A chunk at its place. `phrases` are what was looked for in it."""
 
     row: ChunkRow
     rank: int
     score: float
+    score_kind: ScoreKind
     detail: RetrievalDetail
+    phrases: tuple[Phrase, ...] = ()
     relaxed: bool = False
+    further: bool = False
+    """A keyword match behind the fused pool of a hybrid list."""
     fused: Fused | None = None
 
 
@@ -38,14 +42,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A page of chunks. `phrases` are what was looked for, `relaxed_phrases` where not all were wanted."""
+    """A page of chunks, and how many there are on all pages."""
 
     mode: SearchMode
-    score_kind: ScoreKind
     page: tuple[Ranked, ...] = ()
     total: int = 0
-    phrases: tuple[Phrase, ...] = ()
-    relaxed_phrases: tuple[Phrase, ...] = ()
     notices: tuple[Notice, ...] = ()
     complete: bool = True
     asked: Asked | None = None

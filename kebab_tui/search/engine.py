@@ -13,12 +13,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.document import Document
-from kebab_tui.domain.errors import ModelError, NotIndexedError
+from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search import expression, lexical, shown
 from kebab_tui.search.answer import Answer, Ranked
 from kebab_tui.search.hybrid_options import HybridOptions
+from kebab_tui.search.limits import Limits
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, Semantics, SemanticsSource, Snapshot
 from kebab_tui.search.query_language import ParsedQuery, merge, parse
 from kebab_tui.search.stopwatch import Stopwatch
@@ -99,19 +100,21 @@ class SearchEngine:
 
         understood = self._understand(query)
         with self._corpus.snapshot() as snapshot:
+            limits = self._limits(query)
             verdict = why_not.judge(
-                snapshot, understood.parsed, understood.query, understood.filters, document
+                snapshot, understood.parsed, understood.query, limits, understood.filters, document
             )
             is_list = _is_list(understood.parsed)
             by_words = understood.semantics is None and not is_list
             if verdict.stage == "filtered" or by_words:
                 return verdict
-            k = max(_DEEP, query.k)
+            by_meaning = query.mode == "vector"
+            k = max(_DEEP, query.k) if by_meaning else snapshot.collection().chunks
             whole = replace(understood.query, k=k, offset=0, min_score=None, threshold=None)
             answer = self._find(snapshot, replace(understood, query=whole), Stopwatch(), first_answer=False)
             if answer.mode == "lexical" and not is_list:
                 return verdict
-            return why_not.in_list(snapshot, answer, query, document, verdict)
+            return why_not.in_list(snapshot, answer, query, limits, document, verdict)
 
     def _understand(self, query: SearchQuery) -> _Understood:
         parsed = parse(query.text, self._now())
@@ -130,16 +133,19 @@ class SearchEngine:
     ) -> Answer:
         query, parsed, filters = understood.query, understood.parsed, understood.filters
         if snapshot.collection().chunks == 0:
-            raise NotIndexedError(
-                "nothing has been indexed yet", "run `kebab ingest FOLDER` with the folder of your notes"
-            )
+            return Answer(query.mode, notices=(_NO_PASSAGES,))
         begun = parsed.is_only_filters and query.typing and parsed.is_only_begun
         without = () if query.mode == "vector" else expression.excluded_alone(parsed)
         if begun or without or (parsed.is_only_filters and filters.active):
             return _browsed(snapshot, query, filters, watch, without)
         if understood.semantics is not None:
             return self._find_by_meaning(snapshot, understood, understood.semantics, watch)
-        return lexical.find(snapshot, parsed, query, filters, watch, first_answer=first_answer)
+        return lexical.find(
+            snapshot, parsed, query, filters, self._limits(query), watch, first_answer=first_answer
+        )
+
+    def _limits(self, query: SearchQuery) -> Limits:
+        return Limits.of(query, self._options.hybrid.rrf_k)
 
     def _find_by_meaning(
         self, snapshot: Snapshot, understood: _Understood, semantics: Semantics, watch: Stopwatch
@@ -149,16 +155,17 @@ class SearchEngine:
         query, parsed, filters = understood.query, understood.parsed, understood.filters
         asked = meaning.ask(semantics, query.text, parsed, watch)
         if isinstance(asked, Notice) and query.mode == "vector":
-            return Answer("vector", "cosine", notices=(asked,))
+            return Answer("vector", notices=(asked,))
+        limits = self._limits(query)
         if isinstance(asked, Notice):
-            answer = lexical.find(snapshot, parsed, query, filters, watch)
+            answer = lexical.find(snapshot, parsed, query, filters, limits, watch)
             return replace(answer, notices=(_by_words(asked), *answer.notices))
         if query.mode == "vector":
-            return meaning.find(snapshot, asked, parsed, query, filters, watch)
+            return meaning.find(snapshot, asked, parsed, query, filters, limits, watch)
         if self._scripts is None:
             self._scripts = meaning.Scripts()
         return hybrid.find(
-            snapshot, asked, parsed, query, filters, self._options.hybrid, self._scripts, watch
+            snapshot, asked, parsed, query, filters, self._options.hybrid, limits, self._scripts, watch
         )
 
     def _respond(
@@ -189,8 +196,14 @@ class SearchEngine:
         )
 
 
+_NO_PASSAGES = Notice(
+    "no_passages",
+    "The index holds no passages: run `kebab ingest FOLDER` with the folder of your notes.",
+    "warning",
+)
+
 _DEEP = 300
-"""How far down a list by meaning a note is looked for."""
+"""How far down a list by meaning alone a note is looked for."""
 
 
 def _by_words(notice: Notice) -> Notice:
@@ -214,8 +227,8 @@ def _browsed(
         rows, total = snapshot.browse(filters, query.k, query.offset, without=without)
         stage.kept = total
     listed = enumerate(rows, query.offset + 1)
-    page = tuple(Ranked(row, rank, 0.0, RetrievalDetail("lexical")) for rank, row in listed)
-    return Answer("lexical", "bm25", page, total)
+    page = tuple(Ranked(row, rank, 0.0, "bm25", RetrievalDetail("lexical")) for rank, row in listed)
+    return Answer("lexical", page, total)
 
 
 def _version(snapshot: Snapshot, answer: Answer) -> str:

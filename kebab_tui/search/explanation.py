@@ -98,22 +98,27 @@ def explain(
     snapshot: Snapshot, response: SearchResponse, answer: Answer, weights: FieldWeights
 ) -> ExplainedResponse:
     """Explain every hit of a page."""
+    by_phrases: dict[tuple[Phrase, ...], list[ChunkRow]] = {}
+    for ranked in answer.page:
+        if ranked.detail.lexical_rank is not None and ranked.phrases:
+            by_phrases.setdefault(ranked.phrases, []).append(ranked.row)
     tables: dict[ChunkRow, LexicalExplanation] = {}
-    for relaxed in (False, True):
-        phrases = answer.relaxed_phrases if relaxed else answer.phrases
-        rows = [hit.row for hit in response.hits if hit.relaxed == relaxed and _has_words(hit)]
-        if phrases and rows:
-            tables |= explain_lexical(snapshot, phrases, rows, weights)
+    for phrases, rows in by_phrases.items():
+        tables |= explain_lexical(snapshot, phrases, rows, weights)
     fused = {ranked.row: ranked.fused for ranked in answer.page}
     hits = tuple(
         ExplainedHit(hit, tables.get(hit.row), _semantic(hit, answer, fused[hit.row]), fused[hit.row])
         for hit in response.hits
     )
-    return ExplainedResponse(response, hits, answer.fused, answer.fusion)
+    return ExplainedResponse(response, hits, _identified(snapshot, answer.fused), answer.fusion)
 
 
-def _has_words(hit: SearchHit) -> bool:
-    return hit.retrieval.lexical_rank is not None
+def _identified(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Fused, ...]:
+    """With the chunk ids, which order equal scores when a what-if turns the second look off."""
+    ids = snapshot.chunk_ids([one.evidence.row for one in fused])
+    return tuple(
+        one._replace(evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, ""))) for one in fused
+    )
 
 
 def _semantic(hit: SearchHit, answer: Answer, fused: Fused | None) -> SemanticExplanation | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kebab_tui.domain.words import plain_words
 from kebab_tui.search.leaves import Completion, Unit, last_word, unit
@@ -45,6 +46,13 @@ def unfinished_word(parsed: ParsedQuery) -> str | None:
     return word if word and len(word) >= _SHORTEST_UNFINISHED else None
 
 
+def open_end(parsed: ParsedQuery) -> str | None:
+    """The MATCH string of a text's last word or phrase, taken as finished, where it may go on."""
+    leaf = _last_open(parsed)
+    found = unit(leaf) if leaf else None
+    return found.match if found else None
+
+
 def starred_words(parsed: ParsedQuery) -> tuple[str, ...]:
     """The beginnings of words that are asked for with a star."""
     starred = (last_word(leaf) for leaf in _wanted(parsed.terms) if leaf.kind == "prefix")
@@ -53,13 +61,13 @@ def starred_words(parsed: ParsedQuery) -> tuple[str, ...]:
 
 def excluded_alone(parsed: ParsedQuery) -> tuple[str, ...]:
     """What a query excludes that looks for nothing."""
-    found, excluded = _Strict({}).node(parsed.terms)
-    return () if found else _unique(excluded)
+    plain = _plain(parsed.terms)
+    return () if plain.found else plain.excluded
 
 
 def rules_out(parsed: ParsedQuery, only_strict: bool) -> bool:
     """Whether the words of a query keep chunks out, by whatever else those are found."""
-    return only_strict or bool(_Strict({}).node(parsed.terms)[1])
+    return only_strict or bool(_plain(parsed.terms).excluded)
 
 
 def strict(
@@ -75,9 +83,9 @@ def strict(
     whose stems the beginning does not reach. `instead`: it is one of these words, and
     no beginning is looked for. `starred`: such words for each of `starred_words`.
     """
-    built = _Strict(_completions(parsed, unfinished, instead, starred or {}))
-    found, excluded = built.node(parsed.terms)
-    return _expression(found, built.branched, excluded) if found else None
+    completions = _completions(parsed, unfinished, instead, starred or {})
+    built = _build(parsed.terms, completions) if completions else _plain(parsed.terms)
+    return _expression(built.found, built.branched, built.excluded) if built.found else None
 
 
 def relaxed(
@@ -98,10 +106,8 @@ def relaxed(
     content = [leaf for leaf in leaves if leaf in completions or not _is_among(leaf, STOP_WORDS)]
     telling = [leaf for leaf in content if leaf in completions or not _is_among(leaf, common)]
     units = _distinct(unit(leaf, completions.get(leaf)) for leaf in telling or content or leaves)
-    if not units:
-        return None
-    excluded = _Strict({}).node(parsed.terms)[1]
-    return _expression(_any_of(units), _is_branched(units), excluded)
+    found = _joined(units, "OR")
+    return _expression(found, _is_branched(units), _plain(parsed.terms).excluded) if found else None
 
 
 def _completions(
@@ -146,16 +152,11 @@ def _is_among(leaf: Leaf, words: Collection[str]) -> bool:
     return leaf.kind == "word" and all(word in words for word in plain_words(leaf.text))
 
 
-def _expression(found: Unit, branched: bool, excluded: Sequence[str]) -> Expression:
+def _expression(found: Unit, branched: bool, excluded: tuple[str, ...]) -> Expression:
     if not branched:
-        return Expression(found.match, found.phrases, _unique(excluded))
+        return Expression(found.match, found.phrases, excluded)
     phrases = {phrase.match: phrase for phrase in found.phrases}
-    return Expression(found.match, tuple(phrases.values()), _unique(excluded), " OR ".join(phrases))
-
-
-def _any_of(units: Sequence[Unit]) -> Unit:
-    phrases = tuple(phrase for one in units for phrase in one.phrases)
-    return Unit(" OR ".join(one.match for one in units), phrases)
+    return Expression(found.match, tuple(phrases.values()), excluded, " OR ".join(phrases))
 
 
 def _is_branched(units: Sequence[Unit]) -> bool:
@@ -171,7 +172,28 @@ def _distinct(units: Iterator[Unit | None] | Sequence[Unit | None]) -> list[Unit
     return list({one.match: one for one in units if one is not None}.values())
 
 
-_Built = tuple[Unit | None, list[str]]
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """The strict question of a whole query."""
+
+    found: Unit | None
+    excluded: tuple[str, ...]
+    branched: bool
+
+
+def _build(terms: Node | None, completions: _Completions) -> _Built:
+    strict = _Strict(completions)
+    found, excluded = strict.node(terms)
+    return _Built(found, _unique(excluded), strict.branched)
+
+
+@lru_cache(maxsize=4)
+def _plain(terms: Node | None) -> _Built:
+    """With every word taken as finished. Several steps of a search ask for it; it is built once."""
+    return _build(terms, {})
+
+
+_Part = tuple[Unit | None, list[str]]
 """What a part looks for, and what it excludes."""
 
 
@@ -183,7 +205,7 @@ class _Strict:
         self._narrow = narrow
         self.branched = False
 
-    def node(self, node: Node | None) -> _Built:
+    def node(self, node: Node | None) -> _Part:
         match node:
             case Leaf():
                 return unit(node, self._completions.get(node), self._narrow), []
@@ -196,12 +218,12 @@ class _Strict:
                 return None, [found.match] if found else []
         return None, []
 
-    def _all(self, node: All) -> _Built:
+    def _all(self, node: All) -> _Part:
         built = [self.node(part) for part in node.parts]
         units = _distinct([found for found, _ in built])
         return _joined(units, "AND"), [match for _, excluded in built for match in excluded]
 
-    def _any(self, node: Any) -> _Built:
+    def _any(self, node: Any) -> _Part:
         units, left_over = [], []
         for part in node.parts:
             found, excluded = self.node(part)

@@ -9,7 +9,8 @@ from the fourth on, is kept for them while they are near enough. Without the sec
 the order is the fusion's own, with no places kept.
 
 Pure: the same evidence and settings give the same order, so a what-if needs no search.
-Ranks are 1-based; ties go by lexical rank, then by row.
+Ranks are 1-based; ties go by lexical rank, then by chunk id. With the second look, equal
+scores that no word found are equal cosines of one leg, whose ranks go by chunk id already.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from kebab_tui.domain.identity import ChunkRow
 
@@ -39,10 +41,16 @@ class FusionSettings:
     look_depth: int = 75
     look_lexical: float = 0.3
 
+    @property
+    def best_raw(self) -> float:
+        """The raw RRF of a candidate that is first in both legs."""
+        return sum(rrf_part(weight, self.rrf_k, 1) for weight in (self.lexical_weight, self.vector_weight))
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+
+class Evidence(NamedTuple):
     """What the legs say of one candidate. `strength` is minus its raw bm25.
+
+    `chunk_id` orders candidates without a lexical rank where there is no second look.
 
     `other_script`: the chunk is not in the query's script; its vector rank is then the
     rank among those.
@@ -55,10 +63,10 @@ class Evidence:
     cosine: float | None = None
     other_script: bool = False
     relaxed: bool = False
+    chunk_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """One candidate after fusion, with every part its place was made of."""
 
     evidence: Evidence
@@ -87,8 +95,7 @@ def fuse(evidence: Sequence[Evidence], settings: FusionSettings) -> list[Fused]:
     drafts = _by_rank(evidence, settings)
     if settings.second_look:
         drafts = _with_places(_looked_at(drafts, settings))
-    first = settings.rrf_k, 1
-    best = _part(settings.lexical_weight, *first) + _part(settings.vector_weight, *first)
+    best = settings.best_raw
     return [draft.fused(rank, best) for rank, draft in enumerate(drafts, 1)]
 
 
@@ -136,16 +143,16 @@ class _Draft:
 def _by_rank(evidence: Sequence[Evidence], settings: FusionSettings) -> list[_Draft]:
     drafts = []
     for one in evidence:
-        lexical = _part(settings.lexical_weight, settings.rrf_k, one.lexical_rank)
-        vector = _part(settings.vector_weight, settings.rrf_k, one.vector_rank)
+        lexical = rrf_part(settings.lexical_weight, settings.rrf_k, one.lexical_rank)
+        vector = rrf_part(settings.vector_weight, settings.rrf_k, one.vector_rank)
         drafts.append(_Draft(one, lexical, vector, lexical + vector))
-    drafts.sort(key=lambda draft: (-draft.rrf_raw, *_tie(draft.evidence)))
+    drafts.sort(key=lambda draft: (-draft.rrf_raw, *_tie(draft.evidence, settings)))
     for rank, draft in enumerate(drafts, 1):
         draft.fusion_rank = rank
     return drafts
 
 
-def _part(weight: float, rrf_k: int, rank: int | None) -> float:
+def rrf_part(weight: float, rrf_k: int, rank: int | None) -> float:
     return 0.0 if rank is None else weight / (rrf_k + rank)
 
 
@@ -156,7 +163,7 @@ def _looked_at(drafts: list[_Draft], settings: FusionSettings) -> list[_Draft]:
     for draft in drafts:
         _look(draft, settings.look_lexical, strongest, nearest)
     head, tail = drafts[: settings.look_depth], drafts[settings.look_depth :]
-    head.sort(key=lambda draft: (-(draft.look or 0.0), *_tie(draft.evidence)))
+    head.sort(key=lambda draft: (-(draft.look or 0.0), *_tie(draft.evidence, settings)))
     for rank, draft in enumerate(head, 1):
         draft.look_rank = rank
     return head + tail
@@ -202,5 +209,8 @@ def _deserves_a_place(one: Evidence) -> bool:
     return one.other_script and (one.cosine or 0.0) >= NEAR_ENOUGH
 
 
-def _tie(one: Evidence) -> tuple[int, int]:
-    return (one.lexical_rank or _LAST, one.row)
+def _tie(one: Evidence, settings: FusionSettings) -> tuple[int, str, int, bool, int]:
+    lexical = one.lexical_rank or _LAST
+    if settings.second_look:
+        return (lexical, "", one.vector_rank or _LAST, one.other_script, one.row)
+    return (lexical, one.chunk_id, 0, False, one.row)

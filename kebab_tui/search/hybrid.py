@@ -1,30 +1,33 @@
 """Finding by words and by meaning at once, and making one list of both.
 
-Both legs pass the same filters and go equally deep, deeper than any page, so that pages
-cut from the one fused order fit together.
+The list begins with the fused pool: each leg goes equally deep, always, so that its order
+depends on no page. Behind the pool stand the further keyword matches, by bm25. Pages are
+cut from this one order. Both legs pass the same filters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 
 from kebab_tui.domain.embedded import is_hangul
-from kebab_tui.domain.hit import Notice, RetrievalDetail
+from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import expression, lexical, meaning
 from kebab_tui.search.answer import Answer, Asked, Ranked
 from kebab_tui.search.bm25 import normalised
-from kebab_tui.search.fusion import NEAR_ENOUGH, Evidence, Fused, fuse
+from kebab_tui.search.fusion import Evidence, Fused, FusionSettings, fuse, rrf_part
 from kebab_tui.search.hybrid_options import HybridOptions
-from kebab_tui.search.lexical import Leg
-from kebab_tui.search.meaning import Legs, Scripts, among
-from kebab_tui.search.ports import Near, Snapshot
+from kebab_tui.search.lexical import Leg, Tier
+from kebab_tui.search.limits import Limits
+from kebab_tui.search.meaning import Legs, Scripts, Searching, among
+from kebab_tui.search.phrases import Phrase
+from kebab_tui.search.ports import Scored, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
 from kebab_tui.search.stopwatch import Stopwatch
 
-_DEPTH = 100
-"""Candidates of each leg. The same for every page, or a deeper page would be cut from another order."""
+DEPTH = 300
+"""Candidates of each leg, whatever page is asked for."""
 
 
 def find(
@@ -34,38 +37,93 @@ def find(
     query: SearchQuery,
     filters: SearchFilters,
     options: HybridOptions,
+    limits: Limits,
     scripts: Scripts,
     watch: Stopwatch,
 ) -> Answer:
-    """The page `query.offset .. query.offset + query.k` of the fused order."""
-    depth = _DEPTH if query.k <= _DEPTH else 3 * query.k
+    """The page `query.offset .. query.offset + query.k` of the list."""
+    searching = None
+    if not expression.rules_out(parsed, query.strict):
+        with watch.stage("meaning"):
+            searching = Searching(asked, meaning.scopes(snapshot, asked, filters, scripts, None), DEPTH)
     with watch.stage("words") as stage:
-        words = lexical.leg(snapshot, parsed, query, filters, depth)
+        words = lexical.leg(snapshot, parsed, query, filters, DEPTH)
         stage.kept = len(words.found)
     with watch.stage("meaning") as stage:
-        narrowed = partial(lexical.admitted, snapshot, words.question, query.strict)
-        admitted = narrowed if expression.rules_out(parsed, query.strict) else None
-        near = meaning.legs(snapshot, asked, filters, depth, scripts, admitted)
-        near = Legs(_near_enough(near.own), _near_enough(near.other))
+        if searching is None:
+            admitted = lexical.admission(snapshot, words.question, query.strict)
+            searching = Searching(asked, meaning.scopes(snapshot, asked, filters, scripts, admitted), DEPTH)
+        near, notices = _near_enough(searching.legs(snapshot), asked, nothing_else=not words.found)
         stage.kept = len(near.own) + len(near.other)
     settings = options.fusion(asked.text, query)
     with watch.stage("fusion") as stage:
-        fused = fuse(gather(snapshot, asked, words, near, filters, scripts), settings)
-        kept, dropped = _above(fused, query)
+        with_ids = not settings.second_look
+        evidence = gather(snapshot, asked, words, near, filters, scripts, with_ids=with_ids)
+        fused = fuse(evidence, settings)
+        kept = [one for one in fused if is_above(one, limits)]
         stage.kept = len(kept)
-    end = query.offset + query.k
-    page = tuple(_ranked(rank, one) for rank, one in enumerate(kept[query.offset : end], query.offset + 1))
+    first, end = query.offset, query.offset + query.k
+    page = [
+        _ranked(rank, one, words.phrases, settings) for rank, one in enumerate(kept[first:end], first + 1)
+    ]
+    total = len(kept)
+    dropped = len(fused) - len(kept)
+    if words.further:
+        with watch.stage("further") as stage:
+            more, count, all_there_are = _further(
+                snapshot, words, fused, filters, limits, end - len(kept), settings
+            )
+            page += [replace(one, rank=len(kept) + one.rank) for one in more if len(kept) + one.rank > first]
+            total = stage.kept = len(kept) + count
+            dropped += all_there_are - count
     return Answer(
         mode="hybrid",
-        score_kind="look" if settings.second_look else "rrf",
-        page=page,
-        total=len(kept),
-        phrases=words.phrases,
-        relaxed_phrases=words.phrases,
-        notices=dropped,
+        page=tuple(page),
+        total=total,
+        notices=(*notices, *lexical.below_limits(total, total + dropped)),
         asked=asked,
         fused=tuple(fused),
         fusion=settings,
+    )
+
+
+def _further(
+    snapshot: Snapshot,
+    words: Leg,
+    pool: Sequence[Fused],
+    filters: SearchFilters,
+    limits: Limits,
+    wanted: int,
+    settings: FusionSettings,
+) -> tuple[list[Ranked], int, int]:
+    """The first `wanted` keyword matches behind the pool, how many reach the limits, how many there are.
+
+    Their keyword ranks go on where those of the pool end.
+    """
+    leaving_out = [one.evidence.row for one in pool]
+    depth = len(words.found)
+    found: list[Ranked] = []
+    count = without_limits = 0
+    for tier in words.further:
+        more, size = lexical.listed(snapshot, tier, filters, wanted - count, limits, leaving_out)
+        found += [_behind(tier, one, rank, depth, settings) for rank, one in enumerate(more, count + 1)]
+        count += size
+        if limits.least_score is not None:
+            without_limits += lexical.count(snapshot, tier.wanted, filters, Limits(), leaving_out)
+    without_limits = max(without_limits, count)
+    if limits.last_rank is not None:
+        count = min(count, max(0, limits.last_rank - depth))
+    return found[:count], count, without_limits
+
+
+def _behind(tier: Tier, scored: Scored, rank: int, depth: int, settings: FusionSettings) -> Ranked:
+    score, place = normalised(scored.bm25), depth + rank
+    raw = rrf_part(settings.lexical_weight, settings.rrf_k, place)
+    detail = RetrievalDetail(
+        "hybrid", lexical_score=score, lexical_rank=place, fusion_score=raw / settings.best_raw, rrf_raw=raw
+    )
+    return Ranked(
+        scored.row, rank, score, "bm25", detail, tier.wanted.phrases, relaxed=tier.relaxed, further=True
     )
 
 
@@ -76,6 +134,8 @@ def gather(
     near: Legs,
     filters: SearchFilters,
     scripts: Scripts,
+    *,
+    with_ids: bool,
 ) -> list[Evidence]:
     """What the legs say of every candidate; who was not among the nearest gets its cosine too."""
     by_words = {scored.row: (rank, scored.bm25) for rank, scored in enumerate(words.found, 1)}
@@ -83,11 +143,13 @@ def gather(
         one.row: (rank, one.cosine) for leg in (near.own, near.other) for rank, one in enumerate(leg, 1)
     }
     unseen = [row for row in by_words if row not in by_meaning]
+    unheard = [row for row in by_meaning if row not in by_words]
     cosines = asked.semantics.index.cosines(asked.vector, unseen)
     candidates = list(dict.fromkeys([*by_words, *by_meaning]))
     # Nothing is "other" where the notes know only one script.
     hangul, rest = scripts.of(snapshot, filters) if near.other else ((), ())
     others = among(candidates, rest if is_hangul(asked.text) else hangul)
+    ids = snapshot.chunk_ids(unheard) if with_ids else {}
     found = []
     for row in candidates:
         lexical_rank, raw = by_words.get(row, (None, None))
@@ -95,6 +157,7 @@ def gather(
         found.append(
             Evidence(
                 row=row,
+                chunk_id=ids.get(row, ""),
                 lexical_rank=lexical_rank,
                 strength=None if raw is None else -raw,
                 vector_rank=vector_rank,
@@ -106,40 +169,35 @@ def gather(
     return found
 
 
-def _near_enough(near: Sequence[Near]) -> list[Near]:
-    """A vector is always near some other: without a floor nonsense would find something too."""
-    return [one for one in near if one.cosine >= NEAR_ENOUGH]
+def _near_enough(near: Legs, asked: Asked, *, nothing_else: bool) -> tuple[Legs, tuple[Notice, ...]]:
+    """Without what is too far away. A vector is always near some other, so nonsense would find something.
+
+    Where nothing else is found, what is far away is better than nothing.
+    """
+    floor = asked.semantics.floor
+    close = Legs(*([one for one in leg if one.cosine >= floor] for leg in (near.own, near.other)))
+    if not nothing_else or close.own or close.other or not (near.own or near.other):
+        return close, ()
+    return near, (Notice("distant", "Nothing has these words or is near in meaning: these are the nearest."),)
 
 
-def is_above(one: Fused, query: SearchQuery) -> bool:
-    """Whether it reaches both limits: the threshold is on the raw RRF, the least score on what is shown."""
-    above_threshold = query.threshold is None or one.rrf_raw >= query.threshold
-    return above_threshold and (query.min_score is None or one.score >= query.min_score)
+def is_above(one: Fused, limits: Limits) -> bool:
+    """Whether it reaches both limits: the threshold is on the raw RRF, the least score on the score shown."""
+    return limits.admit_raw(one.rrf_raw) and limits.admit(one.score)
 
 
-def _above(fused: list[Fused], query: SearchQuery) -> tuple[list[Fused], tuple[Notice, ...]]:
-    """Without what is below the asked scores, saying how many that were."""
-    kept = [one for one in fused if is_above(one, query)]
-    if len(kept) == len(fused):
-        return kept, ()
-    return kept, (
-        Notice(
-            "below_score", f"{len(fused) - len(kept)} of {len(fused)} hits are below the score asked for."
-        ),
-    )
-
-
-def _ranked(rank: int, one: Fused) -> Ranked:
+def _ranked(rank: int, one: Fused, phrases: tuple[Phrase, ...], settings: FusionSettings) -> Ranked:
     evidence = one.evidence
     detail = RetrievalDetail(
         method="hybrid",
         lexical_score=None if evidence.strength is None else normalised(-evidence.strength),
         lexical_rank=evidence.lexical_rank,
-        vector_score=None if evidence.cosine is None else max(evidence.cosine, 0.0),
+        vector_score=None if evidence.vector_rank is None else max(evidence.cosine or 0.0, 0.0),
         vector_rank=evidence.vector_rank,
         fusion_score=one.fusion_score,
         fusion_rank=one.fusion_rank,
         rrf_raw=one.rrf_raw,
         look=one.look,
     )
-    return Ranked(evidence.row, rank, one.score, detail, evidence.relaxed, one)
+    kind: ScoreKind = "look" if settings.second_look else "rrf"
+    return Ranked(evidence.row, rank, one.score, kind, detail, phrases, evidence.relaxed, fused=one)

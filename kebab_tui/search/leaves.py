@@ -133,12 +133,13 @@ def _readings(run: str) -> list[Phrase]:
 
 
 def _unfinished(text: str, completion: Completion) -> Unit:
+    """A beginning also finds the word itself, so the word stands beside it only where no beginning does."""
     words = plain_words(text)
     if len(words) > 1:
         return _alone(words_phrase(text, prefix=True))
     whole = words_phrase(text)
     known = {whole.parts[0]}
-    found = [whole, words_phrase(text, prefix=True)] if completion.prefix else [whole]
+    found = [words_phrase(text, prefix=True)] if completion.prefix else [whole]
     for word in completion.words:
         if len(plain_words(word)) == 1 and stem(word) not in known:
             known.add(stem(word))

@@ -1,12 +1,13 @@
-"""Finding by words: chunks with all of them first, then, to fill the page, with any.
+"""Finding by words: chunks with all of them first, then chunks with any.
 
-Ranked by bm25, ties by row; relaxed hits stand below strict ones whatever their score.
-Pages are cut from one fixed order, so they fit together while the corpus stands still.
+The list is made of tiers. Each is ranked by bm25, ties by chunk id, and leaves out the
+chunks of the tiers above it, whatever their scores. Pages are cut from this one order,
+so they fit together while the corpus stands still.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail
@@ -16,6 +17,7 @@ from kebab_tui.search import expression
 from kebab_tui.search.answer import Answer, Ranked
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.expression import Expression
+from kebab_tui.search.limits import Limits
 from kebab_tui.search.phrases import Phrase
 from kebab_tui.search.ports import Scored, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
@@ -27,26 +29,60 @@ Rows = Sequence[ChunkRow]
 
 _UNFINISHED = 48
 _COMMON = 16
-_LAST_ROW = 2**62
-_EMPTY = Answer("lexical", "bm25")
+_EMPTY = Answer("lexical")
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """One part of the list. `relaxed`: its chunks need not have all the words."""
+
+    name: str
+    wanted: Expression
+    relaxed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What FTS5 is asked: all the words, and, unless only those will do, any of them."""
+    """What FTS5 is asked.
+
+    `strict`: all the words. `begun`: all of them, where the last one may go on, which is asked only
+    if the last word also stands in the index as it is. `relaxed`: any of the words.
+    """
 
     strict: Expression | None
-    relaxed: Expression | None
+    begun: Expression | None = None
+    relaxed: Expression | None = None
+
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """Best first; none holds a chunk of one above it."""
+        if self.strict is None:
+            return ()
+        tiers = [Tier("all words", self.strict)]
+        if self.begun is not None:
+            tiers.append(Tier("unfinished word", _except(self.begun, tiers)))
+        if self.relaxed is not None and self.relaxed.match != self.strict.match:
+            tiers.append(Tier("any word", _except(self.relaxed, tiers), relaxed=True))
+        return tuple(tiers)
+
+
+def _except(wanted: Expression, tiers: Sequence[Tier]) -> Expression:
+    above = (tier.wanted.match for tier in tiers)
+    return replace(wanted, excluded=tuple(dict.fromkeys((*wanted.excluded, *above))))
 
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """The words' part of a hybrid search: chunks with any of them, and which have all."""
+    """The words' part of a hybrid search: the best chunks with any of them, and which have all.
+
+    `further`: where the matches behind these chunks are.
+    """
 
     question: Question
     found: list[Scored] = field(default_factory=list)
     strict: set[ChunkRow] = field(default_factory=set)
     phrases: tuple[Phrase, ...] = ()
+    further: tuple[Tier, ...] = ()
 
 
 def find(
@@ -54,47 +90,50 @@ def find(
     parsed: ParsedQuery,
     query: SearchQuery,
     filters: SearchFilters,
+    limits: Limits,
     watch: Stopwatch,
     *,
     first_answer: bool = False,
 ) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the ranking."""
     if parsed.raw is not None:
-        return _raw(snapshot, parsed.raw, filters, query, watch)
-    question = ask(snapshot, parsed, query, first_answer)
-    if question.strict is None:
-        return _EMPTY
+        return _answer(snapshot, [Tier("raw", Expression(parsed.raw, ()))], filters, query, limits, watch)
+    tiers = ask(snapshot, parsed, query, first_answer).tiers
     if first_answer:
-        return _quick(snapshot, question.strict, filters, query, watch)
-    return _ranked(snapshot, question.strict, question.relaxed, filters, query, watch)
+        return _quick(snapshot, tiers, filters, query, limits, watch)
+    return _answer(snapshot, tiers, filters, query, limits, watch)
 
 
 def leg(
     snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, filters: SearchFilters, depth: int
 ) -> Leg:
-    """Any-word ranking: measured to be the better half of a fusion than all-words-first."""
+    """Any-word ranking: measured to fuse better than all words first."""
     question = ask(snapshot, parsed, query)
     strict, loose = question.strict, question.relaxed or question.strict
     if strict is None or loose is None:
         return Leg(question)
     found = _rank(snapshot, loose, filters, depth)
     rows = [scored.row for scored in found]
-    if loose.match == strict.match:
-        return Leg(question, found, set(rows), loose.phrases)
-    matching = snapshot.matching(strict.match, rows, without=strict.excluded)
-    return Leg(question, found, matching, loose.phrases)
-
-
-def admitted(snapshot: Snapshot, question: Question, only_strict: bool, rows: Rows) -> Rows:
-    """The rows that the query's words do not rule out, by whatever else they are found."""
-    strict = question.strict
-    if strict is None or not (only_strict or strict.excluded):
-        return rows
-    if only_strict:
+    one_question = loose.match == strict.match
+    matching = set(rows)
+    if not one_question:
         matching = snapshot.matching(strict.match, rows, without=strict.excluded)
-        return [row for row in rows if row in matching]
-    unwanted = snapshot.matching(" OR ".join(f"({match})" for match in strict.excluded), rows)
-    return [row for row in rows if row not in unwanted]
+    further = [tier for tier in question.tiers if tier.name == "unfinished word"]
+    if len(found) == depth:
+        further.append(Tier("any word", _except(loose, further), relaxed=not one_question))
+    return Leg(question, found, matching, loose.phrases, tuple(further))
+
+
+def admission(snapshot: Snapshot, question: Question, only_strict: bool) -> Callable[[Rows], Rows]:
+    """Keeps of some rows those that the query's words do not rule out, by whatever else they are found."""
+    strict = question.strict
+    if strict is not None and only_strict:
+        wanted = snapshot.matching(strict.match, without=strict.excluded)
+        return lambda rows: [row for row in rows if row in wanted]
+    if strict is not None and strict.excluded:
+        unwanted = snapshot.matching(" OR ".join(f"({match})" for match in strict.excluded))
+        return lambda rows: [row for row in rows if row not in unwanted]
+    return lambda rows: rows
 
 
 def ask(snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, first_answer: bool = False) -> Question:
@@ -106,95 +145,88 @@ def ask(snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, first_answe
         instead = snapshot.common_words(prefix, _COMMON) or None
     if prefix is not None and instead is None:
         unfinished = snapshot.unfinished(prefix, _UNFINISHED)
-    strict = expression.strict(parsed, unfinished=unfinished, instead=instead, starred=starred)
+    strict = begun = expression.strict(parsed, unfinished=unfinished, instead=instead, starred=starred)
+    finished = expression.open_end(parsed) if prefix is not None else None
+    if finished is not None and snapshot.has(finished):
+        unfinished = instead = None
+        strict = expression.strict(parsed, starred=starred)
+    else:
+        begun = None
     common = snapshot.commonplace(expression.wanted_words(parsed))
     loose = expression.relaxed(parsed, unfinished=unfinished, instead=instead, starred=starred, common=common)
-    return Question(strict, None if query.strict else loose)
+    return Question(strict, begun, None if query.strict else loose)
 
 
-def _ranked(
+def _answer(
     snapshot: Snapshot,
-    strict: Expression,
-    loose: Expression | None,
+    tiers: Sequence[Tier],
     filters: SearchFilters,
     query: SearchQuery,
+    limits: Limits,
     watch: Stopwatch,
 ) -> Answer:
-    wanted = query.offset + query.k
-    with watch.stage("all words") as stage:
-        found, total = _best(snapshot, strict, filters, query)
-        stage.kept = total
-    answer = replace(_EMPTY, total=total, phrases=strict.phrases)
-    if loose is None or loose.match == strict.match or len(found) == wanted:
-        answer = replace(answer, notices=_below(snapshot, strict, filters, query, total))
-        return _page(answer, _numbered(found, 0), query)
-    with watch.stage("any word") as stage:
-        more, total = _fill(snapshot, loose, filters, query, found)
-        stage.kept = total
-    below = _below(snapshot, loose, filters, query, total)
-    answer = replace(answer, total=total, relaxed_phrases=loose.phrases, notices=below)
-    return _page(answer, _numbered(found, 0) + _numbered(more, len(found), relaxed=True), query)
+    ranked: list[Ranked] = []
+    total = 0
+    for tier in tiers:
+        with watch.stage(tier.name) as stage:
+            left = query.offset + query.k - total
+            found, size = listed(snapshot, tier, filters, left, limits)
+            ranked += _numbered(tier, found, total)
+            total = stage.kept = total + size
+    kept = total if limits.last_rank is None else min(total, limits.last_rank)
+    page = tuple(one for one in ranked if query.offset < one.rank <= kept)
+    below = _below(snapshot, tiers, filters, limits, kept)
+    return replace(_EMPTY, page=page, total=kept, notices=below)
 
 
-def _best(
-    snapshot: Snapshot, wanted: Expression, filters: SearchFilters, query: SearchQuery
+def listed(
+    snapshot: Snapshot,
+    tier: Tier,
+    filters: SearchFilters,
+    wanted: int,
+    limits: Limits,
+    leaving_out: Rows = (),
 ) -> tuple[list[Scored], int]:
-    """The beginning of a ranking, and how long it is; below the least score it ends."""
-    limit = query.offset + query.k
-    ranked = _rank(snapshot, wanted, filters, limit)
-    found = _above(ranked, query)
-    if len(found) < limit:
-        return found, len(found)
-    return found, count(snapshot, wanted, filters, query)
-
-
-def _fill(
-    snapshot: Snapshot, loose: Expression, filters: SearchFilters, query: SearchQuery, found: list[Scored]
-) -> tuple[list[Scored], int]:
-    """What has only some of the words, and how many chunks there are with those that have all."""
-    left = query.offset + query.k - len(found)
-    listed = [scored.row for scored in found]
-    more = _above(_rank(snapshot, loose, filters, left, leaving_out=listed), query)
-    if len(more) < left:
-        return more, len(found) + len(more)
-    return more, max(len(found) + left, count(snapshot, loose, filters, query))
+    """The first `wanted` chunks of a tier that reach the least score, and how many there are."""
+    found: list[Scored] = []
+    if wanted > 0:
+        ranked = _rank(snapshot, tier.wanted, filters, wanted, leaving_out=leaving_out)
+        found = [one for one in ranked if limits.admit(normalised(one.bm25))]
+        if len(found) < wanted:
+            return found, len(found)
+    return found, count(snapshot, tier.wanted, filters, limits, leaving_out)
 
 
 def _quick(
-    snapshot: Snapshot, strict: Expression, filters: SearchFilters, query: SearchQuery, watch: Stopwatch
+    snapshot: Snapshot,
+    tiers: Sequence[Tier],
+    filters: SearchFilters,
+    query: SearchQuery,
+    limits: Limits,
+    watch: Stopwatch,
 ) -> Answer:
     """A first answer from the newest matches; the full ranking replaces it."""
-    with watch.stage("newest") as stage:
-        wanted = query.offset + query.k
-        found = _above(_rank(snapshot, strict, filters, wanted, newest=FIRST_ANSWER), query)
-        stage.kept = len(found)
-    answer = replace(_EMPTY, total=len(found), phrases=strict.phrases, complete=False)
-    return _page(answer, _numbered(found, 0), query)
+    ranked: list[Ranked] = []
+    for tier in tiers:
+        left = query.offset + query.k - len(ranked)
+        if left > 0 and not tier.relaxed:
+            with watch.stage("newest") as stage:
+                found = _rank(snapshot, tier.wanted, filters, left, newest=FIRST_ANSWER)
+                found = [one for one in found if limits.admit(normalised(one.bm25))]
+                ranked += _numbered(tier, found, len(ranked))
+                stage.kept = len(ranked)
+    kept = [one for one in ranked if limits.admit_rank(one.rank)]
+    return replace(_EMPTY, page=tuple(kept[query.offset :]), total=len(kept), complete=False)
 
 
-def _raw(
-    snapshot: Snapshot, match: str, filters: SearchFilters, query: SearchQuery, watch: Stopwatch
-) -> Answer:
-    with watch.stage("raw") as stage:
-        wanted = Expression(match, ())
-        found, total = _best(snapshot, wanted, filters, query)
-        stage.kept = total
-    below = _below(snapshot, wanted, filters, query, total)
-    return _page(replace(_EMPTY, total=total, notices=below), _numbered(found, 0), query)
+def _numbered(tier: Tier, found: Sequence[Scored], after: int) -> list[Ranked]:
+    return [_place(tier, scored, rank) for rank, scored in enumerate(found, after + 1)]
 
 
-def _numbered(found: Sequence[Scored], after: int, relaxed: bool = False) -> list[Ranked]:
-    return [_place(scored, rank, relaxed) for rank, scored in enumerate(found, after + 1)]
-
-
-def _place(scored: Scored, rank: int, relaxed: bool) -> Ranked:
+def _place(tier: Tier, scored: Scored, rank: int) -> Ranked:
     score = normalised(scored.bm25)
     detail = RetrievalDetail("lexical", lexical_score=score, lexical_rank=rank, fusion_score=score)
-    return Ranked(scored.row, rank, score, detail, relaxed)
-
-
-def _page(answer: Answer, ranked: Sequence[Ranked], query: SearchQuery) -> Answer:
-    return replace(answer, page=tuple(ranked[query.offset :]))
+    return Ranked(scored.row, rank, score, "bm25", detail, tier.wanted.phrases, relaxed=tier.relaxed)
 
 
 def _rank(
@@ -212,27 +244,31 @@ def _rank(
     )  # fmt: skip
 
 
-def _above(found: list[Scored], query: SearchQuery) -> list[Scored]:
-    """Down to the least score that is asked for, itself included."""
-    least = query.min_score
-    return found if least is None else [one for one in found if normalised(one.bm25) >= least]
-
-
-def count(snapshot: Snapshot, wanted: Expression, filters: SearchFilters, query: SearchQuery) -> int:
-    """How many chunks there are, down to the least score."""
-    least = query.min_score
-    if least is None or least <= 0:
-        return snapshot.count(wanted.match, filters, without=wanted.excluded)
-    last = Scored(ChunkRow(_LAST_ROW), -least / (1 - least))
-    return snapshot.better(wanted.match, filters, last, without=wanted.excluded, scored=wanted.scored)
+def count(
+    snapshot: Snapshot,
+    wanted: Expression,
+    filters: SearchFilters,
+    limits: Limits,
+    leaving_out: Rows = (),
+) -> int:
+    """How many chunks reach the least score."""
+    return snapshot.count(
+        wanted.match, filters, without=wanted.excluded, scored=wanted.scored,
+        leaving_out=leaving_out, worst=limits.worst_bm25,
+    )  # fmt: skip
 
 
 def _below(
-    snapshot: Snapshot, wanted: Expression, filters: SearchFilters, query: SearchQuery, total: int
+    snapshot: Snapshot, tiers: Sequence[Tier], filters: SearchFilters, limits: Limits, kept: int
 ) -> tuple[Notice, ...]:
-    """What a least score costs is said, never left to be guessed."""
-    if query.min_score is None:
+    """Say how many hits the limits leave out."""
+    if limits.least_score is None and limits.least_raw is None:
         return ()
-    dropped = snapshot.count(wanted.match, filters, without=wanted.excluded) - total
-    text = f"{dropped} hits are below the score asked for, {query.min_score:g}."
-    return (Notice("below_score", text),) if dropped > 0 else ()
+    total = sum(count(snapshot, tier.wanted, filters, Limits()) for tier in tiers)
+    return below_limits(kept, total)
+
+
+def below_limits(kept: int, total: int) -> tuple[Notice, ...]:
+    if kept == total:
+        return ()
+    return (Notice("below_score", f"{total - kept} of {total} hits are below the score asked for."),)

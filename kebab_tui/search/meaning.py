@@ -6,9 +6,11 @@ excludes. Filters go into the search, so a narrow one costs no recall.
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 
 from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.errors import ModelError
@@ -17,6 +19,7 @@ from kebab_tui.domain.identity import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import expression, lexical
 from kebab_tui.search.answer import Answer, Asked, Ranked
+from kebab_tui.search.limits import Limits
 from kebab_tui.search.ports import Near, Semantics, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
 from kebab_tui.search.stopwatch import Stopwatch
@@ -62,6 +65,7 @@ def find(
     parsed: ParsedQuery,
     query: SearchQuery,
     filters: SearchFilters,
+    limits: Limits,
     watch: Stopwatch,
 ) -> Answer:
     """The page of chunks by cosine alone."""
@@ -70,22 +74,26 @@ def find(
         allowed = _allowed(snapshot, filters)
         if expression.rules_out(parsed, query.strict):
             rows = _everything(snapshot) if allowed is None else allowed
-            allowed = lexical.admitted(snapshot, lexical.ask(snapshot, parsed, query), query.strict, rows)
+            question = lexical.ask(snapshot, parsed, query)
+            allowed = lexical.admission(snapshot, question, query.strict)(rows)
         near = _nearest(snapshot, asked, wanted, allowed)
-        total = asked.semantics.index.count if allowed is None else len(allowed)
-        total = stage.kept = total if len(near) == wanted else len(near)
-    page = [_ranked(rank, one) for rank, one in enumerate(near, 1)]
-    answer = Answer("vector", "cosine", tuple(page[query.offset :]), total, asked=asked)
-    return answer if query.min_score is None else _above(answer, page, query.offset, query.min_score)
+        everything = asked.semantics.index.count if allowed is None else len(allowed)
+        everything = everything if len(near) == wanted else len(near)
+        total = stage.kept = _reaching(snapshot, asked, allowed, near, everything, limits)
+    page = tuple(_ranked(rank, one) for rank, one in enumerate(near[:total], 1))[query.offset :]
+    return Answer("vector", page, total, lexical.below_limits(total, everything), asked=asked)
 
 
-def _above(answer: Answer, ranked: Sequence[Ranked], offset: int, least: float) -> Answer:
-    """Down to the least score, itself included: there the list ends."""
-    kept = [one for one in ranked if one.score >= least]
-    if len(kept) == len(ranked):
-        return answer
-    text = f"All after hit {len(kept)} are below the score asked for, {least:g}."
-    return replace(answer, page=tuple(kept[offset:]), total=len(kept), notices=(Notice("below_score", text),))
+def _reaching(
+    snapshot: Snapshot, asked: Asked, allowed: Rows | None, near: list[Near], everything: int, limits: Limits
+) -> int:
+    """How many chunks reach the limits: where the list ends, however much of it is shown."""
+    total = everything
+    if limits.least_score is not None:
+        while len(near) < everything and limits.admit(_score(near[-1])):
+            near = _nearest(snapshot, asked, 4 * len(near), allowed)
+        total = sum(limits.admit(_score(one)) for one in near)
+    return total if limits.last_rank is None else min(total, limits.last_rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +104,54 @@ class Legs:
     other: list[Near]
 
 
-def legs(
+def scopes(
     snapshot: Snapshot,
     asked: Asked,
     filters: SearchFilters,
-    depth: int,
     scripts: Scripts,
     admitted: Callable[[Rows], Rows] | None,
-) -> Legs:
-    """Ask once for each script, so that hits of one do not fill the list of the other.
+) -> list[Rows | None]:
+    """The rows to ask among, None for all: once for each script, so that neither fills the other's list.
 
-    `admitted` narrows the rows to those that the words of the query do not rule out.
+    The query's script comes first. `admitted` narrows the rows to those that its words do not rule out.
     """
     everything = admitted is None and not filters.active
     if everything and not scripts.are_both_there(snapshot):
-        return Legs(_nearest(snapshot, asked, depth, None), [])
+        return [None]
     hangul, others = scripts.of(snapshot, filters)
     own, other = (hangul, others) if is_hangul(asked.text) else (others, hangul)
     if admitted is not None:
         own, other = admitted(own), admitted(other)
-    if own and other:
-        return Legs(_nearest(snapshot, asked, depth, own), _nearest(snapshot, asked, depth, other))
-    return Legs(_nearest(snapshot, asked, depth, own or other), [])
+    return [own, other] if own and other else [own or other]
+
+
+class Searching:
+    """Asks the vectors in a thread of its own: they take as long as the words do, on another core."""
+
+    def __init__(self, asked: Asked, scopes: Sequence[Rows | None], depth: int) -> None:
+        self._asked = asked
+        self._scopes = scopes
+        self._depth = depth
+        self._found: list[list[Near]] = []
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._search, name="kebab-vectors", daemon=True)
+        self._thread.start()
+
+    def legs(self, snapshot: Snapshot) -> Legs:
+        """What was found, once it is."""
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+        found = zip(self._scopes, self._found, strict=True)
+        own, *other = [_nearest(snapshot, self._asked, self._depth, scope, near) for scope, near in found]
+        return Legs(own, other[0] if other else [])
+
+    def _search(self) -> None:
+        index, vector = self._asked.semantics.index, self._asked.vector
+        try:
+            self._found = [index.nearest(vector, self._depth + 1, scope) for scope in self._scopes]
+        except BaseException as failure:  # noqa: BLE001 - raised again by `legs`
+            self._failure = failure
 
 
 class Scripts:
@@ -160,13 +194,28 @@ class _Known:
     others: Rows
 
 
-def _nearest(snapshot: Snapshot, asked: Asked, k: int, allowed: Rows | None) -> list[Near]:
-    """The index may be a step off from this moment of the corpus; what is gone takes nobody's place."""
+def _nearest(
+    snapshot: Snapshot, asked: Asked, k: int, allowed: Rows | None, near: list[Near] | None = None
+) -> list[Near]:
+    """The `k` nearest, ties by chunk id. `near`: one more than these, where somebody has asked already.
+
+    The index may be a step off from this moment of the corpus; what is gone takes nobody's place.
+    """
     index = asked.semantics.index
-    near = index.nearest(asked.vector, k, allowed)
+    depth = k + 1
+    if near is None:
+        near = index.nearest(asked.vector, depth, allowed)
     if allowed is None and len(snapshot.known([one.row for one in near])) < len(near):
-        return index.nearest(asked.vector, k, _everything(snapshot))
-    return near
+        allowed = _everything(snapshot)
+        near = index.nearest(asked.vector, depth, allowed)
+    while len(near) == depth and near[k - 1].cosine == near[-1].cosine:  # a tie that goes on behind the k-th
+        depth *= 2
+        near = index.nearest(asked.vector, depth, allowed)
+    tied = {one.cosine for one, following in pairwise(near) if one.cosine == following.cosine}
+    if tied:
+        ids = snapshot.chunk_ids([one.row for one in near if one.cosine in tied])
+        near = sorted(near, key=lambda one: (-one.cosine, ids.get(one.row, "")))
+    return near[:k]
 
 
 def _allowed(snapshot: Snapshot, filters: SearchFilters) -> Rows | None:
@@ -183,9 +232,13 @@ def _passing(snapshot: Snapshot, filters: SearchFilters) -> Rows:
 
 
 def _ranked(rank: int, near: Near) -> Ranked:
-    score = max(near.cosine, 0.0)
+    score = _score(near)
     detail = RetrievalDetail("vector", vector_score=score, vector_rank=rank, fusion_score=score)
-    return Ranked(near.row, rank, score, detail)
+    return Ranked(near.row, rank, score, "cosine", detail)
+
+
+def _score(near: Near) -> float:
+    return max(near.cosine, 0.0)
 
 
 def _has_hangul(text: str) -> bool:

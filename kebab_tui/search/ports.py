@@ -88,7 +88,7 @@ class Snapshot(Protocol):
         leaving_out: Sequence[ChunkRow] = (),
         newest: int | None = None,
     ) -> list[Scored]:
-        """The best `limit` chunks by bm25, ties by row.
+        """The best `limit` chunks by bm25, ties by chunk id.
 
         `without`: matches that exclude a chunk; `scored`: what the bm25 is of, where that is
         not `match` itself; `leaving_out`: rows already listed; `newest`: score only that many
@@ -96,7 +96,18 @@ class Snapshot(Protocol):
         """
         ...
 
-    def count(self, match: str, filters: SearchFilters, *, without: Sequence[str] = ()) -> int: ...
+    def count(
+        self,
+        match: str,
+        filters: SearchFilters,
+        *,
+        without: Sequence[str] = (),
+        scored: str | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        worst: float | None = None,
+    ) -> int:
+        """How many chunks match; with `worst`, how many of them score at least as well as this raw bm25."""
+        ...
 
     def better(
         self,
@@ -108,6 +119,14 @@ class Snapshot(Protocol):
         scored: str | None = None,
     ) -> int:
         """How many matching chunks stand above a given one."""
+        ...
+
+    def chunk_ids(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, str]:
+        """The ids that order equal scores."""
+        ...
+
+    def has(self, match: str) -> bool:
+        """Whether any chunk of the whole collection matches, filters aside."""
         ...
 
     def browse(
@@ -159,8 +178,10 @@ class Snapshot(Protocol):
         """Which of the given rows are chunks now."""
         ...
 
-    def matching(self, match: str, rows: Sequence[ChunkRow], *, without: Sequence[str] = ()) -> set[ChunkRow]:
-        """Which of the given chunks match."""
+    def matching(
+        self, match: str, rows: Sequence[ChunkRow] | None = None, *, without: Sequence[str] = ()
+    ) -> set[ChunkRow]:
+        """Which of the given chunks match; of all chunks, where none are given."""
         ...
 
     def passes(self, rows: Sequence[ChunkRow], filters: SearchFilters) -> bool:
@@ -234,6 +255,8 @@ class Semantics:
     version: str
     knows_hangul: bool
     """An English-only model is never asked about Hangul: it would answer at random."""
+    floor: float
+    """The least cosine of a hit, from the model's card."""
 
 
 class SemanticsSource(Protocol):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.search.answer import Answer, Ranked
-from kebab_tui.search.phrases import Phrase
 from kebab_tui.search.ports import FileProbe, FoundChunk, Snapshot
 from kebab_tui.search.snippet import snippet
 
@@ -30,12 +27,12 @@ def _hit(
     ranked: Ranked, found: FoundChunk, answer: Answer, probe: FileProbe, snippet_chars: int, version: str
 ) -> SearchHit:
     chunk, document = found.chunk, found.document
-    excerpt = snippet(chunk.text, phrases_of(answer, ranked.relaxed), snippet_chars)
+    excerpt = snippet(chunk.text, ranked.phrases, snippet_chars)
     state = probe(found)
     return SearchHit(
         rank=ranked.rank,
         score=ranked.score,
-        score_kind=answer.score_kind,
+        score_kind=ranked.score_kind,
         row=chunk.row,
         chunk_id=chunk.chunk_id,
         doc_id=document.doc_id,
@@ -58,11 +55,7 @@ def _hit(
         chunker_version=found.chunker_version,
         indexed_ns=document.indexed_ns,
         relaxed=ranked.relaxed,
+        further=ranked.further,
         stale=state != "same",
         gone=state == "gone",
     )
-
-
-def phrases_of(answer: Answer, relaxed: bool) -> Sequence[Phrase]:
-    """What was looked for in a hit of this tier."""
-    return answer.relaxed_phrases if relaxed else answer.phrases

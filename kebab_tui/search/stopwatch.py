@@ -19,15 +19,18 @@ class RunningStage:
 
 class Stopwatch:
     def __init__(self) -> None:
-        self._stages: list[Stage] = []
+        self._stages: dict[str, Stage] = {}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[RunningStage]:
+        """A stage that is entered again goes on where it was left."""
         running = RunningStage()
         start = time.perf_counter()
         yield running
-        self._stages.append(Stage(name, running.kept, (time.perf_counter() - start) * 1000))
+        before = self._stages.pop(name).milliseconds if name in self._stages else 0.0
+        taken = (time.perf_counter() - start) * 1000
+        self._stages[name] = Stage(name, running.kept, before + taken)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        return tuple(self._stages)
+        return tuple(self._stages.values())

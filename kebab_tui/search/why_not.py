@@ -7,17 +7,15 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from kebab_tui.domain.document import Document, Trust
-from kebab_tui.domain.hit import RetrievalDetail
 from kebab_tui.domain.identity import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import lexical
 from kebab_tui.search.answer import Answer, Ranked
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.expression import Expression, excluded_alone
+from kebab_tui.search.limits import Limits
 from kebab_tui.search.ports import Scored, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
-
-_NO_DETAIL = RetrievalDetail("hybrid")
 
 WhyNotStage = Literal["not indexed", "filtered", "no match", "below score", "ranked", "listed"]
 
@@ -43,7 +41,12 @@ class WhyNot:
 
 
 def judge(
-    snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, filters: SearchFilters, document: Document
+    snapshot: Snapshot,
+    parsed: ParsedQuery,
+    query: SearchQuery,
+    limits: Limits,
+    filters: SearchFilters,
+    document: Document,
 ) -> WhyNot:
     """Take a note through every stage that could have dropped it."""
     rows = snapshot.chunk_rows(document.doc_id)
@@ -53,25 +56,22 @@ def judge(
             document.path, "filtered", f"left out by {', '.join(dropped)}", "drop the filter to see it"
         )
     if parsed.raw is not None:
-        found = _placed(snapshot, Expression(parsed.raw, ()), query, filters, document, 0)
+        found = _placed(snapshot, Expression(parsed.raw, ()), query, limits, filters, document, 0)
         return found or _unmatched(document)
     question = lexical.ask(snapshot, parsed, query)
-    strict, loose = question.strict, question.relaxed
-    if strict is None:
+    if question.strict is None:
         without = excluded_alone(parsed)
         why = "it has what the query rules out" if without else "the query has no word to look for"
         return WhyNot(document.path, "no match", why)
-    found = _placed(snapshot, strict, query, filters, document, 0)
-    if found is not None:
-        return found
-    missing = _missing(snapshot, strict, document)
-    if loose is not None:
-        above = lexical.count(snapshot, strict, filters, query)
-        others = replace(loose, excluded=(*loose.excluded, strict.match))
-        found = _placed(snapshot, others, query, filters, document, above)
-    if found is None:
-        return _unmatched(document, missing)
-    return replace(found, detail=f"{found.detail}; no passage has all the words{missing}")
+    missing = _missing(snapshot, question.strict, document)
+    above = 0
+    for tier in question.tiers:
+        found = _placed(snapshot, tier.wanted, query, limits, filters, document, above)
+        if found is not None:
+            partly = f"; no passage has all the words{missing}" if tier.relaxed else ""
+            return replace(found, detail=f"{found.detail}{partly}")
+        above += lexical.count(snapshot, tier.wanted, filters, limits)
+    return _unmatched(document, missing)
 
 
 def _dropping_filters(snapshot: Snapshot, rows: list[ChunkRow], filters: SearchFilters) -> list[str]:
@@ -101,6 +101,7 @@ def _placed(
     snapshot: Snapshot,
     wanted: Expression,
     query: SearchQuery,
+    limits: Limits,
     filters: SearchFilters,
     document: Document,
     above: int,
@@ -111,10 +112,14 @@ def _placed(
     if not best:
         return None
     score = normalised(best[0].bm25)
-    if query.min_score is not None and score < query.min_score:
+    if not limits.admit(score):
         return _below(document, score, f"its score {score:.4f} is below {query.min_score:g}")
     better = snapshot.better(wanted.match, filters, best[0], without=wanted.excluded, scored=wanted.scored)
-    return _at(document, query, above + better + 1, score)
+    rank = above + better + 1
+    if not limits.admit_rank(rank):
+        why = f"its raw RRF 1/({limits.rrf_k}+{rank}) is below the threshold {query.threshold:g}"
+        return _below(document, score, why)
+    return _at(document, query, rank, score)
 
 
 def _at(document: Document, query: SearchQuery, rank: int, score: float) -> WhyNot:
@@ -145,33 +150,34 @@ def _unmatched(document: Document, missing: str = "") -> WhyNot:
 
 
 def in_list(
-    snapshot: Snapshot, answer: Answer, query: SearchQuery, document: Document, by_words: WhyNot
+    snapshot: Snapshot,
+    answer: Answer,
+    query: SearchQuery,
+    limits: Limits,
+    document: Document,
+    by_words: WhyNot,
 ) -> WhyNot:
-    """Where a note stands in a list that is not ranked by words alone."""
+    """Where a note stands in a list that is not ranked by words alone. `answer` is the whole list."""
     own = set(snapshot.chunk_rows(document.doc_id))
-    listed = [one for one in answer.page if answer.mode != "hybrid"] or _candidates(answer)
-    mine = [ranked for ranked in listed if ranked.row in own]
+    mine = [ranked for ranked in answer.page if ranked.row in own]
     if not mine:
-        return _no_candidate(answer, len(listed), document, by_words)
-    reaching = [ranked for ranked in listed if _limit(ranked, query) is None]
+        return _no_candidate(answer, len(answer.fused) or len(answer.page), document, by_words)
+    reaching = [ranked for ranked in answer.page if _limit(ranked, query, limits) is None]
     best = next((place for place, ranked in enumerate(reaching, 1) if ranked.row in own), None)
     if best is None:
-        return _below(document, mine[0].score, _limit(mine[0], query) or "")
+        return _below(document, mine[0].score, _limit(mine[0], query, limits) or "")
     return _at(document, query, best, reaching[best - 1].score)
 
 
-def _candidates(answer: Answer) -> list[Ranked]:
-    """All that were fused, in order, on whatever page they stand."""
-    return [Ranked(one.evidence.row, one.rank, one.score, _NO_DETAIL, fused=one) for one in answer.fused]
-
-
-def _limit(ranked: Ranked, query: SearchQuery) -> str | None:
+def _limit(ranked: Ranked, query: SearchQuery, limits: Limits) -> str | None:
     """Which of the limits that were asked for a hit does not reach."""
-    if query.min_score is not None and ranked.score < query.min_score:
+    if not limits.admit(ranked.score):
         return f"its score {ranked.score:.4f} is below {query.min_score:g}"
-    fused = ranked.fused
-    if query.threshold is not None and fused is not None and fused.rrf_raw < query.threshold:
-        return f"its raw RRF {fused.rrf_raw:.4f} is below the threshold {query.threshold:g}"
+    raw = ranked.detail.rrf_raw
+    if raw is not None and not limits.admit_raw(raw):
+        return f"its raw RRF {raw:.4f} is below the threshold {query.threshold:g}"
+    if raw is None and not limits.admit_rank(ranked.rank):
+        return f"its raw RRF 1/({limits.rrf_k}+{ranked.rank}) is below the threshold {query.threshold:g}"
     return None
 
 

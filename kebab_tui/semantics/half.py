@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from kebab_tui.vectors.follower import VectorFollower
 
 
+_NO_STAMP = (0, 0, 0)
+
+
 class SemanticHalf:
     """Implements `search.ports.SemanticsSource`."""
 
@@ -33,6 +36,8 @@ class SemanticHalf:
         self._reader = reader
         self._threads = threads
         self._opening = threading.Lock()
+        self._card: ModelCard | None = None
+        self._card_stamp = _NO_STAMP
         self._encoder: Encoder | None = None
         self._follower: VectorFollower | None = None
         self._followed = ""
@@ -49,7 +54,7 @@ class SemanticHalf:
         except (ModelError, VectorError) as error:  # anything wrong with the store itself is not ours
             return Notice("no_model", f"{error.message}.", "warning")
         knows_hangul = card.answers("\uac00")
-        return Semantics(encoder, follower.index, card.vector_version, knows_hangul)
+        return Semantics(encoder, follower.index, card.vector_version, knows_hangul, card.floor)
 
     def open_by_steps(self) -> Iterator[None]:
         """Open what a question by meaning needs, a bit at each step; nothing while there are no vectors."""
@@ -65,10 +70,15 @@ class SemanticHalf:
             yield
 
     def card(self) -> ModelCard:
-        """The model that this index uses."""
-        from kebab_tui.embedding.catalogue import Catalogue
+        """The model that this index uses. Its card is read again when its file has changed."""
+        chosen = self.chosen()
+        known = self._card
+        if known is None or known.model_id != chosen or _stamp(known) != self._card_stamp:
+            from kebab_tui.embedding.catalogue import Catalogue
 
-        return Catalogue(self._folder.root).find(self.chosen())
+            self._card = known = Catalogue(self._folder.root).find(chosen)
+            self._card_stamp = _stamp(known)
+        return known
 
     def chosen(self) -> str:
         """The id of the model that this index uses, whether or not there is one of that name."""
@@ -161,3 +171,13 @@ class SemanticHalf:
     def _has_vectors(self, card: ModelCard) -> bool:
         with self._reader.vectors(card.fingerprint) as source:
             return next(source.all(), None) is not None
+
+
+def _stamp(card: ModelCard) -> tuple[int, int, int]:
+    from kebab_tui.embedding.card import CARD
+
+    try:
+        status = os.stat(os.path.join(card.folder, CARD))
+    except OSError:
+        return _NO_STAMP
+    return status.st_ino, status.st_size, status.st_mtime_ns

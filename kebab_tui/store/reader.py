@@ -18,7 +18,7 @@ from kebab_tui.search.ports import FieldWeights
 from kebab_tui.store import damage
 from kebab_tui.store.connection import Detached, translated
 from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.snapshot import StoreSnapshot
+from kebab_tui.store.snapshot import Answers, StoreSnapshot
 
 if TYPE_CHECKING:
     from kebab_tui.store.catalogue import Catalogue
@@ -41,7 +41,7 @@ class StoreReader:
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[StoreSnapshot]:
         with self._moment() as connection:
-            yield StoreSnapshot(connection, self._weights)
+            yield StoreSnapshot(connection, self._weights, self._local.answers)
 
     @contextlib.contextmanager
     def catalogue(self) -> Iterator[Catalogue]:
@@ -89,6 +89,7 @@ class StoreReader:
             self._let_go(held[0])
         connection = damage.open_known(self._folder)
         self._local.held = connection, stamp
+        self._local.answers = Answers()
         with self._opened_lock:
             self._opened.append(connection)
         return connection

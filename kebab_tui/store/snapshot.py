@@ -10,8 +10,9 @@ import contextlib
 import json
 import sqlite3
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar, cast
 
 from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.identity import ChunkRow, DocId
@@ -27,16 +28,41 @@ _HYDRATE = (
     f"FROM {sql.FROM} "
     "WHERE c.id IN (SELECT value FROM json_each(?))"
 )
+_ANSWERS = 32
+_TIES = 100
+"""How many places behind the last one are looked at for scores that are equal to its own."""
 _COMMONPLACE_CHUNKS = 2_000
 _COMMONPLACE_SHARE = 0.04
 _CHUNK_WIDTH = len(rows.CHUNK_COLUMNS.split(", "))
 
 
+_Answer = TypeVar("_Answer")
+
+
+class Answers:
+    """The latest rankings and counts of one revision: the next page and an explanation ask again."""
+
+    def __init__(self) -> None:
+        self._revision = -1
+        self._known: dict[Hashable, Any] = {}
+
+    def of(self, revision: int, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
+        if revision != self._revision:
+            self._known.clear()
+            self._revision = revision
+        found: _Answer = self._known.pop(question) if question in self._known else answer()
+        self._known[question] = found
+        if len(self._known) > _ANSWERS:
+            del self._known[next(iter(self._known))]
+        return found
+
+
 class StoreSnapshot:
     """Valid only while its read transaction lasts."""
 
-    def __init__(self, connection: sqlite3.Connection, weights: FieldWeights) -> None:
+    def __init__(self, connection: sqlite3.Connection, weights: FieldWeights, answers: Answers) -> None:
         self._connection = connection
+        self._answers = answers
         by_field = (weights.heading, weights.text, weights.title, weights.grams)
         self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
 
@@ -59,24 +85,64 @@ class StoreSnapshot:
         leaving_out: Sequence[ChunkRow] = (),
         newest: int | None = None,
     ) -> list[Scored]:
-        where, values = self._where(match, filters, without, scored)
-        if leaving_out:
-            where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
-            values.append(json.dumps(leaving_out))
+        where, values = self._where(match, filters, without, scored, leaving_out)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         if newest is not None:
             found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
-        statement = f"{found} ORDER BY score, row LIMIT ?"
-        with _refusals():
-            return [
-                Scored(ChunkRow(row), score)
-                for row, score in self._connection.execute(statement, (*values, limit))
-            ]
+        question = ("rank", found, *values, limit)
+        return list(self._answers.of(self.revision, question, lambda: self._ranked(found, values, limit)))
 
-    def count(self, match: str, filters: SearchFilters, *, without: Sequence[str] = ()) -> int:
-        where, values = self._where(match, filters, without)
+    def _ranked(self, found: str, values: Sequence[str | float], limit: int) -> list[Scored]:
         with _refusals():
-            return self._number(f"SELECT count(*) FROM chunks_fts WHERE {where}", values)
+            ranked = self._scored(f"{found} ORDER BY score LIMIT ?", [*values, limit + _TIES])
+            if len(ranked) == limit + _TIES and ranked[limit - 1].bm25 == ranked[-1].bm25:
+                # Of so many equal scores around the limit, the chunk ids decide which are in.
+                tied = ranked[-1].bm25
+                ranked = [one for one in ranked if one.bm25 < tied]
+                ranked += self._scored(
+                    f"SELECT f.row, f.score FROM ({found}) f JOIN chunks c ON c.id = f.row "
+                    "WHERE f.score = ? ORDER BY c.chunk_id LIMIT ?",
+                    [*values, tied, limit - len(ranked)],
+                )
+        return self._with_ties_in_order(ranked, limit)
+
+    def _scored(self, statement: str, values: Sequence[str | float]) -> list[Scored]:
+        return [Scored(ChunkRow(row), score) for row, score in self._connection.execute(statement, values)]
+
+    def _with_ties_in_order(self, ranked: list[Scored], limit: int) -> list[Scored]:
+        """Chunk ids order equal scores. Few scores are equal, so few ids are looked up."""
+        end = limit
+        while 0 < end < len(ranked) and ranked[end].bm25 == ranked[end - 1].bm25:
+            end += 1
+        ranked = ranked[:end]
+        tied = {one.bm25 for one, following in pairwise(ranked) if one.bm25 == following.bm25}
+        if not tied:
+            return ranked[:limit]
+        ids = self.chunk_ids([one.row for one in ranked if one.bm25 in tied])
+        return sorted(ranked, key=lambda one: (one.bm25, ids.get(one.row, "")))[:limit]
+
+    def count(
+        self,
+        match: str,
+        filters: SearchFilters,
+        *,
+        without: Sequence[str] = (),
+        scored: str | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        worst: float | None = None,
+    ) -> int:
+        if worst is None:
+            where, values = self._where(_except(match, without), filters, leaving_out=leaving_out)
+            statement = f"SELECT count(*) FROM chunks_fts WHERE {where}"
+        else:
+            where, values = self._where(match, filters, without, scored, leaving_out)
+            scores = f"SELECT {self._bm25} AS score FROM chunks_fts WHERE {where}"
+            statement = f"SELECT count(*) FROM ({scores}) WHERE score <= ?"
+            values.append(worst)
+        with _refusals():
+            return self._answers.of(
+                self.revision, (statement, *values), lambda: self._number(statement, values)
+            )
 
     def better(
         self,
@@ -89,8 +155,20 @@ class StoreSnapshot:
     ) -> int:
         where, values = self._where(match, filters, without, scored)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
-        statement = f"SELECT count(*) FROM ({found}) WHERE score < ? OR (score = ? AND row < ?)"
-        return self._number(statement, [*values, than.bm25, than.bm25, than.row])
+        statement = (
+            f"SELECT count(*) FROM ({found}) WHERE score < ? OR "
+            "(score = ? AND (SELECT chunk_id FROM chunks WHERE id = row) < ?)"
+        )
+        own = self.chunk_ids([than.row]).get(than.row, "")
+        return self._number(statement, [*values, than.bm25, than.bm25, own])
+
+    def chunk_ids(self, wanted: Sequence[ChunkRow]) -> dict[ChunkRow, str]:
+        statement = "SELECT id, chunk_id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+        return dict(self._connection.execute(statement, (json.dumps(list(wanted)),)).fetchall())
+
+    def has(self, match: str) -> bool:
+        statement = "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?)"
+        return self._number(statement, [match]) > 0
 
     def browse(
         self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[str] = ()
@@ -182,14 +260,15 @@ class StoreSnapshot:
         return {ChunkRow(row) for (row,) in self._connection.execute(statement, (json.dumps(list(wanted)),))}
 
     def matching(
-        self, match: str, wanted: Sequence[ChunkRow], *, without: Sequence[str] = ()
+        self, match: str, wanted: Sequence[ChunkRow] | None = None, *, without: Sequence[str] = ()
     ) -> set[ChunkRow]:
-        where, values = self._where(match, SearchFilters(), without)
-        # The plus keeps the row list away from FTS5, which would start one search per row.
-        where += " AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
-        statement = f"SELECT rowid FROM chunks_fts WHERE {where}"
-        found = self._connection.execute(statement, (*values, json.dumps(list(wanted))))
-        return {ChunkRow(row) for (row,) in found}
+        where, values = self._where(_except(match, without), SearchFilters())
+        if wanted is not None:
+            where += " AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
+            values.append(json.dumps(list(wanted)))
+        statement = f"SELECT group_concat(rowid) FROM chunks_fts WHERE {where}"
+        (found,) = self._connection.execute(statement, values).fetchone()
+        return set(_numbers(found))
 
     def passes(self, wanted: Sequence[ChunkRow], filters: SearchFilters) -> bool:
         where, values = sql.predicate(filters)
@@ -199,20 +278,28 @@ class StoreSnapshot:
         return self._number(statement, [json.dumps(wanted), *values]) > 0
 
     def _where(
-        self, match: str, filters: SearchFilters, without: Sequence[str], scored: str | None = None
+        self,
+        match: str,
+        filters: SearchFilters,
+        without: Sequence[str] = (),
+        scored: str | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
     ) -> tuple[str, list[str | float]]:
+        """The condition. A plus keeps rows away from FTS5, which would start one search for each of them."""
         where, parameters = "chunks_fts MATCH ?", list[str | float]([scored or match])
         if scored is not None:
-            where += " AND chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+            where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
             parameters.append(match)
         if filters.active:
             passing, more = sql.passing_chunks(filters)
-            # The plus keeps the rows away from FTS5, which would start one search for each of them.
             where += f" AND +chunks_fts.rowid IN ({passing})"
             parameters += more
         for excluded in without:
             where += " AND +chunks_fts.rowid NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
             parameters.append(excluded)
+        if leaving_out:
+            where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
+            parameters.append(json.dumps(list(leaving_out)))
         return where, parameters
 
     def _number(self, statement: str, values: Sequence[str | float]) -> int:
@@ -226,8 +313,18 @@ class StoreSnapshot:
         return row[0] if row else None
 
 
-def _ordered(numbers: str | None) -> Sequence[ChunkRow]:
-    return cast(Sequence[ChunkRow], array("q", sorted(json.loads(f"[{numbers or ''}]"))))
+def _numbers(joined: str | None) -> list[ChunkRow]:
+    found: list[ChunkRow] = json.loads(f"[{joined or ''}]")
+    return found
+
+
+def _ordered(joined: str | None) -> Sequence[ChunkRow]:
+    return cast(Sequence[ChunkRow], array("q", sorted(_numbers(joined))))
+
+
+def _except(match: str, without: Sequence[str]) -> str:
+    """Quicker than a condition on the rows. Not to be ranked by: bm25 counts the excluded words too."""
+    return " NOT ".join(f"({one})" for one in (match, *without)) if without else match
 
 
 @contextlib.contextmanager

@@ -121,6 +121,9 @@ def _weightier(explained: ExplainedHit) -> str:
 
 
 def _warnings(hit: SearchHit, width: int) -> Iterator[Row]:
+    if hit.further:
+        text = "! further keyword match: its bm25 does not compare with the scores above it"
+        yield from paragraph(text, width, "warning")
     if hit.relaxed:
         yield from paragraph("! relaxed: it does not have all the words", width, "warning")
     if hit.gone or hit.stale:

@@ -153,7 +153,7 @@ class Showing:
         response = self.response
         if response is None:
             return self._words_without_an_index()
-        if response.query.strip():
+        if response.query.strip() and "no_passages" not in {notice.code for notice in response.notices}:
             drop, mode = self._key("drop_filter"), self._key("mode")
             return partial(
                 states.nothing_found, query=response.query, costs=self.costs, drop_key=drop, mode_key=mode

@@ -60,6 +60,7 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "chunker_version": hit.chunker_version,
         "indexed_at": timestamp(hit.indexed_ns),
         "relaxed": hit.relaxed,
+        "further": hit.further,
         "stale": hit.stale,
         "gone": hit.gone,
     }

@@ -91,12 +91,15 @@ def test_a_threshold_keeps_what_reaches_it_exactly(embedded: Kebab) -> None:
 
 
 @pytest.mark.parametrize("mode", ["lexical", "vector"])
-def test_a_threshold_does_not_silently_empty_a_single_list(embedded: Kebab, mode: str) -> None:
-    plain = embedded("search", "docker", "--mode", mode)
-    cut = embedded("search", "docker", "--mode", mode, "--threshold", "0.02")
-    assert cut.out == plain.out
-    assert "1/(60+1) = 0.016393" in cut.err
-    assert "--min-score" in cut.err
+def test_a_threshold_cuts_a_single_list_by_rank(embedded: Kebab, mode: str) -> None:
+    plain = embedded("search", "docker", "--mode", mode, "--json").json["hits"]
+    cut = embedded("search", "docker", "--mode", mode, "--threshold", "0.0161", "--json")
+    assert cut.json["hits"] == plain[:2]  # 1/61 and 1/62
+    assert cut.json["total_matches"] == 2
+    assert "1/(60+1) = 0.016393" in cut.out
+    beyond = embedded("search", "docker", "--mode", mode, "--threshold", "0.02", "--json")
+    assert (beyond.code, beyond.json["hits"]) == (1, [])
+    assert "threshold_unreachable" in codes(beyond)
 
 
 @pytest.mark.parametrize(

@@ -176,9 +176,11 @@ def test_the_fingerprint_depends_on_everything_that_makes_a_vector(tiny: ModelCa
 
 
 def test_the_fingerprint_depends_on_nothing_else(tiny: ModelCard) -> None:
-    moved = replace(tiny, folder="/elsewhere", name="N", version="9", languages=("en",), licence="X")
+    moved = replace(
+        tiny, folder="/elsewhere", name="N", version="9", languages=("en",), licence="X", floor=0.5
+    )
     assert replace(moved, pieces_sha256="0" * 64).fingerprint == tiny.fingerprint
-    unused = {"folder", "name", "version", "languages", "licence", "pieces_sha256"}
+    unused = {"folder", "name", "version", "languages", "licence", "floor", "pieces_sha256"}
     assert len({item.name for item in fields(ModelCard)} - unused) == 9
 
 

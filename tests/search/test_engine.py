@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.errors import NotIndexedError
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.store.changes import RemoveNote
 from tests.meaning import Chosen, codes
@@ -24,9 +23,10 @@ def chosen(tmp_path: Path) -> Iterator[Chosen]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_empty_index_says_what_to_do(chosen: Chosen, mode: str) -> None:
-    with pytest.raises(NotIndexedError, match="nothing has been indexed yet"):
-        chosen.ask("alpha", mode=mode)
+def test_an_index_without_passages_answers_with_nothing_and_says_so(chosen: Chosen, mode: str) -> None:
+    response = chosen.ask("alpha", mode=mode)
+    assert (response.mode, response.hits, response.total_matches) == (mode, (), 0)
+    assert [(said.code, said.level) for said in response.notices] == [("no_passages", "warning")]
 
 
 @pytest.mark.parametrize("mode", MODES)

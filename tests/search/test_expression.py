@@ -149,8 +149,20 @@ def test_every_beginning_of_a_word_finds_it_while_it_is_typed(index: sqlite3.Con
         assert "cpp" in _found(index, expression.strict(typed, unfinished=["installation"]))
 
 
-def test_an_unfinished_word_ranks_the_whole_word_first(index: sqlite3.Connection) -> None:
-    assert _found(index, expression.strict(_parse("git"), unfinished=[])) == ["user", "github"]
+@pytest.mark.parametrize("text", ["git", "git*"])
+def test_a_beginning_counts_once(text: str) -> None:
+    wanted = expression.strict(_parse(text), unfinished=[])
+    assert wanted is not None
+    assert [phrase.label for phrase in wanted.phrases] == ["git*"]
+
+
+@pytest.mark.parametrize(
+    ("text", "finished"),
+    [("git merge", '"merge"'), ("git ", None), ("git -merge", None), ("a 충돌", "grams")],
+)
+def test_the_open_end_of_a_text_is_its_last_word(text: str, finished: str | None) -> None:
+    found = expression.open_end(_parse(text))
+    assert found == finished or (finished is not None and finished in (found or ""))
 
 
 def test_a_first_answer_asks_for_whole_words_only() -> None:
@@ -294,8 +306,8 @@ def test_a_paste_makes_an_expression_of_bounded_size(index: sqlite3.Connection, 
     ("text", "asked_for"),
     [
         ("the quokka instance", '"quokka"'),
-        ("the instance of a service", '"instance" OR "service"'),
-        ("to the", '"to" OR "the"'),
+        ("the instance of a service", '("instance" OR "service")'),
+        ("to the", '("to" OR "the")'),
     ],
 )
 def test_words_that_tell_little_are_left_aside_as_long_as_others_are_there(text: str, asked_for: str) -> None:

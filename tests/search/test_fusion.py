@@ -197,7 +197,7 @@ def test_places_take_nothing_away_and_leave_each_script_in_its_order(
     evidence: list[Evidence], settings: FusionSettings
 ) -> None:
     kept = fuse(evidence, settings)
-    one_script = fuse([replace(one, other_script=False) for one in evidence], settings)
+    one_script = fuse([one._replace(other_script=False) for one in evidence], settings)
     assert sorted(rows(kept)) == sorted(int(one.row) for one in evidence)
     assert [one.rank for one in kept] == list(range(1, len(evidence) + 1))
     assert all(one.evidence.other_script and one.rank >= 4 for one in kept if one.kept_place)
@@ -250,7 +250,7 @@ def test_what_bm25_is_measured_in_does_not_change_the_pure_order(
         Evidence(ChunkRow(n), rank, 100.0 / rank, near, 1.0 / near)
         for n, (rank, near) in enumerate(zip(words, meaning, strict=True), 1)
     ]
-    squared = [replace(one, strength=(one.strength or 0) ** 2) for one in evidence]
+    squared = [one._replace(strength=(one.strength or 0) ** 2) for one in evidence]
     assert rows(fuse(evidence, PURE)) == rows(fuse(squared, PURE))
 
 

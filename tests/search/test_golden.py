@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.workspace import Workspace
 
 GOLDEN = Path(__file__).parent.parent.parent / "fixtures" / "golden.yaml"
@@ -42,6 +43,17 @@ def test_every_citation_names_exactly_the_lines_it_shows(
 @pytest.mark.parametrize("golden", LEXICAL, ids=[query["id"] for query in LEXICAL])
 def test_the_same_question_gets_the_same_answer(sample: Workspace, golden: dict[str, Any]) -> None:
     assert lexical_hits(sample, golden["query"]) == lexical_hits(sample, golden["query"])
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_finished_query_has_the_same_hits_while_it_is_typed(
+    embedded_sample: Workspace, mode: SearchMode
+) -> None:
+    for golden in QUERIES:
+        asked = SearchQuery(golden["query"], mode=mode)
+        finished = [hit for hit in embedded_sample.search(asked).hits if mode == "hybrid" or not hit.relaxed]
+        typed = embedded_sample.search(replace(asked, typing=True)).hits[: len(finished)]
+        assert [(hit.row, hit.score) for hit in typed] == [(hit.row, hit.score) for hit in finished]
 
 
 def test_there_are_enough_golden_queries() -> None:

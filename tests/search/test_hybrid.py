@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.search import expression
 from kebab_tui.search.engine import SearchEngine, SearchOptions
 from kebab_tui.search.fusion import refuse
 from kebab_tui.search.hybrid_options import HybridOptions
+from kebab_tui.search.terms import Node
 from kebab_tui.workspace import Workspace
-from tests.meaning import NOW, Chosen, codes
+from tests.meaning import FLOOR, NOW, Chosen, codes
 
 GOLDEN: list[dict[str, Any]] = yaml.safe_load(
     (Path(__file__).parents[2] / "fixtures" / "golden.yaml").read_text("utf-8")
@@ -70,14 +74,106 @@ def test_pages_fit_together(
     assert [rank for rank, *_ in both] == list(range(offset + 1, offset + 1 + len(both)))
 
 
-def test_following_next_offset_visits_every_hit_once(embedded_sample: Workspace) -> None:
+@pytest.fixture(scope="module")
+def thousands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chosen]:
+    """2,000 passages, more of which match than a pool holds: by words, by meaning, and by both."""
+    made = Chosen(tmp_path_factory.mktemp("thousands"))
+    dice = random.Random(3)
+    for note in range(20):
+        passages: dict[str, float | None] = {}
+        for n in range(100):
+            text = "포트" if n % 10 == 0 else " ".join(dice.choices(["alpha", "beta", "filler", "more"], k=6))
+            passages[f"{text} {note} {n}"] = dice.choice([-0.2, 0.1, 0.25, 0.4, 0.6, 0.6])
+        made.add(f"{note}.md", passages)
+    yield made
+    made.close()
+
+
+def rows(chosen: Chosen, text: str, k: int, offset: int = 0, **query: Any) -> list[tuple[int, int, float]]:
+    hits = chosen.ask(text, k=k, offset=offset, **query).hits
+    return [(hit.rank, hit.row, hit.score) for hit in hits]
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize("text", ["alpha", "alpha beta", "alph"])
+def test_there_is_one_order_whatever_the_page(thousands: Chosen, mode: str, text: str) -> None:
+    typing = text == "alph"
+    whole = rows(thousands, text, 2_000, mode=mode, typing=typing)
+    by_words = thousands.ask(text, mode="lexical", typing=typing).total_matches
+    assert len(whole) >= by_words > 900
+    for k in (10, 60, 299, 450, 600):
+        first = thousands.ask(text, k=k, mode=mode, typing=typing)
+        assert (first.total_matches, first.next_offset) == (len(whole), k)
+        assert rows(thousands, text, k, mode=mode, typing=typing) == whole[:k]
+        assert rows(thousands, text, k, k, mode=mode, typing=typing) == whole[k : 2 * k]
+    followed: list[int] = []
     offset: int | None = 0
-    rows: list[int] = []
     while offset is not None:
-        response = embedded_sample.search(SearchQuery("백업 docker", k=7, offset=offset))
-        rows += [hit.row for hit in response.hits]
-        offset = response.next_offset
-    assert len(rows) == len(set(rows)) == response.total_matches
+        page = thousands.ask(text, k=350, offset=offset, mode=mode, typing=typing)
+        followed += [hit.row for hit in page.hits]
+        offset = page.next_offset
+    assert followed == [row for _, row, _ in whole]
+    assert len(followed) == len(set(followed))
+
+
+def test_what_stands_behind_the_pool_is_marked_as_further_keyword_matches(thousands: Chosen) -> None:
+    hits = thousands.ask("alpha", k=2_000).hits
+    pool = [hit for hit in hits if not hit.further]
+    further = hits[len(pool) :]
+    assert further
+    assert all(hit.further and hit.score_kind == "bm25" for hit in further)
+    assert [hit.score for hit in further] == sorted((hit.score for hit in further), reverse=True)
+    assert [hit.retrieval.lexical_rank for hit in further] == list(range(301, 301 + len(further)))
+    assert all(hit.retrieval.rrf_raw == 1 / (60 + (hit.retrieval.lexical_rank or 0)) for hit in further)
+
+
+@pytest.mark.parametrize(
+    "limit", [{"min_score": 0.3}, {"min_score": 0.62}, {"threshold": 1 / 400}, {"threshold": 0.01}]
+)
+def test_a_limit_cuts_every_page_alike(thousands: Chosen, limit: Any) -> None:
+    whole = rows(thousands, "alpha", 2_000, **limit)
+    for k in (7, 150, 400):
+        assert thousands.ask("alpha", k=k, **limit).total_matches == len(whole)
+        assert rows(thousands, "alpha", k, k, **limit) == whole[k : 2 * k]
+
+
+@pytest.mark.parametrize("text", ["alpha -beta", "'(alpha beta)'", '"alpha beta" gamma* OR delta'])
+@pytest.mark.parametrize("typing", [False, True])
+def test_the_question_to_the_full_text_is_built_once(
+    chosen: Chosen, monkeypatch: pytest.MonkeyPatch, text: str, typing: bool
+) -> None:
+    chosen.add("a.md", {"alpha gamma": 0.5})
+    expression._plain.cache_clear()
+    built: list[tuple[Node | None, expression._Completions]] = []
+    build = expression._build
+
+    def counted(terms: Node | None, completions: expression._Completions) -> expression._Built:
+        built.append((terms, completions))
+        return build(terms, completions)
+
+    monkeypatch.setattr(expression, "_build", counted)
+    chosen.ask(text, typing=typing)
+    assert len(built) == len({repr(one) for one in built})
+    assert sum(not completions for _, completions in built) == 1
+
+
+def test_equal_scores_stand_in_the_order_of_their_chunk_ids(chosen: Chosen) -> None:
+    for name in "abcdef":
+        chosen.add(f"{name}.md", {"same words": 0.5, "포트": 0.5})
+    hits = chosen.ask("question", k=20).hits
+    for one, following in pairwise(hits):
+        if one.score == following.score:
+            assert one.chunk_id < following.chunk_id
+
+
+def test_a_printed_figure_is_a_limit_that_keeps_its_hit(embedded_sample: Workspace) -> None:
+    for look in (False, True):
+        for hit in embedded_sample.search(SearchQuery("백업 disk", k=40, second_look=look)).hits:
+            raw = hit.retrieval.rrf_raw
+            assert raw is not None
+            for limits in ({"min_score": round(hit.score, 6)}, {"threshold": round(raw, 6)}):
+                query = SearchQuery("백업 disk", k=40, second_look=look, **limits)  # type: ignore[arg-type]
+                assert hit.row in {kept.row for kept in embedded_sample.search(query).hits}
 
 
 @pytest.mark.parametrize("text", ["포트 충돌", "how do I undo a commit", "git 브랜치"])
@@ -124,14 +220,25 @@ def test_a_hit_of_one_leg_has_nothing_of_the_other(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha": None, "other text": 0.8})
     by_text = {hit.text: hit.retrieval for hit in chosen.ask("alpha").hits}
     words, meaning = by_text["alpha"], by_text["other text"]
+    chosen.add("far.md", {"alpha far": 0.1})
+    far = next(hit.retrieval for hit in chosen.ask("alpha").hits if hit.text == "alpha far")
+    assert (far.vector_rank, far.vector_score) == (None, None)
     assert (words.vector_rank, words.vector_score) == (None, None)
     assert (meaning.lexical_rank, meaning.lexical_score) == (None, None)
     assert words.fusion_score == meaning.fusion_score == 0.5
 
 
-def test_nonsense_is_not_answered_by_whatever_is_nearest(chosen: Chosen) -> None:
-    chosen.add("a.md", {"alpha": 0.29, "beta": 0.31})
+def test_what_is_farther_than_the_floor_of_the_model_is_no_hit(chosen: Chosen) -> None:
+    chosen.add("a.md", {"alpha": FLOOR - 0.01, "beta": FLOOR + 0.01})
     assert chosen.texts("qwertz") == ["beta"]
+
+
+def test_the_floor_yields_where_nothing_else_is_found(chosen: Chosen) -> None:
+    chosen.add("a.md", {"alpha": FLOOR - 0.01, "beta": 0.1})
+    response = chosen.ask("qwertz")
+    assert [hit.text for hit in response.hits] == ["alpha", "beta"]
+    assert "distant" in codes(response)
+    assert chosen.texts("beta") == ["beta"]
 
 
 # Filters and exclusions hold in both legs

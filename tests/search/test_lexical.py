@@ -45,10 +45,49 @@ def test_a_strict_search_is_not_filled_up(chosen: Chosen) -> None:
     assert words(chosen, "git install", strict=True) == ["git install"]
 
 
-def test_equal_scores_go_by_row(chosen: Chosen) -> None:
-    chosen.add("b.md", {"same words": 0})
-    chosen.add("a.md", {"words same": 0})
-    assert words(chosen, "same words") == ["same words", "words same"]
+def test_equal_scores_go_by_chunk_id(chosen: Chosen) -> None:
+    for name in "abcdef":
+        chosen.add(f"{name}.md", {"same words": 0})
+    ids = [hit.chunk_id for hit in chosen.ask("same words", mode="lexical").hits]
+    assert ids == sorted(ids)
+
+
+# An unfinished last word
+
+
+def scored(chosen: Chosen, text: str, **query: object) -> list[tuple[str, float]]:
+    return [(hit.text, hit.score) for hit in chosen.ask(text, mode="lexical", **query).hits]
+
+
+def test_a_word_that_stands_in_the_notes_is_taken_as_finished_before_it_may_go_on(chosen: Chosen) -> None:
+    chosen.add("a.md", {"git merge": 0, "git merge once more": 0, "git mergetool git": 0, "git alone": 0})
+    finished, typed = scored(chosen, "git merge"), scored(chosen, "git merge", typing=True)
+    assert [text for text, _ in typed] == [
+        "git merge",
+        "git merge once more",
+        "git mergetool git",
+        "git alone",
+    ]
+    assert [one for one in typed if one[0] != "git mergetool git"] == [
+        one for one in finished if one[0] != "git mergetool git"
+    ]
+    assert chosen.ask("git merge", mode="lexical", typing=True).total_matches == 4
+
+
+def test_a_word_that_stands_nowhere_is_a_beginning(chosen: Chosen) -> None:
+    chosen.add("a.md", {"git mergetool": 0, "git": 0})
+    response = chosen.ask("git mer", mode="lexical", typing=True)
+    assert [(hit.text, hit.relaxed) for hit in response.hits] == [("git mergetool", False), ("git", True)]
+
+
+def test_each_tier_is_explained_by_the_form_it_is_scored_by(chosen: Chosen) -> None:
+    chosen.add("a.md", {"git merge": 0, "git mergetool": 0, "git alone": 0})
+    explained = chosen.explain("git merge", mode="lexical", typing=True)
+    labels = [[term.label for term in hit.lexical.terms] for hit in explained.hits if hit.lexical]
+    assert labels == [["git", "merge"], ["git", "merge*"], ["git", "merge"]]
+
+
+# Pages
 
 
 def test_stop_words_only_are_looked_for_and_otherwise_left_aside_when_any_word_will_do(
@@ -95,13 +134,31 @@ def test_following_next_offset_visits_every_hit_once(
     assert len(rows) == len(set(rows)) == response.total_matches
 
 
+@pytest.mark.parametrize("typing", [False, True])
+def test_the_number_of_matches_does_not_depend_on_the_page(chosen: Chosen, typing: bool) -> None:
+    chosen.add("a.md", {f"alpha beta {n}": 0 for n in range(30)} | {f"alpha {n}": 0 for n in range(40)})
+    chosen.add("b.md", {f"alpha betamax {n}": 0 for n in range(20)})
+    for k in (1, 29, 30, 31, 50, 89, 90, 91):
+        response = chosen.ask("alpha beta", mode="lexical", k=k, typing=typing)
+        assert response.total_matches == 90
+        assert response.next_offset == (k if k < 90 else None)
+
+
+@pytest.mark.parametrize("query", ["backup disk", "tag:none OR disk", '(alpha beta) OR "disk full"'])
+def test_a_printed_score_is_a_limit_that_keeps_its_hit(sample: Workspace, query: str) -> None:
+    for hit in sample.search(SearchQuery(query, mode="lexical", k=30)).hits:
+        least = round(hit.score, 6)
+        kept = sample.search(SearchQuery(query, mode="lexical", k=hit.rank, min_score=least)).hits
+        assert kept[-1].row == hit.row
+
+
 def test_a_least_score_includes_itself_and_says_what_it_cost(chosen: Chosen) -> None:
     chosen.add("a.md", {"git git": 0, "git and more words here": 0, "filler": 0, "filler two": 0})
     scores = [hit.score for hit in chosen.ask("git", mode="lexical").hits]
     assert scores[0] > scores[1]
     response = chosen.ask("git", mode="lexical", min_score=scores[0])
     assert ([hit.score for hit in response.hits], response.total_matches) == (scores[:1], 1)
-    assert "1 hits" in next(notice.text for notice in response.notices if notice.code == "below_score")
+    assert "1 of 2 hits" in next(notice.text for notice in response.notices if notice.code == "below_score")
     assert "below_score" not in codes(chosen.ask("git", mode="lexical", min_score=scores[1]))
 
 

@@ -168,13 +168,34 @@ def test_vector_mode_runs_no_full_text_search(chosen: Chosen) -> None:
     assert {hit.retrieval.lexical_score for hit in response.hits} == {None}
 
 
-def test_hits_stand_by_cosine_and_equals_by_row(chosen: Chosen) -> None:
+def test_hits_stand_by_cosine_and_equals_by_chunk_id(chosen: Chosen) -> None:
     chosen.add("a.md", {"low": 0.2, "first": 0.7, "second": 0.7, "top": 0.9, "against": -0.5})
     response = chosen.ask("question", mode="vector")
-    assert [hit.text for hit in response.hits] == ["top", "first", "second", "low", "against"]
+    top, *equal, low, against = response.hits
+    assert [hit.text for hit in (top, low, against)] == ["top", "low", "against"]
+    assert [hit.chunk_id for hit in equal] == sorted(hit.chunk_id for hit in equal)
     assert response.hits[0].score == pytest.approx(0.9, abs=1e-3)
     assert response.hits[-1].score == 0.0
     assert {hit.score_kind for hit in response.hits} == {"cosine"}
+
+
+@pytest.mark.parametrize("mode", ["vector", "hybrid"])
+def test_a_limit_does_not_depend_on_the_page(chosen: Chosen, mode: str) -> None:
+    chosen.add("a.md", {f"text {n}": 0.5 + n / 1000 for n in range(100)})
+    totals = {chosen.ask("question", mode=mode, k=k, min_score=0.3).total_matches for k in (1, 7, 90, 200)}
+    assert totals == {100}
+    totals = {chosen.ask("question", mode="vector", k=k, min_score=0.5495).total_matches for k in (1, 7, 90)}
+    assert totals == {50}
+
+
+def test_a_threshold_cuts_a_single_list_by_its_ranks(chosen: Chosen) -> None:
+    chosen.add("a.md", {f"alpha {n}": 0.5 + n / 1000 for n in range(100)})
+    for mode in ("vector", "lexical"):
+        response = chosen.ask("alpha", mode=mode, threshold=0.0161)  # 1/61 and 1/62
+        assert (len(response.hits), response.total_matches) == (2, 2)
+        assert chosen.ask("alpha", mode=mode, threshold=0.0161, k=1).total_matches == 2
+        assert chosen.ask("alpha", mode=mode, threshold=0.0161, offset=2).hits == ()
+    assert chosen.ask("alpha", mode="vector", threshold=0.5).hits == ()
 
 
 @given(st.integers(1, 8), st.integers(0, 30))

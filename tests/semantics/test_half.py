@@ -10,6 +10,8 @@ import pytest
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
+from kebab_tui.embedding.card import ModelCard
+from kebab_tui.embedding.catalogue import Catalogue
 from kebab_tui.settings.model import Settings
 from kebab_tui.vectors.follower import FILE_NAME
 from kebab_tui.workspace import Callbacks, Workspace
@@ -45,6 +47,28 @@ def test_with_vectors_both_answer(vault: Vault) -> None:
     assert (response.mode, codes(response)) == ("hybrid", [])
     assert response.hits[0].path == "a.md"
     assert "+vec-tiny-4-" in response.index_version
+
+
+def test_the_card_is_read_once_until_its_file_changes(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault.workspace.embed(Callbacks())
+    workspace = vault.opened(Settings())
+    reads: list[str] = []
+    find = Catalogue.find
+
+    def counted(catalogue: Catalogue, model: str) -> ModelCard:
+        reads.append(model)
+        return find(catalogue, model)
+
+    monkeypatch.setattr(Catalogue, "find", counted)
+    for _ in range(3):
+        assert ask(workspace).mode == "hybrid"
+    assert reads == ["tiny"]
+    card = vault.data / "models" / "tiny" / "model.toml"
+    card.write_text("floor = 0.9\n" + card.read_text())
+    assert ask(workspace, "backup").mode == "hybrid"
+    assert reads == ["tiny", "tiny"]
+    assert workspace._parts.semantics.card().floor == 0.9
+    workspace.close()
 
 
 def test_another_process_sees_new_vectors_without_being_told(vault: Vault) -> None:

@@ -9,7 +9,7 @@ import pytest
 from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.identity import ChunkRow
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.search.ports import FieldWeights
+from kebab_tui.search.ports import FieldWeights, Scored
 from kebab_tui.store.changes import RemoveNote
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.reader import StoreReader
@@ -36,11 +36,55 @@ def test_pages_of_the_ranking_fit_together(writer: Writer, reader: StoreReader) 
         assert snapshot.count("alpha", EVERYTHING) == len(whole) == snapshot.frequency("alpha")
 
 
-def test_equal_scores_stand_in_the_order_of_their_rows(writer: Writer, reader: StoreReader) -> None:
-    writer.apply([a_note("a.md", *["same words"] * 5, title="", heading="")])
+def test_equal_scores_stand_in_the_order_of_their_chunk_ids(writer: Writer, reader: StoreReader) -> None:
+    texts = [*["same words"] * 12, "same", "same same words and more"]
+    writer.apply([a_note("a.md", *texts, title="", heading="")])
     with reader.snapshot() as snapshot:
-        rows = [one.row for one in snapshot.rank("same", EVERYTHING, 10)]
-    assert rows == sorted(rows)
+        whole = snapshot.rank("same", EVERYTHING, 20)
+        ids = snapshot.chunk_ids([one.row for one in whole])
+        assert whole == sorted(whole, key=lambda one: (one.bm25, ids[one.row]))
+        for limit in range(1, 15):
+            assert snapshot.rank("same", EVERYTHING, limit) == whole[:limit]
+        assert [snapshot.better("same", EVERYTHING, one) for one in whole] == list(range(14))
+
+
+def test_chunks_down_to_a_score_can_be_counted(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    with reader.snapshot() as snapshot:
+        whole = snapshot.rank("alpha", EVERYTHING, 100)
+        for one in whole:
+            expected = sum(other.bm25 <= one.bm25 for other in whole)
+            assert snapshot.count("alpha", EVERYTHING, worst=one.bm25) == expected
+        left_out = [one.row for one in whole[:5]]
+        assert snapshot.count("alpha", EVERYTHING, leaving_out=left_out) == len(whole) - 5
+
+
+def test_rows_are_never_looked_up_in_the_full_text_one_by_one(writer: Writer, reader: StoreReader) -> None:
+    """FTS5 would start one search for each row. SQLite writes such a plan with a `=` before the match."""
+    fill(writer)
+    statements: list[str] = []
+    narrow = SearchFilters(titles=("a",))
+    with reader.snapshot() as snapshot:
+        connection = snapshot._connection
+        connection.set_trace_callback(statements.append)
+        scored, rows = "alpha OR beta", [ChunkRow(1)]
+        ranked = snapshot.rank("alpha", narrow, 5, without=["word3"], scored=scored, leaving_out=rows)
+        snapshot.rank("alpha", narrow, 5, without=["word3"], scored=scored, newest=4)
+        snapshot.count("alpha", narrow, without=["word3"], scored=scored, leaving_out=rows)
+        snapshot.count("alpha", narrow, without=["word3"], scored=scored, worst=-0.1)
+        snapshot.better("alpha", EVERYTHING, Scored(rows[0], -0.1), without=["word3"], scored=scored)
+        snapshot.matching("alpha", [ChunkRow(n) for n in range(10)], without=["word3"])
+        connection.set_trace_callback(None)
+        plans = [
+            row[3]
+            for statement in statements
+            if statement.startswith("SELECT")  # not those that FTS5 itself runs
+            for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")
+        ]
+    searches = [plan for plan in plans if "VIRTUAL TABLE INDEX" in plan and "chunks_fts" in plan]
+    assert ranked is not None
+    assert len(searches) >= 6
+    assert not [plan for plan in searches if "INDEX 0:=" in plan]
 
 
 def test_the_newest_matches_alone_can_be_scored(writer: Writer, reader: StoreReader) -> None:

@@ -47,7 +47,7 @@ def with_fusion(
 ) -> tuple[ExplainedHit, ExplainedResponse]:
     """The first hit of an answer as if this were the evidence, its own being the first."""
     hit = among.hits[0]
-    mine = replace(evidence[0], row=hit.hit.row)
+    mine = evidence[0]._replace(row=hit.hit.row)
     candidates = tuple(fuse([mine, *evidence[1:]], settings))
     fused = next(one for one in candidates if one.evidence.row == hit.hit.row)
     detail = replace(

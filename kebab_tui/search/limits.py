@@ -1,0 +1,56 @@
+"""The limits of a query, compared with scores as they are printed.
+
+Scores are printed with six digits, so a score of 0.4999996 is printed as 0.5 and passes a
+limit of 0.5. The raw RRF of a hit in a single list is 1 / (rrf_k + rank).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from kebab_tui.domain.query import SearchQuery
+
+DIGITS = 6
+_TINY = 1e-12
+"""Much less than half a printed digit, much more than an error of floating point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The least exact values that pass; None where there is no limit."""
+
+    least_score: float | None = None
+    least_raw: float | None = None
+    rrf_k: int = 60
+
+    @classmethod
+    def of(cls, query: SearchQuery, rrf_k: int) -> Limits:
+        return cls(_least(query.min_score), _least(query.threshold), rrf_k)
+
+    def admit(self, score: float) -> bool:
+        return self.least_score is None or score >= self.least_score
+
+    def admit_raw(self, rrf_raw: float) -> bool:
+        return self.least_raw is None or rrf_raw >= self.least_raw
+
+    def admit_rank(self, rank: int) -> bool:
+        return self.last_rank is None or rank <= self.last_rank
+
+    @property
+    def last_rank(self) -> int | None:
+        """The last place in a single list whose raw RRF passes."""
+        if self.least_raw is None or self.least_raw <= 0:
+            return None
+        return max(0, math.floor(1 / self.least_raw - self.rrf_k))
+
+    @property
+    def worst_bm25(self) -> float | None:
+        """The raw bm25, where lower is better, of the least score. Its score is -bm25 / (1 - bm25)."""
+        if self.least_score is None or self.least_score <= 0:
+            return None
+        return -self.least_score / (1 - self.least_score) if self.least_score < 1 else -math.inf
+
+
+def _least(limit: float | None) -> float | None:
+    return None if limit is None else limit - 0.5 / 10**DIGITS - _TINY
