@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 VERBS: dict[str, tuple[str, str, str]] = {
+    "tui": ("kebab_tui.cli.tui", "command", "Open the screen; the same as `kebab-tui`."),
     "init": ("kebab_tui.cli.init", "command", "Write a commented configuration file to start from."),
     "source": ("kebab_tui.cli.source", "command", "Add, list or remove folders of notes."),
     "ingest": ("kebab_tui.cli.ingest", "command", "Bring the index up to date with the notes."),

@@ -1,7 +1,14 @@
 """`kebab-tui`, the screen. The package root imports nothing until it is called."""
 
+from __future__ import annotations
 
-def main() -> None:
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> None:
     """The console script: runs the screen and exits with its code."""
     import os
 
@@ -16,6 +23,6 @@ def main() -> None:
     try:
         from kebab_tui.tui.launch import main as launch
 
-        launch()
+        launch(argv)
     except KeyboardInterrupt:  # before the screen stands, where it is a key
         os._exit(130)

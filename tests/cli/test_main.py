@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,7 +58,7 @@ def test_each_verb_has_a_module_of_its_own_name() -> None:
         assert (module, attribute) == (f"kebab_tui.cli.{name}", "command")
 
 
-@pytest.mark.parametrize("name", [name for name in VERBS if importlib.util.find_spec(VERBS[name][0])])
+@pytest.mark.parametrize("name", sorted(VERBS.keys() - {"tui"}))
 def test_each_verb_says_in_its_help_what_it_takes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(cli, [name, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: kebab {name} ")
