@@ -52,18 +52,22 @@ class Parts:
 
     @cached_property
     def engine(self) -> SearchEngine:
+        from kebab_tui.domain import versions
         from kebab_tui.search.engine import SearchEngine, SearchOptions
         from kebab_tui.search.hybrid_options import HybridOptions
+        from kebab_tui.store import schema
         from kebab_tui.store.file_state import file_state
 
-        search = self._settings.search
+        search, chunking = self._settings.search, self._settings.chunking
+        # What `recipe` says, too; but that would load all that reads notes.
+        made_by = versions.made_by(versions.chunker(chunking.target, chunking.cap))
         fusion = HybridOptions(
             search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.second_look
         )
         return SearchEngine(
             self.reader,
             lambda found: file_state(found.root, found.document.raw_path, found.document.fingerprint),
-            SearchOptions(self._weights, search.snippet_chars, fusion),
+            SearchOptions(self._weights, search.snippet_chars, fusion, schema.current_versions(made_by)),
             self.semantics,
         )
 

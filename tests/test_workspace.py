@@ -10,7 +10,13 @@ import pytest
 from kebab_tui.domain.errors import NotIndexedError
 from kebab_tui.domain.query import SEARCH_MODES, SearchFilters, SearchMode, SearchQuery
 from kebab_tui.indexing.live_state import LiveFile, LiveState
-from kebab_tui.settings.model import SearchSettings, Settings, SourceSettings, WeightSettings
+from kebab_tui.settings.model import (
+    ChunkingSettings,
+    SearchSettings,
+    Settings,
+    SourceSettings,
+    WeightSettings,
+)
 from kebab_tui.store import file_changes
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.vault import Vault
@@ -47,6 +53,35 @@ def test_from_a_folder_to_a_hit_by_words_and_by_meaning(vault: Vault) -> None:
     assert response.mode == "hybrid"
     assert response.hits[0].path == "포트.md"
     assert str(response.hits[0].citation).startswith("포트.md:L")
+
+
+@pytest.mark.parametrize("mode", SEARCH_MODES)
+def test_a_search_says_that_the_index_is_stale(vault: Vault, mode: SearchMode) -> None:
+    vault.write("a.md", "about bread")
+    vault.ingest()
+    vault.workspace.embed(Callbacks())
+    assert "index_stale" not in notices(vault.workspace, mode)
+    other = vault.opened(Settings(chunking=ChunkingSettings(target=800)))
+    assert "index_stale" in notices(other, mode)
+    other.ingest([str(vault.root)], Callbacks())
+    assert "index_stale" not in notices(other, mode)
+    assert "index_stale" in notices(vault.workspace, mode)
+    other.close()
+
+
+def notices(workspace: Workspace, mode: SearchMode) -> list[str]:
+    return [notice.code for notice in workspace.search(SearchQuery("bread", mode=mode)).notices]
+
+
+def test_an_index_that_is_being_made_is_not_stale(vault: Vault) -> None:
+    other = vault.root.parent / "other"
+    other.mkdir()
+    workspace = vault.opened(Settings(sources=(SourceSettings(path=str(other)),)))
+    vault.write("a.md", "about bread")
+    workspace.ingest([str(vault.root)], Callbacks())
+    assert len(workspace.sources()) == 2
+    assert notices(workspace, "lexical") == []
+    workspace.close()
 
 
 def test_a_note_that_is_saved_is_found_by_its_words_at_once(vault: Vault) -> None:

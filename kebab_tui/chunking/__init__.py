@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kebab_tui.chunking.limits import CHUNKER_VERSION, ChunkLimits
+from kebab_tui.chunking.limits import ChunkLimits
 from kebab_tui.chunking.passages import chunk
 
-__all__ = ["CHUNKER_VERSION", "ChunkLimits", "chunk"]
+__all__ = ["ChunkLimits", "chunk"]

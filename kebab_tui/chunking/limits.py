@@ -10,9 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from zlib import crc32
 
-CHUNKER_VERSION = "1"
-"""Part of every chunk's id: raise it when the same note is to give other passages."""
-
 _CUT_ONE_IN = 3
 
 

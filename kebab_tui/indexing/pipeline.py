@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
-from kebab_tui.chunking import CHUNKER_VERSION, ChunkLimits, chunk
+from kebab_tui.chunking import ChunkLimits, chunk
+from kebab_tui.domain import versions
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongError
 from kebab_tui.domain.chunk import Passage
 from kebab_tui.domain.document import Document, Fingerprint, ParsedNote, Trust
@@ -19,7 +20,6 @@ from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
 from kebab_tui.domain.identity import DocId, SourceId, document_id
 from kebab_tui.indexing.reconcile import checked_ns
 from kebab_tui.reading.files import FileContent, VanishedFileError, read_file
-from kebab_tui.reading.filetypes import PARSER_VERSION
 from kebab_tui.reading.limits import ReadLimits
 from kebab_tui.reading.walk import FoundFile
 from kebab_tui.store import rows
@@ -36,11 +36,11 @@ class Recipe:
 
     @property
     def chunker(self) -> str:
-        return f"{CHUNKER_VERSION}:{self.chunk_limits.target}-{self.chunk_limits.cap}"
+        return versions.chunker(self.chunk_limits.target, self.chunk_limits.cap)
 
     @property
     def made_by(self) -> str:
-        return rows.made_by(PARSER_VERSION, self.chunker)
+        return versions.made_by(self.chunker)
 
 
 @dataclass(frozen=True, slots=True)

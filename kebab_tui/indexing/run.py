@@ -30,6 +30,8 @@ def run_ingest(
     ingest = Ingest(session.writer, session.reader, recipe, callbacks, known=session.sources())
     reports = [ingest.source(source) for source in sources if not ingest.cancelled]
     totals = ingest.totals
+    if not ingest.cancelled and len(sources) == len(session.sources()):
+        session.writer.set_made_by(recipe.made_by)
     report = IngestReport(
         sources=tuple(reports),
         chunks_added=totals.added,
@@ -41,8 +43,6 @@ def run_ingest(
         healed=healed,
         read_error=read_error or session.read_error,
     )
-    if not ingest.cancelled and len(sources) == len(session.sources()):
-        session.writer.set_made_by(recipe.made_by)
     session.writer.record_run("ingest", started_ns, _summary(report))
     session.writer.merge_full_text(callbacks.cancelled)
     return report

@@ -13,9 +13,6 @@ from kebab_tui.domain.document import DocumentType, ParsedNote
 from kebab_tui.reading import markdown_note, plain_note
 from kebab_tui.reading.limits import MEGABYTE, ReadLimits
 
-PARSER_VERSION = "parse-2"
-"""Counts up when the same bytes would give other facts or blocks: every file is then read anew."""
-
 CPU_SECONDS_A_MEGABYTE = 1.0
 
 Parse = Callable[[bytes, str, ReadLimits, Checkpoint], ParsedNote]

@@ -35,6 +35,8 @@ class SearchOptions:
     weights: FieldWeights = field(default_factory=FieldWeights)
     snippet_chars: int = 220
     hybrid: HybridOptions = field(default_factory=HybridOptions)
+    current: frozenset[str] = frozenset()
+    """The lexical versions that are not stale; empty: any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,8 @@ class SearchEngine:
             stage.kept = len(found)
         end = query.offset + len(found)
         said = [*understood.parsed.notices, *understood.notices, *answer.notices, *_relaxed(found)]
+        if self._options.current and snapshot.lexical_version not in self._options.current:
+            said.append(_STALE)
         if answer.asked is not None:
             said += _pending(snapshot, answer.asked.semantics, answer.mode)
         return SearchResponse(
@@ -199,6 +203,12 @@ class SearchEngine:
 _NO_PASSAGES = Notice(
     "no_passages",
     "The index holds no passages: run `kebab ingest FOLDER` with the folder of your notes.",
+    "warning",
+)
+
+_STALE = Notice(
+    "index_stale",
+    "The index was made by another version or with other settings: `kebab ingest` brings it up to date.",
     "warning",
 )
 

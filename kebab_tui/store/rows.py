@@ -116,15 +116,6 @@ def path_text(raw: bytes) -> str:
     return os.fsdecode(raw)
 
 
-def made_by(parser: str, chunker: str) -> str:
-    """What read and cut a note; a different maker means that the note is read again."""
-    return f"{parser}/{chunker}"
-
-
-def chunker_of(maker: str) -> str:
-    return maker.partition("/")[2]
-
-
 def as_json(values: Sequence[str]) -> str:
     return json.dumps([storable(value) for value in values], ensure_ascii=False)
 

@@ -159,13 +159,19 @@ SELECT id, {_COLUMNS} FROM chunks WHERE id > ? ORDER BY id
 
 def fts_signature() -> str:
     """8 hex digits over everything that decides what the full-text index holds for a given text."""
-    import hashlib  # dear at start-up, and not needed to search
+    from _blake2 import blake2b  # what hashlib offers; that would load OpenSSL besides, 2 ms of a search
 
     facts = [TOKENIZER, PLAIN_TOKENIZER, FTS_COLUMNS, GRAMS_VERSION]
-    return hashlib.blake2b(json.dumps(facts).encode(), digest_size=4).hexdigest()
+    return blake2b(json.dumps(facts).encode(), digest_size=4).hexdigest()
 
 
 def lexical_version(signature: str, made_by: str) -> str:
     """The version a lexical answer carries: schema, index configuration, parser and chunker."""
     mixed = crc32(f"{signature}/{made_by}".encode())
     return f"fts{SCHEMA_VERSION}-{mixed:08x}"
+
+
+def current_versions(made_by: str) -> frozenset[str]:
+    """The lexical versions of an index that needs no ingest: complete, or being made for the first time."""
+    signature = fts_signature()
+    return frozenset({lexical_version(signature, made_by), lexical_version(signature, "")})

@@ -18,6 +18,7 @@ from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.identity import ChunkRow, DocId
 from kebab_tui.domain.porter import stem
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.versions import chunker_of
 from kebab_tui.search.ports import Collection, FieldCounts, FieldWeights, FoundChunk, Scored
 from kebab_tui.store import damage, fts_statistics, rows, schema
 from kebab_tui.store import filters as sql
@@ -197,7 +198,7 @@ class StoreSnapshot:
             root, made_by, title, text_hash = row[_CHUNK_WIDTH : _CHUNK_WIDTH + 4]
             damage.require_unaltered(title, chunk.heading_path, chunk.text, text_hash)
             document = rows.to_document(row[_CHUNK_WIDTH + 4 :])
-            found[chunk.row] = FoundChunk(chunk, document, rows.path_text(root), rows.chunker_of(made_by))
+            found[chunk.row] = FoundChunk(chunk, document, rows.path_text(root), chunker_of(made_by))
         return found
 
     def unfinished(self, prefix: str, limit: int) -> list[str]:

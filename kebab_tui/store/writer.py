@@ -164,10 +164,12 @@ class Writer:
     def set_made_by(self, made_by: str) -> None:
         """Remember that every note now stands as this parser and chunker make it."""
         with translated(self._folder.database):
-            is_known = self._meta("made_by") == made_by
-        if not is_known:
+            before = self._meta("made_by")
+        if before != made_by:
             with self._transaction():
                 self._set_meta("made_by", made_by)
+                if before is not None:
+                    self._bump()  # open screens ask again: their answers say that the index is stale
 
     def set_source_state(self, source: SourceId, state: SourceState, root_id: str = "") -> None:
         """Remember how the folder was found; `root_id` names the very folder that was read."""

@@ -22,8 +22,9 @@ import markdown_it
 from markdown_it import MarkdownIt
 
 from kebab_tui import __version__
-from kebab_tui.chunking import CHUNKER_VERSION, chunk
+from kebab_tui.chunking import chunk
 from kebab_tui.domain.document import ParsedNote
+from kebab_tui.domain.versions import CHUNKER_VERSION
 from kebab_tui.reading.markdown_blocks import scan_markdown
 
 BATCH = 100

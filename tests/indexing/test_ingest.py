@@ -217,7 +217,7 @@ def test_another_parser_version_reads_every_note_again(vault: Vault, monkeypatch
     vault.write("a.md", "alpha")
     vault.ingest()
     ids = vault.rows("SELECT id, chunk_id FROM chunks")
-    monkeypatch.setattr("kebab_tui.indexing.pipeline.PARSER_VERSION", "parser-of-tomorrow")
+    monkeypatch.setattr("kebab_tui.domain.versions.PARSER_VERSION", "parser-of-tomorrow")
     assert vault.outcomes() == {"a.md": "changed"}
     assert vault.rows("SELECT id, chunk_id FROM chunks") == ids, "the same passages keep their rows"
     assert vault.outcomes() == {}

@@ -276,3 +276,14 @@ def test_a_bad_disk_fails_no_note(
     with pytest.raises(StoreError):
         writer.apply([a_note("a.md", "alpha")])
     assert rows_of(database, "SELECT * FROM documents") == []
+
+
+def test_an_upgraded_index_is_another_revision_so_that_open_screens_ask_again(
+    writer: Writer, database: sqlite3.Connection
+) -> None:
+    revision = "SELECT value FROM meta WHERE key = 'corpus_revision'"
+    before = rows_of(database, revision)
+    writer.set_made_by("parse-1/1:1200-4000")
+    assert rows_of(database, revision) == before, "no answer said that a new index is stale"
+    writer.set_made_by("parse-1/2:1200-4000")
+    assert rows_of(database, revision) != before
