@@ -6,14 +6,14 @@ The rules, each local to its place in the note:
 - A larger one is cut into pieces (see `pieces`).
 - Sections below `small` characters share a passage with their small neighbours, children
   and siblings of the first, up to the target. Text before the first heading never does.
-  Such a passage is called by the headings the sections share and their own names.
 - A heading without text goes with the section that follows; at the end of the note, with
   the last passage.
+- The label of a passage covers all of it: its heading, or what `sections.shared_path` says
+  where there are several.
 - A line longer than the cap becomes several passages that cite the same line: the only
   overlap there is. All other non-blank lines of the body are cited exactly once.
 
-A passage is `code` when at least a quarter of its non-blank lines are: who asks for code
-looks for the example in the explanation too.
+A passage is `code` when more than half of its non-blank lines are.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def chunk(
     if group:
         passages.append(_together(lines, group))
     if headings:
-        _append_headings(passages, lines, headings, note.blocks, limits, checkpoint)
+        latest = group or found[-1:]
+        _append_headings(passages, lines, latest, headings, note.blocks, limits, checkpoint)
     return tuple(passages)
 
 
@@ -90,7 +91,11 @@ def _together(lines: Sequence[str], group: Sequence[Section]) -> Passage:
 def _whole(lines: Sequence[str], section: Section, text: str) -> Passage:
     first, last = section.first, section.last
     kind = _kind(lines, section.code, first, last) if section.code else "info"
-    return Passage(kind, section.path, text, SourceSpan(first, last))
+    return Passage(kind, _label(section), text, SourceSpan(first, last))
+
+
+def _label(section: Section) -> str:
+    return shared_path([section]) if section.beside else section.path
 
 
 def _kind(lines: Sequence[str], code: Sequence[Block], first: int, last: int) -> ChunkKind:
@@ -100,17 +105,18 @@ def _kind(lines: Sequence[str], code: Sequence[Block], first: int, last: int) ->
             break
         if block.last >= first:
             of_code += written(lines, max(first, block.first), min(last, block.last))
-    if of_code * 4 > last - first:
+    if of_code * 2 > last - first + 1:
         return "code"  # whether or not any of the lines are blank
-    return "code" if of_code and of_code * 4 >= written(lines, first, last) else "info"
+    return "code" if of_code and of_code * 2 > written(lines, first, last) else "info"
 
 
 def _cut(
     lines: Sequence[str], section: Section, limits: ChunkLimits, checkpoint: Checkpoint
 ) -> Iterator[Passage]:
-    path, code = section.path, deque(section.code)
+    code = deque(section.code)
     for first, last in cut_section(lines, section, limits, checkpoint):
         checkpoint()
+        path = _label(section) if first <= section.blocks[0].last else section.path
         while code and code[0].last < first:
             code.popleft()
         kind, span = _kind(lines, code, first, last), SourceSpan(first, last)
@@ -139,21 +145,25 @@ def _parts(line: str, cap: int) -> Iterator[str]:
 def _append_headings(
     passages: list[Passage],
     lines: Sequence[str],
+    latest: Sequence[Section],
     headings: Section,
     blocks: Sequence[Block],
     limits: ChunkLimits,
     checkpoint: Checkpoint,
 ) -> None:
-    """Headings that no text follows go with the last passage, or stand alone where that has no room."""
+    """Headings that no text follows go with the last passage, or stand alone where that has no room.
+
+    `latest` are the sections of the last passage.
+    """
     last = headings.last
     if passages:
-        path, first = passages[-1].heading_path, passages[-1].span.first
+        first = passages[-1].span.first
         text = text_of(lines, first, last)
         if len(text) <= limits.cap:
             code = [block for block in blocks if block.kind == "code" and block.last >= first]
+            path = shared_path([*latest, headings])
             passages[-1] = Passage(_kind(lines, code, first, last), path, text, SourceSpan(first, last))
             return
-    headings.trail = headings.top
     text = text_of(lines, headings.first, last)
     if len(text) <= limits.cap:
         passages.append(_whole(lines, headings, text))

@@ -22,20 +22,22 @@ _LONGEST_NAMES = 160
 class Section:
     """`blocks` are the body's, without headings, and `code` those of them that are code.
 
-    `first` is the line of the first heading that goes with the section, `top` that heading's
-    trail, `level` the highest of those headings' levels; `trail` is the nearest heading's.
+    `first` is the line of the first heading that goes with the section, `level` the highest of
+    those headings' levels, `trail` that of the nearest; `beside` are the trails of those that the
+    text does not stand under.
     """
 
-    __slots__ = ("blocks", "code", "first", "last", "level", "longest_code", "top", "trail")
+    __slots__ = ("beside", "blocks", "code", "first", "last", "level", "longest_code", "trail")
 
     def __init__(self, level: int, trail: Trail, first: int) -> None:
         self.level = level
-        self.trail = self.top = trail
+        self.trail = trail
         self.first = first
         self.last = first
         self.code: list[Block] = []
         self.longest_code = 0
         self.blocks: list[Block] = []
+        self.beside: tuple[Trail, ...] = ()
 
     @property
     def path(self) -> str:
@@ -61,7 +63,8 @@ def sections(blocks: Sequence[Block], checkpoint: Checkpoint) -> tuple[list[Sect
             if section.blocks:
                 section = Section(level, trail, block.first)
             else:
-                section.top = section.top if section.level else trail
+                if section.level and trail[: len(section.trail)] != section.trail:
+                    section.beside = (*section.beside, section.trail)
                 section.level = min(section.level or level, level)
                 section.trail = trail
         else:
@@ -78,21 +81,25 @@ def sections(blocks: Sequence[Block], checkpoint: Checkpoint) -> tuple[list[Sect
 def shared_path(group: Sequence[Section]) -> str:
     """What several sections are called together: the headings they share, then the names below.
 
-    `Trip > Food · Hotels` for the sections `Trip > Food` and `Trip > Hotels`.
+    `Trip > Food · Hotels` for the sections `Trip > Food` and `Trip > Hotels`. Text of `Trip`
+    itself makes it `Trip · Food · Hotels`, so that the label covers all of the text.
     """
-    trails = [section.trail for section in group]
+    trails = [trail for section in group for trail in (*section.beside, section.trail)]
     shared = 0
     for names in zip(*trails, strict=False):  # as deep as the shortest goes
         if names.count(names[0]) < len(names):
             break
         shared += 1
     below = dict.fromkeys([trail[shared] for trail in trails if len(trail) > shared])
+    if shared == min(map(len, trails)):
+        if not shared:
+            return ""
+        shared -= 1
+        below = {trails[0][shared]: None} | below
     return HEADING_SEPARATOR.join((*trails[0][:shared], *_listed(list(below))))
 
 
 def _listed(names: list[str]) -> Trail:
-    if not names:
-        return ()
     text = names[0]
     for name in names[1:]:
         if len(text) + len(name) > _LONGEST_NAMES:

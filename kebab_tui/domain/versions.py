@@ -9,7 +9,7 @@ from __future__ import annotations
 PARSER_VERSION = "parse-2"
 """Raise it when the same bytes are to give other facts or blocks: every file is then read again."""
 
-CHUNKER_VERSION = "1"
+CHUNKER_VERSION = "2"
 """Part of every chunk's id: raise it when the same note is to give other passages."""
 
 

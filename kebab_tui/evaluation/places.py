@@ -118,6 +118,9 @@ def _is_below(chunk: Chunk, heading: str) -> bool:
 def _trails(chunk: Chunk) -> Iterator[str]:
     """The headings of a passage; of a merged one, those of each of its sections as well."""
     yield chunk.heading_path
-    parent, separator, names = chunk.heading_path.rpartition(HEADING_SEPARATOR)
-    if _MERGED in names:
-        yield from (parent + separator + name for name in names.split(_MERGED))
+    parent, separator, label = chunk.heading_path.rpartition(HEADING_SEPARATOR)
+    first, *names = label.split(_MERGED)
+    if names:
+        yield from (parent + separator + name for name in (first, *names))
+        # The first may be the parent of the others: its own text was merged with them.
+        yield from (parent + separator + first + HEADING_SEPARATOR + name for name in names)

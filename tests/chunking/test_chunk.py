@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -54,17 +55,29 @@ def test_a_heading_without_text_goes_with_its_first_sub_section() -> None:
     assert outline(f"# A\n\n## B\n\n{LONG}\n") == [("A > B", "L1-L5")]
 
 
+def test_a_label_names_the_headings_without_text_that_the_section_does_not_stand_under() -> None:
+    assert outline(f"# A\n## B\n# C\n{LONG}\n") == [("A · C", "L1-L4")]
+    fence = "```\n" + CODE + "\n```"
+    assert outline(f"# A\n# B\n{LONG}\n\n{fence}\n\n{LONG}") == [
+        ("A · B", "L1-L3"),
+        ("B", "L5-L26"),
+        ("B", "L28"),
+    ]
+
+
 def test_headings_at_the_end_go_with_the_last_passage() -> None:
-    assert outline(f"# A\n{LONG}\n# B\n\n## C\n") == [("A", "L1-L5")]
+    assert outline(f"# A\n{LONG}\n## B\n\n### C\n") == [("A · B", "L1-L5")]
+    assert outline(f"# A\n{LONG}\n# B\n\n## C\n") == [("A · B", "L1-L5")]
+    assert outline("before\n\n# A\n") == [("", "L1-L3")]
 
 
 def test_headings_at_the_end_stand_alone_where_there_is_no_room() -> None:
     fence = "```\n" + "x" * 3980 + "\n```"
-    assert outline(f"{fence}\n\n# End of it all\n## Rest")[-1] == ("End of it all", "L5-L6")
+    assert outline(f"{fence}\n\n# End of it all\n## Rest")[-1] == ("End of it all > Rest", "L5-L6")
 
 
 def test_a_note_of_headings_only_is_one_passage() -> None:
-    assert outline("# A\n\n## B\n## C\n") == [("A", "L1-L4")]
+    assert outline("# A\n\n## B\n## C\n") == [("A > B · C", "L1-L4")]
 
 
 def test_a_heading_of_nothing_but_marks_adds_nothing_to_the_path() -> None:
@@ -88,8 +101,10 @@ def test_small_siblings_share_a_passage_and_keep_their_names() -> None:
     assert outline(text) == [("Trip", "L1-L2"), ("Trip > Food · Hotels", "L3-L6")]
 
 
-def test_a_small_section_shares_with_its_small_children_under_their_names() -> None:
-    assert outline("# Trip\nsoon\n## Food\nrice\n### Soup\nyes\n") == [("Trip > Food", "L1-L6")]
+def test_a_small_section_shares_with_its_small_children_under_all_their_names() -> None:
+    assert outline("# Trip\nsoon\n## Food\nrice\n### Soup\nyes\n") == [("Trip · Food", "L1-L6")]
+    text = f"# Git\n{LONG}\n## Install\nthus\n### Check\nso\n### Remove\nno\n"
+    assert outline(text) == [("Git", "L1-L2"), ("Git > Install · Check · Remove", "L3-L8")]
 
 
 def test_a_small_section_never_shares_with_one_outside_of_its_parent() -> None:
@@ -154,9 +169,11 @@ def test_a_short_fence_stays_with_its_prose() -> None:
     assert [passage.kind for passage in passages("# A\n" + "words\n" * 9 + "```\nx\n```\n")] == ["info"]
 
 
-def test_code_is_what_has_code_in_at_least_a_quarter_of_its_lines() -> None:
-    assert [passage.kind for passage in passages("words\n" * 7 + "```\n\n \n```")] == ["info"]
-    assert [passage.kind for passage in passages("words\n" * 6 + "```\n\n \n```")] == ["code"]
+def test_code_is_what_has_code_in_most_of_its_lines() -> None:
+    assert [passage.kind for passage in passages("words\n" * 3 + "```\nx\n```")] == ["info"]
+    assert [passage.kind for passage in passages("words\n" * 2 + "```\nx\n```")] == ["code"]
+    assert [passage.kind for passage in passages("words\n" * 2 + "```\n\n \n```")] == ["info"]
+    assert [passage.kind for passage in passages("words\n\n\n\n```\n```")] == ["code"]
 
 
 def test_a_fence_above_the_cap_is_cut_at_lines() -> None:
@@ -304,6 +321,39 @@ def test_passages_cite_every_non_blank_line_once_and_in_order(bits: list[str], l
     assert chunk(parsed, limits) == chunk(note("\n".join(bits)), limits)
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(BITS, max_size=40),
+    st.sampled_from([LIMITS, ChunkLimits(40, 120, 20, 2), ChunkLimits(1, 1, 1, 0)]),
+)
+def test_the_label_of_a_passage_covers_every_line_of_it(bits: list[str], limits: ChunkLimits) -> None:
+    parsed = note("\n".join(bits))
+    trails = list(trails_by_line(parsed))
+    for passage in chunk(parsed, limits):
+        for at in range(passage.span.first, passage.span.last + 1):
+            assert covers(passage.heading_path, trails[at]), (passage.heading_path, at, trails[at])
+
+
+def trails_by_line(parsed: ParsedNote) -> Iterator[tuple[str, ...]]:
+    """Of every line, from line 0 on: the headings above it, its own included."""
+    headings = {block.first: block for block in parsed.blocks if block.level}
+    above: list[tuple[int, str]] = []
+    for at in range(len(parsed.lines) + 1):
+        if at in headings:
+            above = [one for one in above if one[0] < headings[at].level]
+            above.append((headings[at].level, headings[at].text))
+        yield tuple(text for _, text in above if text)
+
+
+def covers(label: str, trail: tuple[str, ...]) -> bool:
+    *shared, last = label.split(" > ")
+    names = last.split(" · ")
+    if trail == tuple([*shared, names[0]][: len(trail)]):
+        return True  # a heading above the first text
+    below = trail[len(shared) : len(shared) + 1]
+    return list(trail[: len(shared)]) == shared and (names[-1] in ("", "…") or bool({*below} & {*names}))
+
+
 @pytest.mark.parametrize(("target", "cap", "small"), [(0, 10, 0), (10, 5, 1), (10, 20, 11)])
 def test_limits_that_contradict_each_other_are_refused(target: int, cap: int, small: int) -> None:
     with pytest.raises(ValueError, match="small <= target <= cap"):
@@ -311,4 +361,4 @@ def test_limits_that_contradict_each_other_are_refused(target: int, cap: int, sm
 
 
 def test_the_version_names_the_rules() -> None:
-    assert CHUNKER_VERSION == "1"
+    assert CHUNKER_VERSION == "2"

@@ -223,6 +223,27 @@ def test_another_parser_version_reads_every_note_again(vault: Vault, monkeypatch
     assert vault.outcomes() == {}
 
 
+def test_an_index_of_an_older_chunker_is_upgraded_and_keeps_the_vectors_of_unchanged_texts(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write("a.md", "# Trip\n\nsoon\n\n## Food\n\nrice\n")
+    vault.write("b.md", "# Bread\n\nrye\n")
+    with monkeypatch.context() as older:
+        older.setattr("kebab_tui.domain.versions.CHUNKER_VERSION", "1")
+        older.setattr("kebab_tui.chunking.passages.shared_path", lambda group: group[-1].path)
+        vault.ingest()
+    with sqlite3.connect(vault.data / "kebab.sqlite") as database:
+        database.execute("INSERT INTO embeddings SELECT embed_hash, 'model', x'00' FROM chunks")
+    database.close()
+    old = vault.workspace.search(SearchQuery("rice", mode="lexical"))
+    assert [hit.heading_path for hit in old.hits] == ["Trip > Food"], "it answers before it is upgraded"
+    assert vault.outcomes() == {"a.md": "changed", "b.md": "changed"}
+    labels = "SELECT heading_path, (SELECT count(*) FROM embeddings WHERE text_hash = embed_hash) FROM chunks"
+    assert sorted(vault.rows(labels)) == [("Bread", 1), ("Trip · Food", 0)]
+    assert vault.outcomes() == {}
+    assert vault.find("rye") == ["b.md"]
+
+
 def test_a_note_has_the_trust_of_its_source_unless_it_says_so_itself(vault: Vault) -> None:
     from dataclasses import replace
 
