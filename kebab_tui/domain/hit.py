@@ -71,6 +71,9 @@ class SearchHit:
     index_version: str
     chunker_version: str
     indexed_ns: int
+    source_title: str = ""
+    embedding_model: str | None = None
+    """The model by which the answer was made; None in an answer by words."""
     relaxed: bool = False
     """Found only after not all of the words were asked for."""
     further: bool = False

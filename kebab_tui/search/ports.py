@@ -59,6 +59,7 @@ class FoundChunk:
     chunk: Chunk
     document: Document
     root: str
+    source_title: str
     chunker_version: str
 
 
@@ -257,6 +258,10 @@ class Semantics:
     """An English-only model is never asked about Hangul: it would answer at random."""
     floor: float
     """The least cosine of a hit, from the model's card."""
+
+    @property
+    def model(self) -> str:
+        return self.version.removeprefix("vec-").rsplit("-", 2)[0]
 
 
 class SemanticsSource(Protocol):

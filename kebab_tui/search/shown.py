@@ -54,6 +54,8 @@ def _hit(
         index_version=version,
         chunker_version=found.chunker_version,
         indexed_ns=document.indexed_ns,
+        source_title=found.source_title,
+        embedding_model=None if answer.asked is None else answer.asked.semantics.model,
         relaxed=ranked.relaxed,
         further=ranked.further,
         stale=state != "same",

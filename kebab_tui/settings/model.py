@@ -24,6 +24,7 @@ OTHER_SPELLINGS: dict[Key, Key] = {("search", "default_top"): ("search", "defaul
 
 ModeName = Literal["lexical", "vector", "hybrid"]
 TrustLabel = Literal["primary", "secondary", "generated"]
+FusionName = Literal["rrf"]
 Weight = Annotated[float, Meta(ge=0, le=100)]
 
 
@@ -49,6 +50,8 @@ class SearchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How hits are found when a command does not say: by words, by meaning, or by both."""
     snippet_chars: Annotated[int, Meta(ge=20, le=4000)] = 220
     """The longest excerpt shown with a hit, in characters."""
+    hybrid_fusion: FusionName = "rrf"
+    """How the lists of words and meaning become one: by Reciprocal Rank Fusion, the only way there is."""
     rrf_k: Annotated[int, Meta(ge=1, le=1000)] = 60
     """How slowly a rank loses weight when the lists of words and meaning are fused."""
     vector_weight: Annotated[float, Meta(ge=0, le=10)] = 1.0
@@ -174,7 +177,8 @@ def plain_keys(owner: type[Struct] = Settings, prefix: Key = ()) -> Iterator[Key
 def expectation(item: FieldInfo) -> str:
     """What may be written there, in words: `a whole number from 1 to 1000`."""
     if get_origin(item.type) is Literal:
-        return "one of " + ", ".join(f'"{choice}"' for choice in get_args(item.type))
+        choices = ", ".join(f'"{choice}"' for choice in get_args(item.type))
+        return f"one of {choices}" if len(get_args(item.type)) > 1 else choices
     if is_list(item):
         return "a list of texts"
     if item.type is bool:

@@ -25,8 +25,8 @@ from kebab_tui.store import filters as sql
 
 _UP = "\U0010ffff"
 _HYDRATE = (
-    f"SELECT {rows.CHUNK_COLUMNS}, s.root, d.made_by, c.title, c.embed_hash, {rows.DOCUMENT_COLUMNS} "
-    f"FROM {sql.FROM} "
+    f"SELECT {rows.CHUNK_COLUMNS}, s.root, s.title, d.made_by, c.title, c.embed_hash, "
+    f"{rows.DOCUMENT_COLUMNS} FROM {sql.FROM} "
     "WHERE c.id IN (SELECT value FROM json_each(?))"
 )
 _ANSWERS = 32
@@ -195,10 +195,10 @@ class StoreSnapshot:
         found = {}
         for row in self._connection.execute(_HYDRATE, (json.dumps(wanted),)):
             chunk = rows.to_chunk(row[:_CHUNK_WIDTH])
-            root, made_by, title, text_hash = row[_CHUNK_WIDTH : _CHUNK_WIDTH + 4]
+            root, source, made_by, title, text_hash = row[_CHUNK_WIDTH : _CHUNK_WIDTH + 5]
             damage.require_unaltered(title, chunk.heading_path, chunk.text, text_hash)
-            document = rows.to_document(row[_CHUNK_WIDTH + 4 :])
-            found[chunk.row] = FoundChunk(chunk, document, rows.path_text(root), chunker_of(made_by))
+            document = rows.to_document(row[_CHUNK_WIDTH + 5 :])
+            found[chunk.row] = FoundChunk(chunk, document, rows.path_text(root), source, chunker_of(made_by))
         return found
 
     def unfinished(self, prefix: str, limit: int) -> list[str]:

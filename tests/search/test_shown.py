@@ -9,6 +9,7 @@ import pytest
 
 from kebab_tui.domain.query import SearchQuery
 from tests.meaning import Chosen
+from tests.notes import a_source
 from tests.vault import Vault
 
 
@@ -30,6 +31,14 @@ def test_a_hit_names_the_note_and_the_lines_it_shows(chosen: Chosen) -> None:
         "alpha\nbeta",
     )
     assert hit.citation.section == "Heading"
+
+
+def test_a_hit_names_its_folder_and_the_model_by_which_it_was_found(chosen: Chosen) -> None:
+    chosen.add("a.md", {"alpha": 0.9})
+    found = {mode: chosen.ask("alpha", mode=mode).hits[0] for mode in ("lexical", "vector", "hybrid")}
+    assert {hit.source_title for hit in found.values()} == {a_source().title}
+    models = {mode: hit.embedding_model for mode, hit in found.items()}
+    assert models == {"lexical": None, "vector": "chosen", "hybrid": "chosen"}
 
 
 def test_an_excerpt_marks_the_words_that_were_looked_for(chosen: Chosen) -> None:

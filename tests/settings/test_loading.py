@@ -134,6 +134,7 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
         ("[search]\ndefault_k = 0", 2, "search.default_k: Expected int >= 1", "from 1 to 1000"),
         ("[search]\ndefault_top = 0", 2, "search.default_k: Expected int >= 1", "from 1 to 1000"),
         ("[search]\ndefault_k = true", 2, "got true or false", "from 1 to 1000"),
+        ("[search]\nhybrid_fusion = 'sum'", 2, "'sum'", 'hybrid_fusion is "rrf"'),
         ("[search]\nmode = 'fuzzy'", 2, "'fuzzy'", 'one of "lexical", "vector", "hybrid"'),
         ("[search.weights]\ntitle = nan", 2, "search.weights.title", "from 0 to 100"),
         ("search = 3", 1, "search: Expected a table", ""),
