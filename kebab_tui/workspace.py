@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # a name `as` itself is one that the faces may take from here
     from kebab_tui.search.completions import Completions as Completions
     from kebab_tui.search.explanation import ExplainedHit as ExplainedHit
     from kebab_tui.search.explanation import ExplainedResponse as ExplainedResponse
+    from kebab_tui.search.explanation import Filtered as Filtered
     from kebab_tui.search.explanation import LexicalExplanation as LexicalExplanation
     from kebab_tui.search.explanation import SemanticExplanation as SemanticExplanation
     from kebab_tui.search.fusion import Fused as Fused

@@ -70,8 +70,10 @@ def _write_json(answer: Answer, form: str, *, full: bool) -> None:
 
     encoded = search_response(answer.response, full)
     if answer.explained is not None:
-        from kebab_tui.wire.encode_explanation import explanation
+        from kebab_tui.wire.encode_explanation import explanation, filtered
 
+        if answer.explained.filtered is not None:
+            encoded["filtered"] = filtered(answer.explained.filtered)
         for hit, explained in zip(encoded["hits"], answer.explained.hits, strict=True):
             hit["explanation"] = explanation(explained, answer.explained)
     for value in encoded["hits"] if form == "jsonl" else [encoded]:

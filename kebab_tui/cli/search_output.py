@@ -48,6 +48,8 @@ def answer_lines(answer: Answer, style: Style, *, full: bool) -> Iterator[str]:
             explained = answer.explained.hits[place]
             yield from (_INDENT + line for line in explanation_lines(explained, answer.explained))
     if answer.explained is not None:
+        if answer.explained.filtered is not None:
+            yield field(str(answer.explained.filtered))
         yield stages_line(answer.response.stages)
 
 

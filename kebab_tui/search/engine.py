@@ -94,7 +94,8 @@ class SearchEngine:
         with self._corpus.snapshot() as snapshot:
             answer = self._find(snapshot, understood, watch, first_answer=False)
             response = self._respond(snapshot, understood, answer, watch)
-            return explanation.explain(snapshot, response, answer, self._options.weights)
+            weights, filters = self._options.weights, understood.filters
+            return explanation.explain(snapshot, response, answer, weights, filters)
 
     def why_not(self, query: SearchQuery, document: Document) -> WhyNot:
         """What keeps an indexed note out of the answer, or where in it the note stands."""

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search import bm25
 from kebab_tui.search.answer import Answer
 from kebab_tui.search.bm25 import TermWeight
 from kebab_tui.search.fusion import Fused, FusionSettings
 from kebab_tui.search.phrases import Phrase
 from kebab_tui.search.ports import FieldCounts, FieldWeights, Snapshot
+from kebab_tui.search.why_not import single_filters
 
 _NOWHERE = FieldCounts(0, 0, 0, 0)
 
@@ -85,6 +87,19 @@ class ExplainedHit:
 
 
 @dataclass(frozen=True, slots=True)
+class Filtered:
+    """What the filters of a query leave: notes in all, those that pass, and what each alone leaves out."""
+
+    notes: int
+    passing: int
+    dropped: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        each = ", ".join(f"{name} leaves out {count:,}" for name, count in self.dropped)
+        return f"filters: {self.passing:,} of {self.notes:,} notes pass ({each})"
+
+
+@dataclass(frozen=True, slots=True)
 class ExplainedResponse:
     """`candidates` are all that were fused, in order: what `fusion.refuse` re-orders."""
 
@@ -92,10 +107,16 @@ class ExplainedResponse:
     hits: tuple[ExplainedHit, ...]
     candidates: tuple[Fused, ...]
     fusion: FusionSettings | None
+    filtered: Filtered | None = None
+    """None without filters."""
 
 
 def explain(
-    snapshot: Snapshot, response: SearchResponse, answer: Answer, weights: FieldWeights
+    snapshot: Snapshot,
+    response: SearchResponse,
+    answer: Answer,
+    weights: FieldWeights,
+    filters: SearchFilters,
 ) -> ExplainedResponse:
     """Explain every hit of a page."""
     by_phrases: dict[tuple[Phrase, ...], list[ChunkRow]] = {}
@@ -110,7 +131,17 @@ def explain(
         ExplainedHit(hit, tables.get(hit.row), _semantic(hit, answer, fused[hit.row]), fused[hit.row])
         for hit in response.hits
     )
-    return ExplainedResponse(response, hits, _identified(snapshot, answer.fused), answer.fusion)
+    filtered = _filtered(snapshot, filters) if filters.active else None
+    return ExplainedResponse(response, hits, _identified(snapshot, answer.fused), answer.fusion, filtered)
+
+
+def _filtered(snapshot: Snapshot, filters: SearchFilters) -> Filtered:
+    def passing(some: SearchFilters) -> int:
+        return snapshot.browse(some, 0, 0)[1]
+
+    notes = passing(SearchFilters())
+    dropped = tuple((name, notes - passing(one)) for name, one in single_filters(filters))
+    return Filtered(notes, passing(filters), dropped)
 
 
 def _identified(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Fused, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime, time
 from typing import Literal
 
 from kebab_tui.domain.document import Document, Trust
@@ -75,20 +76,26 @@ def judge(
 
 
 def _dropping_filters(snapshot: Snapshot, rows: list[ChunkRow], filters: SearchFilters) -> list[str]:
-    single = list(_single_filters(filters))
+    single = list(single_filters(filters))
     alone = [name for name, one in single if not snapshot.passes(rows, one)]
     if alone or not filters.active or snapshot.passes(rows, filters):
         return alone
     return [f"{' and '.join(name for name, _ in single)} together"]
 
 
-def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters]]:
+def single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters]]:
     """Each filter by itself, with the words a user would know it by."""
     for field in fields(filters):
         value = getattr(filters, field.name)
         if value not in ((), None):
             alone = replace(SearchFilters(), **{field.name: value})
-            yield f"{_FILTER_NAMES[field.name]}:{_spelled(value)}", alone
+            spelled = _date(value) if field.name.endswith("_ns") else _spelled(value)
+            yield f"{_FILTER_NAMES[field.name]}:{spelled}", alone
+
+
+def _date(nanoseconds: int) -> str:
+    moment = datetime.fromtimestamp(nanoseconds // 10**9, UTC).astimezone()
+    return moment.date().isoformat() if moment.time() == time() else f"{moment:%Y-%m-%dT%H:%M}"
 
 
 def _spelled(value: object) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kebab_tui.workspace import (
         ExplainedHit,
         ExplainedResponse,
+        Filtered,
         SemanticExplanation,
     )
 
@@ -53,6 +54,7 @@ def explain_rows(
     response = among.response
     sections += [
         _notices(among, width, signs),
+        _filters(among.filtered, width),
         _stages(response),
         _versions(explained, response, width),
     ]
@@ -206,6 +208,11 @@ def _notices(among: ExplainedResponse, width: int, signs: Signs) -> Iterator[Row
         yield (Segment("notices", "heading"),)
     for text, role in said:
         yield from paragraph(text, width, "warning" if role == "warning" else "plain")
+
+
+def _filters(filtered: Filtered | None, width: int) -> Iterator[Row]:
+    if filtered is not None:
+        yield from paragraph(one_line(str(filtered)), width)
 
 
 def _stages(response: SearchResponse) -> Iterator[Row]:

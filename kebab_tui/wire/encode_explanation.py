@@ -11,6 +11,7 @@ from dataclasses import asdict
 from kebab_tui.search.explanation import (
     ExplainedHit,
     ExplainedResponse,
+    Filtered,
     LexicalExplanation,
     SemanticExplanation,
 )
@@ -29,6 +30,15 @@ def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
         "semantic": None if semantic is None else _semantic(semantic),
         "fusion": None if fused is None or settings is None else _fusion(fused, settings, strongest),
         "settings": None if settings is None else _settings(settings),
+    }
+
+
+def filtered(value: Filtered) -> Json:
+    """What the filters of the whole answer leave of the notes."""
+    return {
+        "notes": value.notes,
+        "passing": value.passing,
+        "filters": [{"filter": name, "dropped": count} for name, count in value.dropped],
     }
 
 

@@ -321,7 +321,6 @@ def test_passages_cite_every_non_blank_line_once_and_in_order(bits: list[str], l
     assert chunk(parsed, limits) == chunk(note("\n".join(bits)), limits)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(BITS, max_size=40),
     st.sampled_from([LIMITS, ChunkLimits(40, 120, 20, 2), ChunkLimits(1, 1, 1, 0)]),

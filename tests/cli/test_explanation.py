@@ -230,6 +230,16 @@ def test_the_stages_are_told_with_their_counts_and_times(embedded: Kebab) -> Non
     assert names[-4:] == ["words", "meaning", "fusion", "show"]
 
 
+def test_what_the_filters_leave_out_is_counted(embedded: Kebab) -> None:
+    query = ("tag:network", "--mode", "lexical")
+    found = asked(embedded, *query, "--json").json["filtered"]
+    kept = embedded("list", "--json", "--tag", "network").json["total"]
+    assert found["passing"] == kept < found["notes"]
+    assert found["filters"] == [{"filter": "tag:network", "dropped": found["notes"] - kept}]
+    assert f"filters: {kept} of {found['notes']} notes pass (tag:network" in asked(embedded, *query).out
+    assert "filtered" not in asked(embedded, "docker", "--mode", "lexical", "--json").json
+
+
 @pytest.mark.parametrize("parts", [[1 / 3, 1 / 3, 1 / 3], [2 / 3, 2 / 3, 2 / 3], [0.00004] * 7, [5.5], []])
 def test_rounding_keeps_the_sum(parts: Sequence[float]) -> None:
     total = round(sum(parts), 4)

@@ -264,3 +264,20 @@ def test_an_explained_page_is_the_page(embedded_sample: Workspace) -> None:
     explained = embedded_sample.explain(query)
     assert explained.response.hits == embedded_sample.search(query).hits
     assert [hit.hit for hit in explained.hits] == list(explained.response.hits)
+
+
+def test_the_filters_say_how_many_notes_they_leave_out(tmp_path: Path) -> None:
+    chosen = Chosen(tmp_path)
+    chosen.add("a.md", {"alpha one": 0.9, "alpha two": 0.8}, tags=("x",))
+    chosen.add("b.md", {"alpha three": 0.7}, tags=("x", "y"))
+    chosen.add("c/c.md", {"alpha four": 0.6})
+    found = chosen.explain("alpha tag:x path:*.md -tag:y before:2020-01-01").filtered
+    assert found is not None
+    assert (found.notes, found.passing) == (3, 1)
+    assert found.dropped == (("tag:x", 1), ("-tag:y", 1), ("path:*.md", 1), ("before:2020-01-01", 0))
+    assert str(found) == (
+        "filters: 1 of 3 notes pass (tag:x leaves out 1, -tag:y leaves out 1, path:*.md leaves out 1, "
+        "before:2020-01-01 leaves out 0)"
+    )
+    assert chosen.explain("alpha").filtered is None
+    chosen.close()

@@ -234,6 +234,14 @@ def test_without_a_hit_the_answer_speaks_for_itself(embedded_sample: Workspace) 
     assert not any(line.startswith(("#", "ranks", "bm25")) for line in lines)
 
 
+def test_the_filters_say_how_many_notes_they_leave(embedded_sample: Workspace) -> None:
+    among = explained(embedded_sample, "docker tag:network", mode="lexical")
+    told = str(among.filtered)
+    assert re.match(r"filters: \d+ of \d+ notes pass \(tag:network leaves out \d+\)$", told)
+    assert told in lines_of(None, among)
+    assert "filters:" not in flat(lines_of(None, explained(embedded_sample, "docker", mode="lexical")))
+
+
 def test_notices_differ_from_warnings_by_more_than_colour(embedded_sample: Workspace) -> None:
     among = explained(embedded_sample, "port conflict")
     said = (Notice("a", "by the way"), Notice("b", "look out", "warning"))
