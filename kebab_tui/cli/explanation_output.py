@@ -1,7 +1,7 @@
 """Why one hit stands where it does: the arithmetic in the order in which it was done.
 
 Both legs and their sum, the second look, the bm25 term by term, the nearest sentence.
-Every printed sum is the sum of the printed parts.
+Every printed sum is that of the printed parts, rounded; each is true to the digits shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Numbers that still add up once they are printed.
+"""Numbers that are true to the digits shown, and still add up once they are printed.
 
-Rounding each part by itself would leave a column a digit off its sum; here the last
-digits are given out so that they fit (largest remainder).
+Rounding may leave a column of parts a digit off its sum. The parts then have more digits
+than the sum, as many as it takes until they add up to it.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from collections.abc import Sequence
 from math import ceil, log10
 
 _FEWEST = 6
-
-
-def fitted(parts: Sequence[float], total: float, digits: int) -> list[float]:
-    """The parts, rounded so that their sum is exactly `total` at the printed precision."""
-    unit = 10**digits
-    floors = [int(part * unit) for part in parts]
-    missing = round(total * unit) - sum(floors)
-    by_remainder = sorted(range(len(parts)), key=lambda place: floors[place] - parts[place] * unit)
-    for place in by_remainder[: max(missing, 0)]:
-        floors[place] += 1
-    return [floor / unit for floor in floors]
+_MOST_ADDED = 6
 
 
 def printed(parts: Sequence[float], digits: int) -> tuple[list[str], str]:
-    """The parts and their sum as texts that add up."""
-    total = round(sum(parts), digits)
-    return [f"{part:.{digits}f}" for part in fitted(parts, total, digits)], f"{total:.{digits}f}"
+    """The parts and their sum as texts; the sum has `digits`, and is that of the printed parts, rounded."""
+    total = f"{sum(parts):.{digits}f}"
+    for added in range(_MOST_ADDED + 1):
+        shown = [f"{part:.{digits + added}f}" for part in parts]
+        off = sum(map(_units, shown)) - _units(total) * 10**added
+        if abs(off) * 2 <= 10**added:
+            break
+    return shown, total
+
+
+def _units(number: str) -> int:
+    """A printed number in units of its last digit."""
+    return int(number.replace(".", ""))
 
 
 def digits_of_shares(best: float, score_digits: int) -> int:

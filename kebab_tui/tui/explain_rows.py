@@ -2,7 +2,7 @@
 
 The arithmetic in the order in which it was done: both legs and their sum, the second
 look and what it moved, the bm25 term by term, the nearest sentence; then the answer's
-notices, stages and versions. Every printed sum is the sum of the printed parts. Pure:
+notices, stages and versions. Every printed sum is that of the printed parts, rounded. Pure:
 adds no figure of its own and knows no widget. Whatever a note or a query holds is
 cleaned here.
 """

@@ -1,7 +1,7 @@
 """The bm25 of a hit as rows: what each term of the query adds, and why so much.
 
 Pure. A table where there is room for its eight columns, otherwise each term over
-several rows with the fields that hold it. The printed parts add up to the printed sum.
+several rows with the fields that hold it. The printed sum is that of the printed parts.
 """
 
 from __future__ import annotations

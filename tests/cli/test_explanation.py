@@ -12,9 +12,10 @@ import pytest
 
 from kebab_tui.cli.explanation_output import explanation_lines
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.domain.rounding import fitted, printed
+from kebab_tui.domain.rounding import printed
 from kebab_tui.workspace import Workspace
 from tests.command_line import Done, Kebab
+from tests.figures import add_up, is_true
 
 QUERIES = ["port conflict", "포트 충돌", "docker sourdough", "why is the build slow"]
 Hit = dict[str, Any]
@@ -124,24 +125,19 @@ def printed_hits(kebab: Kebab, query: str, *flags: str) -> list[str]:
     return re.split(r"^\d+\. ", out, flags=re.MULTILINE)[1:]
 
 
-def units(number: str) -> int:
-    """A printed number in units of its last digit."""
-    return int(number.replace(".", ""))
-
-
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_printed_shares_add_up_to_the_printed_sum(embedded: Kebab, query: str) -> None:
     for hit in printed_hits(embedded, query):
-        shares = re.findall(r"^   (?:words|meaning)\b.*? (\d\.\d{6})$", hit, re.MULTILINE)
+        shares = re.findall(r"^   (?:words|meaning)\b.*? (\d\.\d{6,})$", hit, re.MULTILINE)
         raw = re.findall(r"^   rrf_raw +(\d\.\d{6})$", hit, re.MULTILINE)[0]
         assert len(shares) == 2
-        assert sum(map(units, shares)) == units(raw)
+        assert add_up(shares, raw)
         for number, (weight, k, rank) in zip(
-            [number for number in shares if units(number)],
+            [number for number in shares if float(number)],
             re.findall(r" ([\d.]+)/\((\d+)\+(\d+)\) ", hit),
             strict=True,
         ):
-            assert float(number) == pytest.approx(float(weight) / (int(k) + int(rank)), abs=1.01e-6)
+            assert is_true(number, float(weight) / (int(k) + int(rank)))
         score, told, lexical, vector, k = re.findall(
             r"fused ([\d.]+) = ([\d.]+) of at most \(([\d.]+)\+([\d.]+)\)/\((\d+)\+1\)", hit
         )[0]
@@ -166,7 +162,7 @@ def test_the_printed_shares_give_the_printed_score_whatever_rrf_k_is(
         score, raw, lexical, vector, k = re.findall(
             r"fused ([\d.]+) = ([\d.]+) of at most \(([\d.]+)\+([\d.]+)\)/\((\d+)\+1\)", lines
         )[0]
-        assert sum(map(units, shares)) == units(raw)
+        assert add_up(shares, raw)
         best = (float(lexical) + float(vector)) / (int(k) + 1)
         assert float(score) == pytest.approx(float(raw) / best, abs=1.01e-4)
 
@@ -177,7 +173,7 @@ def test_the_printed_second_look_adds_up_and_is_the_score(embedded: Kebab, query
         look, words, meaning = re.findall(
             r"second look ([\d.]+) = words ([\d.]+) \+ meaning ([\d.]+), place", hit
         )[0]
-        assert units(look) == units(words) + units(meaning)
+        assert add_up([words, meaning], look)
         assert float(re.findall(r"^\[<?([\d.]+)\]", hit)[0]) == pytest.approx(float(look), abs=0.0051)
         (factor, cosine) = re.findall(r"meaning: ([\d.]+) × cosine ([\d.]+)", hit)[0]
         assert float(meaning) == pytest.approx(float(factor) * float(cosine), abs=2e-4)
@@ -186,17 +182,17 @@ def test_the_printed_second_look_adds_up_and_is_the_score(embedded: Kebab, query
             assert float(words) == pytest.approx(part, abs=2e-4)
 
 
-def bm25_columns(hit: str) -> Iterator[tuple[list[int], int, str, str]]:
+def bm25_columns(hit: str) -> Iterator[tuple[list[str], str, str, str]]:
     """The last column of each table of terms, its sum, and the line below it."""
-    adds: list[int] = []
+    adds: list[str] = []
     for line in hit.splitlines():
         last = line.split()[-1] if line.split() else ""
         if line.startswith("   sum"):
-            total = units(last)
+            total = last
         elif found := re.match(r"   bm25 -(\d+\.\d{4}), as a score (\d\.\d{4})", line):
             yield adds, total, found[1], found[2]
-        elif re.fullmatch(r"   \S.* \d+\.\d{4}  +\d+\.\d{4}", line):
-            adds.append(units(last))
+        elif re.fullmatch(r"   \S.* \d+\.\d{4}  +\d+\.\d{4,}", line):
+            adds.append(last)
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
@@ -205,7 +201,8 @@ def test_the_printed_terms_add_up_to_the_printed_bm25(embedded: Kebab, mode: str
     for hit in printed_hits(embedded, "rust workspace build", "--mode", mode):
         for adds, total, raw, score in bm25_columns(hit):
             tables += 1
-            assert sum(adds) == total == units(raw)
+            assert add_up(adds, total)
+            assert total == raw
             assert float(score) == pytest.approx(float(raw) / (1 + float(raw)), abs=1e-4)
     assert tables >= 5
 
@@ -241,10 +238,13 @@ def test_what_the_filters_leave_out_is_counted(embedded: Kebab) -> None:
 
 
 @pytest.mark.parametrize("parts", [[1 / 3, 1 / 3, 1 / 3], [2 / 3, 2 / 3, 2 / 3], [0.00004] * 7, [5.5], []])
-def test_rounding_keeps_the_sum(parts: Sequence[float]) -> None:
-    total = round(sum(parts), 4)
-    shown = fitted(parts, total, 4)
-    assert round(sum(shown), 4) == total
-    assert all(abs(part - number) < 0.0001 for part, number in zip(parts, shown, strict=True))
-    texts, told = printed(parts, 4)
-    assert sum(map(units, texts)) == units(told)
+def test_printed_parts_and_their_sum_are_true_and_add_up(parts: Sequence[float]) -> None:
+    shown, total = printed(parts, 4)
+    assert add_up(shown, total)
+    assert total == f"{sum(parts):.4f}"
+    assert all(is_true(number, part) for number, part in zip(shown, parts, strict=True))
+
+
+def test_equal_parts_are_printed_alike() -> None:
+    assert printed([1 / 61, 1 / 61], 6) == (["0.0163934", "0.0163934"], "0.032787")
+    assert printed([0.25, 0.5], 4) == (["0.2500", "0.5000"], "0.7500")

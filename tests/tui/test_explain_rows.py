@@ -17,6 +17,7 @@ from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
 from kebab_tui.search.fusion import Evidence, FusionSettings
 from kebab_tui.tui.segments import ASCII_ONLY, row_text, row_width
 from kebab_tui.workspace import Workspace
+from tests.figures import add_up, is_true
 from tests.tui.explaining import explained, flat, lines_of, rows_of, section, with_fusion
 
 QUERIES = ["port conflict", "포트 충돌", "docker sourdough", "why is the build slow"]
@@ -29,12 +30,13 @@ def numbers(text: str, digits: str) -> list[Decimal]:
 
 def assert_the_fusion_adds_up(lines: list[str]) -> None:
     text = flat(section(lines, "ranks"))
-    words, meaning, total, raw, best = numbers(text, "6,9")
-    assert words + meaning == total == raw
+    words, meaning, total, raw, best = numbers(text, "6,")
+    assert add_up([words, meaning], total)
+    assert total == raw
     *legs, most = re.findall(r"\(?([\d.+e-]+)\)?/\((\d+)\+(\d+)\)", text)
     shares = [share for share in (words, meaning) if share]
     for (weight, rrf_k, rank), share in zip([leg for leg in legs if float(leg[0])], shares, strict=True):
-        assert float(share) == pytest.approx(float(weight) / (int(rrf_k) + int(rank)), abs=1.01e-6)
+        assert is_true(share, float(weight) / (int(rrf_k) + int(rank)))
     weights = sum(map(float, most[0].split("+")))
     assert float(best) == pytest.approx(weights / (int(most[1]) + 1), abs=5.1e-7)
     fused = re.search(r"fused (\d\.\d{4})", text)
@@ -46,8 +48,8 @@ def assert_the_second_look_adds_up(lines: list[str]) -> None:
     text = flat(section(lines, "second look"))
     found = re.search(r"second look (?:share )?words (.*?) meaning (.*?) sum (\d+\.\d{4})", text)
     assert found is not None, text
-    words, meaning = (numbers(found[leg], "4") for leg in (1, 2))
-    assert words[-1] + meaning[-1] == Decimal(found[3])
+    words, meaning = (numbers(found[leg], "4,") for leg in (1, 2))
+    assert add_up([words[-1], meaning[-1]], Decimal(found[3]))
     if product := re.search(r"([\d.]+) × bm25 ([\d.]+)/([\d.]+)", found[1]):
         share, own, strongest = map(float, product.groups())
         assert float(words[-1]) == pytest.approx(share * own / strongest, abs=2e-4)
@@ -61,12 +63,12 @@ def assert_the_bm25_adds_up(lines: list[str]) -> None:
     text = flat(part)
     if any(line.startswith("term ") for line in part):
         rows = part[3 : next(place for place, line in enumerate(part) if line.startswith("sum"))]
-        adds = [numbers(row, "4")[-1] for row in rows]
+        adds = [numbers(row, "4,")[-1] for row in rows]
     else:
-        adds = [Decimal(number) for number in re.findall(r"adds (\d+\.\d{4})", text)]
+        adds = [Decimal(number) for number in re.findall(r"adds (\d+\.\d{4,})", text)]
     total = re.search(r"sum (\d+\.\d{4})", text)
     assert total is not None
-    assert sum(adds) == Decimal(total[1])
+    assert add_up(adds, Decimal(total[1]))
     quotient = re.search(r"bm25 -([\d.]+) as a score ([\d.]+) = ([\d.]+)/\(1\+([\d.]+)\)", text)
     assert quotient is not None
     assert quotient[1] == quotient[3] == quotient[4] == total[1]
@@ -75,7 +77,7 @@ def assert_the_bm25_adds_up(lines: list[str]) -> None:
 
 def assert_the_stages_add_up(lines: list[str]) -> None:
     *stages, total = (Decimal(line.split()[-1]) for line in section(lines, "stage")[1:])
-    assert sum(stages) == total
+    assert add_up(stages, total)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
