@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,13 @@ def test_the_versions_that_the_map_says_to_raise_are_there(name: str) -> None:
 @pytest.mark.parametrize("verb", sorted(set(re.findall(r"`make (\w+)", MAP))))
 def test_what_the_map_says_to_make_can_be_made(verb: str) -> None:
     assert re.search(rf"^{verb}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+
+
+def test_every_package_that_is_required_is_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    required = {re.split("[<>=~]", entry)[0].lower() for entry in project["dependencies"]}
+    source = "\n".join(path.read_text("utf-8") for path in (ROOT / "kebab_tui").rglob("*.py"))
+    imported = set(re.findall(r"^\s*(?:from|import) (\w+)", source, re.MULTILINE))
+    owners = {module: set(map(str.lower, names)) for module, names in packages_distributions().items()}
+    used = set().union(*(owners.get(module, set()) for module in imported))
+    assert required - used == set()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.vectors.segment import _FEW
 from tests.command_line import Kebab
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +40,10 @@ def test_the_answer_that_is_shown_is_the_answer(embedded: Kebab) -> None:
     answer = embedded(*shlex.split(shown[1])[1:]).out
     for line in shown[2].splitlines():
         assert line.removesuffix("…") in answer
+
+
+def test_the_number_of_vectors_from_which_faiss_is_loaded_is_the_one_stated() -> None:
+    assert f"more than\n{_FEW:,} vectors" in README
 
 
 @pytest.mark.parametrize("path", sorted(set(_PLACE.findall(README))))

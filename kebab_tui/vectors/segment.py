@@ -5,8 +5,8 @@ threads search it without a lock. Its slots stand in the order of their rows. Up
 150,000 vectors are scanned exactly (SQfp16); on request a larger segment gets a coarse
 index beside (RaBitQ fast scan), whose best are refined on the same fp16 codes. No IDMap:
 a row that was replaced would stand in it twice under one id. Never removes; never
-re-orders. A segment of a few vectors needs no FAISS at all, and a cold start without
-its import is noticeably shorter.
+re-orders. A segment of up to 2,048 vectors is compared with NumPy and never loads FAISS:
+a cold start without its import is noticeably shorter.
 """
 
 from __future__ import annotations
