@@ -91,11 +91,7 @@ def _together(lines: Sequence[str], group: Sequence[Section]) -> Passage:
 def _whole(lines: Sequence[str], section: Section, text: str) -> Passage:
     first, last = section.first, section.last
     kind = _kind(lines, section.code, first, last) if section.code else "info"
-    return Passage(kind, _label(section), text, SourceSpan(first, last))
-
-
-def _label(section: Section) -> str:
-    return shared_path([section]) if section.beside else section.path
+    return Passage(kind, section.label, text, SourceSpan(first, last))
 
 
 def _kind(lines: Sequence[str], code: Sequence[Block], first: int, last: int) -> ChunkKind:
@@ -116,7 +112,7 @@ def _cut(
     code = deque(section.code)
     for first, last in cut_section(lines, section, limits, checkpoint):
         checkpoint()
-        path = _label(section) if first <= section.blocks[0].last else section.path
+        path = section.label if first <= section.blocks[0].last else section.path
         while code and code[0].last < first:
             code.popleft()
         kind, span = _kind(lines, code, first, last), SourceSpan(first, last)

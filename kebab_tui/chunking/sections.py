@@ -43,6 +43,11 @@ class Section:
     def path(self) -> str:
         return HEADING_SEPARATOR.join(self.trail)
 
+    @property
+    def label(self) -> str:
+        """The path, and what stands beside it."""
+        return shared_path([self]) if self.beside else HEADING_SEPARATOR.join(self.trail)
+
 
 def sections(blocks: Sequence[Block], checkpoint: Checkpoint) -> tuple[list[Section], Section | None]:
     """Gather blocks into sections; the second value holds headings at the end that no text follows."""
@@ -84,7 +89,10 @@ def shared_path(group: Sequence[Section]) -> str:
     `Trip > Food · Hotels` for the sections `Trip > Food` and `Trip > Hotels`. Text of `Trip`
     itself makes it `Trip · Food · Hotels`, so that the label covers all of the text.
     """
-    trails = [trail for section in group for trail in (*section.beside, section.trail)]
+    trails: list[Trail] = []
+    for section in group:
+        trails += section.beside
+        trails.append(section.trail)
     shared = 0
     for names in zip(*trails, strict=False):  # as deep as the shortest goes
         if names.count(names[0]) < len(names):
