@@ -94,8 +94,8 @@ class SearchEngine:
         with self._corpus.snapshot() as snapshot:
             answer = self._find(snapshot, understood, watch, first_answer=False)
             response = self._respond(snapshot, understood, answer, watch)
-            weights, filters = self._options.weights, understood.filters
-            return explanation.explain(snapshot, response, answer, weights, filters)
+            explained = explanation.explain(snapshot, response, answer, self._options.weights)
+            return replace(explained, filtered=explanation.filtered(snapshot, understood.filters))
 
     def why_not(self, query: SearchQuery, document: Document) -> WhyNot:
         """What keeps an indexed note out of the answer, or where in it the note stands."""
@@ -207,18 +207,19 @@ _NO_PASSAGES = Notice(
     "warning",
 )
 
-_STALE = Notice(
-    "index_stale",
-    "The index was made by another version or with other settings: `kebab ingest` brings it up to date.",
-    "warning",
-)
-
 _DEEP = 300
 """How far down a list by meaning alone a note is looked for."""
 
 
 def _by_words(notice: Notice) -> Notice:
     return replace(notice, text=f"{notice.text} Searched by words only.")
+
+
+_STALE = Notice(
+    "index_stale",
+    "The index was made by another version or with other settings: `kebab ingest` brings it up to date.",
+    "warning",
+)
 
 
 def _is_list(parsed: ParsedQuery) -> bool:

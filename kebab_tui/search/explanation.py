@@ -99,6 +99,19 @@ class Filtered:
         return f"filters: {self.passing:,} of {self.notes:,} notes pass ({each})"
 
 
+def filtered(snapshot: Snapshot, filters: SearchFilters) -> Filtered | None:
+    """None without filters."""
+    if not filters.active:
+        return None
+
+    def passing(some: SearchFilters) -> int:
+        return snapshot.browse(some, 0, 0)[1]
+
+    notes = passing(SearchFilters())
+    dropped = tuple((name, notes - passing(one)) for name, one in single_filters(filters))
+    return Filtered(notes, passing(filters), dropped)
+
+
 @dataclass(frozen=True, slots=True)
 class ExplainedResponse:
     """`candidates` are all that were fused, in order: what `fusion.refuse` re-orders."""
@@ -112,11 +125,7 @@ class ExplainedResponse:
 
 
 def explain(
-    snapshot: Snapshot,
-    response: SearchResponse,
-    answer: Answer,
-    weights: FieldWeights,
-    filters: SearchFilters,
+    snapshot: Snapshot, response: SearchResponse, answer: Answer, weights: FieldWeights
 ) -> ExplainedResponse:
     """Explain every hit of a page."""
     by_phrases: dict[tuple[Phrase, ...], list[ChunkRow]] = {}
@@ -131,17 +140,7 @@ def explain(
         ExplainedHit(hit, tables.get(hit.row), _semantic(hit, answer, fused[hit.row]), fused[hit.row])
         for hit in response.hits
     )
-    filtered = _filtered(snapshot, filters) if filters.active else None
-    return ExplainedResponse(response, hits, _identified(snapshot, answer.fused), answer.fusion, filtered)
-
-
-def _filtered(snapshot: Snapshot, filters: SearchFilters) -> Filtered:
-    def passing(some: SearchFilters) -> int:
-        return snapshot.browse(some, 0, 0)[1]
-
-    notes = passing(SearchFilters())
-    dropped = tuple((name, notes - passing(one)) for name, one in single_filters(filters))
-    return Filtered(notes, passing(filters), dropped)
+    return ExplainedResponse(response, hits, _identified(snapshot, answer.fused), answer.fusion)
 
 
 def _identified(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Fused, ...]:
