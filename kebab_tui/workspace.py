@@ -105,9 +105,9 @@ class Workspace:
         """The page of hits; a first answer may be a quick preview of the full ranking."""
         return self._parts.engine.search(query, first_answer)
 
-    def recent(self, count: int) -> SearchResponse:
+    def recent(self, count: int, offset: int = 0) -> SearchResponse:
         """The notes that changed last, as hits without a query."""
-        return self._parts.engine.recent(count)
+        return self._parts.engine.recent(count, offset)
 
     def revision(self) -> tuple[int, int]:
         """Which state of the corpus is the present one, and how many passages it has."""

@@ -7,7 +7,7 @@ explanation. Highlights are [start, end) offsets into the snippet, in characters
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kebab_tui.domain.chunk import ChunkKind
@@ -112,6 +112,27 @@ class SearchResponse:
     """False for a first answer that the full ranking is going to replace."""
     read: str = ""
     """What a model was given of the query: without its filters and what it excludes."""
+
+
+def relaxed(hits: Sequence[SearchHit]) -> tuple[Notice, ...]:
+    """Says how many hits do not have all the words."""
+    count = sum(hit.relaxed for hit in hits)
+    verb = "does" if count == 1 else "do"
+    return (Notice("relaxed", f"{count} of these hits {verb} not have all the words."),) if count else ()
+
+
+def joined(response: SearchResponse, page: SearchResponse) -> SearchResponse:
+    """An answer with its next page: one list, which goes on where the page ends."""
+    known = {hit.chunk_id for hit in response.hits}
+    hits = (*response.hits, *(hit for hit in page.hits if hit.chunk_id not in known))
+    others = (notice for notice in response.notices if notice.code != "relaxed")
+    return replace(
+        response,
+        hits=hits,
+        total_matches=page.total_matches,
+        next_offset=page.next_offset,
+        notices=(*others, *relaxed(hits)),
+    )
 
 
 def twins(hits: Sequence[SearchHit]) -> frozenset[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError
-from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
+from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchResponse, relaxed
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search import expression, lexical, shown
 from kebab_tui.search.answer import Answer, Ranked
@@ -76,9 +76,9 @@ class SearchEngine:
             answer = self._find(snapshot, understood, watch, first_answer)
             return self._respond(snapshot, understood, answer, watch)
 
-    def recent(self, count: int) -> SearchResponse:
+    def recent(self, count: int, offset: int = 0) -> SearchResponse:
         """The first passage of the notes that changed last."""
-        query = SearchQuery("", "lexical", k=count)
+        query = SearchQuery("", "lexical", k=count, offset=offset)
         watch = Stopwatch()
         with self._corpus.snapshot() as snapshot:
             answer = _browsed(snapshot, query, SearchFilters(), watch)
@@ -180,7 +180,7 @@ class SearchEngine:
             found = shown.hits(snapshot, answer, self._probe, self._options.snippet_chars, version)
             stage.kept = len(found)
         end = query.offset + len(found)
-        said = [*understood.parsed.notices, *understood.notices, *answer.notices, *_relaxed(found)]
+        said = [*understood.parsed.notices, *understood.notices, *answer.notices, *relaxed(found)]
         if self._options.current and snapshot.lexical_version not in self._options.current:
             said.append(_STALE)
         if answer.asked is not None:
@@ -248,12 +248,6 @@ def _version(snapshot: Snapshot, answer: Answer) -> str:
         return snapshot.lexical_version
     vectors = answer.asked.semantics.version
     return vectors if answer.mode == "vector" else f"hybrid:{snapshot.lexical_version}+{vectors}"
-
-
-def _relaxed(found: tuple[SearchHit, ...]) -> list[Notice]:
-    count = sum(hit.relaxed for hit in found)
-    verb = "does" if count == 1 else "do"
-    return [Notice("relaxed", f"{count} of these hits {verb} not have all the words.")] if count else []
 
 
 def _pending(snapshot: Snapshot, semantics: Semantics, mode: SearchMode) -> list[Notice]:

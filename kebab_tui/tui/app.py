@@ -38,6 +38,7 @@ from kebab_tui.tui.messages import (
     HitLocated,
     IndexingProgress,
     LiveChanged,
+    MoreFound,
     Placed,
     Refused,
     SourcesCounted,
@@ -77,10 +78,12 @@ class KebabApp(WhyNotTalk):
         self.leaving = Leaving(self)
         self._performer = Performer(self)
         self.rhythm = Rhythm(self._preview_selected)
-        self.questions = Questions(self.asker.ask, self.showing.search)
+        self.questions = Questions(self.asker, self.showing.search)
         self._held = Held()
         self._moved = False
         self._has_news = False
+        self._jumps = 0
+        """How often the end of the list was asked for while the next page was on its way."""
 
     # Coming and going
 
@@ -171,6 +174,7 @@ class KebabApp(WhyNotTalk):
         if self.box.value == self.questions.text:
             return  # what the box began with
         self._moved = False
+        self._jumps = 0
         self.rhythm.key()
         self.call_after_refresh(self._go_on)  # what was typed is painted before anything else has its turn
 
@@ -182,7 +186,8 @@ class KebabApp(WhyNotTalk):
     def ask(self, *, again: bool = False) -> None:
         """Ask the engine what stands in the box; only this question's answer will be shown."""
         self.showing.ask()
-        self.questions.ask(self.box.value, self.mode, explain=self.toggles.explain, again=again)
+        shown = self.showing.response
+        self.questions.ask(self.box.value, self.mode, explain=self.toggles.explain, again=again, shown=shown)
 
     @on(Answered)
     def _answered(self, message: Answered) -> None:
@@ -190,11 +195,15 @@ class KebabApp(WhyNotTalk):
             return
         response, selected, again = message.response, self.hits.selected, self.questions.is_again
         if message.final:
-            self.questions.settle()
+            self.questions.settle(answered=True)
         else:
             self.call_after_refresh(self.asker.painted)
         stays = self._moved or (again and bool(self.box.value) and not self.showing.is_reading)
-        self.showing.answer(response, selected.chunk_id if stays and selected else None, again=again)
+        self.showing.answer(
+            response, selected.chunk_id if stays and selected else None, message.explained, again=again
+        )
+        if message.final:
+            self.explain_selected()
         if message.final and self._has_news:
             self._has_news = False
             # Only once it is painted does a saved note stand on the screen.
@@ -204,8 +213,8 @@ class KebabApp(WhyNotTalk):
                 self._performer.perform(action_id)
         if response.hits:
             self.remembering.shown(response.query)
-        elif message.final and (query := self.questions.query) is not None:
-            self.asker.weigh(message.generation, query)
+        elif message.final and response.query.strip():
+            self.asker.weigh(message.generation, self.questions.query)
 
     @on(Weighed)
     def _weighed(self, message: Weighed) -> None:
@@ -215,7 +224,42 @@ class KebabApp(WhyNotTalk):
     @on(Explained)
     def _explained(self, message: Explained) -> None:
         if self.questions.is_open(message.generation):
+            self.questions.explained()
             self.showing.explain(message.explained)
+
+    def explain_selected(self) -> None:
+        """Show the figures behind the selected hit; those of its page are asked for if need be."""
+        selected = self.hits.selected
+        if selected is not None and not self.showing.explain_hit(selected) and self.toggles.explain:
+            self.questions.explain(selected.rank)
+
+    @on(HitsList.NearEnd)
+    def _load_more(self) -> None:
+        if (shown := self.showing.response) is not None:
+            self.questions.load_more(shown)
+
+    @on(MoreFound)
+    def _more_found(self, message: MoreFound) -> None:
+        shown = self.showing.response
+        if shown is None or not self.questions.is_open(message.generation):
+            return
+        self.questions.loaded()
+        if message.page.corpus_revision != shown.corpus_revision:
+            return  # the order may be another one: with the news as many hits are asked for again
+        was_at_end = self.hits.is_at_end
+        self.showing.append(message.page)
+        jumps, self._jumps = self._jumps, 0
+        if was_at_end and jumps:
+            self._jumps = jumps - 1
+            self.hits.move_to_last()
+
+    def go_to_last(self) -> None:
+        """To the last hit that is there; from there to the last one of the next page."""
+        self.moved_by_hand()
+        shown = self.showing.response
+        if self.hits.is_at_end and shown is not None and shown.next_offset is not None:
+            self._jumps += 1
+        self.hits.move_to_last()
 
     @on(Refused)
     def _refused(self, message: Refused) -> None:
@@ -287,7 +331,7 @@ class KebabApp(WhyNotTalk):
     def _moved_to(self, message: HitsList.Moved) -> None:
         if not self.rhythm.is_typing:
             self._preview(message.hit)
-        self.showing.explain_hit(message.hit)
+        self.explain_selected()
 
     def _preview(self, hit: SearchHit) -> None:
         self.showing.preview(hit, None)

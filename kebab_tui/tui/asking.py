@@ -1,8 +1,8 @@
 """One thread that asks the engine: the latest question wins, and the screen never waits.
 
 The engine is opened here, after the first paint. Questions are numbered; an answer says
-which one it is of, and whoever shows it drops all but the latest. Errands (the place of a
-hit in its file, why a note is missing, what a filter costs) wait behind the search.
+which one it is of, and whoever shows it drops all but the latest. Errands (the next page, the
+place of a hit in its file, why a note is missing, what a filter costs) wait behind the search.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from kebab_tui.tui.messages import (
     HitLocated,
     Judged,
     LiveChanged,
+    MoreFound,
     PathsFound,
     Placed,
     PlacedHit,
@@ -41,7 +42,7 @@ from kebab_tui.tui.messages import (
 if TYPE_CHECKING:
     from textual.message import Message
 
-    from kebab_tui.domain.hit import SearchHit
+    from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.domain.query import SearchQuery
     from kebab_tui.workspace import LiveState, Workspace
 
@@ -58,7 +59,6 @@ _OFFER_S = 5.0
 _PAINTING_S = 0.05
 """What there is of a first answer is painted by then, or somebody will never tell."""
 _UNKNOWN = -1
-_RECENT = 50
 _PATHS = 50
 
 
@@ -92,19 +92,34 @@ class Asker:
     def start(self) -> None:
         self._thread.start()
 
-    def ask(self, generation: int, query: SearchQuery | None, explain: bool, again: bool = False) -> None:
-        """Ask a question; None is "what changed lately". Takes the place of one that waits.
+    def ask(self, generation: int, query: SearchQuery, explain: bool, again: bool = False) -> None:
+        """Ask a question; a blank one is "what changed lately". Takes the place of one that waits.
 
         `again`: it has been answered before, and only an answer that is whole may replace that.
         """
         with self._wake:
+            self._drop("more", "explain")
             self._question = _Question(generation, query, explain, again)
             self._wake.notify()
+
+    def ask_more(self, generation: int, query: SearchQuery) -> None:
+        """Ask for another page of the answer to a question."""
+        self._send(
+            _Errand("more", lambda workspace: MoreFound(generation, _found(workspace, query)), generation)
+        )
+
+    def explain(self, generation: int, query: SearchQuery) -> None:
+        """What are the figures behind a page? Only the last page asked about matters."""
+        with self._wake:
+            self._drop("explain")
+        self._send(
+            _Errand("explain", lambda workspace: Explained(generation, workspace.explain(query)), generation)
+        )
 
     def locate(self, hit: SearchHit) -> None:
         """Where does the passage of a hit stand now? Only the last hit asked about matters."""
         with self._wake:
-            self._errands = deque(errand for errand in self._errands if errand.name != "locate")
+            self._drop("locate")
         self._send(_Errand("locate", lambda workspace: HitLocated(hit, workspace.locate(hit))))
 
     def place(self, number: int, hits: Sequence[SearchHit]) -> None:
@@ -142,6 +157,9 @@ class Asker:
             self._closing = True
             self._wake.notify()
 
+    def _drop(self, *names: str) -> None:
+        self._errands = deque(errand for errand in self._errands if errand.name not in names)
+
     def _send(self, errand: _Errand) -> None:
         with self._wake:
             self._errands.append(errand)
@@ -162,7 +180,7 @@ class Asker:
             if question is not None:
                 self._attempt(question.generation, partial(self._answer, workspace, question))
             elif errand is not None:
-                self._attempt(-1, partial(self._run_errand, workspace, errand))
+                self._attempt(errand.generation, partial(self._run_errand, workspace, errand))
             else:
                 self._warm_up()
                 self._attempt(-1, partial(self._look_for_news, workspace))
@@ -212,20 +230,16 @@ class Asker:
         query, generation = question.query, question.generation
         if not question.again:
             self._rests_until = time.monotonic() + _REST_S
-        if query is None:
-            self._tell(Answered(generation, workspace.recent(_RECENT), final=True))
-            return
-        if query.mode == "hybrid" and not question.again:
+        if query.text.strip() and query.mode == "hybrid" and not question.again:
             first = workspace.search(replace(query, mode="lexical"), first_answer=True)
             self._show_first(Answered(generation, first, final=False))
             if self._is_superseded():
                 return
         if question.explain:
             explained = workspace.explain(query)
-            self._tell(Answered(generation, explained.response, final=True))
-            self._tell(Explained(generation, explained))
+            self._tell(Answered(generation, explained.response, final=True, explained=explained))
         else:
-            self._tell(Answered(generation, workspace.search(query), final=True))
+            self._tell(Answered(generation, _found(workspace, query), final=True))
 
     def _show_first(self, answer: Answered) -> None:
         """Let the answer be painted before the search goes on: both want the interpreter."""
@@ -303,7 +317,7 @@ class Asker:
 @dataclass(frozen=True, slots=True)
 class _Question:
     generation: int
-    query: SearchQuery | None
+    query: SearchQuery
     explain: bool
     again: bool
 
@@ -314,6 +328,12 @@ class _Errand:
 
     name: str
     run: Callable[[Workspace], Message | None]
+    generation: int = -1
+    """The question that it is part of, if any."""
+
+
+def _found(workspace: Workspace, query: SearchQuery) -> SearchResponse:
+    return workspace.search(query) if query.text.strip() else workspace.recent(query.k, query.offset)
 
 
 def _sources(workspace: Workspace) -> Message | None:

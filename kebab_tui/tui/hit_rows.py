@@ -129,7 +129,8 @@ def _gutter(look: Look, glyphs: Glyphs, mark: str) -> Iterator[Piece]:
 
 
 def _figures(hit: SearchHit, look: Look, glyphs: Glyphs) -> Iterator[Piece]:
-    if look.width < _SCORE_FROM or not hit.score:  # what is only listed has no score
+    # What is only listed has no score, and that of a further match does not compare with those above.
+    if look.width < _SCORE_FROM or not hit.score or hit.further:
         return
     if look.change:
         arrow = glyphs.up if look.change > 0 else glyphs.down

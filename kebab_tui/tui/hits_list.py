@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from kebab_tui.tui.freshness import Novelty
 
 LINES_PER_HIT = 2
+NEAR = 20
+"""So many hits before its end the list asks for more."""
 FRESH_S = 3.0
 """How long a hit is marked that the same question did not find before."""
 _ROWS_KEPT = 512
@@ -86,6 +88,12 @@ class HitsList(LineView, can_focus=True):
             super().__init__()
             self.hit = hit
 
+    class NearEnd(Message):
+        """The cursor or the view comes near the end: more hits will be wanted."""
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, HitsList.NearEnd)
+
     class Marked(Message):
         """So many hits are marked now."""
 
@@ -120,6 +128,11 @@ class HitsList(LineView, can_focus=True):
         return self._hits[self._cursor] if self._hits else None
 
     @property
+    def is_at_end(self) -> bool:
+        """Whether the selected hit is the last one."""
+        return self._cursor >= len(self._hits) - 1
+
+    @property
     def marked(self) -> tuple[SearchHit, ...]:
         """In the order of marking, whether or not they are in the list now."""
         return tuple(self._marks.values())
@@ -133,7 +146,7 @@ class HitsList(LineView, can_focus=True):
         self._mark_fresh(found_news)
         self._hits = response.hits
         self.twins = twins(response.hits)
-        self._best = max((hit.score for hit in self._hits), default=0.0)
+        self._best = max((hit.score for hit in self._hits if not hit.further), default=0.0)
         self._korean = None if response.raw else is_hangul(response.read)
         self._changes = {}
         self._renew_marks()
@@ -143,7 +156,16 @@ class HitsList(LineView, can_focus=True):
         self._scroll(0 if keep is None else self.scroll_offset.y + moved_by * LINES_PER_HIT)
         self.refresh()
         self._tell(before)
+        self._tell_near_end()
         return found_news
+
+    def append(self, response: SearchResponse) -> None:
+        """Show an answer that begins with the hits that are shown; nothing that is in view moves."""
+        self._hits = response.hits
+        self.twins = twins(response.hits)
+        self.virtual_size = Size(0, len(self._hits) * LINES_PER_HIT)
+        self.refresh()
+        self._tell_near_end()
 
     def badge_ranks(self, changes: Mapping[ChunkRow, int]) -> None:
         """Show how many ranks a what-if moves each hit, up positive; the next answer forgets it."""
@@ -178,6 +200,7 @@ class HitsList(LineView, can_focus=True):
         for row in {old, self._cursor}:
             self.refresh_lines(row * LINES_PER_HIT, LINES_PER_HIT)
         self._tell(before)
+        self._tell_near_end()
 
     def move_by(self, hits: int) -> None:
         self.move_to(self._cursor + hits)
@@ -215,9 +238,14 @@ class HitsList(LineView, can_focus=True):
         self._styles.clear()
         self._rows.clear()
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._tell_near_end()
+
     def on_resize(self) -> None:
         if self._hits:
             self._reveal()
+            self._tell_near_end()
 
     def on_click(self, event: Click) -> None:
         place = event.get_content_offset(self)
@@ -313,3 +341,9 @@ class HitsList(LineView, can_focus=True):
     def _tell(self, before: SearchHit | None) -> None:
         if (hit := self.selected) is not None and hit != before:
             self.post_message(self.Moved(hit))
+
+    def _tell_near_end(self) -> None:
+        visible = self.scrollable_content_region.height // LINES_PER_HIT
+        lowest = max(self._cursor, int(self.scroll_y) // LINES_PER_HIT + visible)
+        if self._hits and lowest + max(NEAR, visible) >= len(self._hits):
+            self.post_message(self.NearEnd())

@@ -19,17 +19,36 @@ if TYPE_CHECKING:
 
 
 class Answered(Message):
-    """The engine's answer to question number `generation`; `final` unless a better one follows."""
+    """The engine's answer to question number `generation`; `final` unless a better one follows.
 
-    def __init__(self, generation: int, response: SearchResponse, final: bool) -> None:
+    `explained` are the figures behind its hits, where they were asked for.
+    """
+
+    def __init__(
+        self,
+        generation: int,
+        response: SearchResponse,
+        final: bool,
+        explained: ExplainedResponse | None = None,
+    ) -> None:
         super().__init__()
         self.generation = generation
         self.response = response
         self.final = final
+        self.explained = explained
+
+
+class MoreFound(Message):
+    """The next page of the answer to question number `generation`."""
+
+    def __init__(self, generation: int, page: SearchResponse) -> None:
+        super().__init__()
+        self.generation = generation
+        self.page = page
 
 
 class Explained(Message):
-    """The figures behind the hits of question number `generation`."""
+    """The figures behind one page of the answer to question number `generation`."""
 
     def __init__(self, generation: int, explained: ExplainedResponse) -> None:
         super().__init__()

@@ -80,7 +80,7 @@ class Performer:
         if self._app.focused in (self._app.preview, self._app.explain):
             self._app.focused.scroll_end(animate=False)
         else:
-            self._app.hits.move_to_last()
+            self._app.go_to_last()
 
     def do_mark(self) -> None:
         self._app.moved_by_hand()
@@ -159,7 +159,7 @@ class Performer:
         self._toggle(explain=not self._app.toggles.explain)
         if self._app.toggles.explain:
             self._app.moved_by_hand()
-            self._app.ask()
+            self._app.explain_selected()
 
     def do_rrf_k_down(self) -> None:
         self._app.explain.turn_rrf_k(up=False)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.hit import Notice, joined
 from kebab_tui.tui import states
 from kebab_tui.tui.actions import action_of
 from kebab_tui.tui.freshness import Lateness
@@ -55,9 +55,17 @@ class Showing:
 
     # Answers
 
-    def answer(self, response: SearchResponse, keep: ChunkId | None, *, again: bool = False) -> None:
+    def answer(
+        self,
+        response: SearchResponse,
+        keep: ChunkId | None,
+        explained: ExplainedResponse | None = None,
+        *,
+        again: bool = False,
+    ) -> None:
         """Show an answer; the passage `keep` stays under the cursor. `again`: what is new in it is said."""
         app = self._app
+        self.explained = explained
         again = again and self.response is not None
         if not again or self._refusal is not None:
             app.status.hush()
@@ -74,6 +82,13 @@ class Showing:
             app.preview.clear()
             app.explain.clear("No hit is selected.")
         app.refresh_bindings()
+
+    def append(self, page: SearchResponse) -> None:
+        """Show the next page behind the hits that are shown."""
+        if self.response is not None:
+            self.response = joined(self.response, page)
+            self._app.hits.append(self.response)
+            self._show_status(self.response)
 
     def ask(self) -> None:
         """A question is on its way."""
@@ -94,14 +109,22 @@ class Showing:
         self._app.refresh_bindings()
 
     def explain(self, explained: ExplainedResponse) -> None:
+        """Show the figures behind a page, beside those behind other pages."""
+        before, selected = self.explained, self._app.hits.selected
+        if before is not None and before.response.corpus_revision == explained.response.corpus_revision:
+            explained = replace(explained, hits=(*before.hits, *explained.hits))
         self.explained = explained
-        self.explain_hit(self._app.hits.selected)
+        if selected is not None:
+            self.explain_hit(selected)
 
-    def explain_hit(self, hit: SearchHit | None) -> None:
-        if self.explained is None or hit is None:
-            return
+    def explain_hit(self, hit: SearchHit) -> bool:
+        """Whether the figures behind a hit are there to be shown."""
+        if self.explained is None:
+            return False
         found = next((one for one in self.explained.hits if one.hit.chunk_id == hit.chunk_id), None)
-        self._app.explain.show(found, self.explained)
+        if found is not None:
+            self._app.explain.show(found, self.explained)
+        return found is not None
 
     def preview(self, hit: SearchHit, located: Located | None) -> None:
         self._app.preview.show(hit, located, self.response.query if self.response else "")

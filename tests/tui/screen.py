@@ -46,7 +46,7 @@ def kebab(
     app.indexing = Idle()  # type: ignore[assignment]
     if workspace is not None:
         app.asker = Asker(workspace, app.post_message)
-        app.questions = Questions(app.asker.ask, app.showing.search)
+        app.questions = Questions(app.asker, app.showing.search)
     return app
 
 
