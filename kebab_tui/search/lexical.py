@@ -120,7 +120,10 @@ def leg(
         matching = snapshot.matching(strict.match, rows, without=strict.excluded)
     further = [tier for tier in question.tiers if tier.name == "unfinished word"]
     if len(found) == depth:
-        further.append(Tier("any word", _except(loose, further), relaxed=not one_question))
+        # The tier of the unfinished word lacks the chunks with all the words: they come in this one.
+        above = (f"({tier.wanted.match}) NOT ({strict.match})" for tier in further)
+        rest = replace(loose, excluded=(*loose.excluded, *above))
+        further.append(Tier("any word", rest, relaxed=not one_question))
     return Leg(question, found, matching, loose.phrases, tuple(further))
 
 
