@@ -63,5 +63,8 @@ def answer(*hits: SearchHit, query: str = "workspace", **facts: Any) -> SearchRe
     return SearchResponse(**(made | facts))
 
 
-def answer_of(count: int, first: int = 1) -> SearchResponse:
-    return answer(*(hit(number, f"notes/{number}.md") for number in range(first, first + count)))
+def answer_of(count: int, first: int = 1, total: int | None = None) -> SearchResponse:
+    """Of so many hits; `total`: of how many, where more follow."""
+    hits = (hit(number, f"notes/{number}.md") for number in range(first, first + count))
+    whole = count if total is None else total
+    return answer(*hits, total_matches=whole, next_offset=count if count < whole else None)

@@ -24,7 +24,7 @@ from kebab_tui.tui.asking import Asker
 from kebab_tui.tui.held import Held
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.layout import Toggles
-from kebab_tui.tui.questions import Questions
+from kebab_tui.tui.questions import PAGE, Questions
 from kebab_tui.tui.remembering import Remembering
 from kebab_tui.tui.showing import Showing
 from kebab_tui.tui.status_line import Status
@@ -38,7 +38,11 @@ _DEADLINE_S = 60.0
 
 
 def kebab(
-    data: Path, workspace: Callable[[], Any] | None = None, settings: Settings | None = None, **options: Any
+    data: Path,
+    workspace: Callable[[], Any] | None = None,
+    settings: Settings | None = None,
+    page: int = PAGE,
+    **options: Any,
 ) -> KebabApp:
     """The application on an index; nothing behind it looks for changed notes by itself."""
     made = structs.replace(settings or Settings(), data_dir=str(data))
@@ -46,7 +50,8 @@ def kebab(
     app.indexing = Idle()  # type: ignore[assignment]
     if workspace is not None:
         app.asker = Asker(workspace, app.post_message)
-        app.questions = Questions(app.asker, app.showing.search)
+    if workspace is not None or page != PAGE:
+        app.questions = Questions(app.asker, app.showing.search, page)
     return app
 
 

@@ -41,6 +41,13 @@ def test_the_first_line_holds_citation_title_headings_bar_and_score() -> None:
     assert first == "   notes/rust/kb.md:L12-L34  Workspace › Setup".ljust(61) + " █████ 0.82"
 
 
+def test_a_further_match_has_a_badge_and_no_score_that_would_stand_out_of_order() -> None:
+    found = hit(further=True, score=0.97, retrieval=_WORDS)
+    first, second = _texts(found, Look(72))
+    assert "0.97" not in first and "█" not in first
+    assert second.endswith("  further")
+
+
 def test_the_second_line_holds_the_passage_and_the_badges() -> None:
     _, second = _texts(hit(), Look(72))
     assert second == "   A Rust workspace keeps several crates together                   both"
