@@ -268,6 +268,7 @@ class KebabApp(WhyNotTalk):
                 return
             self.questions.settle()
             self._held.give("")
+            self._jumps = 0
         self.showing.refuse(message.code, message.message, message.hint)
         if message.code in ("store_damaged", "store_lost"):
             self.index(())  # it sets aside what is damaged and reads the notes again

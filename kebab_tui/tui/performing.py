@@ -159,7 +159,10 @@ class Performer:
         self._toggle(explain=not self._app.toggles.explain)
         if self._app.toggles.explain:
             self._app.moved_by_hand()
-            self._app.explain_selected()
+            if self._app.questions.is_answered:
+                self._app.explain_selected()
+            else:
+                self._app.ask()
 
     def do_rrf_k_down(self) -> None:
         self._app.explain.turn_rrf_k(up=False)

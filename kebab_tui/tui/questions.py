@@ -74,13 +74,16 @@ class Questions:
     ) -> None:
         """Ask; `again`: the same question, because the notes may have another answer by now.
 
-        `shown`: the last answer. Where it is one to the same text, as many hits are asked for.
+        `shown`: the last answer. Where it is one to the same text, as many hits are asked for, and it
+        stays until all of them are there.
         """
+        if shown is not None and not (shown.complete and shown.query == text):
+            shown = None
         self.is_again = again
         self._number += 1
         self.text, self._waiting, self._is_loading = text, True, False
         pages = 1
-        if shown is not None and shown.query == text:
+        if shown is not None:
             # A list that is whole has room for a hit that comes to it.
             pages = max(1, -(-(len(shown.hits) + (shown.next_offset is None)) // self._page))
         self.query = query_of(text, mode, pages * self._page)
@@ -90,11 +93,11 @@ class Questions:
         if self._clock is not None:
             self._clock.reset()
             self._clock.resume()
-        self._engine.ask(self._number, self.query, explain, again)
+        self._engine.ask(self._number, self.query, explain, again or shown is not None)
 
     def load_more(self, shown: SearchResponse) -> None:
         """Ask for the hits behind those that are shown, unless they are on their way or there are none."""
-        if self._is_loading or not self._is_answered or shown.next_offset is None:
+        if self._is_loading or not self.is_answered or shown.next_offset is None:
             return
         self._is_loading = True
         k = max(self._page, min(len(shown.hits), _LARGEST_PAGE))
@@ -103,7 +106,7 @@ class Questions:
     def explain(self, rank: int) -> None:
         """Ask for the figures behind the page of the hit of that rank, unless they are on their way."""
         page = (rank - 1) // self._page
-        if self._is_answered and page != self._explaining and self.query.text.strip():
+        if self.is_answered and page != self._explaining and self.query.text.strip():
             self._explaining = page
             query = replace(self.query, k=self._page, offset=page * self._page)
             self._engine.explain(self._number, query)
@@ -126,7 +129,7 @@ class Questions:
         return self._waiting
 
     @property
-    def _is_answered(self) -> bool:
+    def is_answered(self) -> bool:
         """Whether the hits that are shown are those of the open question."""
         return self._answered == self._number
 

@@ -11,7 +11,7 @@ import pytest
 
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.questions import Questions
@@ -47,7 +47,8 @@ def made(place: Path) -> Iterator[Vault]:
 
 
 def screen(vault: Vault, **options: Any) -> KebabApp:
-    return kebab(vault.data, **({"query": "quokka", "mode": "lexical", "page": PAGE} | options))
+    asked: dict[str, Any] = {"query": "quokka", "mode": "lexical", "page": PAGE}
+    return kebab(vault.data, **(asked | options))
 
 
 async def listed(pilot: Screen) -> KebabApp:
@@ -236,7 +237,13 @@ async def test_marks_and_copies_hold_on_later_pages(long: Vault) -> None:
 
 
 async def test_pages_by_words_and_by_meaning_make_one_list(data: Path) -> None:
-    app = kebab(data, query="rust", page=10)
+    asked: list[tuple[SearchMode, bool]] = []
+
+    def noted(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        asked.append((query.mode, first_answer))
+        return real.search(query, first_answer)
+
+    app = kebab(data, lambda: Door(data, search=noted), query="rust", page=10)
     async with app.run_test(size=WIDE) as pilot:
         await listed(pilot)
         await pilot.press(*"GGGGGGG")
@@ -247,6 +254,13 @@ async def test_pages_by_words_and_by_meaning_make_one_list(data: Path) -> None:
         assert [hit.rank for hit in app.hits._hits] == list(range(1, total + 1))
         await pilot.press("f4")
         await until(pilot, lambda: f"#{total} " in painted(app))
+        asked.clear()
+        before = app.hits.selected
+        for mode in ("lexical", "vector", "hybrid"):
+            await pilot.press("ctrl+t")
+            await until(pilot, lambda: app.showing.response and app.showing.response.mode == mode)  # noqa: B023
+        assert not any(first_answer for _, first_answer in asked)  # the list stays until the whole answer
+        assert before is not None and before.chunk_id in {hit.chunk_id for hit in app.hits._hits}
 
 
 class Asked:
