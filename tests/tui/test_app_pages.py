@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.messages import MoreFound
 from kebab_tui.tui.questions import Questions
 from kebab_tui.workspace import Workspace
 from tests.tui.hits import answer_of
@@ -126,7 +128,16 @@ async def test_who_goes_elsewhere_is_not_thrown_to_the_end(long: Vault) -> None:
         assert app.hits.cursor == PAGE - 2
 
 
-async def test_one_page_is_asked_for_at_a_time_and_one_of_another_query_is_dropped(long: Vault) -> None:
+async def test_a_page_with_an_older_number_is_dropped(long: Vault) -> None:
+    page = long.workspace.search(SearchQuery("quokka", "lexical", k=PAGE, offset=PAGE))
+    async with screen(long).run_test(size=WIDE) as pilot:
+        app = await listed(pilot)
+        app.post_message(MoreFound(app.questions._number - 1, page))
+        await pilot.pause()
+        assert count(app) == PAGE
+
+
+async def test_a_new_query_waits_for_no_page_but_the_one_that_is_searched(long: Vault) -> None:
     asked: list[SearchQuery] = []
     page, go_on = threading.Event(), threading.Event()
 
@@ -170,6 +181,23 @@ async def test_a_page_that_is_refused_leaves_the_list_and_is_asked_for_again(lon
         await until(pilot, lambda: not app.questions.is_waiting)
         await pilot.press("k")
         await until(pilot, lambda: count(app) > PAGE)
+
+
+async def test_a_page_of_another_state_of_the_index_is_not_put_behind_the_hits(long: Vault) -> None:
+    newer: list[int] = []
+
+    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        page = real.search(query, first_answer)
+        if query.offset:
+            newer.append(page.corpus_revision + 1)
+            return replace(page, corpus_revision=newer[-1])
+        return page
+
+    async with screen(long, workspace=lambda: Door(long.data, search=search)).run_test(size=WIDE) as pilot:
+        app = await listed(pilot)
+        await pilot.press("G")
+        await until(pilot, lambda: newer and not app.questions._is_loading)
+        assert count(app) == PAGE
 
 
 async def test_a_live_update_keeps_the_pages_and_the_selected_passage(growing: Vault) -> None:
@@ -301,7 +329,7 @@ def test_as_many_hits_are_asked_for_again_as_are_shown(
     assert engine.all == [("ask", asked, 0), ("explained" if asked == 50 else "ask", asked, 0)]
 
 
-def test_pages_grow_with_the_list() -> None:
+def test_one_page_is_asked_for_at_a_time_and_pages_grow_with_the_list() -> None:
     engine = Asked()
     questions = Questions(engine, lambda _: None)
     questions.ask("workspace", "lexical", explain=False)
@@ -310,6 +338,7 @@ def test_pages_grow_with_the_list() -> None:
     questions.settle(answered=True)
     for loaded in (50, 100, 200, 400, 800):
         questions.load_more(answer_of(loaded, total=9_000))
+        questions.load_more(answer_of(loaded, total=9_000))  # it is on its way
         questions.loaded()
     assert engine.all[1:] == [
         ("more", 50, 50),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from kebab_tui.tui.messages import (
     EngineReady,
     EngineWarm,
     LiveChanged,
+    MoreFound,
     Refused,
     SourcesCounted,
 )
@@ -167,6 +168,19 @@ def test_the_first_question_is_answered_before_anything_else_is_read(begin: Begi
     kinds = [type(made.next()) for _ in range(5)]
     made.asker.close()
     assert kinds == [EngineReady, Answered, Answered, SourcesCounted, Completed]
+
+
+def test_a_new_question_takes_the_place_of_pages_that_wait() -> None:
+    made = Asking(Engine())
+    made.asker.ask_more(1, RUST)
+    made.asker.explain(1, RUST)
+    made.asker.ask(2, replace(RUST, mode="lexical"), False)
+    made.asker.ask_more(2, replace(RUST, offset=50))
+    made.asker.start()
+    *_, more = made.until(MoreFound)
+    made.asker.close()
+    assert isinstance(more, MoreFound) and more.generation == 2
+    assert made.engine.asked == [("lexical", False), ("hybrid", False)]
 
 
 def test_a_first_answer_is_painted_before_the_search_goes_on(

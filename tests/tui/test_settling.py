@@ -30,7 +30,7 @@ def test_a_key_behind_an_answer_waits_for_no_slow_clock() -> None:
     script = """
 from kebab_tui import tui
 from kebab_tui.tui import launch
-launch.main = lambda: None
+launch.main = lambda argv: None
 tui.main()
 from textual.screen import UPDATE_PERIOD
 assert UPDATE_PERIOD < 0.005, "the library reads this when it is imported"
