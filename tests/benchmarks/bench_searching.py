@@ -159,13 +159,13 @@ HEAVY = (
     '"element" OR ("worker" AND "array")',
     "(element OR value) (array OR object) (string OR number)",
     '("the value" OR "the element") -string',
-    "the OR a OR of OR to OR in",
-    '"of the" OR "to the" OR "in the"',
+    "(the AND element) OR (a AND worker) OR (of AND array)",
+    '"of the" OR (to AND array) OR (in AND worker)',
     "element* OR value* OR property*",
     "(cont* OR pod*) AND clust*",
     "css* -html* -svg*",
     '(web AND api) OR (css AND property) OR "http header"',
-    "the the* the",
+    "(the AND prop*) OR (array AND worker*)",
     "how do i make an element move to the next line when the window gets small",
     "파드 OR 노드 OR 클러스터",
     "쿠버네티스에서 API를 쓰려면 kubectl을 어떻게 설치하나요",
@@ -194,6 +194,8 @@ def heavy(workspace: Workspace) -> list[Figure]:
 
 
 def _processor_ms(workspace: Workspace, query: SearchQuery) -> float:
+    workspace._parts.reader.close()  # it remembers the latest rankings
+    workspace.search(SearchQuery("the quick brown fox", query.mode))
     start = time.process_time()
     workspace.search(query)
     return 1000 * (time.process_time() - start)
