@@ -8,8 +8,8 @@ within one side of an OR. Nothing here runs a query.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from kebab_tui.domain.words import plain_words
 from kebab_tui.search.leaves import Completion, Unit, last_word, unit
@@ -21,8 +21,7 @@ from kebab_tui.search.terms import All, Any, Leaf, Node, Not
 _SHORTEST_UNFINISHED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """`phrases` are what is scored; `excluded` are MATCH strings of chunks to leave out.
 
     `scored` is what the bm25 is of, where it is not `match`: FTS5 passes over words of a
@@ -172,8 +171,7 @@ def _distinct(units: Iterator[Unit | None] | Sequence[Unit | None]) -> list[Unit
     return list({one.match: one for one in units if one is not None}.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Built:
+class _Built(NamedTuple):
     """The strict question of a whole query."""
 
     found: Unit | None

@@ -6,7 +6,6 @@ Whether a tag, a source or a path exists is for the store to say.
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -56,7 +55,9 @@ def nearest(key: str) -> str | None:
     for known in FILTER_KEYS:
         if sorted(known) == sorted(key):
             return known
-    return next(iter(difflib.get_close_matches(key, FILTER_KEYS, n=1, cutoff=0.8)), None)
+    from difflib import get_close_matches  # seldom needed
+
+    return next(iter(get_close_matches(key, FILTER_KEYS, n=1, cutoff=0.8)), None)
 
 
 def interpret(typed: TypedFilter, now: datetime) -> SearchFilters | Notice:

@@ -28,6 +28,7 @@ from kebab_tui.search.stopwatch import Stopwatch
 
 DEPTH = 300
 """Candidates of each leg, whatever page is asked for."""
+_NOWHERE = (None, None)
 
 
 def find(
@@ -60,7 +61,7 @@ def find(
         with_ids = not settings.second_look
         evidence = gather(snapshot, asked, words, near, filters, scripts, with_ids=with_ids)
         fused = fuse(evidence, settings)
-        kept = [one for one in fused if is_above(one, limits)]
+        kept = [one for one in fused if is_above(one, limits)] if limits.cut else fused
         stage.kept = len(kept)
     first, end = query.offset, query.offset + query.k
     page = [
@@ -138,32 +139,28 @@ def gather(
     with_ids: bool,
 ) -> list[Evidence]:
     """What the legs say of every candidate; who was not among the nearest gets its cosine too."""
-    by_words = {scored.row: (rank, scored.bm25) for rank, scored in enumerate(words.found, 1)}
+    by_words = {scored.row: (rank, -scored.bm25) for rank, scored in enumerate(words.found, 1)}
     by_meaning = {
         one.row: (rank, one.cosine) for leg in (near.own, near.other) for rank, one in enumerate(leg, 1)
     }
     unseen = [row for row in by_words if row not in by_meaning]
     unheard = [row for row in by_meaning if row not in by_words]
     cosines = asked.semantics.index.cosines(asked.vector, unseen)
-    candidates = list(dict.fromkeys([*by_words, *by_meaning]))
-    # Nothing is "other" where the notes know only one script.
-    hangul, rest = scripts.of(snapshot, filters) if near.other else ((), ())
-    others = among(candidates, rest if is_hangul(asked.text) else hangul)
+    others = {one.row for one in near.other}
+    if others:  # nothing is "other" where the notes know only one script
+        hangul, rest = scripts.of(snapshot, filters)
+        others |= among(unseen, rest if is_hangul(asked.text) else hangul)
     ids = snapshot.chunk_ids(unheard) if with_ids else {}
     found = []
-    for row in candidates:
-        lexical_rank, raw = by_words.get(row, (None, None))
-        vector_rank, cosine = by_meaning.get(row, (None, cosines.get(row)))
+    for row in (*by_words, *unheard):
+        lexical_rank, strength = by_words.get(row, _NOWHERE)
+        vector_rank, cosine = by_meaning.get(row, _NOWHERE)
+        if vector_rank is None:
+            cosine = cosines.get(row)
+        relaxed = lexical_rank is not None and row not in words.strict
         found.append(
             Evidence(
-                row=row,
-                chunk_id=ids.get(row, ""),
-                lexical_rank=lexical_rank,
-                strength=None if raw is None else -raw,
-                vector_rank=vector_rank,
-                cosine=cosine,
-                other_script=row in others,
-                relaxed=row in by_words and row not in words.strict,
+                row, lexical_rank, strength, vector_rank, cosine, row in others, relaxed, ids.get(row, "")
             )
         )
     return found

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from kebab_tui.domain.grams import CJK, MARKED
 from kebab_tui.domain.porter import stem
@@ -34,16 +34,14 @@ _MOST_PARTS = 6
 _SHORTEST_COMPOUND, _LONGEST_COMPOUND = 4, 10
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A MATCH string and the phrases in it, in the order in which they stand there."""
 
     match: str
     phrases: tuple[Phrase, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(NamedTuple):
     """What an unfinished word may become; `prefix`: also anything that begins with it."""
 
     words: Sequence[str]

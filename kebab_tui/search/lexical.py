@@ -7,8 +7,9 @@ so they fit together while the corpus stands still.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
+from typing import NamedTuple
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.identity import ChunkRow
@@ -32,8 +33,7 @@ _COMMON = 16
 _EMPTY = Answer("lexical")
 
 
-@dataclass(frozen=True, slots=True)
-class Tier:
+class Tier(NamedTuple):
     """One part of the list. `relaxed`: its chunks need not have all the words."""
 
     name: str
@@ -41,8 +41,7 @@ class Tier:
     relaxed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What FTS5 is asked.
 
     `strict`: all the words. `begun`: all of them, where the last one may go on, which is asked only
@@ -68,19 +67,18 @@ class Question:
 
 def _except(wanted: Expression, tiers: Sequence[Tier]) -> Expression:
     above = (tier.wanted.match for tier in tiers)
-    return replace(wanted, excluded=tuple(dict.fromkeys((*wanted.excluded, *above))))
+    return wanted._replace(excluded=tuple(dict.fromkeys((*wanted.excluded, *above))))
 
 
-@dataclass(frozen=True, slots=True)
-class Leg:
+class Leg(NamedTuple):
     """The words' part of a hybrid search: the best chunks with any of them, and which have all.
 
     `further`: where the matches behind these chunks are.
     """
 
     question: Question
-    found: list[Scored] = field(default_factory=list)
-    strict: set[ChunkRow] = field(default_factory=set)
+    found: Sequence[Scored] = ()
+    strict: Set[ChunkRow] = frozenset()
     phrases: tuple[Phrase, ...] = ()
     further: tuple[Tier, ...] = ()
 
@@ -122,7 +120,7 @@ def leg(
     if len(found) == depth:
         # The tier of the unfinished word lacks the chunks with all the words: they come in this one.
         above = (f"({tier.wanted.match}) NOT ({strict.match})" for tier in further)
-        rest = replace(loose, excluded=(*loose.excluded, *above))
+        rest = loose._replace(excluded=(*loose.excluded, *above))
         further.append(Tier("any word", rest, relaxed=not one_question))
     return Leg(question, found, matching, loose.phrases, tuple(further))
 
@@ -265,7 +263,7 @@ def _below(
     snapshot: Snapshot, tiers: Sequence[Tier], filters: SearchFilters, limits: Limits, kept: int
 ) -> tuple[Notice, ...]:
     """Say how many hits the limits leave out."""
-    if limits.least_score is None and limits.least_raw is None:
+    if not limits.cut:
         return ()
     total = sum(count(snapshot, tier.wanted, filters, Limits()) for tier in tiers)
     return below_limits(kept, total)

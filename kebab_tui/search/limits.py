@@ -7,7 +7,7 @@ limit of 0.5. The raw RRF of a hit in a single list is 1 / (rrf_k + rank).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kebab_tui.domain.query import SearchQuery
 
@@ -16,8 +16,7 @@ _TINY = 1e-12
 """Much less than half a printed digit, much more than an error of floating point."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The least exact values that pass; None where there is no limit."""
 
     least_score: float | None = None
@@ -27,6 +26,10 @@ class Limits:
     @classmethod
     def of(cls, query: SearchQuery, rrf_k: int) -> Limits:
         return cls(_least(query.min_score), _least(query.threshold), rrf_k)
+
+    @property
+    def cut(self) -> bool:
+        return self.least_score is not None or self.least_raw is not None
 
     def admit(self, score: float) -> bool:
         return self.least_score is None or score >= self.least_score

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from kebab_tui.domain.chunk import Chunk
 from kebab_tui.domain.document import Document
@@ -34,8 +34,7 @@ class FieldWeights:
     grams: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class FieldCounts:
+class FieldCounts(NamedTuple):
     """How often a term stands in each field of one chunk."""
 
     heading: int
@@ -44,8 +43,7 @@ class FieldCounts:
     grams: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A chunk and its raw bm25: negative, lower is better, as SQLite gives it."""
 
     row: ChunkRow
@@ -63,8 +61,7 @@ class FoundChunk:
     chunker_version: str
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(NamedTuple):
     """The figures bm25 compares a chunk with."""
 
     chunks: int
@@ -194,8 +191,7 @@ Vector: TypeAlias = "npt.NDArray[np.float32]"
 """One embedding of unit norm, or a matrix of them, row by row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(NamedTuple):
     """A chunk and the cosine of its vector with the query's."""
 
     row: ChunkRow

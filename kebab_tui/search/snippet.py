@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kebab_tui.domain.hit import Highlight
 from kebab_tui.search.graphemes import border_after, border_before
@@ -26,8 +26,7 @@ _REACH = 24
 _HEADING = re.compile(r"\A\s*(?:#{1,6}[ \t][^\n]*|[^\n]+\n=+[ \t]*)(?:\n|\Z)")
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+class Snippet(NamedTuple):
     text: str
     highlights: tuple[Highlight, ...]
 

@@ -30,7 +30,7 @@ _HYDRATE = (
     "WHERE c.id IN (SELECT value FROM json_each(?))"
 )
 _ANSWERS = 32
-_TIES = 100
+_TIES = 1_000
 """How many places behind the last one are looked at for scores that are equal to its own."""
 _COMMONPLACE_CHUNKS = 2_000
 _COMMONPLACE_SHARE = 0.04
@@ -95,32 +95,33 @@ class StoreSnapshot:
 
     def _ranked(self, found: str, values: Sequence[str | float], limit: int) -> list[Scored]:
         with _refusals():
-            ranked = self._scored(f"{found} ORDER BY score LIMIT ?", [*values, limit + _TIES])
-            if len(ranked) == limit + _TIES and ranked[limit - 1].bm25 == ranked[-1].bm25:
+            ranked: list[tuple[ChunkRow, float]] = self._connection.execute(
+                f"{found} ORDER BY score LIMIT ?", [*values, limit + _TIES]
+            ).fetchall()
+            if len(ranked) == limit + _TIES and ranked[limit - 1][1] == ranked[-1][1]:
                 # Of so many equal scores around the limit, the chunk ids decide which are in.
-                tied = ranked[-1].bm25
-                ranked = [one for one in ranked if one.bm25 < tied]
-                ranked += self._scored(
+                tied = ranked[-1][1]
+                ranked = [one for one in ranked if one[1] < tied]
+                ranked += self._connection.execute(
                     f"SELECT f.row, f.score FROM ({found}) f JOIN chunks c ON c.id = f.row "
                     "WHERE f.score = ? ORDER BY c.chunk_id LIMIT ?",
                     [*values, tied, limit - len(ranked)],
                 )
-        return self._with_ties_in_order(ranked, limit)
+        return [Scored(row, score) for row, score in self._with_ties_in_order(ranked, limit)]
 
-    def _scored(self, statement: str, values: Sequence[str | float]) -> list[Scored]:
-        return [Scored(ChunkRow(row), score) for row, score in self._connection.execute(statement, values)]
-
-    def _with_ties_in_order(self, ranked: list[Scored], limit: int) -> list[Scored]:
+    def _with_ties_in_order(
+        self, ranked: list[tuple[ChunkRow, float]], limit: int
+    ) -> list[tuple[ChunkRow, float]]:
         """Chunk ids order equal scores. Few scores are equal, so few ids are looked up."""
         end = limit
-        while 0 < end < len(ranked) and ranked[end].bm25 == ranked[end - 1].bm25:
+        while 0 < end < len(ranked) and ranked[end][1] == ranked[end - 1][1]:
             end += 1
         ranked = ranked[:end]
-        tied = {one.bm25 for one, following in pairwise(ranked) if one.bm25 == following.bm25}
+        tied = {score for (_, score), (_, following) in pairwise(ranked) if score == following}
         if not tied:
             return ranked[:limit]
-        ids = self.chunk_ids([one.row for one in ranked if one.bm25 in tied])
-        return sorted(ranked, key=lambda one: (one.bm25, ids.get(one.row, "")))[:limit]
+        ids = self.chunk_ids([row for row, score in ranked if score in tied])
+        return sorted(ranked, key=lambda one: (one[1], ids.get(one[0], "")))[:limit]
 
     def count(
         self,

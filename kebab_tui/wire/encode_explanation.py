@@ -60,7 +60,7 @@ def _lexical(explanation: LexicalExplanation) -> Json:
         "terms": [
             {
                 "term": term.label,
-                "tf": asdict(term.counts),
+                "tf": term.counts._asdict(),
                 "weighted_tf": term.weighted_count,
                 "df": term.frequency,
                 "idf": term.idf,

@@ -59,6 +59,28 @@ def test_chunks_down_to_a_score_can_be_counted(writer: Writer, reader: StoreRead
         assert snapshot.count("alpha", EVERYTHING, leaving_out=left_out) == len(whole) - 5
 
 
+def test_a_ranking_is_made_once_for_each_revision(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    statements: list[str] = []
+
+    def found() -> int:
+        statements.clear()
+        with reader.snapshot() as snapshot:
+            snapshot._connection.set_trace_callback(statements.append)
+            ranked = snapshot.rank("alpha", EVERYTHING, 1_000)
+            assert snapshot.count("alpha", EVERYTHING) == len(ranked)
+            snapshot._connection.set_trace_callback(None)
+        return len(ranked)
+
+    def asked() -> bool:
+        return any("MATCH" in one for one in statements)
+
+    assert found() == 12 and asked()
+    assert found() == 12 and not asked()
+    writer.apply([a_note("late.md", "alpha late")])
+    assert found() == 13 and asked()
+
+
 def test_rows_are_never_looked_up_in_the_full_text_one_by_one(writer: Writer, reader: StoreReader) -> None:
     """FTS5 would start one search for each row. SQLite writes such a plan with a `=` before the match."""
     fill(writer)
