@@ -11,6 +11,8 @@ import pytest
 from kebab_tui.vectors.segment import _FEW
 from tests.command_line import Kebab
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 

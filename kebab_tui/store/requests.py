@@ -153,7 +153,7 @@ class RequestFolder:
         ]
 
     def _new_name(self, ending: str) -> str:
-        return os.path.join(self._path, f"{os.getpid()}-{next(_numbers)}{ending}")
+        return os.path.join(self._path, f"{os.getpid()}-{next(_numbers):09}{ending}")
 
 
 def _hidden(path: str) -> str:

@@ -12,6 +12,8 @@ from tests.cli.test_terminal_output import on_a_terminal
 from tests.command_line import ROOT, Kebab
 from tests.wire.test_schemas import check
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = str(ROOT / "fixtures/golden.yaml")
 LEXICAL = ("--modes", "lexical")
 

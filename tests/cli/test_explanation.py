@@ -17,6 +17,8 @@ from kebab_tui.workspace import Workspace
 from tests.command_line import Done, Kebab
 from tests.figures import add_up, is_true
 
+pytestmark = pytest.mark.slow
+
 QUERIES = ["port conflict", "포트 충돌", "docker sourdough", "why is the build slow"]
 Hit = dict[str, Any]
 

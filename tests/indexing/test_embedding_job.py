@@ -31,6 +31,8 @@ from tests.meaning import DIMS, MODEL, at_cosine
 from tests.notes import a_note, a_source
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 
 class CountingEncoder:
     """Remembers what it was given; stops at once when cancelled."""

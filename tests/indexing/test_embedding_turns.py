@@ -28,6 +28,8 @@ from tests.embedding.tiny_models import Tiny, write_tiny
 from tests.indexing.keeping import PATIENCE_S, keeping, until
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 NOTES = 6
 
 

@@ -18,6 +18,8 @@ from kebab_tui.indexing.watching import FolderWatch, WatchState
 from tests.effort import cpu_seconds, sizes
 from tests.watched import Watched, visible_notes, watched
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=[TreeEvents, ObserverEvents], autouse=True)
 def events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:

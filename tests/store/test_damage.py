@@ -21,6 +21,8 @@ from kebab_tui.store.folder import DataFolder
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 Harm = Callable[[Path], None]
 
 

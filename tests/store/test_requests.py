@@ -109,3 +109,11 @@ def test_pipes_in_place_of_requests_are_not_waited_for(tmp_path: Path) -> None:
     assert requests.look()[1] == []
     assert not requests.wanted()
     assert os.listdir(tmp_path / "requests") == []
+
+
+def test_requests_are_taken_in_the_order_in_which_they_were_made(tmp_path: Path) -> None:
+    requests = RequestFolder(str(tmp_path))
+    asked = [Rescan((f"/notes/{n}.md",)) for n in range(12)]
+    for rescan in asked:
+        requests.ask(rescan)
+    assert requests.look()[1] == asked

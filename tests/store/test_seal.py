@@ -21,6 +21,8 @@ from kebab_tui.store.seal import _HEADER, Seal
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 _NOTES = 40
 
 

@@ -22,6 +22,8 @@ from tests.tui.hits import answer_of
 from tests.tui.screen import WIDE, Door, Screen, focus, found, kebab, painted, until
 from tests.vault import Vault
 
+pytestmark = pytest.mark.slow
+
 NOTES = 130
 PAGE = 40
 

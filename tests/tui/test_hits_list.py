@@ -25,6 +25,8 @@ from kebab_tui.tui.text import Glyphs
 from tests.tui.hits import HOSTILE, answer, answer_of, hit
 from tests.tui.screen import until
 
+pytestmark = pytest.mark.slow
+
 
 class _Host(App[None]):
     """Shows the list with the keys of the registry, and notes what it posts."""

@@ -24,6 +24,8 @@ from kebab_tui.tui.text import ASCII
 from kebab_tui.workspace import Workspace
 from tests.tui.preview_hits import Engine, hit, note
 
+pytestmark = pytest.mark.slow
+
 LINES = [f"line {number}" for number in range(1, 301)]
 
 

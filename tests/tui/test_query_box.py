@@ -23,6 +23,8 @@ from kebab_tui.tui.query_colours import ROLES, component, painted
 from kebab_tui.tui.query_text import LONGEST, flattened, speakable, word_start
 from kebab_tui.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 
 class Host(KeysInOrder[None]):
     def __init__(self, value: str = "", history: History | None = None, engine: bool = True) -> None:
