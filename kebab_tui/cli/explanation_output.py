@@ -72,7 +72,7 @@ def _second_look(fused: Fused, settings: FusionSettings, strongest: float) -> It
     parts, total = printed((lexical, vector), _DIGITS)
     place = f"place {fused.look_rank}"
     if fused.look_rank is None:
-        place = f"below the best {settings.look_depth}, which alone are re-ordered"
+        place = f"below the best {settings.look_depth} of the fusion: place {fused.rank} by this score"
     yield f"second look {total} = words {parts[0]} + meaning {parts[1]}, {place}"
     yield f"  {_look_parts(fused, settings, strongest)}"
 

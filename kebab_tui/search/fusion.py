@@ -1,9 +1,9 @@
 """How two rankings become one.
 
 Reciprocal Rank Fusion chooses and orders the candidates: `raw = sum of w / (rrf_k + rank)`.
-A second look then orders the best of them by one number that a person can read:
-`look = l * bm25 / best bm25 of this query + (1 - l) * cosine`, with l = 0.3. Where the
-notes hold two scripts, hits in the other script than the query's stand in a leg of
+A second look then orders the best of them, and behind these the others, by one number that
+a person can read: `look = l * bm25 / best bm25 of this query + (1 - l) * cosine`, with
+l = 0.3. Where the notes hold two scripts, hits in the other script than the query's stand in a leg of
 their own; they have no fair bm25, so theirs is `0.95 * cosine`, and one place in three,
 from the fourth on, is kept for them while they are near enough. Without the second look
 the order is the fusion's own, with no places kept.
@@ -94,7 +94,7 @@ def fuse(evidence: Sequence[Evidence], settings: FusionSettings) -> list[Fused]:
     """Order the candidates, best first."""
     drafts = _by_rank(evidence, settings)
     if settings.second_look:
-        drafts = _with_places(_looked_at(drafts, settings))
+        drafts = _with_tail_in_order(_with_places(_looked_at(drafts, settings)), settings)
     best = settings.best_raw
     return [draft.fused(rank, best) for rank, draft in enumerate(drafts, 1)]
 
@@ -157,16 +157,20 @@ def rrf_part(weight: float, rrf_k: int, rank: int | None) -> float:
 
 
 def _looked_at(drafts: list[_Draft], settings: FusionSettings) -> list[_Draft]:
-    """Every candidate gets its look, so that a list has one kind of score; the best are re-ordered."""
+    """Every candidate gets its look, so that a list has one kind of score; the best are ordered by it."""
     strongest = max((draft.evidence.strength or 0.0 for draft in drafts), default=0.0)
     nearest = max((draft.evidence.cosine or 0.0 for draft in drafts), default=0.0)
     for draft in drafts:
         _look(draft, settings.look_lexical, strongest, nearest)
     head, tail = drafts[: settings.look_depth], drafts[settings.look_depth :]
-    head.sort(key=lambda draft: (-(draft.look or 0.0), *_tie(draft.evidence, settings)))
+    head.sort(key=lambda draft: _by_look(draft, settings))
     for rank, draft in enumerate(head, 1):
         draft.look_rank = rank
     return head + tail
+
+
+def _by_look(draft: _Draft, settings: FusionSettings) -> tuple[float, int, str, int, bool, int]:
+    return (-(draft.look or 0.0), *_tie(draft.evidence, settings))
 
 
 def _look(draft: _Draft, share: float, strongest: float, nearest: float) -> None:
@@ -203,6 +207,14 @@ def _with_places(drafts: list[_Draft]) -> list[_Draft]:
         given.add(draft.evidence.row)
         since = 0 if draft.evidence.other_script else since + 1
     return placed
+
+
+def _with_tail_in_order(drafts: list[_Draft], settings: FusionSettings) -> list[_Draft]:
+    """Behind the best, the look alone decides: no place is kept there."""
+    head, tail = drafts[: settings.look_depth], drafts[settings.look_depth :]
+    for draft in tail:
+        draft.kept_place = False
+    return head + sorted(tail, key=lambda draft: _by_look(draft, settings))
 
 
 def _deserves_a_place(one: Evidence) -> bool:

@@ -172,12 +172,12 @@ def place_rows(fused: Fused, settings: FusionSettings, width: int, signs: Signs)
     if fused.look_rank is not None:
         change = moved(fused.fusion_rank - fused.look_rank, signs)
         steps.append(_step(f"{signs.arrow} second look", fused.look_rank, change))
-    before = fused.fusion_rank if fused.look_rank is None else fused.look_rank
-    if fused.look is not None and fused.rank != before:
+    if (fused.look_rank is not None and fused.rank != fused.look_rank) or fused.kept_place:
+        before = fused.look_rank or fused.fusion_rank
         steps.append(_step(f"{signs.arrow} with kept places", fused.rank, moved(before - fused.rank, signs)))
     yield from flow(steps, width)
     if fused.look is not None and fused.look_rank is None:
-        text = f"below the best {settings.look_depth}, which alone are re-ordered"
+        text = f"below the best {settings.look_depth} of the fusion: place {fused.rank} by this score"
         yield from paragraph(text, width, "muted")
     if fused.kept_place:
         yield from paragraph(f"place {fused.rank} was kept for the other language", width, "muted")

@@ -135,10 +135,10 @@ def test_the_other_script_has_no_fair_bm25_so_the_better_of_both_looks_counts() 
     assert looks[3].look == pytest.approx(0.3 * 0.9 + 0.7 * 0.1)
 
 
-def test_only_the_best_of_the_fusion_are_re_ordered_but_all_have_a_score_of_the_same_kind() -> None:
+def test_the_best_of_the_fusion_stand_first_and_then_the_others_each_by_the_look() -> None:
     evidence = [Evidence(ChunkRow(row), row, 1.0, None, row / 100) for row in range(1, 91)]
     fused = fuse(evidence, FusionSettings())
-    assert rows(fused) == [*range(75, 0, -1), *range(76, 91)]
+    assert rows(fused) == [*range(75, 0, -1), *range(90, 75, -1)]
     assert [one.look_rank for one in fused] == [*range(1, 76), *[None] * 15]
     assert all(one.score == one.look for one in fused)
 

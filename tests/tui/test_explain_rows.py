@@ -177,11 +177,11 @@ def test_a_hit_that_no_model_has_read_shows_what_was_assumed(embedded_sample: Wo
     assert any(re.match(r"meaning +- .* not in its list +0\.000000", line) for line in lines)
 
 
-def test_below_the_depth_of_the_second_look_nothing_is_re_ordered(embedded_sample: Workspace) -> None:
+def test_below_the_depth_of_the_second_look_the_score_alone_decides(embedded_sample: Workspace) -> None:
     mine = Evidence(ChunkRow(-1), lexical_rank=9, strength=9.0)
     rival = Evidence(ChunkRow(-2), lexical_rank=1, strength=1.0)
     lines = chosen(embedded_sample, mine, rival, look_depth=1)
-    assert "below the best 1, which alone are re-ordered" in lines
+    assert "below the best 1 of the fusion: place 2 by this score" in lines
     assert "place by fusion 2" in lines
 
 
