@@ -296,7 +296,7 @@ class Workspace:
         from kebab_tui.semantics.work import rebuild
 
         with self._parts.refilled_session("index --rebuild-vectors", callbacks) as session:
-            return rebuild(self._parts.semantics, session.writer, self._parts.reader)
+            return rebuild(self._parts.semantics, session.writer)
 
     def rebuild_full_text(self, callbacks: Callbacks) -> None:
         with self._parts.refilled_session("index --rebuild-fts", callbacks) as session:

@@ -16,12 +16,13 @@ from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchResponse, relaxed
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
-from kebab_tui.search import expression, lexical, shown
+from kebab_tui.search import expression, lexical
 from kebab_tui.search.answer import Answer, Ranked
 from kebab_tui.search.hybrid_options import HybridOptions
 from kebab_tui.search.limits import Limits
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, Semantics, SemanticsSource, Snapshot
 from kebab_tui.search.query_language import ParsedQuery, merge, parse
+from kebab_tui.search.shown import hydrate
 from kebab_tui.search.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class SearchEngine:
         query = understood.query
         version = _version(snapshot, answer)
         with watch.stage("show") as stage:
-            found = shown.hits(snapshot, answer, self._probe, self._options.snippet_chars, version)
+            found = hydrate(snapshot, answer, self._probe, self._options.snippet_chars, version)
             stage.kept = len(found)
         end = query.offset + len(found)
         said = [*understood.parsed.notices, *understood.notices, *answer.notices, *relaxed(found)]

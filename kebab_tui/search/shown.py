@@ -11,7 +11,7 @@ from kebab_tui.search.snippet import snippet
 _METHODS = {"lexical": "fts5-bm25", "vector": "cosine", "hybrid": "rrf"}
 
 
-def hits(
+def hydrate(
     snapshot: Snapshot, answer: Answer, probe: FileProbe, snippet_chars: int, version: str
 ) -> tuple[SearchHit, ...]:
     """Every chunk of the page that still exists."""

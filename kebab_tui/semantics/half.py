@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kebab_tui.vectors.follower import VectorFollower
 
 
+RUN_KIND = "embed"
+"""The kind under which the catalogue keeps the runs that made vectors."""
 _NO_STAMP = (0, 0, 0)
 
 
@@ -167,6 +169,20 @@ class SemanticHalf:
             self.close()
             self._follower, self._followed = follower, card.fingerprint
             return follower
+
+    def counts(self, card: ModelCard) -> tuple[int, int]:
+        """Passages without a vector, and all of them."""
+        with self._reader.catalogue() as catalogue, self._reader.vectors(card.fingerprint) as source:
+            return source.pending_count(), catalogue.figures().chunks
+
+    def damaged(self) -> int:
+        """How many passages have a vector in the database that cannot be used."""
+        card = self.card()
+        follower = self.new_follower(card)
+        with self._reader.catalogue():
+            follower.open()
+            missing, total = self.counts(card)
+        return total - missing - follower.index.count
 
     def _has_vectors(self, card: ModelCard) -> bool:
         with self._reader.vectors(card.fingerprint) as source:

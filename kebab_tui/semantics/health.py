@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kebab_tui.domain.errors import KebabError, ModelError
+from kebab_tui.semantics.half import RUN_KIND
 from kebab_tui.store.health import Finding
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 FileState = Literal["none", "current", "behind", "unusable"]
 
-RUN_KIND = "embed"
 _RUNS_LOOKED_AT = 100
 _ENOUGH_TO_JUDGE = 20
 """A run over fewer passages says more of opening the model than of reading."""
@@ -80,7 +80,7 @@ def vector_state(semantics: SemanticHalf, reader: StoreReader, folder: DataFolde
     follower = semantics.new_follower(card)
     with reader.catalogue():  # one moment for both: a writer may be at work
         opened = follower.open()
-        missing, total = _counts(reader, card)
+        missing, total = semantics.counts(card)
     file, detail = _file_state(opened.how, opened.reason, _file_bytes(folder))
     return VectorState(
         model=model,
@@ -94,16 +94,6 @@ def vector_state(semantics: SemanticHalf, reader: StoreReader, folder: DataFolde
         file_detail=detail,
         file_bytes=_file_bytes(folder),
     )
-
-
-def damaged_vectors(semantics: SemanticHalf, reader: StoreReader) -> int:
-    """How many passages have a vector in the database that cannot be used."""
-    card = semantics.card()
-    follower = semantics.new_follower(card)
-    with reader.catalogue():
-        follower.open()
-        missing, total = _counts(reader, card)
-    return total - missing - follower.index.count
 
 
 def examine_semantics(semantics: SemanticHalf, reader: StoreReader, folder: DataFolder) -> Iterator[Finding]:
@@ -157,12 +147,6 @@ def _file(state: VectorState) -> Finding:
         detail = f"{state.file_detail}: every search makes the vectors anew from the database"
         return Finding("vector file", "warning", detail, _REBUILD)
     return Finding("vector file", "ok", state.file_detail)
-
-
-def _counts(reader: StoreReader, card: ModelCard) -> tuple[int, int]:
-    """Passages without a vector, and all of them."""
-    with reader.catalogue() as catalogue, reader.vectors(card.fingerprint) as source:
-        return source.pending_count(), catalogue.figures().chunks
 
 
 def _last_rate(reader: StoreReader, card: ModelCard) -> float | None:

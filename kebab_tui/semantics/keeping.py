@@ -15,8 +15,7 @@ from kebab_tui import memory
 from kebab_tui.domain.errors import ModelError, StoreBusyError, VectorError
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingReport
-from kebab_tui.semantics.half import SemanticHalf
-from kebab_tui.semantics.health import RUN_KIND
+from kebab_tui.semantics.half import RUN_KIND, SemanticHalf
 from kebab_tui.semantics.work import remembered
 from kebab_tui.store.lock import WriterLock
 from kebab_tui.store.reader import StoreReader

@@ -17,8 +17,7 @@ from kebab_tui.domain.errors import StoreBusyError, VectorError
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingReport
 from kebab_tui.indexing.session import Session, Waiting, taken_away
-from kebab_tui.semantics.half import SemanticHalf
-from kebab_tui.semantics.health import RUN_KIND, damaged_vectors
+from kebab_tui.semantics.half import RUN_KIND, SemanticHalf
 from kebab_tui.store.lock import Holder, WriterLock
 from kebab_tui.store.reader import StoreReader
 from kebab_tui.store.writer import Writer
@@ -158,10 +157,10 @@ def use(semantics: SemanticHalf, writer: Writer, model: str) -> None:
     semantics.save()
 
 
-def rebuild(semantics: SemanticHalf, writer: Writer, reader: StoreReader) -> int:
+def rebuild(semantics: SemanticHalf, writer: Writer) -> int:
     """Make the file anew; gives how many vectors were dropped because some were damaged in the store."""
     dropped = 0
-    if damaged_vectors(semantics, reader):  # the store drops a model's vectors only as a whole
+    if semantics.damaged():  # the store drops a model's vectors only as a whole
         dropped = writer.forget_vectors(semantics.card().fingerprint)
     semantics.discard_file()
     if trouble := semantics.save():
