@@ -331,8 +331,8 @@ def test_a_note_that_cannot_be_stored_is_a_failed_one_and_stops_no_other(
         inode = 2**63 if status.st_size == len("# Oddity") else status.st_ino
         return Fingerprint(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
 
-    for module in ("files", "walk"):
-        monkeypatch.setattr(f"kebab_tui.reading.{module}.fingerprint_of", unclamped)
+    for module in ("kebab_tui.reading.files", "kebab_tui.reading.walk"):
+        monkeypatch.setattr(f"{module}.fingerprint_of", unclamped)
     for name, text in (("a.md", "alpha"), ("odd.md", "# Oddity"), ("z.md", "alpha omega")):
         vault.write(name, text)
     told: list[tuple[str, str]] = []

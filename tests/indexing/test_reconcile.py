@@ -95,10 +95,8 @@ def test_a_write_within_the_same_stamp_is_seen_however_late_the_commit(
 ) -> None:
     """A coarse file system stamps two writes alike; only when the file was read tells that one was missed."""
     now = time.time_ns()
-    for module in ("reading.files", "reading.walk"):
-        monkeypatch.setattr(
-            f"kebab_tui.{module}.fingerprint_of", lambda s: Fingerprint(s.st_size, now, now, 1)
-        )
+    for module in ("kebab_tui.reading.files", "kebab_tui.reading.walk"):
+        monkeypatch.setattr(f"{module}.fingerprint_of", lambda s: Fingerprint(s.st_size, now, now, 1))
     monkeypatch.setattr("kebab_tui.store.batch.time.time_ns", lambda: now + 10**10)
     monkeypatch.setattr("kebab_tui.indexing.pipeline.time", SimpleNamespace(time_ns=lambda: now))
     vault.write("a.md", "alpha")
