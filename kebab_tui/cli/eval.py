@@ -15,6 +15,7 @@ import click
 
 from kebab_tui import __version__
 from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
+from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import field, say, write, write_json
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
@@ -74,11 +75,12 @@ def command(invocation: Invocation, /, files: tuple[str, ...], **given: Any) -> 
     golden, saved = _told_apart(files, given)
     runs = [load_run(path) for path in saved]
     notices: Sequence[Notice] = ()
-    if len(runs) < 2:
-        run, notices = _run(invocation, golden, given)
-        runs.append(run)
-    if given["save"] is not None:
-        save_run(runs[-1], given["save"])
+    with Interrupt():  # SIGTERM, too, removes the files that are not complete
+        if len(runs) < 2:
+            run, notices = _run(invocation, golden, given)
+            runs.append(run)
+        if given["save"] is not None:
+            save_run(runs[-1], given["save"])
     _show(reported(runs[-1], notices), compared(*runs) if len(runs) == 2 else None, as_json=given["as_json"])
     return 0
 

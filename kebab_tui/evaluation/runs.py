@@ -61,7 +61,7 @@ class Run(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def save_run(run: Run, path: str) -> None:
-    """Write the file beside itself first: a full disk leaves the old one alone."""
+    """Write the file beside itself first: a full disk, or a signal, leaves the old one alone."""
     text = json.dumps(to_builtins(run), ensure_ascii=False, indent=1)
     unfinished = f"{path}.unfinished"
     try:
@@ -69,9 +69,10 @@ def save_run(run: Run, path: str) -> None:
             file.write(text.encode("utf-8", "replace"))
         os.replace(unfinished, path)
     except (OSError, ValueError) as error:
-        _discard(unfinished)
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"cannot write {path}: {reason}", "name another file") from None
+    finally:
+        _discard(unfinished)
 
 
 def load_run(path: str) -> Run:

@@ -27,8 +27,13 @@ from tests.command_line import Kebab
 def in_the_foreground() -> Iterator[None]:
     """A job in the background ignores ctrl+c."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    term = signal.signal(signal.SIGTERM, lambda *_: None)  # one that nobody handles must not end the tests
     yield
     signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGTERM, term)
+
+
+GOLDEN = "- {id: port, query: listeners, lang: en, probes: stem, expect: [{note: port.md}]}\n"
 
 
 def press(number: int = signal.SIGINT) -> None:
@@ -45,6 +50,30 @@ def test_ctrl_c_within_a_statement_is_no_error_of_the_index(
     assert (done.code, done.err) == (130, "interrupted\n")
     assert kebab("search", "--mode", "lexical", "listeners").code == 0
     assert kebab("index", "--rebuild-fts").code == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_evaluation_that_is_stopped_while_it_saves_leaves_no_file(
+    kebab: Kebab, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    golden = tmp_path / "golden.yaml"
+    golden.write_text(GOLDEN)
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    kebab("ingest", str(notes))
+    left: list[Path] = []
+
+    def stop_here(*_: object) -> None:
+        left.extend(runs.iterdir())
+        press(number)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.replace", stop_here)
+        done = kebab("eval", str(golden), "--modes", "lexical", "--save", str(runs / "run.json"))
+    assert len(left) == 1
+    assert done.code == 130, done.err
+    assert done.err.endswith("interrupted\n")
+    assert list(runs.iterdir()) == []
 
 
 def test_a_verb_that_never_heard_of_ctrl_c_has_not_ended_well() -> None:

@@ -34,6 +34,20 @@ def test_a_place_that_cannot_hold_a_file_is_told(tmp_path: Path, name: str) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_interrupted_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "run.json").write_text("old")
+    monkeypatch.setattr("os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        save_run(RUN, str(tmp_path / "run.json"))
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+    assert (tmp_path / "run.json").read_text() == "old"
+
+
 def change(run: Any, path: str, value: Any) -> None:
     *way, last = path.split("/")
     for step in way:
