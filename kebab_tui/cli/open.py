@@ -43,17 +43,18 @@ def command(invocation: Invocation, target: str, print_only: bool) -> None:
         place = workspace.locate_citation(target)
     if place.located.state == "gone":
         raise NotFoundError(f"{place.path} is no longer there", "`kebab ingest` takes it out of the index")
-    made = choose(invocation.settings.editor, os.environ, shutil.which).at(
-        place.path, place.located.span.first
-    )
+    editor = choose(invocation.settings.editor, os.environ, shutil.which)
+    made = editor.at(place.path, place.located.span.first)
     if fate := _fate(place):
         say(fate)
     if print_only:
         write(_quoted(made.argv))
         return
     outcome = open_note(made, place.path)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
     if not outcome.ok:
-        raise EditorError(outcome.message)
+        raise EditorError(outcome.message, f"this editor comes from {editor.named_by}")
     if hint := line_hint(made):
         say(field(hint))
 

@@ -79,10 +79,12 @@ def _split(text: str, named_by: str) -> tuple[str, ...]:
 
 def _checked(editor: Editor, find: Find) -> Editor:
     program = editor.command[0]
+    if not program:
+        raise EditorError(f"{editor.named_by} names no program", f"change {editor.named_by}")
     if not find(program):
+        problem, remedy = _unusable(program)
         raise EditorError(
-            f"the editor {program} (from {editor.named_by}) is not installed",
-            f"install it, or change {editor.named_by}",
+            f"the editor {program} (from {editor.named_by}) {problem}", f"{remedy} {editor.named_by}"
         )
     if is_template(editor.command) and (unknown := unknown_placeholder(editor.command)):
         raise EditorError(
@@ -90,3 +92,12 @@ def _checked(editor: Editor, find: Find) -> Editor:
             "there are {path}, {line}, {column}, {escaped} and {skip}",
         )
     return editor
+
+
+def _unusable(program: str) -> tuple[str, str]:
+    """Why a program is not found, and the start of the hint."""
+    if os.path.dirname(program) and os.path.isdir(program):
+        return "is a folder", "name a program in"
+    if os.path.dirname(program) and os.path.exists(program):
+        return "is not an executable file", f"`chmod +x {shlex.quote(program)}`, or change"
+    return "is not installed", "install it, or change"

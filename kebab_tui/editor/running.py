@@ -25,10 +25,14 @@ _TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`message` is for the user: what was opened, or why not. Visible text, without a line break."""
+    """`message` is for the user: what was opened, or why not. Visible text, without a line break.
+
+    `interrupted`: ctrl+c ended the editor.
+    """
 
     ok: bool
     message: str
+    interrupted: bool = False
 
 
 def open_note(made: Launch, path: str, terminal: int | None = None) -> Outcome:
@@ -41,7 +45,7 @@ def open_note(made: Launch, path: str, terminal: int | None = None) -> Outcome:
         reason = getattr(error, "strerror", None) or str(error)
         return _outcome(f"{made.program} could not be started: {reason}", ok=False)
     if code:
-        return _outcome(f"{made.program} {_ending(code)}", ok=False)
+        return _outcome(f"{made.program} {_ending(code)}", ok=False, interrupted=code == -signal.SIGINT)
     return _outcome(line_hint(made) or f"opened in {made.program}", ok=True)
 
 
@@ -88,5 +92,5 @@ def _ending(code: int) -> str:
     return f"was ended by signal {-code}"
 
 
-def _outcome(text: str, *, ok: bool) -> Outcome:
-    return Outcome(ok, visible(text).replace("\n", "␊"))
+def _outcome(text: str, *, ok: bool, interrupted: bool = False) -> Outcome:
+    return Outcome(ok, visible(text).replace("\n", "␊"), interrupted)

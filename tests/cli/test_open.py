@@ -131,7 +131,14 @@ def test_no_editor_at_all_is_a_message_and_2(desk: Desk) -> None:
 
 def test_a_failing_editor_is_a_message_and_2(desk: Desk) -> None:
     done = desk.open("rust.md:3", FAIL="1")
-    assert (done.code, done.err) == (2, "error: vim ended with exit code 1\n")
+    assert done.code == 2
+    assert done.err == "error: vim ended with exit code 1\n  hint: this editor comes from EDITOR\n"
+
+
+def test_ctrl_c_that_ends_the_editor_ends_the_command(desk: Desk) -> None:
+    (desk.bin / "vim").write_text("#!/bin/sh\nkill -INT $$\n")
+    done = desk.open("rust.md:3")
+    assert (done.code, done.err) == (130, "interrupted\n")
 
 
 def test_an_editor_that_cannot_be_told_the_line_opens_the_file_and_says_how(desk: Desk) -> None:

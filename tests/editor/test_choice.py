@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kebab_tui.editor.choice import choose, line_hint
@@ -64,7 +66,7 @@ def test_the_home_folder_may_be_written_short(monkeypatch: pytest.MonkeyPatch) -
     [
         ({"EDITOR": "nope"}, r"nope \(from EDITOR\) is not installed"),
         ({"VISUAL": "vim 'x"}, "VISUAL"),
-        ({"EDITOR": "''"}, "from EDITOR"),
+        ({"EDITOR": "''"}, "EDITOR names no program"),
     ],
 )
 def test_an_editor_that_was_named_and_cannot_be_had_is_an_error(environ: dict[str, str], said: str) -> None:
@@ -72,6 +74,17 @@ def test_an_editor_that_was_named_and_cannot_be_had_is_an_error(environ: dict[st
         argv("", **environ)
     assert caught.value.hint
     assert caught.value.exit_code == 2
+
+
+def test_a_path_that_is_no_program_says_what_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch(mode=0o600)
+    with pytest.raises(EditorError, match=r"file \(from VISUAL\) is not an executable file") as caught:
+        argv("", VISUAL=str(file))
+    assert f"chmod +x {file}" in caught.value.hint
+    with pytest.raises(EditorError, match=r"\(from VISUAL\) is a folder") as caught:
+        argv("", VISUAL=str(tmp_path))
+    assert caught.value.hint == "name a program in VISUAL"
 
 
 def test_without_any_editor_it_says_what_to_set() -> None:

@@ -88,6 +88,12 @@ def test_a_window_that_fails_at_once_is_a_message(
 def test_an_editor_that_is_killed_is_a_message(note: Path) -> None:
     outcome = open_note(script("terminal", "import os; os.kill(os.getpid(), 9)"), str(note))
     assert outcome.message.endswith("was ended by SIGKILL")
+    assert not outcome.interrupted
+
+
+def test_an_editor_that_ctrl_c_ends_was_interrupted(note: Path) -> None:
+    ended = "import os, signal; signal.signal(signal.SIGINT, signal.SIG_DFL); os.kill(os.getpid(), 2)"
+    assert open_note(script("terminal", ended), str(note)).interrupted
 
 
 def test_a_deleted_file_is_a_message_and_nothing_is_started(note: Path, tmp_path: Path) -> None:
