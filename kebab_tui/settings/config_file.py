@@ -34,7 +34,9 @@ def read(path: str, named_by: str) -> str:
             "make it a file that you can read, or name another one with --config",
         ) from None
     if len(data) > _LARGEST:
-        raise ConfigError(f"{path} is too large for a configuration file (more than 1 MB)")
+        raise ConfigError(
+            f"{path} is too large for a configuration file (more than 1 MB)", "name another one with --config"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

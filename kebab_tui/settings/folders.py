@@ -41,9 +41,17 @@ def absolute(path: str, base: str = "") -> str:
     """`~` expanded, relative paths taken from `base` (the working folder when empty)."""
     if "\0" in path:
         raise ConfigError(f"not a path: {path!r}", "a path cannot hold a NUL character")
+    if not path.strip():
+        raise ConfigError(f"not a path: {path!r}", "expected a path, not only blanks")
     expanded = os.path.expanduser(path)
     if expanded == "~" or expanded.startswith("~/"):
         raise ConfigError(f"no home folder is known for {path!r}", "set HOME, or write the whole path")
+    first = expanded.partition("/")[0]
+    if first.startswith("~") and not os.path.lexists(os.path.join(base, first)):
+        raise ConfigError(
+            f"there is no user {first[1:]!r}: {path!r}",
+            f"write the whole path; ./{path} means a folder of that name",
+        )
     try:
         return os.path.abspath(os.path.join(base, expanded))
     except FileNotFoundError:

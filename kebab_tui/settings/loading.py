@@ -33,6 +33,7 @@ from kebab_tui.settings.model import (
 PREFIX = "KEBAB_"
 OTHER_VARIABLES = (CONFIG_VARIABLE, "KEBAB_DEBUG", "KEBAB_EDITOR", "KEBAB_HYPERLINKS")
 """Variables of ours that are no settings; named so that a typing slip in one is noticed."""
+_HYPERLINKS = ("always", "never", "auto")
 
 _DATA_DIR: Key = ("data_dir",)
 _WORDS = {"`": "", "object": "a table", "array": "a list", "str": "text", "bool": "true or false"}
@@ -109,6 +110,11 @@ def _environment_layer(environ: Mapping[str, str]) -> _Layer:
     for name in variables:
         if name not in known and name not in OTHER_VARIABLES:
             _refuse_slip(name, (*known, *OTHER_VARIABLES))
+    if (links := environ.get("KEBAB_HYPERLINKS")) and links not in _HYPERLINKS:
+        raise ConfigError(
+            f"invalid KEBAB_HYPERLINKS: {links!r}; expected always, never or auto",
+            "auto, or no value, makes links where the terminal is known to show them",
+        )
     found = [(known[name], environ[name]) for name in variables if name in known]
 
     def where(at: Path) -> str:

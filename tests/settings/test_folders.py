@@ -68,6 +68,14 @@ def test_a_relative_path_starts_where_it_was_written() -> None:
     assert absolute("../notes", "/etc/kebab") == "/etc/notes"
 
 
+def test_a_folder_whose_name_begins_with_a_tilde_is_no_user(tmp_path: Path) -> None:
+    (tmp_path / "~old").mkdir()
+    assert absolute("~old/notes", str(tmp_path)) == f"{tmp_path}/~old/notes"
+    assert absolute("./~new", str(tmp_path)) == f"{tmp_path}/~new"
+    with pytest.raises(ConfigError, match="there is no user 'new'"):
+        absolute("~new/notes", str(tmp_path))
+
+
 def test_a_path_with_nul_is_refused() -> None:
     with pytest.raises(ConfigError, match="not a path"):
         absolute("a\0b")

@@ -188,8 +188,9 @@ def test_a_folder_or_an_endless_file_is_no_configuration(tmp_path: Path) -> None
     with pytest.raises(ConfigError, match=r"--config: cannot read the configuration .*: Is a dir") as refused:
         load(tmp_path)
     assert "name another one with --config" in refused.value.hint
-    with pytest.raises(ConfigError, match="too large"):
+    with pytest.raises(ConfigError, match="too large") as refused:
         load(Path("/dev/zero"))
+    assert "name another one with --config" in refused.value.hint
 
 
 @pytest.mark.parametrize(
@@ -213,6 +214,10 @@ def test_a_folder_or_an_endless_file_is_no_configuration(tmp_path: Path) -> None
         ({"KEBAB_DATADIR": "/d"}, "unknown variable KEBAB_DATADIR", "KEBAB_DATA_DIR"),
         ({"KEBAB_CONFG": "/d"}, "unknown variable KEBAB_CONFG", "KEBAB_CONFIG"),
         ({"KEBAB_CHUNKING_CAP": "300"}, "KEBAB_CHUNKING_CAP: chunking: the cap", ""),
+        ({"KEBAB_HYPERLINKS": "maybe"}, "invalid KEBAB_HYPERLINKS: 'maybe'; expected always", "auto"),
+        ({"KEBAB_DATA_DIR": " "}, "not a path: ' '", "expected a path"),
+        ({"KEBAB_DATA_DIR": "~no such user/d"}, "there is no user 'no such user'", "./~no such user/d"),
+        ({"KEBAB_CONFIG": "~no such user/c"}, "there is no user 'no such user'", "./~no such user/c"),
     ],
 )
 def test_a_wrong_variable_is_named(variables: dict[str, str], message: str, hint: str) -> None:
@@ -220,6 +225,11 @@ def test_a_wrong_variable_is_named(variables: dict[str, str], message: str, hint
         load(variables=variables)
     assert caught.value.message.startswith(message)
     assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("links", ["", "always", "never", "auto"])
+def test_links_may_be_wanted_always_never_or_where_they_are_shown(links: str) -> None:
+    assert load(variables={"KEBAB_HYPERLINKS": links}) == load()
 
 
 def test_variables_of_other_programs_are_left_alone() -> None:
