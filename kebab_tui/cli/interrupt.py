@@ -1,6 +1,7 @@
 """ctrl+c and SIGTERM: what they do to a run, and to work that must not be cut in two.
 
-Has no effect outside the main thread, where signals do not arrive.
+Has no effect outside the main thread, where signals do not arrive. A signal that the run was
+started to ignore stays ignored, as ctrl+c is by a job in the background.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class CtrlC:
 
     def __enter__(self) -> CtrlC:
         before = signal.getsignal(signal.SIGINT)
-        if callable(before) and _in_main_thread():  # a job in the background ignores it
+        if callable(before) and _in_main_thread():
             self._before = before
             self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
             signal.signal(signal.SIGINT, self)
@@ -71,7 +72,8 @@ class Interrupt:
     def __enter__(self) -> Interrupt:
         if _in_main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                self._before.append((number, signal.signal(number, self._pressed)))
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before.append((number, signal.signal(number, self._pressed)))
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,11 @@ def notes(tmp_path: Path) -> Path:
     (folder / "rust.md").write_text(f"# Rust\n\n## Ownership\n\nA value has one owner.\n\n{code}\n")
     (folder / "케밥.md").write_text("# 케밥\n\n숯불에 구운 고기.\n")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def in_the_foreground() -> Iterator[None]:
+    """A job in the background ignores ctrl+c."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

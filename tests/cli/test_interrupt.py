@@ -24,13 +24,11 @@ from tests.command_line import Kebab
 
 
 @pytest.fixture(autouse=True)
-def in_the_foreground() -> Iterator[None]:
-    """A job in the background ignores ctrl+c."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    term = signal.signal(signal.SIGTERM, lambda *_: None)  # one that nobody handles must not end the tests
+def term_is_survived() -> Iterator[None]:
+    """One that the run does not handle must not end the tests."""
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
     yield
-    signal.signal(signal.SIGINT, before)
-    signal.signal(signal.SIGTERM, term)
+    signal.signal(signal.SIGTERM, before)
 
 
 GOLDEN = "- {id: port, query: listeners, lang: en, probes: stem, expect: [{note: port.md}]}\n"
@@ -146,7 +144,12 @@ def test_afterwards_all_is_as_it_was() -> None:
 
 def test_a_run_in_the_background_goes_on_ignoring_it() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with CtrlC() as pressed:
+    with CtrlC() as pressed, Interrupt() as interrupt:
         press()
+        interrupt.work_began()
+        press()
+        assert not interrupt.asked()
+        press(signal.SIGTERM)
+        assert interrupt.asked()
     assert not pressed.pressed
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
