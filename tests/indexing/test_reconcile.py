@@ -98,7 +98,9 @@ def test_a_write_within_the_same_stamp_is_seen_however_late_the_commit(
     for module in ("kebab_tui.reading.files", "kebab_tui.reading.walk"):
         monkeypatch.setattr(f"{module}.fingerprint_of", lambda s: Fingerprint(s.st_size, now, now, 1))
     monkeypatch.setattr("kebab_tui.store.batch.time.time_ns", lambda: now + 10**10)
-    monkeypatch.setattr("kebab_tui.indexing.pipeline.time", SimpleNamespace(time_ns=lambda: now))
+    monkeypatch.setattr(
+        "kebab_tui.indexing.pipeline.time", SimpleNamespace(time_ns=lambda: now, monotonic=time.monotonic)
+    )
     vault.write("a.md", "alpha")
     vault.ingest()
     vault.write("a.md", "gamma")

@@ -154,7 +154,7 @@ def _returned(tree: ast.Module) -> Types:
 def _known() -> Types:
     """Names that have one type wherever the domain and the screen speak of them."""
     known: Types = {}
-    for path in [*_PACKAGE.glob("domain/*.py"), *_PACKAGE.glob("tui/*.py")]:
+    for path in [*_PACKAGE.glob("domain/*.py"), *_PACKAGE.glob("tui/**/*.py")]:
         for name, kind in _returned(ast.parse(path.read_text())).items():
             known[name] = kind if known.get(name, kind) == kind else ""
     return known
