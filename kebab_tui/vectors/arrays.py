@@ -73,6 +73,7 @@ def exact_cosines(codes: Codes, query: Vector) -> Scores:
     Products of fp16 and fp32 are exact in fp64, and the sum of each row is its own. A stored
     vector is rounded and may be a hair too long: nothing is nearer than the same.
     """
-    products = codes.astype(np.float64) * query.astype(np.float64)
+    products = codes.astype(np.float64)
+    products *= query.astype(np.float64)  # in place: the kernel takes longer to give memory than this takes
     cosines: Scores = products.sum(axis=1).clip(-1.0, 1.0).astype(np.float32)
     return cosines
