@@ -115,6 +115,10 @@ def refuse(
     return fuse([one.evidence for one in fused], changed)
 
 
+_Tie = tuple[int, str, int, bool, int]
+"""What orders candidates that are equal otherwise."""
+
+
 @dataclass(slots=True)
 class _Draft:
     """A candidate on its way through the steps: hundreds at every key, so none is copied at each."""
@@ -123,6 +127,7 @@ class _Draft:
     lexical_part: float
     vector_part: float
     rrf_raw: float
+    tie: _Tie
     fusion_rank: int = 0
     look_lexical: float | None = None
     look_vector: float | None = None
@@ -145,8 +150,8 @@ def _by_rank(evidence: Sequence[Evidence], settings: FusionSettings) -> list[_Dr
     for one in evidence:
         lexical = rrf_part(settings.lexical_weight, settings.rrf_k, one.lexical_rank)
         vector = rrf_part(settings.vector_weight, settings.rrf_k, one.vector_rank)
-        drafts.append(_Draft(one, lexical, vector, lexical + vector))
-    drafts.sort(key=lambda draft: (-draft.rrf_raw, *_tie(draft.evidence, settings)))
+        drafts.append(_Draft(one, lexical, vector, lexical + vector, _tie(one, settings)))
+    drafts.sort(key=lambda draft: (-draft.rrf_raw, draft.tie))
     for rank, draft in enumerate(drafts, 1):
         draft.fusion_rank = rank
     return drafts
@@ -163,14 +168,14 @@ def _looked_at(drafts: list[_Draft], settings: FusionSettings) -> list[_Draft]:
     for draft in drafts:
         _look(draft, settings.look_lexical, strongest, nearest)
     head, tail = drafts[: settings.look_depth], drafts[settings.look_depth :]
-    head.sort(key=lambda draft: _by_look(draft, settings))
+    head.sort(key=_by_look)
     for rank, draft in enumerate(head, 1):
         draft.look_rank = rank
     return head + tail
 
 
-def _by_look(draft: _Draft, settings: FusionSettings) -> tuple[float, int, str, int, bool, int]:
-    return (-(draft.look or 0.0), *_tie(draft.evidence, settings))
+def _by_look(draft: _Draft) -> tuple[float, _Tie]:
+    return -(draft.look or 0.0), draft.tie
 
 
 def _look(draft: _Draft, share: float, strongest: float, nearest: float) -> None:
@@ -189,6 +194,8 @@ def _look(draft: _Draft, share: float, strongest: float, nearest: float) -> None
 def _with_places(drafts: list[_Draft]) -> list[_Draft]:
     """Let the other script have one place in three, from the fourth on, while it is near enough."""
     waiting = deque(draft for draft in drafts if _deserves_a_place(draft.evidence))
+    if not waiting:
+        return drafts
     placed: list[_Draft] = []
     given: set[ChunkRow] = set()
     since = 0
@@ -214,14 +221,14 @@ def _with_tail_in_order(drafts: list[_Draft], settings: FusionSettings) -> list[
     head, tail = drafts[: settings.look_depth], drafts[settings.look_depth :]
     for draft in tail:
         draft.kept_place = False
-    return head + sorted(tail, key=lambda draft: _by_look(draft, settings))
+    return head + sorted(tail, key=_by_look)
 
 
 def _deserves_a_place(one: Evidence) -> bool:
     return one.other_script and (one.cosine or 0.0) >= NEAR_ENOUGH
 
 
-def _tie(one: Evidence, settings: FusionSettings) -> tuple[int, str, int, bool, int]:
+def _tie(one: Evidence, settings: FusionSettings) -> _Tie:
     lexical = one.lexical_rank or _LAST
     if settings.second_look:
         return (lexical, "", one.vector_rank or _LAST, one.other_script, one.row)

@@ -28,7 +28,6 @@ from kebab_tui.search.stopwatch import Stopwatch
 
 DEPTH = 300
 """Candidates of each leg, whatever page is asked for."""
-_NOWHERE = (None, None)
 
 
 def find(
@@ -152,17 +151,13 @@ def gather(
         others |= among(unseen, rest if is_hangul(asked.text) else hangul)
     ids = snapshot.chunk_ids(unheard) if with_ids else {}
     found = []
-    for row in (*by_words, *unheard):
-        lexical_rank, strength = by_words.get(row, _NOWHERE)
-        vector_rank, cosine = by_meaning.get(row, _NOWHERE)
-        if vector_rank is None:
-            cosine = cosines.get(row)
-        relaxed = lexical_rank is not None and row not in words.strict
-        found.append(
-            Evidence(
-                row, lexical_rank, strength, vector_rank, cosine, row in others, relaxed, ids.get(row, "")
-            )
-        )
+    for row, (rank, strength) in by_words.items():
+        vector_rank, cosine = by_meaning.get(row) or (None, cosines.get(row))
+        relaxed = row not in words.strict
+        found.append(Evidence(row, rank, strength, vector_rank, cosine, row in others, relaxed))
+    for row in unheard:
+        vector_rank, cosine = by_meaning[row]
+        found.append(Evidence(row, None, None, vector_rank, cosine, row in others, chunk_id=ids.get(row, "")))
     return found
 
 
