@@ -30,7 +30,7 @@ _HYDRATE = (
     "WHERE c.id IN (SELECT value FROM json_each(?))"
 )
 _ANSWERS = 32
-_TIES = 1_000
+_TIES = 500
 """How many places behind the last one are looked at for scores that are equal to its own."""
 _COMMONPLACE_CHUNKS = 2_000
 _COMMONPLACE_SHARE = 0.04
