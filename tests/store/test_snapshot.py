@@ -36,7 +36,11 @@ def test_pages_of_the_ranking_fit_together(writer: Writer, reader: StoreReader) 
         assert snapshot.count("alpha", EVERYTHING) == len(whole) == snapshot.frequency("alpha")
 
 
-def test_equal_scores_stand_in_the_order_of_their_chunk_ids(writer: Writer, reader: StoreReader) -> None:
+@pytest.mark.parametrize("looked_at", [500, 3])
+def test_equal_scores_stand_in_the_order_of_their_chunk_ids(
+    writer: Writer, reader: StoreReader, monkeypatch: pytest.MonkeyPatch, looked_at: int
+) -> None:
+    monkeypatch.setattr("kebab_tui.store.snapshot._TIES", looked_at)
     texts = [*["same words"] * 12, "same", "same same words and more"]
     writer.apply([a_note("a.md", *texts, title="", heading="")])
     with reader.snapshot() as snapshot:
