@@ -11,6 +11,7 @@ import json
 import sqlite3
 from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
@@ -29,7 +30,7 @@ _HYDRATE = (
     f"{rows.DOCUMENT_COLUMNS} FROM {sql.FROM} "
     "WHERE c.id IN (SELECT value FROM json_each(?))"
 )
-_ANSWERS = 32
+_ANSWERS = 64
 _TIES = 500
 """How many places behind the last one are looked at for scores that are equal to its own."""
 _COMMONPLACE_CHUNKS = 2_000
@@ -41,7 +42,10 @@ _Answer = TypeVar("_Answer")
 
 
 class Answers:
-    """The latest rankings and counts of one revision: the next page and an explanation ask again."""
+    """The latest rankings and counts of one revision: the next page and an explanation ask again.
+
+    So does the next query, for how common a word is: those words stand in most queries.
+    """
 
     def __init__(self) -> None:
         self._revision = -1
@@ -215,10 +219,14 @@ class StoreSnapshot:
         statement = "SELECT word FROM words WHERE word IN (SELECT value FROM json_each(?)) AND seen > ?"
         # Also the removed passages have been seen: what may be common is counted.
         count = "SELECT count(*) FROM (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT ?)"
+        revision = self.revision
         return {
             word
             for word in self._words(statement, (json.dumps(list(words)), least))
-            if self._number(count, (f'"{word}"', least + 1)) > least
+            if self._answers.of(
+                revision, (count, word, least), partial(self._number, count, (f'"{word}"', least + 1))
+            )
+            > least
         }
 
     def common_words(self, prefix: str, limit: int) -> list[str]:

@@ -85,6 +85,32 @@ def test_a_ranking_is_made_once_for_each_revision(writer: Writer, reader: StoreR
     assert found() == 13 and asked()
 
 
+def test_how_common_a_word_is_is_counted_once_for_each_revision(
+    writer: Writer, reader: StoreReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kebab_tui.store.snapshot._COMMONPLACE_CHUNKS", 12)
+    fill(writer)
+    statements: list[str] = []
+
+    def common() -> set[str]:
+        statements.clear()
+        with reader.snapshot() as snapshot:
+            snapshot._connection.set_trace_callback(statements.append)
+            found = snapshot.commonplace(["alpha", "word3"])
+            snapshot._connection.set_trace_callback(None)
+        return found
+
+    def counted() -> bool:
+        return any("MATCH" in one for one in statements)
+
+    assert common() == set() and not counted()
+    writer.apply([a_note("late.md", "alpha late")])
+    assert common() == {"alpha"} and counted()
+    assert common() == {"alpha"} and not counted()
+    writer.apply([a_note("late.md", "late")])
+    assert common() == set() and counted()
+
+
 def test_rows_are_never_looked_up_in_the_full_text_one_by_one(writer: Writer, reader: StoreReader) -> None:
     """FTS5 would start one search for each row. SQLite writes such a plan with a `=` before the match."""
     fill(writer)
