@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MAP = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-ROOMS = {path.name for path in (ROOT / "kebab_tui").iterdir() if path.is_dir() and path.name != "__pycache__"}
+ROOMS = {path.name for path in (ROOT / "kebab_tui").iterdir() if (path / "__init__.py").exists()}
 
 _PLACE = re.compile(r"`((?:kebab_tui|tests|fixtures|models)/[^`:]*)(?:::([\w.]+))?`")
 _VERSION = re.compile(r"`([A-Z]+_VERSION)`")
