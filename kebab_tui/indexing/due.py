@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
+from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.identity import DocId
 from kebab_tui.domain.source import Source
 from kebab_tui.reading.looking import Looker
@@ -16,9 +17,11 @@ from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules
 from kebab_tui.store.reader import StoreReader
 
 
-def look(source: Source, places: Iterable[bytes]) -> Iterator[FoundFile | WalkProblem]:
+def look(
+    source: Source, places: Iterable[bytes], checkpoint: Checkpoint
+) -> Iterator[FoundFile | WalkProblem]:
     """The notes that stand at these paths now, or below those that are folders."""
-    looker = Looker(source.root, WalkRules(source.include, source.exclude))
+    looker = Looker(source.root, WalkRules(source.include, source.exclude), checkpoint)
     for place in places:
         yield from looker.look(os.fsdecode(place))
 

@@ -76,7 +76,7 @@ class Duty:
         self._charge = charge
         self._callbacks = callbacks
         self._queue = PathQueue()
-        self._watched = WatchedFolders(self._queue)
+        self._watched = WatchedFolders(self._queue, callbacks.stopping)
         self._grace = Grace()
         self._too_slow: set[tuple[SourceId, str, Fingerprint]] = set()
         self._errands = Errands(RequestFolder(charge.folder.root), self._queue, self._watched)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kebab_tui.domain.checkpoint import ReadingStopped
+from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import SourceError
 from kebab_tui.domain.identity import DocId, SourceId
@@ -67,6 +67,7 @@ class Ingest:
         self._callbacks = callbacks
         self._grace = grace
         self._known = known
+        self._checkpoint = Checkpoint(stopping=callbacks.stopping)
         self._patience = Patience(callbacks.stopping, set() if too_slow is None else too_slow)
         self._basket = Basket(writer, callbacks.changed, _COMMIT_CHUNKS, _COMMIT_SECONDS)
 
@@ -85,7 +86,8 @@ class Ingest:
             last_root = catalogue.root_id(source.source_id)
         self._callbacks.progress(Progress(source.source_id, 0, 0, 0))
         try:
-            found = self._until_stopped(walk(source.root, WalkRules(source.include, source.exclude)))
+            rules = WalkRules(source.include, source.exclude)
+            found = self._until_stopped(walk(source.root, rules, self._checkpoint))
             root_id = _root_id(source.root)
             _refuse_stranger(source.root, root_id, last_root)
             refuse_overlap(source, self._known)
@@ -107,12 +109,15 @@ class Ingest:
             known = catalogue.known_files_at(source.source_id, places)
             last_root = catalogue.root_id(source.source_id)
         try:
-            plan = compare(look(source, places), known, self._recipe.made_by)
+            found = self._until_stopped(look(source, places, self._checkpoint))
+            plan = compare(found, known, self._recipe.made_by)
             # After the look: what seemed to be missing may have been a disk that just went.
             refuse_overlap(source, self._known)
             _insist_on_root(source.root, last_root)
         except SourceError as error:
             return self._paused(source, error)
+        except ReadingStopped:
+            return SourceReport(source.source_id, source.root, {}, (), ())
         return self._carry_out(source, plan, known, Taken(self._reader))
 
     def _until_stopped(self, found: Iterable[FoundFile | WalkProblem]) -> Iterator[FoundFile | WalkProblem]:

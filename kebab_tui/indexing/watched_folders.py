@@ -6,9 +6,10 @@ Knows which paths are worth an event, by the rules of the walk. Reads no note.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.identity import SourceId
 from kebab_tui.domain.source import Source
 from kebab_tui.indexing.live_state import FolderState
@@ -21,15 +22,17 @@ from kebab_tui.reading.walk import WalkRules
 class _Watched:
     """One source under watch."""
 
-    def __init__(self, source: Source, queue: PathQueue) -> None:
+    def __init__(self, source: Source, queue: PathQueue, checkpoint: Checkpoint) -> None:
         self.source = source
+        self._checkpoint = checkpoint
         self.watch = FolderWatch(queue, source.root, self._is_interesting)
         self.forget_rules()
         self.watch.start()
 
     def forget_rules(self) -> None:
         """Read the ignore files again from here on."""
-        self._looker = Looker(self.source.root, WalkRules(self.source.include, self.source.exclude))
+        rules = WalkRules(self.source.include, self.source.exclude)
+        self._looker = Looker(self.source.root, rules, self._checkpoint)
 
     def state(self) -> FolderState:
         state = self.watch.state()
@@ -38,12 +41,16 @@ class _Watched:
         )
 
     def _is_interesting(self, path: bytes, is_folder: bool) -> bool:
-        return self._looker.takes(os.fsdecode(path), is_folder=is_folder)
+        try:
+            return self._looker.takes(os.fsdecode(path), is_folder=is_folder)
+        except ReadingStopped:
+            return False  # whatever is heard now is for the next process to find
 
 
 class WatchedFolders:
-    def __init__(self, queue: PathQueue) -> None:
+    def __init__(self, queue: PathQueue, stopping: Callable[[], bool]) -> None:
         self._queue = queue
+        self._checkpoint = Checkpoint(stopping=stopping)
         self._watched: dict[SourceId, _Watched] = {}
 
     def follow(self, sources: Iterable[Source]) -> list[Source]:
@@ -54,7 +61,7 @@ class WatchedFolders:
                 self._watched.pop(name).watch.stop()
         news = [source for name, source in wanted.items() if name not in self._watched]
         for source in news:
-            self._watched[source.source_id] = _Watched(source, self._queue)
+            self._watched[source.source_id] = _Watched(source, self._queue, self._checkpoint)
         return news
 
     def source_at(self, root: str) -> Source | None:

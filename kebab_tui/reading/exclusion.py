@@ -78,7 +78,9 @@ def against_file(root: str, prefix: str, name: str, scope: Scope) -> Exclusion |
 
 def _with_rules_of(root: str, prefix: str, scope: Scope) -> Scope:
     present = [name for name in IGNORE_FILES if os.path.lexists(f"{root}/{prefix}{name}")]
-    return scope.with_rules(prefix, rules_of_folder(root, prefix, present)[0]) if present else scope
+    if not present:
+        return scope
+    return scope.with_rules(prefix, rules_of_folder(root, prefix, present, scope.checkpoint)[0])
 
 
 def _against_entry(root: str, path: str, name: str, kind: int) -> str | None:

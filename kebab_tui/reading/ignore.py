@@ -4,7 +4,8 @@ Rules stand in `.gitignore`, `.ignore` and `.kebabignore`, in any folder. The ru
 a nearer folder win over those of its parents; within one folder a later file wins
 over an earlier one, and within a file a later line over an earlier one. What git
 reads from elsewhere (global excludes, folders above the root) has no say here: nothing
-outside the root is read. Does not walk and touches no file.
+outside the root is read. Does not walk and touches no file. A huge file of rules takes seconds to read and to
+match: a checkpoint lies between few lines, and between two patterns.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from kebab_tui.domain.checkpoint import UNLIMITED, Checkpoint
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.reading.ignore_pattern import Pattern, parse_pattern
 
 IGNORE_FILES = (".gitignore", ".ignore", ".kebabignore")
+_LINES_BETWEEN_CHECKPOINTS = 31
+"""A mask: each of these lines may have thousands of characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +37,17 @@ class Rule:
         return f"{self.origin}: {self.text}"
 
 
-def rules_of_file(origin: str, data: bytes) -> list[Rule]:
+def rules_of_file(origin: str, data: bytes, checkpoint: Checkpoint = UNLIMITED) -> list[Rule]:
     """Read the lines of an ignore file; what is no pattern is passed over, as git does."""
     text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
-    lines = (line.removesuffix("\r") for line in text.split("\n"))
-    return [
-        Rule(pattern, line, f"{origin}:{number}")
-        for number, line in enumerate(lines, start=1)
-        if (pattern := parse_pattern(line))
-    ]
+    rules = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if number & _LINES_BETWEEN_CHECKPOINTS == 0:
+            checkpoint()
+        line = line.removesuffix("\r")
+        if pattern := parse_pattern(line):
+            rules.append(Rule(pattern, line, f"{origin}:{number}"))
+    return rules
 
 
 class Matcher:
@@ -49,10 +55,10 @@ class Matcher:
 
     __slots__ = ("_by_name", "_by_path", "_skip")
 
-    def __init__(self, folder: str, rules: Sequence[Rule]) -> None:
+    def __init__(self, folder: str, rules: Sequence[Rule], checkpoint: Checkpoint = UNLIMITED) -> None:
         self._skip = len(unicodedata.normalize("NFC", folder))
-        self._by_name = _Rules(enumerate(rules), by_path=False)
-        self._by_path = _Rules(enumerate(rules), by_path=True)
+        self._by_name = _Rules(enumerate(rules), checkpoint, by_path=False)
+        self._by_path = _Rules(enumerate(rules), checkpoint, by_path=True)
 
     def match(self, name: str, path: str) -> Rule | None:
         """Find the last rule for an entry (NFC); a folder's name and path end with a slash."""
@@ -77,9 +83,10 @@ class _Rules:
     whose literal part stands in a text, so that a huge file of rules costs linear time.
     """
 
-    __slots__ = ("_compiled", "_exact", "_globs")
+    __slots__ = ("_checkpoint", "_compiled", "_exact", "_globs")
 
-    def __init__(self, rules: Iterable[tuple[int, Rule]], by_path: bool) -> None:
+    def __init__(self, rules: Iterable[tuple[int, Rule]], checkpoint: Checkpoint, by_path: bool) -> None:
+        self._checkpoint = checkpoint
         self._exact: dict[str, _Found] = {}
         last: dict[str, tuple[int, Rule]] = {}
         for place, rule in rules:
@@ -111,6 +118,7 @@ class _Rules:
 
     def _regex(self, place: int, rule: Rule) -> re.Pattern[str]:
         if place not in self._compiled:
+            self._checkpoint()
             self._compiled[place] = re.compile(rule.pattern.regex, re.DOTALL)
         return self._compiled[place]
 
@@ -129,6 +137,8 @@ class Scope:
     included: bool = True
     """Whether this folder is taken by `include`."""
     nearest_first: tuple[Matcher, ...] = ()
+    checkpoint: Checkpoint = field(default=UNLIMITED, compare=False)
+    """Called for each name that is matched, and before each pattern that is compiled for it."""
 
     @property
     def takes_all(self) -> bool:
@@ -140,6 +150,7 @@ class Scope:
 
     def rule_against(self, name: str, path: str) -> Rule | None:
         """Find the line that leaves an entry out: the strongest that knows it must not be negated."""
+        self.checkpoint()
         name, path = _normal(name), _normal(path)
         matchers = (self.exclude, *self.nearest_first) if self.exclude else self.nearest_first
         for matcher in matchers:
@@ -155,7 +166,7 @@ class Scope:
 
     def with_rules(self, folder: str, rules: Sequence[Rule]) -> Scope:
         """Add what the ignore files of this folder say."""
-        return replace(self, nearest_first=(Matcher(folder, rules), *self.nearest_first))
+        return replace(self, nearest_first=(Matcher(folder, rules, self.checkpoint), *self.nearest_first))
 
     def below(self, name: str, path: str) -> Scope:
         """The same for a folder in this one."""
@@ -165,10 +176,14 @@ class Scope:
         return self if included == self.included else replace(self, included=included)
 
 
-def scope_of_root(include: Iterable[str], exclude: Iterable[str]) -> Scope:
+def scope_of_root(
+    include: Iterable[str], exclude: Iterable[str], checkpoint: Checkpoint = UNLIMITED
+) -> Scope:
     """Understand the patterns of a source; unlike an ignore file's, each must be one."""
     wanted = _matcher_of_globs("include", include)
-    return Scope(_matcher_of_globs("exclude", exclude), wanted, included=wanted is None)
+    return Scope(
+        _matcher_of_globs("exclude", exclude), wanted, included=wanted is None, checkpoint=checkpoint
+    )
 
 
 def _matcher_of_globs(origin: str, globs: Iterable[str]) -> Matcher | None:

@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Iterator
 
+from kebab_tui.domain.checkpoint import UNLIMITED, Checkpoint
 from kebab_tui.domain.document import fingerprint_of
 from kebab_tui.reading.filetypes import file_type_of
 from kebab_tui.reading.ignore import IGNORE_FILES, Scope, scope_of_root
@@ -23,9 +24,11 @@ _GONE = (errno.ENOENT, errno.ENOTDIR)
 class Looker:
     """Looks at single paths of one folder; paths are relative, with `/`, as the walk gives them."""
 
-    def __init__(self, root: str, rules: WalkRules) -> None:
+    def __init__(self, root: str, rules: WalkRules, checkpoint: Checkpoint = UNLIMITED) -> None:
         self._root = root
-        self._outer: dict[str, Scope | None] = {"": scope_of_root(rules.include, rules.exclude)}
+        self._checkpoint = checkpoint
+        top = scope_of_root(rules.include, rules.exclude, checkpoint)
+        self._outer: dict[str, Scope | None] = {"": top}
         self._inner: dict[str, Scope | None] = {}
         self._standing: dict[str, WalkProblem | bool] = {"": True}
 
@@ -93,7 +96,8 @@ class Looker:
             if scope is not None:
                 present = [name for name in IGNORE_FILES if os.path.lexists(f"{self._root}/{prefix}{name}")]
                 if present:
-                    scope = scope.with_rules(prefix, rules_of_folder(self._root, prefix, present)[0])
+                    rules, _ = rules_of_folder(self._root, prefix, present, self._checkpoint)
+                    scope = scope.with_rules(prefix, rules)
             self._inner[prefix] = scope
         return self._inner[prefix]
 

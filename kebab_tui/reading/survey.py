@@ -47,7 +47,7 @@ def _survey(root: str, scope: Scope) -> Iterator[Entry]:
             yield WalkProblem(prefix.removesuffix("/"), trouble(error))
             continue
         if ignore_files:
-            ignored, problems = rules_of_folder(root, prefix, ignore_files)
+            ignored, problems = rules_of_folder(root, prefix, ignore_files, scope.checkpoint)
             yield from problems
             scope = scope.with_rules(prefix, ignored)
         for entry in files:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 
+from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
 from kebab_tui.domain.document import Fingerprint, fingerprint_of
 from kebab_tui.domain.errors import SourceError, UnreadableFileError
 from kebab_tui.reading.files import read_file
@@ -57,9 +58,11 @@ class WalkProblem:
 _File = tuple[str, os.DirEntry[str], FileType]
 
 
-def walk(root: str, rules: WalkRules) -> Iterator[FoundFile | WalkProblem]:
+def walk(
+    root: str, rules: WalkRules, checkpoint: Checkpoint = UNLIMITED
+) -> Iterator[FoundFile | WalkProblem]:
     """Find the notes below `root`; a root that cannot be walked at all raises before the first one."""
-    scope = scope_of_root(rules.include, rules.exclude)
+    scope = scope_of_root(rules.include, rules.exclude, checkpoint)
     check_root(root)
     return walk_below(root, "", scope)
 
@@ -87,12 +90,12 @@ def walk_below(root: str, folder: str, scope: Scope) -> Iterator[FoundFile | Wal
     while pending:
         prefix, scope = pending.pop()
         try:
-            folders, files, ignore_files = _list(f"{root}/{prefix}")
+            folders, files, ignore_files = _list(f"{root}/{prefix}", scope.checkpoint)
         except OSError as error:
             yield WalkProblem(prefix.removesuffix("/"), trouble(error))
             continue
         if ignore_files:
-            ignored, problems = rules_of_folder(root, prefix, ignore_files)
+            ignored, problems = rules_of_folder(root, prefix, ignore_files, scope.checkpoint)
             yield from problems
             scope = scope.with_rules(prefix, ignored)
         if files:
@@ -101,13 +104,16 @@ def walk_below(root: str, folder: str, scope: Scope) -> Iterator[FoundFile | Wal
             pending += _folders_below(prefix, scope, folders)
 
 
-def _list(folder: str) -> tuple[list[str], list[_File], list[str]]:
+def _list(folder: str, checkpoint: Checkpoint) -> tuple[list[str], list[_File], list[str]]:
     """The folders, the files of known types and the ignore files that a folder holds."""
     folders: list[str] = []
     files: list[_File] = []
     ignore_files: list[str] = []
     with os.scandir(folder) as entries:
-        for entry in entries:
+        checkpoint()
+        for at, entry in enumerate(entries, start=1):
+            if at & SELDOM == 0:
+                checkpoint()
             name = entry.name
             if name[0] == ".":
                 if name in IGNORE_FILES:
@@ -119,7 +125,9 @@ def _list(folder: str) -> tuple[list[str], list[_File], list[str]]:
     return folders, files, ignore_files
 
 
-def rules_of_folder(root: str, prefix: str, names: list[str]) -> tuple[list[Rule], list[WalkProblem]]:
+def rules_of_folder(
+    root: str, prefix: str, names: list[str], checkpoint: Checkpoint
+) -> tuple[list[Rule], list[WalkProblem]]:
     """Read the ignore files of one folder, weakest first; one that cannot be read has no say."""
     rules: list[Rule] = []
     problems = []
@@ -129,7 +137,7 @@ def rules_of_folder(root: str, prefix: str, names: list[str]) -> tuple[list[Rule
         except UnreadableFileError as error:
             problems.append(WalkProblem(prefix + name, f"its rules do not count: {error.message}"))
         else:
-            rules += rules_of_file(prefix + name, content.data)
+            rules += rules_of_file(prefix + name, content.data, checkpoint)
     return rules, problems
 
 

@@ -20,7 +20,7 @@ WHOLE = Batch(ROOT, whole="a look now and then")
 @pytest.fixture
 def errands(tmp_path: Path) -> Errands:
     queue = PathQueue()
-    return Errands(RequestFolder(str(tmp_path)), queue, WatchedFolders(queue))
+    return Errands(RequestFolder(str(tmp_path)), queue, WatchedFolders(queue, lambda: False))
 
 
 def unseen(*paths: bytes) -> SourceReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from itertools import count
 
 import pytest
@@ -10,14 +11,22 @@ import pytest
 from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import Block
 from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.source import Source
+from kebab_tui.indexing.ingest import Ingest
+from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.pipeline import Patience, Place, Recipe, change_of
+from kebab_tui.indexing.session import open_session
+from kebab_tui.indexing.watched_folders import WatchedFolders
 from kebab_tui.reading import markdown_note
 from kebab_tui.reading.walk import FoundFile, WalkRules, walk
+from kebab_tui.search.ports import FieldWeights
 from kebab_tui.store.catalogue import KnownFile
 from kebab_tui.store.changes import MarkNote
+from kebab_tui.store.reader import StoreReader
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault, files
 
+HUGE = "*.md\n" + "".join(f"[{n}]?\n" for n in range(500))
 LONG = "# h\n\ntext\n\n" * 20_000
 
 
@@ -120,3 +129,50 @@ def test_a_stop_while_the_folder_is_walked_takes_no_note_for_missing(vault: Vaul
     assert vault.ingest(Callbacks(stopping=lambda: next(asked) >= 3)).cancelled
     assert vault.everything() == before
     assert vault.outcomes() == {"4.md": "removed"}
+
+
+def test_a_stop_is_heeded_while_a_huge_ignore_file_is_matched(vault: Vault) -> None:
+    """Also where it leaves out every note, so that the walk finds none."""
+    vault.write("a.md", "alpha\n")
+    vault.write(".gitignore", HUGE)
+    asked = count()
+    assert vault.ingest(Callbacks(stopping=lambda: next(asked) >= 50)).cancelled
+    assert next(asked) < 100
+
+
+def test_a_stop_is_heeded_in_a_tree_without_a_note(vault: Vault) -> None:
+    for name in range(100):
+        (vault.root / f"folder {name}").mkdir()
+    asked = count()
+    assert vault.ingest(Callbacks(stopping=lambda: next(asked) >= 20)).cancelled
+    assert next(asked) < 60
+
+
+def test_a_stop_is_heeded_while_a_huge_ignore_file_is_matched_for_one_note(vault: Vault) -> None:
+    vault.write("a.md", "alpha\n")
+    vault.ingest()
+    before = vault.everything()
+    vault.write(".gitignore", HUGE)
+    asked = count()
+    callbacks = Callbacks(stopping=lambda: next(asked) >= 50)
+    (source,) = vault.workspace.sources()
+    folder = vault.workspace.folder
+    with (
+        closing(StoreReader(folder, FieldWeights())) as reader,
+        open_session(folder, reader, "test", 0, lambda _: None, 2000) as session,
+    ):
+        Ingest(session.writer, session.reader, Recipe(), callbacks).paths(source, [b"a.md"])
+    assert next(asked) < 100
+    assert vault.everything() == before
+
+
+def test_a_stop_is_heeded_while_watches_are_set(vault: Vault) -> None:
+    (vault.root / "folder").mkdir()
+    vault.write(".gitignore", HUGE)
+    asked = count()
+    watched = WatchedFolders(PathQueue(), lambda: next(asked) >= 50)
+    try:
+        watched.follow([Source(SourceId("notes"), "notes", str(vault.root))])
+    finally:
+        watched.stop()
+    assert 50 < next(asked) < 100

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import time
+from itertools import count
 
 import pytest
 
+from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.reading.ignore import Matcher, Scope, rules_of_file, scope_of_root
 
@@ -108,3 +110,29 @@ def test_many_rules_cost_linear_time() -> None:
 def test_a_line_that_is_longer_than_any_path_is_no_pattern() -> None:
     assert rules_of_file("x", b"a" * 4097) == []
     assert len(rules_of_file("x", b"a" * 4096)) == 1
+
+
+def test_a_stop_is_heeded_between_the_lines_that_are_read() -> None:
+    asked = count()
+    lines = b"[a-z]?\n" * 1000
+    assert len(rules_of_file("x", lines, Checkpoint(stopping=lambda: next(asked) < 0))) == 1000
+    assert next(asked) >= 1000 // 32
+    with pytest.raises(ReadingStopped):
+        rules_of_file("x", lines, Checkpoint(stopping=lambda: True))
+
+
+def test_a_stop_is_heeded_between_the_patterns_that_are_compiled_for_one_name() -> None:
+    """The first name that is matched has a huge file of rules compiled: seconds of work."""
+    asked = count()
+    rules = rules_of_file("x", "".join(f"[{n}]?\n" for n in range(500)).encode())
+    stopping = Checkpoint(stopping=lambda: next(asked) >= 100)
+    for _ in range(2):  # also when it was stopped before
+        with pytest.raises(ReadingStopped):
+            scope_of_root((), (), stopping).with_rules("", rules).rule_against("a.md", "a.md")
+    assert next(asked) <= 103
+
+
+def test_a_stop_is_heeded_before_each_name_that_is_matched() -> None:
+    scope = scope_of_root((), ("a.md",), Checkpoint(stopping=lambda: True))
+    with pytest.raises(ReadingStopped):
+        scope.leaves_out("b.md", "b.md")
