@@ -37,6 +37,11 @@ def data_folder(environ: Mapping[str, str]) -> str:
     return folder
 
 
+def data_variable(environ: Mapping[str, str]) -> str:
+    """The variable that the platform's folder for the index depends on."""
+    return "XDG_DATA_HOME" if os.path.isabs(environ.get("XDG_DATA_HOME", "")) else "HOME"
+
+
 def absolute(path: str, base: str = "") -> str:
     """`~` expanded, relative paths taken from `base` (the working folder when empty)."""
     if "\0" in path:

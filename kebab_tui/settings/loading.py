@@ -18,7 +18,14 @@ from msgspec.structs import fields, replace
 
 from kebab_tui.domain.errors import ConfigError
 from kebab_tui.settings.config_file import Path, line_of, parse, read
-from kebab_tui.settings.folders import CONFIG_VARIABLE, absolute, config_path, data_folder, named_config
+from kebab_tui.settings.folders import (
+    CONFIG_VARIABLE,
+    absolute,
+    config_path,
+    data_folder,
+    data_variable,
+    named_config,
+)
 from kebab_tui.settings.model import (
     OTHER_SPELLINGS,
     Key,
@@ -62,11 +69,23 @@ def load_settings(
             values |= layer.values
             settings = _checked(values, layer)
     settings = settings if settings.data_dir else replace(settings, data_dir=data_folder(environ))
-    if os.path.exists(settings.data_dir) and not os.path.isdir(settings.data_dir):
-        raise ConfigError(
-            f"the data folder is a file: {settings.data_dir}", "choose a folder for the index with --data-dir"
-        )
+    if not os.path.isdir(settings.data_dir):
+        named = (layer.where(_DATA_DIR) for layer in reversed(layers) if _DATA_DIR in layer.values)
+        _refuse_file(settings.data_dir, next(named, data_variable(environ)))
     return settings
+
+
+def _refuse_file(folder: str, named_by: str) -> None:
+    """A folder can be made where there is none, but not below a file."""
+    there = folder
+    while not os.path.exists(there) and there != os.path.dirname(there):
+        there = os.path.dirname(there)
+    if not os.path.isdir(there):
+        relation = "is a file" if there == folder else "lies below a file"
+        raise ConfigError(
+            f"{named_by}: the data folder {relation}: {there}",
+            f"make {named_by} name a folder, or choose one for the index with --data-dir",
+        )
 
 
 def _checked(values: dict[Key, Any], newest: _Layer) -> Settings:

@@ -277,5 +277,21 @@ def test_a_switch_that_is_none_is_told_its_two_words(file: Path) -> None:
 
 def test_a_data_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "index").write_text("not a folder")
-    with pytest.raises(ConfigError, match="the data folder is a file"):
+    with pytest.raises(ConfigError, match="--data-dir: the data folder is a file"):
         load(flags={"data_dir": str(tmp_path / "index")})
+
+
+@pytest.mark.parametrize("variable", ["HOME", "XDG_DATA_HOME", "KEBAB_DATA_DIR"])
+def test_a_data_folder_below_a_file_is_refused_and_says_which_variable_leads_there(
+    tmp_path: Path, variable: str
+) -> None:
+    (tmp_path / "file").touch()
+    place = tmp_path / "file" / "index" if variable == "KEBAB_DATA_DIR" else tmp_path / "file"
+    with pytest.raises(ConfigError, match=f"^{variable}: the data folder lies below a file: ") as refused:
+        load(variables={variable: str(place)})
+    assert f"make {variable} name a folder, or choose one for the index with --data-dir" in refused.value.hint
+    assert refused.value.exit_code == 2
+
+
+def test_a_data_folder_that_is_not_there_yet_is_none_of_that(tmp_path: Path) -> None:
+    assert load(variables={"HOME": str(tmp_path / "new")}).data_dir.startswith(str(tmp_path / "new"))
