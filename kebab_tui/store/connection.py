@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Iterator
 from functools import lru_cache
 
+from kebab_tui import private_files
 from kebab_tui.domain import errors
 from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.globs import glob_regex
@@ -33,6 +34,14 @@ _CUT_OFF = (sqlite3.SQLITE_IOERR_SHORT_READ,)
 """A file, mostly the log, is shorter than it was when it was opened."""
 
 
+_WRITING = (
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_FSYNC,
+    sqlite3.SQLITE_IOERR_DIR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE,
+    sqlite3.SQLITE_IOERR_DELETE,
+)
+
 _CHECK_DISK = "run the command again; if that happens again, check the disk"
 
 
@@ -42,7 +51,7 @@ class Detached(sqlite3.Connection):
 
 def open_writer(path: str) -> sqlite3.Connection:
     """Open for writing, creating and migrating as needed. The caller holds the writer's lock."""
-    _require_file(path)
+    _require_files(path)
     with contextlib.suppress(OSError):  # SQLite says more of it, and gives its log the same permissions
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with translated(path):
@@ -81,7 +90,7 @@ def open_reader(path: str) -> sqlite3.Connection:
             f"cannot read the index {path}: {error.strerror}",
             "make the data folder one that you can read, or choose another with --data-dir",
         ) from None
-    _require_file(path)
+    _require_files(path)
     with translated(path):
         connection = _connect_for_reading(path)
         try:
@@ -101,13 +110,12 @@ def open_reader(path: str) -> sqlite3.Connection:
         return connection
 
 
-def _require_file(path: str) -> None:
-    """SQLite would wait for a pipe."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise errors.StoreError(
-            f"{path} is not a regular file",
-            "move it away, and run `kebab ingest`: it rebuilds from your notes",
-        )
+def _require_files(path: str) -> None:
+    """SQLite would wait for a pipe, also where its log should be."""
+    for name in (path, f"{path}-wal", f"{path}-shm", f"{path}-journal"):
+        if os.path.exists(name) and not os.path.isfile(name):
+            then = "`kebab ingest`: it rebuilds from your notes" if name == path else "the command again"
+            raise errors.StoreError(f"{name} is not a regular file", f"move it away, and run {then}")
 
 
 def _nothing_indexed() -> errors.NotIndexedError:
@@ -142,10 +150,13 @@ def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
         )
     if kind == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR_SHMSIZE and _is_full(path)):
         return disk_full(path)
-    is_read_only = kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-    if is_read_only or (kind == sqlite3.SQLITE_IOERR and _is_on_read_only_disk(path)):
+    is_on_read_only_disk = kind == sqlite3.SQLITE_IOERR and (
+        _is_on_read_only_disk(path) or (code in _WRITING and _has_become_read_only(path))
+    )
+    if is_on_read_only_disk or kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        reason = "the disk is read-only" if is_on_read_only_disk else text
         return errors.StoreReadOnlyError(
-            f"cannot write to the index: {path} ({text})",
+            f"cannot write to the index: {path} ({reason})",
             "make the data folder writable, or choose another with --data-dir; searching still works",
         )
     if kind == sqlite3.SQLITE_IOERR:
@@ -217,6 +228,17 @@ def _is_on_read_only_disk(path: str) -> bool:
         return bool(os.statvfs(os.path.dirname(path)).f_flag & os.ST_RDONLY)
     except (AttributeError, OSError):
         return False
+
+
+def _has_become_read_only(path: str) -> bool:
+    """A disk that went read-only by itself, after an error, may lack the flag: only writing shows it."""
+    probe = f"{path}.probe"
+    try:
+        os.close(private_files.create(probe))
+        os.unlink(probe)
+    except OSError as error:
+        return error.errno == errno.EROFS
+    return False
 
 
 def _readable(uri: str) -> sqlite3.Connection:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from kebab_tui import private_files
 from kebab_tui.domain.errors import (
     DiskFaultError,
     DiskFullError,
@@ -268,7 +269,37 @@ def test_a_write_that_fails_on_a_read_only_disk_is_no_fault(monkeypatch: pytest.
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
-    assert type(connections.translate(error, "/x/kebab.sqlite")) is StoreReadOnlyError
+    told = connections.translate(error, "/x/kebab.sqlite")
+    assert type(told) is StoreReadOnlyError
+    assert "the disk is read-only" in told.message
+
+
+def test_a_disk_that_went_read_only_by_itself_is_told_by_what_writing_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a disk need not have the flag of one that was mounted so."""
+
+    def refuse(path: str, *_: object) -> int:
+        assert path.startswith(str(tmp_path))
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    error = sqlite3.OperationalError("disk I/O error")
+    for code in (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE):
+        error.sqlite_errorcode = code
+        assert type(connections.translate(error, str(tmp_path / "kebab.sqlite"))) is DiskFaultError
+        with monkeypatch.context() as patched:
+            patched.setattr(private_files, "create", refuse)
+            told = connections.translate(error, str(tmp_path / "kebab.sqlite"))
+        assert type(told) is StoreReadOnlyError
+        assert "the disk is read-only" in told.message
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_error_of_reading_never_leads_to_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(private_files, "create")
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+    assert type(connections.translate(error, str(tmp_path / "kebab.sqlite"))) is DiskFaultError
 
 
 @pytest.mark.parametrize(
@@ -331,18 +362,20 @@ def test_a_reader_follows_when_another_database_takes_the_place(vault: Vault) ->
 
 
 @pytest.mark.parametrize("put", [os.mkfifo, os.mkdir])
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
 def test_a_database_that_is_no_file_is_told_of_and_not_waited_for(
-    vault: Vault, put: Callable[[Path], None]
+    vault: Vault, put: Callable[[Path], None], ending: str
 ) -> None:
     vault.ingest()
     vault.workspace.close()
-    path = Path(vault.workspace.folder.database)
-    path.unlink()
+    path = Path(vault.workspace.folder.database + ending)
+    path.unlink(missing_ok=True)
     put(path)
     fresh = vault.opened(Settings())
     for use in (lambda: fresh.search(SearchQuery("alpha")), lambda: fresh.ingest([], Callbacks())):
-        with pytest.raises(StoreError, match="not a regular file"):
+        with pytest.raises(StoreError, match=f"kebab.sqlite{ending} is not a regular file") as told:
             use()
+        assert "move it away, and run" in told.value.hint
     fresh.close()
     path.rename(path.with_name("away"))
     fresh = vault.opened(Settings())
