@@ -142,6 +142,23 @@ def test_rows_that_are_not_in_order_are_refused(path: str) -> None:
     assert "not in order" in refusal(path)
 
 
+@pytest.mark.parametrize("number", [np.nan, -np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("slot", ["first of the base", "last of the fresh"])
+def test_a_vector_that_is_not_finite_is_refused(path: str, number: float, slot: str) -> None:
+    """Such a vector would be ranked anywhere, and NaN stand in an answer."""
+    whole = Path(path).read_bytes()
+    place = PAYLOAD + 1_000 * 8 if slot == "first of the base" else len(whole) - 2
+    Path(path).write_bytes(resigned(whole[:place] + np.float16(number).tobytes() + whole[place + 2 :]))
+    assert "not finite" in refusal(path)
+
+
+def test_the_greatest_and_the_least_numbers_are_finite(path: str) -> None:
+    whole, place = Path(path).read_bytes(), PAYLOAD + 1_000 * 8
+    numbers = np.array([65504, -65504, 6e-8, -0.0], np.float16).tobytes()
+    Path(path).write_bytes(resigned(whole[:place] + numbers + whole[place + len(numbers) :]))
+    assert read(path, MODEL, DIMS).revision == 42
+
+
 def test_no_bytes_of_a_coarse_index_upset_faiss(tmp_path: Path) -> None:
     """Given to FAISS's own parser, 8 of 400 such files ended the process."""
     name, count = str(tmp_path / "coarse"), 2_049
