@@ -25,6 +25,23 @@ def test_only_a_regular_file_is_read_and_nothing_is_waited_for(tmp_path: Path) -
             small_files.read(str(name), 10)
 
 
+def test_no_more_is_read_than_fits_however_large_the_file_is(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    os.truncate(tmp_path / "file", 8 << 40)
+    with pytest.raises(OSError, match="larger than 4 bytes"):
+        small_files.read(str(tmp_path / "file"), 4)
+
+
+def test_what_is_refused_is_closed(tmp_path: Path) -> None:
+    lowest = os.dup(0)
+    os.close(lowest)
+    with pytest.raises(OSError, match="not a regular file"):
+        small_files.read(str(tmp_path), 4)
+    again = os.dup(0)
+    os.close(again)
+    assert again == lowest
+
+
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"1")
     (tmp_path / "link").symlink_to("file")

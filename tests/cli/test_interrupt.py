@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import runpy
 import signal
 import sqlite3
 import sys
@@ -11,11 +13,14 @@ import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from unittest import mock
 
 import click
 import pytest
 
+from kebab_tui import cli
+from kebab_tui.cli import interrupt
 from kebab_tui.cli.edge import run
 from kebab_tui.cli.interrupt import CtrlC, Interrupt
 from kebab_tui.store import connection
@@ -94,8 +99,8 @@ def test_ctrl_c_while_the_full_text_is_checked_does_not_count_as_damage() -> Non
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_run_knows_of_the_second_one_too(number: int) -> None:
-    with CtrlC() as run, Interrupt() as interrupt:
-        interrupt.work_began()
+    with CtrlC() as run, Interrupt() as asking:
+        asking.work_began()
         press(number)
         assert not run.pressed
         with pytest.raises(KeyboardInterrupt):
@@ -119,6 +124,53 @@ def test_ctrl_c_within_a_callback_of_the_collector_comes_again(capfd: pytest.Cap
     with CtrlC(), pytest.raises(KeyboardInterrupt):
         lose_it()
     assert capfd.readouterr() == ("", "")
+
+
+def test_ctrl_c_within_the_hook_that_raises_it_again_is_not_lost_either(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    again: list[int] = []
+
+    def press_again() -> None:
+        again.append(1)
+        if len(again) == 1:
+            press()
+
+    monkeypatch.setattr(interrupt, "_press_again", press_again)
+    with CtrlC():
+        thing = Thing()
+        _ = weakref.ref(thing, lambda _: press())
+        del thing
+    assert len(again) == 2
+    assert capfd.readouterr() == ("", "")
+
+
+class Loading(ModuleType):
+    """A module whose loading is interrupted."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__("kebab_tui.cli.edge")
+        self._error = error
+
+    def __getattr__(self, name: str) -> object:
+        raise self._error if name == "run" else AttributeError(name)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_ctrl_c_while_the_program_is_loaded_is_no_crash(
+    monkeypatch: pytest.MonkeyPatch, wrapped: bool
+) -> None:
+    error: BaseException = KeyboardInterrupt()
+    if wrapped:  # as Python does for one that meets the body of a class
+        error = RuntimeError("Error calling __set_name__")
+        error.__cause__ = KeyboardInterrupt()
+    left: list[int] = []
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    monkeypatch.setattr(gc, "set_threshold", lambda _: None)
+    monkeypatch.setattr(os, "_exit", left.append)
+    monkeypatch.setitem(sys.modules, "kebab_tui.cli.edge", Loading(error))
+    runpy.run_path(str(cli.__file__))["main"]()  # the package's `main` is the module of that name by now
+    assert left == [130]
 
 
 def test_what_else_goes_wrong_in_a_callback_is_told_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:

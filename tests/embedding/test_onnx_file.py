@@ -127,7 +127,14 @@ def test_a_truncated_model_is_refused(tmp_path: Path, share: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"\xff" * 20, b"\x0b" * 9, b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x7f", b"{}"]
+    "data",
+    [
+        b"\xff" * 20,
+        b"\x0b" * 9,
+        b"\x08" + b"\xff" * 10 + b"\0",
+        b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+        b"{}",
+    ],
 )
 def test_what_is_no_onnx_is_refused(tmp_path: Path, data: bytes) -> None:
     assert (

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules, walk
 
@@ -244,3 +246,21 @@ def test_a_folder_that_vanishes_during_the_walk_is_named_so_that_its_rows_stay(t
     (tmp_path / "sub" / "b.md").unlink()
     (tmp_path / "sub").rmdir()
     assert [type(step) for step in steps] == [WalkProblem]
+
+
+def test_a_stop_is_heeded_between_lines_of_ignore_files_and_entries_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looks() -> int:
+        asked = count()
+        assert list(walk(str(tmp_path), WalkRules(), Checkpoint(stopping=lambda: next(asked) < 0))) == []
+        return next(asked)
+
+    alone = looks()
+    (tmp_path / ".gitignore").write_text("".join(f"name {n}\n" for n in range(3200)))
+    with_rules = looks()
+    assert with_rules >= alone + 100
+    monkeypatch.setattr("kebab_tui.reading.walk.SELDOM", 1)
+    for name in range(20):
+        (tmp_path / f"{name}.png").touch()
+    assert looks() >= with_rules + 10

@@ -104,7 +104,10 @@ def test_without_a_home_nothing_is_put_into_a_folder_named_tilde(monkeypatch: py
 
 
 @pytest.mark.parametrize("environ", [{}, {"HOME": ""}], ids=["none", "empty"])
-def test_a_home_that_is_not_said_is_the_one_of_the_user_and_never_the_root(environ: dict[str, str]) -> None:
+def test_a_home_that_is_not_said_is_the_one_of_the_user_and_never_the_root(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "")
     home = pwd.getpwuid(os.getuid()).pw_dir
     assert data_folder(environ) == f"{home}/.local/share/kebab"
     assert config_path(environ) == f"{home}/.config/kebab/config.toml"

@@ -84,12 +84,13 @@ def test_a_long_statement_of_the_writer_ends_at_a_signal(tmp_path: Path) -> None
         try:
             with pytest.raises(KeyboardInterrupt), translated("kebab.sqlite"):
                 writer.execute(
-                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000000) "
-                    "SELECT count(*) FROM n"
+                    "CREATE TEMP TABLE ended AS WITH RECURSIVE n(i) AS "
+                    "(SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000000) SELECT count(*) FROM n"
                 )
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             signal.signal(signal.SIGVTALRM, before)
+        assert not writer.execute("SELECT name FROM sqlite_temp_schema").fetchall(), "it ran to its end"
 
 
 def test_a_reader_can_change_nothing(vault: Vault) -> None:
@@ -318,6 +319,13 @@ def test_a_file_of_the_data_folder_that_cannot_be_written_is_told_by_its_errno(
     told = connections.write_error(OSError(number, os.strerror(number)), "/x/sources.json")
     assert type(told) is kind
     assert "/x" in told.message and told.hint
+
+
+def test_searching_is_promised_only_where_the_data_folder_can_be_read(tmp_path: Path) -> None:
+    refused = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    assert "searching still works" in connections.write_error(refused, str(tmp_path / "sources.json")).hint
+    gone = connections.write_error(refused, str(tmp_path / "gone" / "sources.json"))
+    assert gone.hint == "make it writable, or choose another with --data-dir"
 
 
 def test_what_is_wrong_is_seen_by_its_code_in_any_words() -> None:

@@ -164,6 +164,7 @@ def test_a_lock_whose_file_was_taken_away_is_nobodys(path: str) -> None:
         '{"pid": 1, "command": "x", "since": NaN}',
         "[" * 50_000,
         "[]",
+        "{}",
         "1",
         "x" * 100_000,
     ],

@@ -136,10 +136,17 @@ def test_a_gone_slot_that_is_none_is_refused(path: str, slot: int) -> None:
     assert "not in order" in refusal(path)
 
 
-def test_rows_that_are_not_in_order_are_refused(path: str) -> None:
+@pytest.mark.parametrize("place", [PAYLOAD, PAYLOAD + 1_000 * (8 + 2 * DIMS) + 31 * 8], ids=["base", "fresh"])
+def test_rows_that_are_not_in_order_are_refused(path: str, place: int) -> None:
     whole = Path(path).read_bytes()
-    Path(path).write_bytes(resigned(whole[:PAYLOAD] + struct.pack("<q", 9) + whole[PAYLOAD + 8 :]))
+    Path(path).write_bytes(resigned(whole[:place] + struct.pack("<q", 9_999) + whole[place + 8 :]))
     assert "not in order" in refusal(path)
+
+
+def test_a_file_of_another_program_is_refused(path: str) -> None:
+    whole = Path(path).read_bytes()
+    Path(path).write_bytes(resigned(b"otherone" + whole[8:]))
+    assert "another format" in refusal(path)
 
 
 @pytest.mark.parametrize("number", [np.nan, -np.nan, np.inf, -np.inf])
