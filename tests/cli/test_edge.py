@@ -178,8 +178,8 @@ def test_a_defect_shows_its_traceback_when_debugging(tmp_path: Path) -> None:
 
 
 def test_a_defect_without_a_place_for_its_log_says_how_to_see_it(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    done = kebab(tmp_path, "crash", variables={"KEBAB_DATA_DIR": str(tmp_path / "file/data")})
+    (tmp_path / "data" / "crash.log").mkdir(parents=True)
+    done = kebab(tmp_path, "crash", "--data-dir", str(tmp_path / "data"))
     assert done.returncode == 2
     assert b"KEBAB_DEBUG=1" in done.stderr
     assert b"Traceback" not in done.stderr
