@@ -196,12 +196,12 @@ def test_afterwards_all_is_as_it_was() -> None:
 
 def test_a_run_in_the_background_goes_on_ignoring_it() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with CtrlC() as pressed, Interrupt() as interrupt:
+    with CtrlC() as pressed, Interrupt() as stop:
         press()
-        interrupt.work_began()
+        stop.work_began()
         press()
-        assert not interrupt.asked()
+        assert not stop.asked()
         press(signal.SIGTERM)
-        assert interrupt.asked()
+        assert stop.asked()
     assert not pressed.pressed
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
