@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.source import Source
+    from kebab_tui.domain.document import Source
     from kebab_tui.parts import Parts
     from kebab_tui.semantics.health import VectorState
     from kebab_tui.store.catalogue import Figures, Run

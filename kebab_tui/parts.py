@@ -52,7 +52,7 @@ class Parts:
 
     @cached_property
     def engine(self) -> SearchEngine:
-        from kebab_tui.domain import versions
+        from kebab_tui.domain import document
         from kebab_tui.search.engine import SearchEngine, SearchOptions
         from kebab_tui.search.hybrid_options import HybridOptions
         from kebab_tui.store import schema
@@ -60,7 +60,7 @@ class Parts:
 
         search, chunking = self._settings.search, self._settings.chunking
         # What `recipe` says, too; but that would load all that reads notes.
-        made_by = versions.made_by(versions.chunker(chunking.target, chunking.cap))
+        made_by = document.made_by(document.chunker(chunking.target, chunking.cap))
         fusion = HybridOptions(
             search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.second_look
         )

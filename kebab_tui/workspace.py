@@ -18,50 +18,28 @@ from kebab_tui.indexing.callbacks import Callbacks as Callbacks
 from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
 from kebab_tui.parts import Parts
 
-if TYPE_CHECKING:  # a name `as` itself is one that the faces may take from here
-    from kebab_tui.domain.document import Document, DocumentState
+if TYPE_CHECKING:
+    from kebab_tui.domain.citation import Located
+    from kebab_tui.domain.document import Document, DocumentState, Source
     from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.domain.identity import SourceId
-    from kebab_tui.domain.located import Located
-    from kebab_tui.domain.source import Source
-    from kebab_tui.embedding.catalogue import ListedModel as ListedModel
-    from kebab_tui.glance import Status as Status
-    from kebab_tui.indexing.board import WatchSummary as WatchSummary
-    from kebab_tui.indexing.embedding_job import EmbeddingProgress as EmbeddingProgress
-    from kebab_tui.indexing.embedding_job import EmbeddingReport as EmbeddingReport
-    from kebab_tui.indexing.file_states import ListedFile as ListedFile
-    from kebab_tui.indexing.file_states import StateOfFile as StateOfFile
-    from kebab_tui.indexing.inspection import Inspection as Inspection
-    from kebab_tui.indexing.live_state import FolderState as FolderState
-    from kebab_tui.indexing.live_state import LastChange as LastChange
-    from kebab_tui.indexing.live_state import LiveState as LiveState
-    from kebab_tui.indexing.places import CitedPlace as CitedPlace
-    from kebab_tui.indexing.report import IngestReport as IngestReport
-    from kebab_tui.indexing.report import NoteChange as NoteChange
-    from kebab_tui.indexing.report import Progress as Progress
-    from kebab_tui.indexing.report import SourceReport as SourceReport
-    from kebab_tui.indexing.watching import WatchKind as WatchKind
-    from kebab_tui.search.completions import Completions as Completions
-    from kebab_tui.search.explanation import ExplainedHit as ExplainedHit
-    from kebab_tui.search.explanation import ExplainedResponse as ExplainedResponse
-    from kebab_tui.search.explanation import Filtered as Filtered
-    from kebab_tui.search.explanation import LexicalExplanation as LexicalExplanation
-    from kebab_tui.search.explanation import SemanticExplanation as SemanticExplanation
-    from kebab_tui.search.fusion import Fused as Fused
-    from kebab_tui.search.fusion import FusionSettings as FusionSettings
-    from kebab_tui.search.query_language import Chip as Chip
-    from kebab_tui.search.query_language import ParsedQuery as ParsedQuery
-    from kebab_tui.search.tokens import QueryToken as QueryToken
-    from kebab_tui.search.why_not import WhyNot as WhyNot
-    from kebab_tui.semantics.health import Pending as Pending
-    from kebab_tui.semantics.health import VectorState as VectorState
+    from kebab_tui.domain.ids import SourceId
+    from kebab_tui.glance import Status
+    from kebab_tui.indexing.board import WatchSummary
+    from kebab_tui.indexing.embedding_job import EmbeddingReport
+    from kebab_tui.indexing.file_states import ListedFile
+    from kebab_tui.indexing.inspection import Inspection
+    from kebab_tui.indexing.live_state import LiveState
+    from kebab_tui.indexing.places import CitedPlace
+    from kebab_tui.indexing.report import IngestReport
+    from kebab_tui.search.completions import Completions
+    from kebab_tui.search.explanation import (
+        ExplainedResponse,
+    )
+    from kebab_tui.search.why_not import WhyNot
+    from kebab_tui.semantics.health import Pending, VectorState
     from kebab_tui.semantics.shelf import ModelShelf
-    from kebab_tui.semantics.shelf import Shelved as Shelved
-    from kebab_tui.semantics.shelf import Switch as Switch
     from kebab_tui.settings.model import Settings
-    from kebab_tui.store.catalogue import Run as Run
-    from kebab_tui.store.health import Finding as Finding
-    from kebab_tui.store.lock import Holder as Holder
+    from kebab_tui.store.health import Finding
 
 
 class Workspace:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from kebab_tui.domain.document import Document
-from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.hit import Notice, SearchResponse
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.text import embedded_hash
 from kebab_tui.search.engine import SearchEngine, SearchOptions
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.search.hybrid_options import HybridOptions

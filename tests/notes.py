@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from kebab_tui.domain.chunk import Passage
 from kebab_tui.domain.citation import SourceSpan
-from kebab_tui.domain.document import Document, Fingerprint, Trust
-from kebab_tui.domain.identity import SourceId, document_id
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.document import Document, Fingerprint, Passage, Source, Trust
+from kebab_tui.domain.ids import SourceId, document_id
 from kebab_tui.store.changes import SaveNote
 
 SOURCE = SourceId("notes")

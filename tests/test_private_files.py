@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui import private_files
+from kebab_tui import own_files
 from kebab_tui.indexing.live_state import LiveFile, LiveState
 from kebab_tui.semantics import choice
 from kebab_tui.store import damage, sources_file
@@ -52,8 +52,8 @@ WRITERS: dict[str, Callable[[DataFolder], object]] = {
     "queries.txt": lambda folder: History(folder.root).add("a query"),
     "live.json": lambda folder: LiveFile(folder, lambda _: None).show(LiveState(os.getpid())),
     "suspect": damage.suspect,
-    "screen.log": lambda folder: os.close(private_files.create(os.path.join(folder.root, "screen.log"))),
-    "vectors.kebabvec": lambda folder: private_files.replace(f"{folder.root}/vectors.kebabvec", b"x"),
+    "screen.log": lambda folder: os.close(own_files.create(os.path.join(folder.root, "screen.log"))),
+    "vectors.kebabvec": lambda folder: own_files.replace(f"{folder.root}/vectors.kebabvec", b"x"),
 }
 
 
@@ -112,7 +112,7 @@ def test_a_file_system_without_permissions_is_no_obstacle(
 @pytest.mark.parametrize("ending", ["", ".new"])
 def test_no_link_is_written_through(tmp_path: Path, name: str, ending: str) -> None:
     folder = DataFolder(str(tmp_path / "data"))
-    private_files.make_folder(folder.root)
+    own_files.make_folder(folder.root)
     (tmp_path / "precious").write_text("precious")
     (tmp_path / "data" / (name + ending)).symlink_to(tmp_path / "precious")
     WRITERS[name](folder)
@@ -145,10 +145,10 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "file"
-    private_files.replace(str(path), b"one", b" two")
+    own_files.replace(str(path), b"one", b" two")
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
     with pytest.raises(OSError):
-        private_files.replace(str(path), b"three")
+        own_files.replace(str(path), b"three")
     assert path.read_bytes() == b"one two"
     assert os.listdir(tmp_path) == ["file"]
 
@@ -159,9 +159,9 @@ def test_of_two_who_write_one_file_one_gives_up(tmp_path: Path, monkeypatch: pyt
 
     def overtaken(descriptor: int) -> None:
         monkeypatch.setattr(os, "fsync", sync)
-        os.close(private_files.create(f"{path}.new"))
+        os.close(own_files.create(f"{path}.new"))
 
     monkeypatch.setattr(os, "fsync", overtaken)
     with pytest.raises(FileExistsError):
-        private_files.replace(path, b"first")
+        own_files.replace(path, b"first")
     assert os.listdir(tmp_path) == ["file.new"], "the other one goes on"

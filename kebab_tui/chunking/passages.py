@@ -26,9 +26,8 @@ from kebab_tui.chunking.measure import says_little, text_of, written
 from kebab_tui.chunking.pieces import cut_section
 from kebab_tui.chunking.sections import Section, sections, shared_path
 from kebab_tui.domain.checkpoint import OFTEN, UNLIMITED, Checkpoint
-from kebab_tui.domain.chunk import ChunkKind, Passage
 from kebab_tui.domain.citation import SourceSpan
-from kebab_tui.domain.document import Block, ParsedNote
+from kebab_tui.domain.document import Block, ChunkKind, ParsedNote, Passage
 
 _DEFAULT = ChunkLimits()
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kebab_tui.domain.checkpoint import SELDOM, Checkpoint
-from kebab_tui.domain.chunk import HEADING_SEPARATOR
-from kebab_tui.domain.document import Block
+from kebab_tui.domain.document import HEADING_SEPARATOR, Block
 
 Trail = tuple[str, ...]
 """The plain texts of the headings above a text, outermost first, its own the last."""

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 import click
 
-from kebab_tui import private_files
+from kebab_tui import own_files
 from kebab_tui.cli.context import invocation
 from kebab_tui.cli.interrupt import CtrlC
 from kebab_tui.domain.errors import KebabError
@@ -122,7 +122,7 @@ def _tell(failure: Failure, *, as_json: bool) -> None:
 
         print(dumps(error(failure.code, failure.message, failure.hint)), file=sys.stderr)
         return
-    from kebab_tui.domain.visible import visible
+    from kebab_tui.domain.text import visible
 
     lead = "" if failure.exit_code == EXIT_INTERRUPTED else "error: "
     print(lead + visible(failure.message), file=sys.stderr)
@@ -134,7 +134,7 @@ def _crash(error: BaseException, root: click.Context | None) -> Failure:
     """A defect of ours: the traceback goes to a file, the user gets one line."""
     import traceback
 
-    from kebab_tui.domain.visible import visible
+    from kebab_tui.domain.text import visible
 
     text = visible("".join(traceback.format_exception(error)))
     if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0") and sys.stderr is not None:
@@ -153,9 +153,9 @@ def _write_log(text: str, root: click.Context | None) -> str | None:
         return None
     try:
         folder = invocation(root).data_dir
-        private_files.make_folder(folder)
+        own_files.make_folder(folder)
         path = os.path.join(folder, CRASH_LOG)
-        private_files.replace(path, text.encode("utf-8", "backslashreplace"), synced=False)
+        own_files.replace(path, text.encode("utf-8", "backslashreplace"), synced=False)
     except (OSError, KebabError):
         return None
     return path

@@ -28,8 +28,7 @@ from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
     from kebab_tui.cli.context import Invocation
-    from kebab_tui.domain.chunk import Chunk
-    from kebab_tui.domain.document import Document
+    from kebab_tui.domain.document import Chunk, Document
     from kebab_tui.evaluation.beir import BeirSet
     from kebab_tui.evaluation.beir_notes import CorpusNotes
 

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import field
 from kebab_tui.cli.table import aligned
-from kebab_tui.domain.rounding import digits_of_shares, printed
+from kebab_tui.domain.text import digits_of_shares, printed
 from kebab_tui.wire.encode_explanation import strongest_bm25
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import (
+    from kebab_tui.search.explanation import (
         ExplainedHit,
         ExplainedResponse,
-        Fused,
-        FusionSettings,
         LexicalExplanation,
         SemanticExplanation,
     )
+    from kebab_tui.search.fusion import Fused, FusionSettings
 
 _DIGITS = 4
 _MOST_QUOTED = 160

@@ -18,7 +18,9 @@ from kebab_tui.domain.errors import NotIndexedError, UsageError
 from kebab_tui.workspace import Callbacks, Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import Run, Status, VectorState
+    from kebab_tui.glance import Status
+    from kebab_tui.semantics.health import VectorState
+    from kebab_tui.store.catalogue import Run
 
 
 @click.command()

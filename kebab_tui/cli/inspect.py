@@ -15,13 +15,12 @@ from kebab_tui.cli.output import field, plural, write, write_json
 from kebab_tui.cli.style import Style
 from kebab_tui.cli.terminal import detect
 from kebab_tui.domain.citation import Citation
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import visible
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.chunk import Chunk
-    from kebab_tui.domain.document import Document
-    from kebab_tui.workspace import Inspection
+    from kebab_tui.domain.document import Chunk, Document
+    from kebab_tui.indexing.inspection import Inspection
 
 _FILE = {
     "same": "as it was indexed",

@@ -14,8 +14,8 @@ from kebab_tui.cli.output import plural, say, write, write_json
 from kebab_tui.cli.table import table_lines
 from kebab_tui.domain.document import Document, DocumentState
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.domain.globs import glob_problem
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import glob_problem
 from kebab_tui.workspace import Workspace
 
 STATES: tuple[DocumentState, ...] = ("ok", "failed", "skipped")

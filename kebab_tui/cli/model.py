@@ -19,7 +19,7 @@ from kebab_tui.domain.errors import UsageError
 from kebab_tui.workspace import Callbacks, Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import Shelved, Switch
+    from kebab_tui.semantics.shelf import Shelved, Switch
 
 _COLUMNS = ("used", "id", "from", "languages", "dims", "vectors", "problem")
 _HANGUL_LANGUAGES = {"ko", "multi"}

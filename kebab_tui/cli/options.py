@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kebab_tui.domain.chunk import CHUNK_KINDS
-from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, Trust
+from kebab_tui.domain.document import CHUNK_KINDS, DOCUMENT_TYPES, LANGUAGES, Trust
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.domain.globs import glob_problem
-from kebab_tui.domain.identity import DocId, SourceId
+from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import glob_problem
 
 if TYPE_CHECKING:
     from kebab_tui.workspace import Workspace

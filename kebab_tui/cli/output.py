@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import visible
 
 if TYPE_CHECKING:
     from kebab_tui.wire.encode import Json

@@ -17,7 +17,9 @@ from kebab_tui.cli.terminal import detect
 from kebab_tui.workspace import Callbacks
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import Holder, IngestReport, Progress, Workspace
+    from kebab_tui.indexing.report import IngestReport, Progress
+    from kebab_tui.store.lock import Holder
+    from kebab_tui.workspace import Workspace
 
 
 def tell_waiting(holder: Holder | None) -> None:

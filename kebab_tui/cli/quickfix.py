@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from kebab_tui.cli.output import field, say, write
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import visible
 
 _AMBIGUOUS = re.compile(r'[\n"]|:\d+:|\$[\w{]|(?:^|[ ,])~', re.ASCII)
 """Where a line ends, a name ends too early, or vim puts a variable or a home folder in its place."""

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from kebab_tui.cli.output import field
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.source import Source
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import visible
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
 _MARKUP = re.compile(r"([\\`*_\[\]<|])")

@@ -12,7 +12,8 @@ from kebab_tui.cli.output import field, plural, say, write, write_json
 from kebab_tui.domain.hit import SearchResponse
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import ExplainedResponse, Workspace
+    from kebab_tui.search.explanation import ExplainedResponse
+    from kebab_tui.workspace import Workspace
 
 FORMATS = ("human", "json", "jsonl", "vimgrep", "markdown", "context")
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import field
 from kebab_tui.cli.style import Style
-from kebab_tui.domain import badges as known
-from kebab_tui.domain.embedded import is_hangul
+from kebab_tui.domain import hit as known
 from kebab_tui.domain.hit import SearchHit, Stage, twins
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import is_hangul, visible
 
 if TYPE_CHECKING:
     from kebab_tui.cli.search_answer import Answer

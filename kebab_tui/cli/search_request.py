@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kebab_tui.cli.options import filters_from
-from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.hit import Notice, SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
+from kebab_tui.domain.text import is_hangul
 
 if TYPE_CHECKING:
     from kebab_tui.cli.options import Given

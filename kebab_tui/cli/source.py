@@ -16,10 +16,9 @@ from kebab_tui.cli.options import TRUST_LABELS, chosen_format, format_options
 from kebab_tui.cli.output import field, plural, say, write, write_json
 from kebab_tui.cli.progress import tell_notice, tell_waiting
 from kebab_tui.cli.table import table_lines
-from kebab_tui.domain.document import Trust
+from kebab_tui.domain.document import Source, Trust
 from kebab_tui.domain.errors import NotFoundError, UsageError
-from kebab_tui.domain.identity import SourceId
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.workspace import Callbacks, Workspace
 
 _NAME = re.compile(r"\w[\w.-]{0,63}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 _LINES = re.compile(r"(?s)\A(?P<path>.+)[:#]L?(?P<first>[1-9]\d{0,8})(?:-L?(?P<last>[1-9]\d{0,8}))?\Z")
 _PAGE = re.compile(r"(?s)\A(?P<path>.+)#p=(?P<page>[1-9]\d{0,8})\Z")
@@ -62,3 +63,21 @@ def parse_citation(text: str) -> Citation | None:
         if first <= last:
             return Citation(lines["path"], SourceSpan(first, last))
     return None
+
+
+# Where an indexed passage stands in its file now, next to where the index says it stands.
+#
+# `same`: at the indexed lines. `moved`: the same text, `shift` lines further down (negative: up).
+# `changed`: the text is another; `span` is what resembles it most or, where nothing does, the
+# indexed lines as far as the file has them. `gone`: there is no such file; `span` is the indexed one.
+
+LocatedState = Literal["same", "moved", "changed", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Lines of the present file, 1-based and inclusive. `shift` is present first minus indexed first."""
+
+    span: SourceSpan
+    state: LocatedState
+    shift: int = 0

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
 
-from kebab_tui.domain.identity import DocId, SourceId
+from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 
 DocumentType = Literal["markdown", "note", "code", "pdf"]
 Language = Literal["ko", "en", "und"]
@@ -112,3 +113,89 @@ class Block:
     last: int
     level: int = 0
     text: str = field(default="")
+
+
+# A passage of a note: the unit that is indexed, found and cited.
+
+ChunkKind = Literal["info", "code"]
+CHUNK_KINDS: tuple[ChunkKind, ...] = ("info", "code")
+HEADING_SEPARATOR = " > "
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk before it has an id: what the chunker makes of a note.
+
+    `text` is exactly the lines `span` names, joined by newlines; of a line that is larger
+    than a passage may be, a part.
+    """
+
+    kind: ChunkKind
+    heading_path: str
+    text: str
+    span: SourceSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage as the store keeps it."""
+
+    row: ChunkRow
+    chunk_id: ChunkId
+    doc_id: DocId
+    ordinal: int
+    kind: ChunkKind
+    heading_path: str
+    text: str
+    span: SourceSpan
+
+
+# A folder of notes that the user has asked for.
+
+SourceState = Literal["new", "indexed", "paused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`root` is the folder's absolute path; include and exclude are gitignore-style
+    globs relative to it. `paused`: the root is missing, its documents stay."""
+
+    source_id: SourceId
+    title: str
+    root: str
+    description: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    trust: Trust = Trust.PRIMARY
+    rules: tuple[str, ...] = ()
+    version_label: str = ""
+    weight: float = 1.0
+    state: SourceState = "new"
+    documents: int = 0
+    chunks: int = 0
+
+
+# The versions of the rules that make passages of files.
+#
+# An index remembers which of them it was made by. They stand here, and not beside the rules,
+# because every search compares them and must not load what reads notes.
+
+PARSER_VERSION = "parse-2"
+"""Raise it when the same bytes are to give other facts or blocks: every file is then read again."""
+
+CHUNKER_VERSION = "2"
+"""Part of every chunk's id: raise it when the same note is to give other passages."""
+
+
+def chunker(target: int, cap: int) -> str:
+    """The chunker with its settings, as chunk ids and answers carry it."""
+    return f"{CHUNKER_VERSION}:{target}-{cap}"
+
+
+def made_by(chunker: str) -> str:
+    """What read and cut a note; a different maker means that the note is read again."""
+    return f"{PARSER_VERSION}/{chunker}"
+
+
+def chunker_of(maker: str) -> str:
+    return maker.partition("/")[2]

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kebab_tui.domain.chunk import ChunkKind
-from kebab_tui.domain.document import DocumentType, Language, Trust
-from kebab_tui.domain.identity import DocId, SourceId
+from kebab_tui.domain.document import ChunkKind, DocumentType, Language, Trust
+from kebab_tui.domain.ids import DocId, SourceId
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SEARCH_MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")

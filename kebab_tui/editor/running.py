@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import visible
 from kebab_tui.editor.choice import line_hint
 from kebab_tui.editor.launch import Launch
 

@@ -36,9 +36,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kebab_tui import small_files
+from kebab_tui import own_files
 from kebab_tui.domain.errors import ModelError
-from kebab_tui.domain.identity import canonical_id
+from kebab_tui.domain.ids import canonical_id
 
 Pooling = Literal["mean", "cls", "none"]
 
@@ -206,7 +206,7 @@ def card_text(card: ModelCard) -> str:
 
 def _read(path: str) -> str:
     try:
-        with open(small_files.open_regular(path, follow=True), "rb") as file:
+        with open(own_files.open_regular(path, follow=True), "rb") as file:
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:
         folder = os.path.dirname(path)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from kebab_tui import private_files
+from kebab_tui import own_files
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import CARD, ModelCard, card_text, read_card
 from kebab_tui.embedding.encoder import Encoder
@@ -146,7 +146,7 @@ def _scratch(parent: str) -> Iterator[str]:
     import shutil  # these two take 2 ms, for which no search should wait
     import tempfile
 
-    private_files.make_folder(parent)
+    own_files.make_folder(parent)
     folder = tempfile.mkdtemp(prefix=".adding-", dir=parent)
     try:
         yield folder

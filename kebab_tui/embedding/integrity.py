@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from kebab_tui import small_files
+from kebab_tui import own_files
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding import onnx_file
 from kebab_tui.embedding.card import ONNX, ModelCard
@@ -25,7 +25,7 @@ _IMPOSTORS = (
 def sha256_of(path: str) -> str:
     """The checksum of a file, read in blocks."""
     digest, block = hashlib.sha256(), memoryview(bytearray(_BLOCK))
-    with open(small_files.open_regular(path, follow=True), "rb", buffering=0) as file:
+    with open(own_files.open_regular(path, follow=True), "rb", buffering=0) as file:
         while count := file.readinto(block):  # into the same memory: fresh pages cost as much as hashing
             digest.update(block[:count])
     return digest.hexdigest()

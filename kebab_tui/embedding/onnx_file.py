@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from kebab_tui import small_files
+from kebab_tui import own_files
 
 _NESTED = {
     "model": {7: "graph", 20: "training", 25: "function"},
@@ -31,7 +31,7 @@ _MOST_DIGITS = 10
 def problem(path: str) -> str:
     """What is wrong with the file; empty when nothing is."""
     try:
-        with open(small_files.open_regular(path, follow=True), "rb") as file:
+        with open(own_files.open_regular(path, follow=True), "rb") as file:
             names_another = _names_another_file(file)
     except ValueError:
         return "is not a model: its ONNX data is truncated or malformed"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from kebab_tui.domain.chunk import HEADING_SEPARATOR, Chunk
+from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.evaluation.golden import Expectation, GoldenQuery
 from kebab_tui.evaluation.input_files import nearest, refusal

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kebab_tui.domain.embedded import is_hangul
+from kebab_tui.domain.text import is_hangul
 
 QueryLanguage = Literal["ko", "en", "mixed"]
 QUERY_LANGUAGES: tuple[QueryLanguage, ...] = ("ko", "en", "mixed")

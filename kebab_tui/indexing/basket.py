@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.report import FileOutcome, NoteChange
 from kebab_tui.store.changes import Applied, Change, ChunkCounts, SaveNote
 from kebab_tui.store.writer import Writer

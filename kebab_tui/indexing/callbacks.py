@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # every command loads this module, few of them these
+if TYPE_CHECKING:
     from kebab_tui.indexing.embedding_job import EmbeddingProgress
     from kebab_tui.indexing.live_state import LiveState
     from kebab_tui.indexing.report import NoteChange, Progress

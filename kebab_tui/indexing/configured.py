@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from kebab_tui.chunking import ChunkLimits
-from kebab_tui.domain.document import Trust
-from kebab_tui.domain.identity import SourceId
-from kebab_tui.domain.source import Source
+from kebab_tui.chunking.limits import ChunkLimits
+from kebab_tui.domain.document import Source, Trust
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.source_names import source_id_for
 from kebab_tui.reading.limits import MEGABYTE, ReadLimits

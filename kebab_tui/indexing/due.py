@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterable, Iterator
 
 from kebab_tui.domain.checkpoint import Checkpoint
-from kebab_tui.domain.identity import DocId
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.document import Source
+from kebab_tui.domain.ids import DocId
 from kebab_tui.reading.looking import Looker
 from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules
 from kebab_tui.store.reader import StoreReader

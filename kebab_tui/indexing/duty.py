@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kebab_tui.domain.document import Fingerprint
+from kebab_tui.domain.document import Fingerprint, Source
 from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, VectorError
-from kebab_tui.domain.identity import SourceId
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.board import Board
 from kebab_tui.indexing.callbacks import Callbacks, WatchCallbacks
 from kebab_tui.indexing.errands import LOOK_S, Errands

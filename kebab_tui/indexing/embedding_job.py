@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from kebab_tui.domain.embedded import embedded_text
 from kebab_tui.domain.errors import StoreBusyError
+from kebab_tui.domain.text import embedded_text
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.store.reader import StoreReader
 from kebab_tui.store.vector_source import PendingText, VectorSource

@@ -12,11 +12,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kebab_tui.domain.document import Document
+from kebab_tui.domain.document import Document, Source
 from kebab_tui.domain.errors import NotIndexedError, SourceError
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.domain.source import Source
 from kebab_tui.reading.survey import Entry, LeftOut, survey
 from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules
 from kebab_tui.store import rows

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
-from kebab_tui.domain.document import Fingerprint
+from kebab_tui.domain.document import Fingerprint, Source
 from kebab_tui.domain.errors import SourceError
-from kebab_tui.domain.identity import DocId, SourceId
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.indexing.basket import Basket, Noted
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.due import Taken, look, widest

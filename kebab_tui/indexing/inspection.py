@@ -11,11 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kebab_tui.domain.chunk import Chunk
 from kebab_tui.domain.citation import SourceSpan, parse_citation
-from kebab_tui.domain.document import Document
+from kebab_tui.domain.document import Chunk, Document, Source
 from kebab_tui.domain.errors import NotFoundError
-from kebab_tui.domain.source import Source
 from kebab_tui.reading.exclusion import explain_ignored
 from kebab_tui.reading.walk import WalkRules
 from kebab_tui.search.ports import FileState

@@ -11,6 +11,7 @@ import contextlib
 import os
 from collections.abc import Sequence
 
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import (
     TEMPORARY,
     NotIndexedError,
@@ -20,7 +21,6 @@ from kebab_tui.domain.errors import (
     StoreError,
     StoreReadOnlyError,
 )
-from kebab_tui.domain.source import Source
 from kebab_tui.indexing.board import WatchSummary
 from kebab_tui.indexing.callbacks import WatchCallbacks
 from kebab_tui.indexing.duty import Charge, Duty

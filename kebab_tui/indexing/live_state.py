@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from kebab_tui import private_files, small_files
-from kebab_tui.domain.identity import SourceId
+from kebab_tui import own_files
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.report import Outcome
 from kebab_tui.indexing.watching import WatchKind
 from kebab_tui.store.file_changes import ChangeCheck
@@ -174,7 +174,7 @@ def expected_back(folder: DataFolder) -> bool:
 def _write(path: str, state: LiveState) -> None:
     data = json.dumps(asdict(state)).encode("ascii").ljust(_PADDED)
     try:
-        private_files.replace(path, data, synced=False)
+        own_files.replace(path, data, synced=False)
     except OSError:
         # On a full disk there is no room for another file, but there is within this one.
         with contextlib.suppress(OSError):
@@ -189,7 +189,7 @@ def _read(path: str) -> LiveState | None:
     import msgspec
 
     try:
-        state = msgspec.convert(small_files.read_json(path, _MOST_BYTES), LiveState)
+        state = msgspec.convert(own_files.read_json(path, _MOST_BYTES), LiveState)
     except (OSError, ValueError, msgspec.ValidationError):
         return None
     return state if 0 < state.pid <= _HIGHEST_PID else None

@@ -17,8 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from kebab_tui.domain.citation import SourceSpan
-from kebab_tui.domain.located import Located
+from kebab_tui.domain.citation import Located, SourceSpan
 
 _WORD = re.compile(r"\w{2,}")
 _ENOUGH = 0.4

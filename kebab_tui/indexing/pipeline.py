@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
-from kebab_tui.chunking import ChunkLimits, chunk
-from kebab_tui.domain import versions
+from kebab_tui.chunking.limits import ChunkLimits
+from kebab_tui.chunking.passages import chunk
+from kebab_tui.domain import document
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongError
-from kebab_tui.domain.chunk import Passage
-from kebab_tui.domain.document import Document, Fingerprint, ParsedNote, Trust
+from kebab_tui.domain.document import Document, Fingerprint, ParsedNote, Passage, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
-from kebab_tui.domain.identity import DocId, SourceId, document_id
+from kebab_tui.domain.ids import DocId, SourceId, document_id
 from kebab_tui.indexing.reconcile import checked_ns
 from kebab_tui.reading.files import FileContent, VanishedFileError, read_file
 from kebab_tui.reading.limits import ReadLimits
@@ -36,11 +36,11 @@ class Recipe:
 
     @property
     def chunker(self) -> str:
-        return versions.chunker(self.chunk_limits.target, self.chunk_limits.cap)
+        return document.chunker(self.chunk_limits.target, self.chunk_limits.cap)
 
     @property
     def made_by(self) -> str:
-        return versions.made_by(self.chunker)
+        return document.made_by(self.chunker)
 
 
 @dataclass(frozen=True, slots=True)

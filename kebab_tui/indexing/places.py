@@ -12,11 +12,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kebab_tui.domain.chunk import Chunk
-from kebab_tui.domain.citation import Citation, SourceSpan
+from kebab_tui.domain.citation import Citation, Located, SourceSpan
+from kebab_tui.domain.document import Chunk
 from kebab_tui.domain.errors import NotFoundError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.located import Located
 from kebab_tui.indexing.inspection import inspect
 from kebab_tui.indexing.locating import clipped, locate, locate_within
 from kebab_tui.indexing.pipeline import Recipe

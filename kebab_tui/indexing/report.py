@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.ids import SourceId
 
 Outcome = Literal["added", "changed", "moved", "removed", "failed", "skipped", "unchanged"]
 OUTCOMES: tuple[Outcome, ...] = ("added", "changed", "moved", "removed", "failed", "skipped", "unchanged")

@@ -6,8 +6,8 @@ import json
 import time
 from collections.abc import Sequence
 
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.domain.source import Source
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.pipeline import Recipe

@@ -12,8 +12,8 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import SourceError, StoreDamagedError, StoreError, StoreLostError, UsageError
-from kebab_tui.domain.source import Source
 from kebab_tui.indexing.source_names import relation, source_id_for
 from kebab_tui.reading.walk import check_root
 from kebab_tui.store import damage, sources_file

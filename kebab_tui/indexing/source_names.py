@@ -11,9 +11,9 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Literal
 
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import SourceError
-from kebab_tui.domain.identity import SourceId
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.ids import SourceId
 
 Relation = Literal["same", "inside", "around"]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
-from kebab_tui.domain.identity import SourceId
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.document import Source
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.live_state import FolderState
 from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.watching import FolderWatch

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchMode
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kebab_tui.domain.chunk import CHUNK_KINDS
-from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, Trust
+from kebab_tui.domain.document import CHUNK_KINDS, DOCUMENT_TYPES, LANGUAGES, Trust
 from kebab_tui.search.filter_keys import FILTER_KEYS
 
 MOST = 20_000

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kebab_tui.domain.hit import SearchHit, SearchResponse
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search import bm25
 from kebab_tui.search.answer import Answer

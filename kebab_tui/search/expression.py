@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from kebab_tui.domain.words import plain_words
+from kebab_tui.domain.tokens import plain_words
 from kebab_tui.search.leaves import Completion, Unit, last_word, unit
 from kebab_tui.search.phrases import Phrase
 from kebab_tui.search.query_language import ParsedQuery

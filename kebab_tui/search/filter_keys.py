@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
-from kebab_tui.domain.chunk import CHUNK_KINDS
-from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, Trust
-from kebab_tui.domain.globs import glob_problem
+from kebab_tui.domain.document import CHUNK_KINDS, DOCUMENT_TYPES, LANGUAGES, Trust
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import glob_problem
 from kebab_tui.search.dates import instant
 
 T = TypeVar("T", bound=str)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 
 OTHER_SCRIPT_SHARE = 0.95
 PLACE_EVERY = 3

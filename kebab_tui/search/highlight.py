@@ -13,10 +13,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from kebab_tui.domain.grams import CJK, OTHER
 from kebab_tui.domain.hit import Highlight
-from kebab_tui.domain.porter import stem
-from kebab_tui.domain.words import Token, folded_tokens, plain_words
+from kebab_tui.domain.tokens import CJK, OTHER, Token, folded_tokens, plain_words, stem
 from kebab_tui.search.phrases import Phrase
 
 _SCRIPTS = rf"{OTHER}+"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
 from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.text import is_hangul
 from kebab_tui.search import expression, lexical, meaning
 from kebab_tui.search.answer import Answer, Asked, Ranked
 from kebab_tui.search.bm25 import normalised

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.text import is_hangul
 
 if TYPE_CHECKING:
     from kebab_tui.search.fusion import FusionSettings

@@ -14,9 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from kebab_tui.domain.grams import CJK, MARKED
-from kebab_tui.domain.porter import stem
-from kebab_tui.domain.words import plain_words
+from kebab_tui.domain.tokens import CJK, MARKED, plain_words, stem
 from kebab_tui.search.particles import is_particle, without_ending
 from kebab_tui.search.phrases import (
     Phrase,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import expression
 from kebab_tui.search.answer import Answer, Ranked

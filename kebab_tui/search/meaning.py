@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import Notice, RetrievalDetail
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.text import is_hangul
 from kebab_tui.search import expression, lexical
 from kebab_tui.search.answer import Answer, Asked, Ranked
 from kebab_tui.search.limits import Limits

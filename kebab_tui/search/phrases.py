@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kebab_tui.domain.grams import gram_phrase, marked_token
-from kebab_tui.domain.porter import stem
-from kebab_tui.domain.words import plain_words
+from kebab_tui.domain.tokens import gram_phrase, marked_token, plain_words, stem
 
 LONGEST = 32
 """Words or syllables of one phrase; what goes beyond is not looked at."""

@@ -11,10 +11,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from kebab_tui.domain.chunk import Chunk
-from kebab_tui.domain.document import Document
+from kebab_tui.domain.document import Chunk, Document
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.identity import ChunkRow, DocId
+from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 
 if TYPE_CHECKING:

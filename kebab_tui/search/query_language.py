@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.domain.words import plain_words
+from kebab_tui.domain.tokens import plain_words
 from kebab_tui.search.filter_keys import TypedFilter, interpret, nearest
 from kebab_tui.search.grouping import grouped
 from kebab_tui.search.terms import Node

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time
 from typing import Literal
 
 from kebab_tui.domain.document import Document, Trust
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import lexical
 from kebab_tui.search.answer import Answer, Ranked

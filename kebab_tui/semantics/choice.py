@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from kebab_tui import private_files, small_files
+from kebab_tui import own_files
 
 FILE_NAME = "model.txt"
 _MOST_BYTES = 4_096
@@ -18,7 +18,7 @@ _MOST_BYTES = 4_096
 def remembered(folder: str) -> str:
     """The id of the model; empty when none was ever chosen, or the file cannot be read."""
     try:
-        lines = small_files.read(os.path.join(folder, FILE_NAME), _MOST_BYTES).decode().splitlines()
+        lines = own_files.read(os.path.join(folder, FILE_NAME), _MOST_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError):
         return ""
     return lines[0].strip() if lines else ""
@@ -29,4 +29,4 @@ def remember(folder: str, model: str) -> None:
     if remembered(folder) == model:
         return
     with contextlib.suppress(OSError):
-        private_files.replace(os.path.join(folder, FILE_NAME), f"{model}\n".encode())
+        own_files.replace(os.path.join(folder, FILE_NAME), f"{model}\n".encode())

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.embedded import embedded_text
 from kebab_tui.domain.errors import ModelError, NotIndexedError
+from kebab_tui.domain.text import embedded_text
 
 if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard

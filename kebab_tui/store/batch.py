@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from kebab_tui.domain.chunk import Passage
-from kebab_tui.domain.document import Document, Fingerprint, Trust
-from kebab_tui.domain.embedded import embedded_hash, is_hangul
-from kebab_tui.domain.identity import ChunkId, DocId, chunk_ids, text_hash
+from kebab_tui.domain.document import Document, Fingerprint, Passage, Trust
+from kebab_tui.domain.ids import ChunkId, DocId, chunk_ids, text_hash
+from kebab_tui.domain.text import embedded_hash, is_hangul
 from kebab_tui.store import rows, schema, vocabulary
 from kebab_tui.store.changes import (
     Applied,

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kebab_tui.domain.chunk import Chunk
-from kebab_tui.domain.document import Document, DocumentState, Fingerprint
-from kebab_tui.domain.identity import DocId, SourceId
+from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, Source
+from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.domain.source import Source
 from kebab_tui.store import filters as sql
 from kebab_tui.store import rows, schema
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kebab_tui.domain.chunk import Passage
-from kebab_tui.domain.document import Document, Fingerprint, Trust
-from kebab_tui.domain.identity import DocId
+from kebab_tui.domain.document import Document, Fingerprint, Passage, Trust
+from kebab_tui.domain.ids import DocId
 
 
 @dataclass(frozen=True, slots=True)

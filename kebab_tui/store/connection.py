@@ -14,10 +14,9 @@ import sqlite3
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kebab_tui import private_files
+from kebab_tui import own_files
 from kebab_tui.domain import errors
-from kebab_tui.domain.embedded import embedded_hash
-from kebab_tui.domain.globs import glob_regex
+from kebab_tui.domain.text import embedded_hash, glob_regex
 from kebab_tui.store import schema
 from kebab_tui.store.rows import fold, indexed_grams
 
@@ -234,7 +233,7 @@ def _has_become_read_only(path: str) -> bool:
     """A disk that went read-only by itself, after an error, may lack the flag: only writing shows it."""
     probe = f"{path}.probe"
     try:
-        os.close(private_files.create(probe))
+        os.close(own_files.create(probe))
         os.unlink(probe)
     except OSError as error:
         return error.errno == errno.EROFS

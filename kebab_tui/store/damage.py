@@ -14,9 +14,9 @@ import struct
 import time
 from collections.abc import Iterator
 
-from kebab_tui import private_files
-from kebab_tui.domain.embedded import embedded_hash
+from kebab_tui import own_files
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError
+from kebab_tui.domain.text import embedded_hash
 from kebab_tui.store.connection import heed_signal, open_reader, translate, uri_of
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.seal import Seal
@@ -86,7 +86,7 @@ _ALTERED = "the index is damaged: a passage is not the text that was stored"
 def suspect(folder: DataFolder) -> None:
     """Leave the sign; on a read-only disk there is no next writer to read it."""
     with contextlib.suppress(OSError):
-        os.close(private_files.create(folder.suspicion))
+        os.close(own_files.create(folder.suspicion))
 
 
 def is_suspect(folder: DataFolder) -> bool:

@@ -12,7 +12,7 @@ import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
 from kebab_tui.search.ports import Collection, FieldCounts
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import KebabError, StoreBusyError, StoreDamagedError, StoreError
-from kebab_tui.domain.source import Source
 from kebab_tui.store import damage, schema, sources_file
 from kebab_tui.store.catalogue import Catalogue
 from kebab_tui.store.connection import open_writer

@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kebab_tui import private_files
+from kebab_tui import own_files
 from kebab_tui.domain.errors import NotIndexedError, StoreBusyError, StoreReadOnlyError
+from kebab_tui.own_files import try_lock
 from kebab_tui.store.connection import write_error
-from kebab_tui.store.file_lock import try_lock
 from kebab_tui.store.folder import is_ours
 from kebab_tui.store.requests import RequestFolder
 
@@ -74,7 +74,7 @@ class WriterLock:
             os.close(descriptor)
             raise
         self._descriptor = descriptor
-        private_files.tighten(os.path.dirname(self._path), is_ours)
+        own_files.tighten(os.path.dirname(self._path), is_ours)
         self._sign(descriptor, command)
         return unclean
 
@@ -164,7 +164,7 @@ class WriterLock:
     def _open(self, makes_folder: bool) -> int:
         try:
             if makes_folder:
-                private_files.make_folder(os.path.dirname(self._path))
+                own_files.make_folder(os.path.dirname(self._path))
             if os.path.islink(self._path):
                 os.unlink(self._path)
             return os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)

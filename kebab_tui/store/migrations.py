@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.embedded import RECIPE_VERSION
+from kebab_tui.domain.text import RECIPE_VERSION
 from kebab_tui.store import schema
 
 if TYPE_CHECKING:

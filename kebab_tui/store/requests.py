@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from kebab_tui import private_files, small_files
+from kebab_tui import own_files
+from kebab_tui.own_files import try_lock
 from kebab_tui.store.connection import write_error
 from kebab_tui.store.file_changes import ChangeCheck
-from kebab_tui.store.file_lock import try_lock
 
 _FOLDER = "requests"
 _WANT, _RESCAN = ".want", ".json"
@@ -76,8 +76,8 @@ class RequestFolder:
         facts = json.dumps({"verb": "rescan", "paths": rescan.paths, "retry": rescan.retry})
         path = self._new_name(_RESCAN)
         try:
-            private_files.make_folder(self._path)
-            private_files.replace(path, facts.encode("ascii"), synced=False)
+            own_files.make_folder(self._path)
+            own_files.replace(path, facts.encode("ascii"), synced=False)
         except OSError as error:
             raise write_error(error, self._path) from error
 
@@ -110,8 +110,8 @@ class RequestFolder:
         """On a full disk nobody can be asked; one waits all the same."""
         path = self._new_name(_WANT)
         try:
-            private_files.make_folder(self._path)
-            descriptor = private_files.create(_hidden(path), os.O_RDWR)
+            own_files.make_folder(self._path)
+            descriptor = own_files.create(_hidden(path), os.O_RDWR)
         except OSError:
             return None
         try:
@@ -162,7 +162,7 @@ def _hidden(path: str) -> str:
 
 
 def _read(path: str) -> Rescan:
-    facts = small_files.read_json(path, _MOST_BYTES)
+    facts = own_files.read_json(path, _MOST_BYTES)
     if facts["verb"] != "rescan" or not all(_is_path(name) for name in facts["paths"]):
         raise ValueError(path)
     return Rescan(tuple(facts["paths"]), bool(facts["retry"]))

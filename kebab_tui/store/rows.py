@@ -9,20 +9,22 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, cast
 
-from kebab_tui.domain.chunk import Chunk, ChunkKind
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.document import (
+    Chunk,
+    ChunkKind,
     Document,
     DocumentFlag,
     DocumentState,
     DocumentType,
     Fingerprint,
     Language,
+    Source,
+    SourceState,
     Trust,
 )
-from kebab_tui.domain.grams import grams
-from kebab_tui.domain.identity import ChunkId, ChunkRow, DocId, SourceId
-from kebab_tui.domain.source import Source, SourceState
+from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
+from kebab_tui.domain.tokens import grams
 
 Row = sqlite3.Row | tuple[Any, ...]
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO, NamedTuple
 
-from kebab_tui import private_files, small_files
+from kebab_tui import own_files
 from kebab_tui.domain.errors import StoreDamagedError
 from kebab_tui.store.connection import write_error
 from kebab_tui.store.folder import DataFolder
@@ -188,7 +188,7 @@ def _written(path: str) -> tuple[int, int] | None:
 
 def _read_header(path: str) -> tuple[int, int] | None:
     try:
-        with open(small_files.open_regular(path), "rb", buffering=0) as handle:
+        with open(own_files.open_regular(path), "rb", buffering=0) as handle:
             magic, _, _, size, written_ns, *_ = _HEADER.unpack(handle.read(_HEADER.size))
     except (OSError, struct.error):
         return None
@@ -198,7 +198,7 @@ def _read_header(path: str) -> tuple[int, int] | None:
 def _read(path: str) -> _Sums | None:
     """A seal that cannot be read is none."""
     try:
-        data = small_files.read(path, _MOST_BYTES)
+        data = own_files.read(path, _MOST_BYTES)
         magic, page_bytes, pages, size, written_ns, *generation, check = _HEADER.unpack_from(data)
     except (OSError, struct.error):
         return None
@@ -220,7 +220,7 @@ def _write(path: str, seal: _Sums) -> None:
         zlib.crc32(body),
     )
     # Not synced: one that a power cut tears fails its own checksum.
-    private_files.replace(path, header, body, synced=False)
+    own_files.replace(path, header, body, synced=False)
 
 
 def _swapped(sums: array.array[int]) -> array.array[int]:

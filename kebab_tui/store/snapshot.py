@@ -15,11 +15,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
+from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.errors import RawQueryError
-from kebab_tui.domain.identity import ChunkRow, DocId
-from kebab_tui.domain.porter import stem
+from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.domain.versions import chunker_of
+from kebab_tui.domain.tokens import stem
 from kebab_tui.search.ports import Collection, FieldCounts, FieldWeights, FoundChunk, Scored
 from kebab_tui.store import damage, fts_statistics, rows, schema
 from kebab_tui.store import filters as sql

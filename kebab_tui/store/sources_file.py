@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from kebab_tui import private_files, small_files
-from kebab_tui.domain.source import Source
+from kebab_tui import own_files
+from kebab_tui.domain.document import Source
 from kebab_tui.store.connection import write_error
 
 _DERIVED = ("state", "documents", "chunks")
@@ -28,7 +28,7 @@ def write(path: str, sources: Iterable[Source]) -> None:
     """Replace the file as a whole or not at all."""
     facts = [{key: value for key, value in asdict(s).items() if key not in _DERIVED} for s in sources]
     try:
-        private_files.replace(path, json.dumps(facts, indent=1).encode("ascii"))
+        own_files.replace(path, json.dumps(facts, indent=1).encode("ascii"))
     except OSError as error:
         raise write_error(error, path) from error
 
@@ -41,7 +41,7 @@ def read(path: str) -> list[Source]:
 def examine(path: str) -> tuple[list[Source], str]:
     """The sources of all valid entries, and what is wrong with the file; empty when nothing is."""
     try:
-        entries = small_files.read_json(path, _MOST_BYTES)
+        entries = own_files.read_json(path, _MOST_BYTES)
     except FileNotFoundError:
         return [], ""
     except OSError as error:

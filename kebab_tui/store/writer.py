@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kebab_tui.domain.embedded import RECIPE_VERSION
+from kebab_tui.domain.document import Source, SourceState
 from kebab_tui.domain.errors import TEMPORARY, NotFoundError
-from kebab_tui.domain.identity import SourceId
-from kebab_tui.domain.source import Source, SourceState
+from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.text import RECIPE_VERSION
 from kebab_tui.store import merging, rows, schema, sources_file, vocabulary
 from kebab_tui.store.batch import UNSTORABLE, Batch
 from kebab_tui.store.changes import Applied, Change

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from kebab_tui.tui.text import clean, cut
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import Chip
+    from kebab_tui.search.query_language import Chip
 
 _CROSS = "×"
 _GAP = 1

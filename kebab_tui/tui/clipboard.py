@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.citation import Citation
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import visible
 from kebab_tui.tui.text import clean
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit
-    from kebab_tui.domain.located import Located
 
 Find = Callable[[str], str | None]
 Write = Callable[[str], None]

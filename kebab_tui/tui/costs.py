@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import ParsedQuery
+    from kebab_tui.search.query_language import ParsedQuery
 
 MOST = 8
 """So many shorter queries are asked at most."""

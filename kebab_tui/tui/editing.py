@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual.app import SuspendNotSupported
 
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import visible
 from kebab_tui.editor.running import Outcome, open_note
 
 if TYPE_CHECKING:

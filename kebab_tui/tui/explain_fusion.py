@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.rounding import digits_of_shares, printed
+from kebab_tui.domain.text import digits_of_shares, printed
 from kebab_tui.tui.segments import (
     GAP,
     Role,
@@ -27,7 +27,7 @@ from kebab_tui.tui.segments import (
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit
-    from kebab_tui.workspace import Fused, FusionSettings
+    from kebab_tui.search.fusion import Fused, FusionSettings
 
 _DIGITS = 4
 _BAR = 12

@@ -20,8 +20,8 @@ from kebab_tui.tui.text import UNICODE, Glyphs
 from kebab_tui.tui.what_if import Keys, Outcome, WhatIf, outcome, strip_rows
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.identity import ChunkRow
-    from kebab_tui.workspace import ExplainedHit, ExplainedResponse
+    from kebab_tui.domain.ids import ChunkRow
+    from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
 
 
 class ExplainPanel(RowsView, can_focus=True):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.rounding import printed
+from kebab_tui.domain.text import printed
 from kebab_tui.tui.explain_fusion import fusion_rows, look_rows, place_rows
 from kebab_tui.tui.explain_words import bm25_rows
 from kebab_tui.tui.segments import GAP, Role, Row, Segment, Signs, columns, flow, one_line, paragraph
@@ -21,13 +21,8 @@ from kebab_tui.tui.what_if import place_change
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.domain.identity import ChunkRow
-    from kebab_tui.workspace import (
-        ExplainedHit,
-        ExplainedResponse,
-        Filtered,
-        SemanticExplanation,
-    )
+    from kebab_tui.domain.ids import ChunkRow
+    from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Filtered, SemanticExplanation
 
 DIGITS = 4
 _MOST_LINES = 5

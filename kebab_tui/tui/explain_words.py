@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.rounding import printed
+from kebab_tui.domain.text import printed
 from kebab_tui.tui.segments import GAP, Row, Segment, Signs, bar, columns, flow, one_line, widest
 from kebab_tui.tui.text import cut_middle
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import LexicalExplanation
+    from kebab_tui.search.explanation import LexicalExplanation
 
 _DIGITS = 4
 _BAR = 12

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.source import Source
-    from kebab_tui.workspace import FolderState, ListedFile, LiveState, StateOfFile
+    from kebab_tui.domain.document import Source
+    from kebab_tui.indexing.file_states import ListedFile, StateOfFile
+    from kebab_tui.indexing.live_state import FolderState, LiveState
 
 STATES: tuple[StateOfFile, ...] = ("failed", "skipped", "pending", "ignored", "ok")
 WRONG: tuple[StateOfFile, ...] = STATES[:3]

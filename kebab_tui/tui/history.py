@@ -11,7 +11,7 @@ import contextlib
 import os
 from collections.abc import Iterable
 
-from kebab_tui import private_files, small_files
+from kebab_tui import own_files
 
 MOST = 200
 FILE = "queries.txt"
@@ -72,7 +72,7 @@ def _missing(others: Iterable[str], ours: Iterable[str]) -> list[str]:
 
 def _read(path: str) -> list[str]:
     try:
-        text = small_files.read(path, _LARGEST).decode("utf-8")
+        text = own_files.read(path, _LARGEST).decode("utf-8")
     except (OSError, ValueError):
         return []
     lines = (line.strip() for line in text.split("\n"))
@@ -83,4 +83,4 @@ def _write(path: str, queries: Iterable[str]) -> None:
     data = "".join(f"{query}\n" for query in queries).encode("utf-8", "replace")
     # A history that cannot be kept is no reason to interrupt a search.
     with contextlib.suppress(OSError):
-        private_files.replace(path, data, synced=False)
+        own_files.replace(path, data, synced=False)

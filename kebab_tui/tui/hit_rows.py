@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from rich.cells import cell_len
 
-from kebab_tui.domain import badges as known
-from kebab_tui.domain.chunk import HEADING_SEPARATOR
+from kebab_tui.domain import hit as known
+from kebab_tui.domain.document import HEADING_SEPARATOR
 from kebab_tui.tui.freshness import Novelty
 from kebab_tui.tui.text import Glyphs, border, clean, cut, cut_path, take
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import Highlight, SearchHit
-    from kebab_tui.domain.located import Located
 
 Role = Literal[
     "cursor", "mark", "path", "name", "lines", "title", "heading",

@@ -17,8 +17,8 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from kebab_tui.domain.embedded import is_hangul
 from kebab_tui.domain.hit import twins
+from kebab_tui.domain.text import is_hangul
 from kebab_tui.tui.freshness import News, news, successor
 from kebab_tui.tui.hit_rows import ROLES, Line, Look, Role, hit_lines, share
 from kebab_tui.tui.line_view import LineView
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from textual.events import Click
     from textual.timer import Timer
 
+    from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.domain.identity import ChunkId, ChunkRow
-    from kebab_tui.domain.located import Located
+    from kebab_tui.domain.ids import ChunkId, ChunkRow
     from kebab_tui.tui.freshness import Novelty
 
 LINES_PER_HIT = 2

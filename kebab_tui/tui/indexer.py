@@ -26,7 +26,11 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.errors import KebabError
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import EmbeddingProgress, Holder, LiveState, Progress, Workspace
+    from kebab_tui.indexing.embedding_job import EmbeddingProgress
+    from kebab_tui.indexing.live_state import LiveState
+    from kebab_tui.indexing.report import Progress
+    from kebab_tui.store.lock import Holder
+    from kebab_tui.workspace import Workspace
 
 _WATCH = "--watch"
 _NICENESS = 10

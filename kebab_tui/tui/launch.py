@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 
-from kebab_tui import __version__, private_files
+from kebab_tui import __version__, own_files
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.tui.hanging_up import heed_hanging_up
 
@@ -146,7 +146,7 @@ class _Parser(argparse.ArgumentParser):
     """Shows words of the command line, which may be names that a shell put there, made visible."""
 
     def error(self, message: str) -> NoReturn:
-        from kebab_tui.domain.visible import visible
+        from kebab_tui.domain.text import visible
 
         super().error(visible(message))
 
@@ -204,7 +204,7 @@ def _require_terminal(*, pick: bool) -> None:
 def _require_data_folder(folder: str) -> None:
     """Without one a screen could only wait."""
     try:
-        private_files.make_folder(folder)
+        own_files.make_folder(folder)
     except OSError as error:
         raise KebabError(
             f"cannot make the data folder {folder}: {error.strerror}", "choose another with --data-dir"
@@ -226,7 +226,7 @@ def _is_open(folder: str) -> bool:
 
 
 def _refuse(error: KebabError) -> int:
-    from kebab_tui.domain.visible import visible
+    from kebab_tui.domain.text import visible
 
     print(f"error: {visible(error.message)}", file=sys.stderr)  # noqa: T201
     if error.hint:
@@ -244,8 +244,8 @@ def _send_noise_to_log(data_folder: str) -> None:
     if not sys.stdout.isatty():
         sys.__stdout__ = sys.__stderr__  # type: ignore[misc]  # whose size is the screen's
     try:
-        private_files.make_folder(data_folder)
-        log = private_files.create(os.path.join(data_folder, LOG))
+        own_files.make_folder(data_folder)
+        log = own_files.create(os.path.join(data_folder, LOG))
     except OSError:
         log = os.open(os.devnull, os.O_WRONLY)
     os.dup2(log, 2)

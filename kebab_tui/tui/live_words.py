@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import LiveState, WatchKind
+    from kebab_tui.indexing.live_state import LiveState
+    from kebab_tui.indexing.watching import WatchKind
 
 _WORST_FIRST: tuple[WatchKind, ...] = ("paused", "partial", "polling", "live")
 

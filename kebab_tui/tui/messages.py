@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.domain.located import Located
+    from kebab_tui.indexing.live_state import LiveState
+    from kebab_tui.search.completions import Completions
+    from kebab_tui.search.explanation import ExplainedResponse
+    from kebab_tui.search.why_not import WhyNot
     from kebab_tui.tui.costs import Cost
-    from kebab_tui.workspace import Completions, ExplainedResponse, LiveState, WhyNot, Workspace
+    from kebab_tui.workspace import Workspace
 
 
 class Answered(Message):

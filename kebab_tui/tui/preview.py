@@ -30,8 +30,8 @@ from kebab_tui.tui.text import UNICODE, Glyphs
 if TYPE_CHECKING:
     from textual import events
 
+    from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import Highlight, SearchHit
-    from kebab_tui.domain.located import Located
 
 _NOWHERE = Place(0, -1)
 _TURN_S = 0.01

@@ -13,8 +13,8 @@ from kebab_tui.domain.citation import Citation
 from kebab_tui.tui.text import UNICODE, Glyphs, clean, cut, cut_path, take
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit
-    from kebab_tui.domain.located import Located
 
 CHANGED = "changed since it was indexed"
 _LEAST_TITLE = 8

@@ -16,8 +16,8 @@ from kebab_tui.tui.preview_source import FileIdentity, Lines, WholeText
 from kebab_tui.tui.preview_syntax import Syntax
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit
-    from kebab_tui.domain.located import Located
     from kebab_tui.tui.preview_lexers import Lexers
 
 

@@ -27,8 +27,8 @@ from kebab_tui.tui.preview_rendered import Rendered
 from kebab_tui.tui.text import ASCII, UNICODE, Glyphs, clean
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit
-    from kebab_tui.domain.located import Located
 
 SIDEWAYS = 8
 """Columns that a key goes to the side."""

@@ -28,8 +28,9 @@ from kebab_tui.tui.query_text import LONGEST, speakable, word_start
 from kebab_tui.tui.text import UNICODE, Glyphs
 
 if TYPE_CHECKING:
+    from kebab_tui.search.completions import Completions
+    from kebab_tui.search.query_language import ParsedQuery
     from kebab_tui.tui.history import History
-    from kebab_tui.workspace import Completions, ParsedQuery
 
 _CORNERS = 6
 """Cells of the frame's upper edge that are not the title's: corners, a line and a space on both sides."""

@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import visible
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import QueryToken
+    from kebab_tui.search.tokens import QueryToken
 
 LONGEST = 5_000
 _MOST_READ = 4 * LONGEST

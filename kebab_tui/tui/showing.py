@@ -21,14 +21,16 @@ from kebab_tui.tui.live_words import LiveWords, changed_words, live_words
 from kebab_tui.tui.status_line import Status
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.domain.identity import ChunkId
-    from kebab_tui.domain.located import Located
+    from kebab_tui.domain.ids import ChunkId
     from kebab_tui.domain.query import SearchMode
+    from kebab_tui.indexing.live_state import LastChange, LiveState
+    from kebab_tui.search.explanation import ExplainedResponse
+    from kebab_tui.search.query_language import Chip, ParsedQuery
     from kebab_tui.tui.app import KebabApp
     from kebab_tui.tui.costs import Cost
     from kebab_tui.tui.messages import IndexingProgress
-    from kebab_tui.workspace import Chip, ExplainedResponse, LastChange, LiveState, ParsedQuery
 
 _LOST = ("store_damaged", "store_lost")
 

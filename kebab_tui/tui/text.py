@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, chop_cells
 from textual.content import Content
 
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import visible
 
 _ROW_BREAKERS = str.maketrans({"\n": "\u240a", "\t": "\u2409"})
 _MOST_PER_CELL = 24

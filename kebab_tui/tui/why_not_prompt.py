@@ -22,7 +22,7 @@ from kebab_tui.tui.segments import GAP, Row, Segment, Signs, one_line, paragraph
 from kebab_tui.tui.text import UNICODE, Glyphs, cut_path
 
 if TYPE_CHECKING:
-    from kebab_tui.workspace import WhyNot
+    from kebab_tui.search.why_not import WhyNot
 
 MOST_OFFERED = 6
 

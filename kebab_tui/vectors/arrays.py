@@ -16,7 +16,7 @@ import numpy.typing as npt
 from kebab_tui.domain.errors import VectorError
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.identity import ChunkRow
+    from kebab_tui.domain.ids import ChunkRow
     from kebab_tui.search.ports import Vector
 
 Rows: TypeAlias = npt.NDArray[np.int64]

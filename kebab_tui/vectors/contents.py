@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Near, Vector
 from kebab_tui.vectors.arrays import Codes, Rows, Slots, exact_cosines
 from kebab_tui.vectors.segment import Passing, Segment

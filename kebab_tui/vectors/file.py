@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kebab_tui import private_files, small_files
+from kebab_tui import own_files
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.vectors.arrays import Codes, Rows
 from kebab_tui.vectors.contents import Contents
@@ -79,13 +79,13 @@ def write(path: str, model: str, saved: Saved) -> None:
     """Replace the file as a whole or leave it as it was; OSError when the disk will not have it."""
     parts = _encoded(model, saved)
     _set_folder_aside(path)
-    private_files.replace(path, *parts)
+    own_files.replace(path, *parts)
 
 
 def read(path: str, model: str, dims: int) -> Saved:
     """What was written for this model; UnusableFileError for anything else."""
     try:
-        with open(small_files.open_regular(path), "rb", buffering=0) as file:
+        with open(own_files.open_regular(path), "rb", buffering=0) as file:
             return _read(file, model, dims)
     except FileNotFoundError as error:
         raise UnusableFileError("there is no file yet") from error

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kebab_tui.domain.errors import VectorError
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Near, Vector
 from kebab_tui.vectors.arrays import Codes, Rows, rows_of, sound_query, sound_vectors
 from kebab_tui.vectors.contents import Contents, Filter

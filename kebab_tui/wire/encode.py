@@ -13,12 +13,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from kebab_tui.domain.chunk import HEADING_SEPARATOR, Chunk
 from kebab_tui.domain.citation import Citation
-from kebab_tui.domain.document import Document
+from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk, Document, Source
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse, Stage
-from kebab_tui.domain.source import Source
-from kebab_tui.domain.visible import UNSAFE
+from kebab_tui.domain.text import UNSAFE
 
 Json = dict[str, Any]
 

@@ -22,9 +22,8 @@ import markdown_it
 from markdown_it import MarkdownIt
 
 from kebab_tui import __version__
-from kebab_tui.chunking import chunk
-from kebab_tui.domain.document import ParsedNote
-from kebab_tui.domain.versions import CHUNKER_VERSION
+from kebab_tui.chunking.passages import chunk
+from kebab_tui.domain.document import CHUNKER_VERSION, ParsedNote
 from kebab_tui.reading.markdown_blocks import scan_markdown
 
 BATCH = 100

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from unittest import mock
 
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.document import Source
 from kebab_tui.store.changes import SaveNote
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.writer import Writer

@@ -23,9 +23,9 @@ from functools import partial
 
 import numpy as np
 
-from kebab_tui.domain.embedded import embedded_text
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.text import embedded_text
 from kebab_tui.embedding.catalogue import BUNDLED_MODEL, Catalogue
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.settings.model import Settings

@@ -33,7 +33,7 @@ CHUNKS = 100_000
 _REWRITE = """
 import itertools, os, pathlib, re, sys
 from kebab_tui.settings.model import Settings
-from kebab_tui.workspace import Callbacks, Workspace
+from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
 os.nice(10)
 workspace = Workspace(Settings(), sys.argv[1])
 notes = [path for path in pathlib.Path(sys.argv[2]).rglob("*") if path.is_file()]

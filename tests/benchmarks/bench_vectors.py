@@ -20,7 +20,7 @@ from typing import cast
 import faiss
 import numpy as np
 
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Vector
 from kebab_tui.vectors.arrays import Codes
 from kebab_tui.vectors.contents import Contents, contents_of

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.chunking import ChunkLimits, chunk
-from kebab_tui.domain.chunk import Passage
-from kebab_tui.domain.document import ParsedNote
-from kebab_tui.domain.versions import CHUNKER_VERSION
+from kebab_tui.chunking.limits import ChunkLimits
+from kebab_tui.chunking.passages import chunk
+from kebab_tui.domain.document import CHUNKER_VERSION, ParsedNote, Passage
 from kebab_tui.reading.markdown_blocks import scan_markdown
 from kebab_tui.reading.plain_blocks import scan_plain
 

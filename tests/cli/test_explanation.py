@@ -12,7 +12,7 @@ import pytest
 
 from kebab_tui.cli.explanation_output import explanation_lines
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.domain.rounding import printed
+from kebab_tui.domain.text import printed
 from kebab_tui.workspace import Workspace
 from tests.command_line import Done, Kebab
 from tests.figures import add_up, is_true

@@ -16,7 +16,7 @@ import pytest
 
 from kebab_tui.cli.ingest import report_lines
 from kebab_tui.cli.interrupt import Interrupt
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.report import FileOutcome, IngestReport, SourceReport
 from kebab_tui.reading import markdown_note
 from kebab_tui.reading.markdown_blocks import scan_markdown

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.domain.badges import badges
-from kebab_tui.domain.hit import RetrievalDetail
+from kebab_tui.domain.hit import RetrievalDetail, badges
 from tests.tui.hits import hit
 
 WORDS = RetrievalDetail("hybrid", lexical_rank=1)

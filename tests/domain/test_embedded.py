@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.embedded import embedded_hash, embedded_text, is_hangul
+from kebab_tui.domain.text import embedded_hash, embedded_text, is_hangul
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.globs import glob_problem, glob_regex
+from kebab_tui.domain.text import glob_problem, glob_regex
 from tests.effort import cpu_seconds
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.grams import gram_phrase, grams, marked_token
+from kebab_tui.domain.tokens import gram_phrase, grams, marked_token
 from tests.effort import cpu_seconds
 
 

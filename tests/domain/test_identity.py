@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.identity import DocId, SourceId, canonical_id, chunk_ids, document_id, text_hash
+from kebab_tui.domain.ids import DocId, SourceId, canonical_id, chunk_ids, document_id, text_hash
 
 DOC = DocId("0" * 32)
 FACTS = st.dictionaries(st.text(), st.text() | st.integers(), max_size=5)

@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.porter import stem
+from kebab_tui.domain.tokens import stem
 from tests.effort import sizes
 
 _NOTES = Path(__file__).parents[2] / "fixtures" / "notes"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.visible import INVISIBLE, LONGEST_MARK_RUN, REPLACEMENT, visible
+from kebab_tui.domain.text import INVISIBLE, LONGEST_MARK_RUN, REPLACEMENT, visible
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 NASTY = st.text("\x1b\x9b\x00\x7f\u202e\u200b\u200d\ud800\u0301\u1161a한👨\n\t ")

@@ -10,8 +10,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.porter import stem
-from kebab_tui.domain.words import folded_tokens, plain_words
+from kebab_tui.domain.tokens import folded_tokens, plain_words, stem
 from tests.effort import sizes
 
 _NOTES = Path(__file__).parents[2] / "fixtures" / "notes"

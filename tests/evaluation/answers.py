@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
-from kebab_tui.domain.identity import ChunkId, ChunkRow, DocId, SourceId
+from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchMode
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.errors import StoreBusyError
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.text import embedded_hash
 from kebab_tui.indexing import embedding_job
 from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingProgress, EmbeddingReport
 from kebab_tui.search.ports import FieldWeights, Vector
@@ -406,7 +406,7 @@ _EMBED = """
 import sys
 from kebab_tui.indexing import embedding_job
 from kebab_tui.settings.model import Settings
-from kebab_tui.workspace import Callbacks, Workspace
+from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
 embedding_job._ROUND = 4
 Workspace(Settings(), sys.argv[1]).embed(Callbacks(embedding=lambda told: print(told.done, flush=True)))
 """

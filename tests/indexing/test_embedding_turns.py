@@ -178,7 +178,7 @@ import numpy as np
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.indexing import embedding_job
 from kebab_tui.settings.model import Settings
-from kebab_tui.workspace import Callbacks, Workspace
+from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
 def passages(encoder, texts, cancelled):
     for text in texts:
         print(text, flush=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.errands import Errands
 from kebab_tui.indexing.path_queue import Batch, PathQueue
 from kebab_tui.indexing.report import SourceReport

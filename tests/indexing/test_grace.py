@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kebab_tui.domain.document import Fingerprint
-from kebab_tui.domain.identity import DocId, SourceId
+from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.indexing.grace import Grace
 from kebab_tui.indexing.retries import LONGEST_S, Retries
 from kebab_tui.indexing.rounds import EVERY_S, Rounds

@@ -170,7 +170,7 @@ def test_a_note_that_trips_the_reader_up_does_not_stop_the_others(
             raise RecursionError("too deep")
         return chunk(note, *more)
 
-    from kebab_tui.chunking import chunk
+    from kebab_tui.chunking.passages import chunk
 
     monkeypatch.setattr("kebab_tui.indexing.pipeline.chunk", tripping)
     failed, added = files(vault.ingest())
@@ -217,7 +217,7 @@ def test_another_parser_version_reads_every_note_again(vault: Vault, monkeypatch
     vault.write("a.md", "alpha")
     vault.ingest()
     ids = vault.rows("SELECT id, chunk_id FROM chunks")
-    monkeypatch.setattr("kebab_tui.domain.versions.PARSER_VERSION", "parser-of-tomorrow")
+    monkeypatch.setattr("kebab_tui.domain.document.PARSER_VERSION", "parser-of-tomorrow")
     assert vault.outcomes() == {"a.md": "changed"}
     assert vault.rows("SELECT id, chunk_id FROM chunks") == ids, "the same passages keep their rows"
     assert vault.outcomes() == {}
@@ -229,7 +229,7 @@ def test_an_index_of_an_older_chunker_is_upgraded_and_keeps_the_vectors_of_uncha
     vault.write("a.md", "# Trip\n\nsoon\n\n## Food\n\nrice\n")
     vault.write("b.md", "# Bread\n\nrye\n")
     with monkeypatch.context() as older:
-        older.setattr("kebab_tui.domain.versions.CHUNKER_VERSION", "1")
+        older.setattr("kebab_tui.domain.document.CHUNKER_VERSION", "1")
         older.setattr("kebab_tui.chunking.passages.shared_path", lambda group: group[-1].path)
         vault.ingest()
     with sqlite3.connect(vault.data / "kebab.sqlite") as database:

@@ -130,7 +130,7 @@ def test_searches_go_on_while_notes_are_written(vault: Vault, monkeypatch: pytes
 _INGEST = """
 import sys
 from kebab_tui.settings.model import Settings
-from kebab_tui.workspace import Callbacks, Workspace
+from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
 report = Workspace(Settings(), sys.argv[1]).ingest([sys.argv[2]], Callbacks())
 print(report.count("added"), report.count("failed"))
 """

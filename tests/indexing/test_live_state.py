@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing import live_state
 from kebab_tui.indexing.live_state import (
     FolderState,

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.citation import SourceSpan
-from kebab_tui.domain.located import Located
+from kebab_tui.domain.citation import Located, SourceSpan
 from kebab_tui.indexing import locating
 from tests.effort import cpu_seconds, sizes
 

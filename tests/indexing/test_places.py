@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.citation import Located, SourceSpan
 from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.located import Located
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.model import ReadingSettings, Settings
 from tests.vault import Vault

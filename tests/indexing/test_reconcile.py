@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kebab_tui.domain.document import Fingerprint
-from kebab_tui.domain.identity import DocId
+from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.reconcile import compare
 from kebab_tui.reading.files import FileContent, read_file

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import NotFoundError, SourceError, UsageError
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.domain.source import Source
 from kebab_tui.embedding.catalogue import BUNDLED_MODEL
 from kebab_tui.settings.model import Settings, SourceSettings
 from kebab_tui.store import damage, sources_file

@@ -9,9 +9,8 @@ from itertools import count
 import pytest
 
 from kebab_tui.domain.checkpoint import Checkpoint
-from kebab_tui.domain.document import Block
-from kebab_tui.domain.identity import SourceId
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.document import Block, Source
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.pipeline import Patience, Place, Recipe, change_of

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kebab_tui.chunking import chunk
+from kebab_tui.chunking.passages import chunk
 from kebab_tui.reading import markdown_note, plain_note
 from kebab_tui.reading.limits import ReadLimits
 

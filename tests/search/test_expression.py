@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.grams import grams
+from kebab_tui.domain.tokens import grams
 from kebab_tui.search import expression
 from kebab_tui.search.expression import Expression
 from kebab_tui.search.query_language import ParsedQuery, parse

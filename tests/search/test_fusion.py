@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search.fusion import (
     NEAR_ENOUGH,

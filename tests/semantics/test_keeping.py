@@ -53,7 +53,7 @@ def test_a_file_that_a_full_disk_does_not_take_is_told_and_can_be_written_later(
     parts, file = vault.workspace._parts, vault.data / "vectors.kebabvec"
     kept = VectorsKept(parts._new_semantics, parts.reader, WriterLock(vault.workspace.folder.embedding_lock))
     with monkeypatch.context() as patch:
-        patch.setattr("kebab_tui.private_files.replace", full)
+        patch.setattr("kebab_tui.own_files.replace", full)
         report = vault.workspace.embed(Callbacks())
         assert (report.embedded, report.pending) == (2, 0)
         assert report.not_saved == "the vector index could not be saved: No space left on device"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kebab_tui.domain.document import Document, DocumentState, Trust
-from kebab_tui.domain.identity import DocId
+from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.store.changes import MarkNote
 from kebab_tui.store.reader import StoreReader

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kebab_tui import private_files
+from kebab_tui import own_files
 from kebab_tui.domain.errors import (
     DiskFaultError,
     DiskFullError,
@@ -289,7 +289,7 @@ def test_a_disk_that_went_read_only_by_itself_is_told_by_what_writing_says(
         error.sqlite_errorcode = code
         assert type(connections.translate(error, str(tmp_path / "kebab.sqlite"))) is DiskFaultError
         with monkeypatch.context() as patched:
-            patched.setattr(private_files, "create", refuse)
+            patched.setattr(own_files, "create", refuse)
             told = connections.translate(error, str(tmp_path / "kebab.sqlite"))
         assert type(told) is StoreReadOnlyError
         assert "the disk is read-only" in told.message
@@ -297,7 +297,7 @@ def test_a_disk_that_went_read_only_by_itself_is_told_by_what_writing_says(
 
 
 def test_an_error_of_reading_never_leads_to_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(private_files, "create")
+    monkeypatch.delattr(own_files, "create")
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
     assert type(connections.translate(error, str(tmp_path / "kebab.sqlite"))) is DiskFaultError

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kebab_tui.domain.chunk import ChunkKind
-from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, Trust
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, ChunkKind, Trust
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.store.changes import SaveNote
@@ -84,7 +83,7 @@ def fold(text: str) -> str:
 def globbed(pattern: str, path: str) -> bool:
     import re
 
-    from kebab_tui.domain.globs import glob_regex
+    from kebab_tui.domain.text import glob_regex
 
     return re.fullmatch(glob_regex(pattern), path) is not None
 

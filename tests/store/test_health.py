@@ -146,7 +146,7 @@ def test_a_disk_that_fills_up_is_a_problem(vault: Vault, monkeypatch: pytest.Mon
 
 def test_another_parser_or_tokenizer_is_a_finding(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("kebab_tui.domain.versions.PARSER_VERSION", "another")
+        patch.setattr("kebab_tui.domain.document.PARSER_VERSION", "another")
         assert unwell(vault) == {"index version": "warning"}
     with monkeypatch.context() as patch:
         patch.setattr(schema, "GRAMS_VERSION", 99)

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from kebab_tui.domain.errors import DiskFullError, StoreBusyError, StoreError
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.store import merging as fts_merge
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.writer import Writer

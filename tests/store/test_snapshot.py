@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from kebab_tui.domain.errors import RawQueryError
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.ports import FieldWeights, Scored
 from kebab_tui.store.changes import RemoveNote

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.grams import gram_phrase
-from kebab_tui.domain.words import plain_words
+from kebab_tui.domain.tokens import gram_phrase, plain_words
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.reader import StoreReader

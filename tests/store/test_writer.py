@@ -9,7 +9,7 @@ import pytest
 
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import StoreError
-from kebab_tui.domain.identity import DocId
+from kebab_tui.domain.ids import DocId
 from kebab_tui.store.batch import Batch
 from kebab_tui.store.changes import Move, MoveNotes, RemoveNote, SaveNote, TouchNote
 from kebab_tui.store.damage import full_text_complaint

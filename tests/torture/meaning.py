@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from unittest import mock
 
-from kebab_tui.domain.embedded import embedded_hash
 from kebab_tui.domain.errors import KebabError, NotIndexedError
 from kebab_tui.domain.query import SearchMode, SearchQuery
+from kebab_tui.domain.text import embedded_hash
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.writer import Writer

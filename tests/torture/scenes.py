@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.document import Source
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.writer import Writer
 from kebab_tui.workspace import Callbacks, Workspace

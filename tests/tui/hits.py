@@ -6,7 +6,7 @@ from typing import Any
 
 from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit, SearchResponse
-from kebab_tui.domain.identity import ChunkId, ChunkRow, DocId, SourceId
+from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 
 BOTH = RetrievalDetail("hybrid", lexical_rank=1, vector_rank=1)
 HOSTILE = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import NotFoundError
-from kebab_tui.domain.identity import SourceId
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.file_states import ListedFile, StateOfFile
 from kebab_tui.indexing.live_state import LiveState
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.located import Located
 from kebab_tui.editor.launch import Launch
 from kebab_tui.editor.running import Outcome
 from kebab_tui.settings.model import Settings

@@ -17,7 +17,7 @@ import pytest
 
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import Notice, SearchResponse
-from kebab_tui.domain.identity import SourceId
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.editor.launch import Launch
 from kebab_tui.editor.running import Outcome

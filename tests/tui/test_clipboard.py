@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.citation import Citation, SourceSpan
-from kebab_tui.domain.located import Located
+from kebab_tui.domain.citation import Citation, Located, SourceSpan
 from kebab_tui.tui.clipboard import (
     citation_text,
     citations_text,

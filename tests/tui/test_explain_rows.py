@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
 from kebab_tui.search.fusion import Evidence, FusionSettings
 from kebab_tui.tui.segments import ASCII_ONLY, row_text, row_width

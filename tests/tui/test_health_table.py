@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.identity import SourceId
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.document import Source
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.live_state import FolderState, LiveState
 from kebab_tui.tui.health_rows import HealthRows, detail_rows, summary_row
 from kebab_tui.tui.health_table import STATES, Folder, Heading, HealthTable, Spot, folders_of

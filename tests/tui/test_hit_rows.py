@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.citation import Located, SourceSpan
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit
-from kebab_tui.domain.located import Located
 from kebab_tui.tui.freshness import Novelty
 from kebab_tui.tui.hit_rows import FULL, Line, Look, Role, badges, bar, hit_lines, share, shown_score
 from kebab_tui.tui.text import ASCII, UNICODE

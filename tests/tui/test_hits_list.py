@@ -12,10 +12,9 @@ from textual.app import App, ComposeResult
 from textual.events import MouseScrollDown
 from textual.message import Message
 
-from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.citation import Located, SourceSpan
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.identity import ChunkRow, DocId
-from kebab_tui.domain.located import Located
+from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.tui import hits_list
 from kebab_tui.tui.actions import ACTIONS
 from kebab_tui.tui.bindings import bind

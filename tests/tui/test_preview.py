@@ -14,9 +14,8 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from kebab_tui.domain.citation import Citation, SourceSpan
-from kebab_tui.domain.identity import ChunkId
-from kebab_tui.domain.located import Located
+from kebab_tui.domain.citation import Citation, Located, SourceSpan
+from kebab_tui.domain.ids import ChunkId
 from kebab_tui.settings.model import Settings
 from kebab_tui.tui import preview_lexers, preview_reading
 from kebab_tui.tui.preview import Preview, PreviewEngine

@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from kebab_tui.domain.visible import visible
+from kebab_tui.domain.text import visible
 from kebab_tui.tui.actions import ACTIONS, Facts, action_of
 from kebab_tui.tui.bindings import bind_app
 from kebab_tui.tui.history import History

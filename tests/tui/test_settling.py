@@ -9,7 +9,7 @@ from tests.command_line import ROOT
 
 _SCRIPT = """
 import gc
-from kebab_tui.tui.settling import hold, settle
+from kebab_tui.tui.settling import hold; from kebab_tui.tui.settling import settle
 settle()
 assert gc.isenabled() and not gc.get_freeze_count(), "nothing was held"
 hold()

@@ -23,7 +23,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kebab_tui.domain.errors import StoreDamagedError, StoreError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
-from kebab_tui.domain.identity import ChunkId, DocId, SourceId
+from kebab_tui.domain.ids import ChunkId, DocId, SourceId
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.live_state import FolderState, LastChange, LiveState, Phase, Trouble
 from kebab_tui.indexing.watching import WatchKind

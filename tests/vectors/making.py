@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Near, Vector
 from kebab_tui.vectors.arrays import Codes, Rows, rows_of
 from kebab_tui.vectors.contents import contents_of

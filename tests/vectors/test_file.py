@@ -260,7 +260,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_scratch(
 KILLED = """
 import os, signal, sys
 from tests.vectors.making import *
-from kebab_tui.vectors.file import Saved, write
+from kebab_tui.vectors.file import Saved; from kebab_tui.vectors.file import write
 path, point, after = sys.argv[1], sys.argv[2], int(sys.argv[3])
 real, calls = getattr(os, point), [0]
 def dies(*args, **options):

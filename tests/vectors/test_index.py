@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kebab_tui.domain.errors import VectorError
-from kebab_tui.domain.identity import ChunkRow
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.vectors.arrays import Rows, rows_of
 from kebab_tui.vectors.contents import Contents, Filter
 from kebab_tui.vectors.index import ORDER_THREAD, FaissIndex

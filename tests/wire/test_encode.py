@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.visible import UNSAFE
+from kebab_tui.domain.text import UNSAFE
 from kebab_tui.wire.encode import dumps
 
 UNSAFE_TEXT = st.text(st.from_regex(UNSAFE, fullmatch=True).filter(lambda c: not "\ud800" <= c <= "\udfff"))

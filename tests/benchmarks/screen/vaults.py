@@ -15,8 +15,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kebab_tui.domain.identity import SourceId
-from kebab_tui.domain.source import Source
+from kebab_tui.domain.document import Source
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.reading.walk import FoundFile, WalkRules, walk
 from kebab_tui.store.changes import SaveNote
 from kebab_tui.store.folder import DataFolder

@@ -1,0 +1,321 @@
+"""The words of a text as the index sees them.
+
+Follows the tokenizer `porter unicode61 remove_diacritics 2`: letters, numbers and
+private-use characters make words, case and diacritics are folded away, a combining
+accent stays inside its word. Offsets are characters of the given text, end exclusive.
+
+SQLite's tables are those of Unicode 6.1, and what they do not know counts as a letter:
+the newer emoji, symbols and scripts are listed here for that reason. Known differences,
+0.06 % of all characters and none that a note is likely to hold: marks and punctuation
+added since to older scripts, letters whose capital came later (Cherokee, Georgian
+Mtavruli), and some 25 letters of New Tai Lue and Vedic that changed their category.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+_SPACE, _DROPPED = 0x20, 0x00
+_ASCII_WORD = re.compile(r"[0-9a-z]+")
+_WORD = re.compile(r"[^ \x00][^ ]*")
+_ACCENTS = frozenset(
+    {*range(0x300, 0x305), *range(0x306, 0x30D), 0x30F, 0x311, 0x31B}
+    | {*range(0x323, 0x329), 0x32D, 0x32E, 0x330, 0x331}
+)
+_UNKNOWN_TO_61 = (
+    (0x2066, 0x2069), (0x20BA, 0x20C0), (0x218A, 0x218B), (0x23F4, 0x23FF), (0x2700, 0x2700),
+    (0x2B4D, 0x2B4F), (0x2B5A, 0x2BFF), (0x2E3C, 0x2E5D), (0x32FF, 0x32FF), (0x10B99, 0x10F89),
+    (0x111C9, 0x1166C), (0x116B9, 0x11FFF), (0x12474, 0x16F4F), (0x16FE2, 0x1CFC3), (0x1D800, 0x1ED2E),
+    (0x1F0BF, 0x1F0BF), (0x1F0E0, 0x1F10F),
+    (0x1F12F, 0x1F12F), (0x1F16C, 0x1F16F), (0x1F19B, 0x1F1AD), (0x1F23B, 0x1F23B), (0x1F260, 0x1F265),
+    (0x1F321, 0x1F32F), (0x1F336, 0x1F336), (0x1F37D, 0x1F37F), (0x1F394, 0x1F39F), (0x1F3C5, 0x1F3C5),
+    (0x1F3CB, 0x1F3DF), (0x1F3F1, 0x1F3FF), (0x1F43F, 0x1F43F), (0x1F441, 0x1F441), (0x1F4F8, 0x1F4F8),
+    (0x1F4FD, 0x1F4FF), (0x1F53E, 0x1F53F), (0x1F544, 0x1F54F), (0x1F568, 0x1F5FA), (0x1F641, 0x1F644),
+    (0x1F650, 0x1F67F), (0x1F6C6, 0x1F6FC), (0x1F780, 0x1FBCA),
+)  # fmt: skip
+
+
+class Token(NamedTuple):
+    """One word and its folded form; the index holds the stem of that.
+
+    A tuple and not a dataclass: highlighting makes thousands of them per screen.
+    """
+
+    start: int
+    end: int
+    term: str
+
+
+class _Shadow(dict[int, int]):
+    """Maps each character to the one the index would hold, a space, or a dropped accent."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = folded = _folded(code)
+        return folded
+
+
+def folded_tokens(text: str) -> Iterator[Token]:
+    """Yield the words of `text`, folded but not stemmed."""
+    if text.isascii():
+        for match in _ASCII_WORD.finditer(text.lower()):
+            yield Token(*match.span(), match.group())
+        return
+    for match in _WORD.finditer(text.translate(_SHADOW)):
+        yield Token(*match.span(), match.group().replace("\0", ""))
+
+
+def plain_words(text: str) -> list[str]:
+    """List the folded words of `text`, unstemmed, in order and with repetitions."""
+    return [token.term for token in folded_tokens(text)]
+
+
+def _folded(code: int) -> int:
+    if code in _ACCENTS:
+        return _DROPPED
+    if not _is_word_character(code):
+        return _SPACE
+    lower = _lower(chr(code))
+    bare = unicodedata.normalize("NFD", lower)[0]
+    return ord(bare if bare.isascii() else lower)
+
+
+def _lower(character: str) -> str:
+    simple = character.casefold()
+    return simple if len(simple) == 1 else character.lower()[0]
+
+
+def _is_word_character(code: int) -> bool:
+    category = unicodedata.category(chr(code))
+    if category[0] in "LN" or category in {"Co", "Cn"}:
+        return True
+    return code > 0x2000 and any(first <= code <= last for first, last in _UNKNOWN_TO_61)
+
+
+_SHADOW = _Shadow()
+
+
+# The Porter stemmer, to the letter of SQLite's FTS5.
+#
+# Highlighting must mark what the index matched, so this follows the `porter` tokenizer
+# and not the paper where the two differ: words below 3 or above 64 bytes are left alone,
+# a suffix never swallows the whole word, `-bli` and `-logi` are rules of step 2, letters
+# outside ASCII are consonants, one per byte of UTF-8. Takes a folded word; splitting text
+# into words and folding them is `words`.
+
+_SHORTEST, _LONGEST = 3, 64
+_Rules = tuple[tuple[str, str], ...]
+
+_STEP_2: _Rules = (
+    ("ational", "ate"),
+    ("tional", "tion"),
+    ("enci", "ence"),
+    ("anci", "ance"),
+    ("izer", "ize"),
+    ("logi", "log"),
+    ("bli", "ble"),
+    ("alli", "al"),
+    ("entli", "ent"),
+    ("eli", "e"),
+    ("ousli", "ous"),
+    ("ization", "ize"),
+    ("ation", "ate"),
+    ("ator", "ate"),
+    ("alism", "al"),
+    ("iveness", "ive"),
+    ("fulness", "ful"),
+    ("ousness", "ous"),
+    ("aliti", "al"),
+    ("iviti", "ive"),
+    ("biliti", "ble"),
+)
+_STEP_3: _Rules = (
+    ("ical", "ic"),
+    ("ness", ""),
+    ("icate", "ic"),
+    ("iciti", "ic"),
+    ("ful", ""),
+    ("ative", ""),
+    ("alize", "al"),
+)
+_STEP_4 = (
+    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism",
+    "ate", "iti", "ous", "ive", "ize",
+)  # fmt: skip
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """Reduce a folded word to the form that the index holds."""
+    if word.isascii():
+        return _stem(word)
+    octets = word.encode("utf-8", "surrogatepass").decode("latin-1")
+    return _stem(octets).encode("latin-1").decode("utf-8", "replace")
+
+
+def _stem(word: str) -> str:
+    if not _SHORTEST <= len(word) <= _LONGEST:
+        return word
+    word = _past(_plural(word))
+    if word[-1] == "y" and _has_vowel(word[:-1]):
+        word = word[:-1] + "i"
+    word = _suffix(word, _STEP_2)
+    word = _suffix(word, _STEP_3)
+    return _tidy(_ending(word))
+
+
+def _plural(word: str) -> str:
+    if word[-1] != "s" or word[-2] == "s":
+        return word
+    if word[-2] == "e" and ((len(word) > 4 and word[-4:-2] == "ss") or (len(word) > 3 and word[-3] == "i")):
+        return word[:-2]
+    return word[:-1]
+
+
+def _past(word: str) -> str:
+    if len(word) > 3 and word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) else word
+    for suffix in ("ed", "ing"):
+        if len(word) > len(suffix) and word.endswith(suffix):
+            start = word[: -len(suffix)]
+            return _repaired(start) if _has_vowel(start) else word
+    return word
+
+
+def _repaired(start: str) -> str:
+    """Give back what a removed -ed or -ing had taken: conflat(e), hop(p)."""
+    if len(start) > 2 and start.endswith(("at", "bl", "iz")):
+        return start + "e"
+    last = start[-1]
+    if last not in "aeioulsz" and start[-2:-1] == last:
+        return start[:-1]
+    if _measure(start) == 1 and _is_short(start):
+        return start + "e"
+    return start
+
+
+def _suffix(word: str, rules: _Rules) -> str:
+    for suffix, instead in rules:
+        if len(word) > len(suffix) and word.endswith(suffix):
+            start = word[: -len(suffix)]
+            return start + instead if _measure(start) else word
+    return word
+
+
+def _ending(word: str) -> str:
+    for suffix in _STEP_4:
+        if len(word) > len(suffix) and word.endswith(suffix):
+            start = word[: -len(suffix)]
+            allowed = suffix != "ion" or start[-1] in "st"
+            return start if allowed and _measure(start) > 1 else word
+    return word
+
+
+def _tidy(word: str) -> str:
+    start = word[:-1]
+    if word[-1] == "e":
+        measure = _measure(start)
+        if measure > 1 or (measure == 1 and not _is_short(start)):
+            word, start = start, start[:-1]
+    if word.endswith("ll") and _measure(start) > 1:
+        return start
+    return word
+
+
+def _shape(letters: str) -> str:
+    """Spell letters as c(onsonants) and v(owels); y is a vowel after a consonant."""
+    shape = []
+    consonant = False
+    for letter in letters:
+        consonant = letter not in "aeiou" and not (consonant and letter == "y")
+        shape.append("c" if consonant else "v")
+    return "".join(shape)
+
+
+def _measure(letters: str) -> int:
+    return _shape(letters).count("vc")
+
+
+def _is_short(letters: str) -> bool:
+    return letters[-1:] not in {"w", "x", "y"} and _shape(letters).endswith("cvc")
+
+
+def _has_vowel(letters: str) -> bool:
+    return any(letter in "aeiou" for letter in letters) or "y" in letters[1:]
+
+
+# What the `grams` column holds: help for words that the tokenizer cannot split.
+#
+# The index sees `충돌은` and `package를` as one token each. Beside the text it therefore
+# keeps, for every word with Hangul, Han or Kana in it, the pairs of neighbouring syllables
+# and the last syllable by itself (`충돌은` -> `충돌 돌은 은`) and the other script's part as a
+# word of its own (`package 를`). A word of a query then matches as a phrase of its pairs.
+# Names such as C++ and C#, whose marks the tokenizer drops, are kept with the marks
+# spelled in private-use letters, which it does not drop. A leading dot (`.NET`) is left to
+# the plain word: `net` is rare enough.
+#
+# Works on NFC, ignores everything else, never stems and never reads a dictionary.
+
+CJK = (
+    "\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3131-\u318e\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uf900-\ufaff\uff66-\uff9f\uffa0-\uffdc"
+    "\U00020000-\U000323af"
+)
+"""The inside of a regular expression's character class."""
+
+OTHER = rf"[^\W_{CJK}]"
+"""One letter or digit of any other script, as a regular expression."""
+
+_RUN = rf"([{CJK}]+)|((?<=[{CJK}]){OTHER}+|(?<!{OTHER}){OTHER}++(?=[{CJK}]))"
+_ANY_CJK = re.compile(rf"[{CJK}]")
+MARKED = r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]{0,15}(?:\+\+|#(?![A-Za-z0-9_#]))"
+"""A name that ends in marks, as a regular expression: C++, g++, C#, F#."""
+
+_MARKED = re.compile(MARKED)
+_MARKS = re.compile(r"\+\+(?<=[A-Za-z0-9]\+\+)|#(?<=[A-Za-z0-9]#)(?![A-Za-z0-9_#])")
+_SPELLED = str.maketrans({"+": "\ue02b", "#": "\ue023"})
+
+
+@lru_cache(maxsize=1)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Only indexing needs it, and compiling it takes as long as a whole search."""
+    return re.compile(pattern)
+
+
+def grams(text: str) -> str:
+    """Spell the extra tokens of `text`, separated by spaces."""
+    found = []
+    if not text.isascii():
+        found += _split_words(text)
+    if ("++" in text or "#" in text) and _MARKS.search(text):
+        found += [marked_token(name) for name in _MARKED.findall(text)]
+    return " ".join(found)
+
+
+def gram_phrase(word: str) -> tuple[str, ...]:
+    """List the neighbouring tokens of the grams column that a run of CJK matches.
+
+    A single syllable is to be matched as a prefix: every syllable begins some token.
+    """
+    return tuple(word[i : i + 2] for i in range(len(word) - 1)) or (word,)
+
+
+def marked_token(name: str) -> str:
+    """Spell C++ as the one token that stands for it."""
+    return name.lower().translate(_SPELLED)
+
+
+def _split_words(text: str) -> list[str]:
+    text = unicodedata.normalize("NFC", text)
+    if not _ANY_CJK.search(text):
+        return []
+    pieces = []
+    for run, other in _compiled(_RUN).findall(text):
+        if run:
+            pieces += [run[i : i + 2] for i in range(len(run))]
+        else:
+            pieces.append(other)
+    return pieces
