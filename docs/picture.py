@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
 from kebab_tui.workspace import Callbacks, Workspace

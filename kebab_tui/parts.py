@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.semantics.half import SemanticHalf
     from kebab_tui.semantics.shelf import ModelShelf
-    from kebab_tui.settings.model import Settings
+    from kebab_tui.settings.settings import Settings
     from kebab_tui.store.folder import DataFolder
     from kebab_tui.store.reader import StoreReader
 

@@ -32,13 +32,11 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.places import CitedPlace
     from kebab_tui.indexing.report import IngestReport
     from kebab_tui.search.completions import Completions
-    from kebab_tui.search.explanation import (
-        ExplainedResponse,
-    )
+    from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.why_not import WhyNot
     from kebab_tui.semantics.health import Pending, VectorState
     from kebab_tui.semantics.shelf import ModelShelf
-    from kebab_tui.settings.model import Settings
+    from kebab_tui.settings.settings import Settings
     from kebab_tui.store.health import Finding
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import Kebab
 from tests.warm_model import use_cold_model, use_warm_model

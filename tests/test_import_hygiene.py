@@ -34,7 +34,7 @@ finally:
 _WARM_UP = """
 import sys
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Workspace
 
 workspace = Workspace(Settings(), sys.argv[1])
@@ -106,7 +106,7 @@ def test_the_screens_refusal_imports_nothing_heavy() -> None:
 
 _LOADED = """
 import os, sys
-from kebab_tui.settings.loading import load_settings
+from kebab_tui.settings.load import load_settings
 load_settings(None, os.environ, {"data_dir": sys.argv[1]})
 print(*{name.partition(".")[0] for name in sys.modules})
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kebab_tui import rules
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Workspace
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing.report import FileOutcome, IngestReport
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks, Workspace
 
 Rows = list[tuple[object, ...]]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from kebab_tui.settings.model import Settings
+    from kebab_tui.settings.settings import Settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -75,7 +75,7 @@ def invocation(ctx: click.Context) -> Invocation:
     if root.obj is None:
         import os
 
-        from kebab_tui.settings.loading import load_settings
+        from kebab_tui.settings.load import load_settings
 
         overrides = {"data_dir": shared_flag(ctx, "data_dir")}
         root.obj = Invocation(load_settings(shared_flag(ctx, "config"), os.environ, overrides))

@@ -27,7 +27,7 @@ def command(ctx: click.Context, path: str | None) -> None:
 
     Prints the file's path. A file that is already there is left as it is.
     """
-    from kebab_tui.settings.folders import absolute, config_path
+    from kebab_tui.settings.load import absolute, config_path
 
     target = absolute(path) if path else config_path(os.environ, shared_flag(ctx, "config"))
     written = _write_new(target)

@@ -12,7 +12,7 @@ from kebab_tui.domain.text import is_hangul
 
 if TYPE_CHECKING:
     from kebab_tui.cli.options import Given
-    from kebab_tui.settings.model import SearchSettings, Settings
+    from kebab_tui.settings.settings import SearchSettings, Settings
     from kebab_tui.workspace import Workspace
 
 

@@ -59,7 +59,7 @@ def _weight(ctx: click.Context, param: click.Parameter, value: float) -> float:
 @pass_invocation
 def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> None:
     """Make FOLDER a source. `kebab ingest` reads its notes."""
-    from kebab_tui.settings.folders import absolute
+    from kebab_tui.settings.load import absolute
 
     if not folder:
         raise UsageError("the folder has an empty name", "is a variable of your shell not set?")

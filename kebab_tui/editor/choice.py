@@ -17,7 +17,7 @@ from kebab_tui.editor.errors import EditorError
 from kebab_tui.editor.launch import Kind, Launch, is_template, launch, launch_template, unknown_placeholder
 
 if TYPE_CHECKING:
-    from kebab_tui.settings.model import EditorSettings
+    from kebab_tui.settings.settings import EditorSettings
 
 VARIABLES = ("KEBAB_EDITOR", "VISUAL", "EDITOR")
 USUAL = ("nvim", "vim", "nano", "vi")

@@ -14,7 +14,7 @@ from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.source_names import source_id_for
 from kebab_tui.reading.limits import MEGABYTE, ReadLimits
-from kebab_tui.settings.model import Settings, SourceSettings
+from kebab_tui.settings.settings import Settings, SourceSettings
 
 
 def recipe_of(settings: Settings) -> Recipe:

@@ -154,10 +154,7 @@ class SearchEngine:
     def _find_by_meaning(
         self, snapshot: Snapshot, understood: _Understood, semantics: Semantics, watch: Stopwatch
     ) -> Answer:
-        from kebab_tui.search import (
-            hybrid,
-            meaning,  # what a search by words never needs
-        )
+        from kebab_tui.search import hybrid, meaning
 
         query, parsed, filters = understood.query, understood.parsed, understood.filters
         asked = meaning.ask(semantics, query.text, parsed, watch)

@@ -15,8 +15,8 @@ from typing import Any
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
-from kebab_tui.settings import model
-from kebab_tui.settings.model import Settings, expectation, is_list, is_mapping, section_of
+from kebab_tui.settings import settings
+from kebab_tui.settings.settings import Settings, expectation, is_list, is_mapping, section_of
 
 _HEAD = """\
 # Settings of kebab. Every key is shown with its default; delete the `#` before a key to change it.
@@ -85,7 +85,7 @@ def _toml(value: Any) -> str:
 
 def _documentation() -> dict[str, dict[str, str]]:
     """Class -> key -> the text literal that stands below the key in the source."""
-    classes = (node for node in ast.parse(inspect.getsource(model)).body if isinstance(node, ast.ClassDef))
+    classes = (node for node in ast.parse(inspect.getsource(settings)).body if isinstance(node, ast.ClassDef))
     return {node.name: dict(_documented(node)) for node in classes}
 
 

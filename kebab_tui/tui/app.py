@@ -55,7 +55,7 @@ from kebab_tui.tui.why_not_talk import WhyNotTalk
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit
-    from kebab_tui.settings.model import Settings
+    from kebab_tui.settings.settings import Settings
     from kebab_tui.tui.launch import Options
     from kebab_tui.workspace import Workspace
 

@@ -42,7 +42,7 @@ _TRIES, _BETWEEN_TRIES_S = 5, 0.12
 
 def main(argv: Sequence[str]) -> int:
     """Bring the folders, or all sources, up to date; with --watch keep them so."""
-    from kebab_tui.settings.loading import load_settings
+    from kebab_tui.settings.load import load_settings
     from kebab_tui.workspace import Workspace
 
     watching = argv[:1] == [_WATCH]

@@ -25,7 +25,7 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.tui.hanging_up import heed_hanging_up
 
 if TYPE_CHECKING:
-    from kebab_tui.settings.model import Settings
+    from kebab_tui.settings.settings import Settings
     from kebab_tui.tui.app import KebabApp
 
 LOG = "screen.log"
@@ -188,7 +188,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _settings(given: argparse.Namespace) -> Settings:
-    from kebab_tui.settings.loading import load_settings
+    from kebab_tui.settings.load import load_settings
 
     return load_settings(given.config or None, os.environ, {"data_dir": given.data_dir or None})
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Workspace
 from tests.benchmarks.measuring import Figure, machine, report
 from tests.benchmarks.screen.process import children, rss_mb, since, system_calls, use

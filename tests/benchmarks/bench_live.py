@@ -25,7 +25,7 @@ from pathlib import Path
 
 from kebab_tui.indexing.duty import Charge
 from kebab_tui.indexing.keeper import Keeper
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
 from tests.benchmarks.measuring import Figure, machine, median, percentile, report, stopwatch
 

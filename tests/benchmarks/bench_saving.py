@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Workspace
 from tests.benchmarks.bench_idle import ASLEEP_S, idle, until_at_rest
 from tests.benchmarks.measuring import Figure, machine, median, percentile, report

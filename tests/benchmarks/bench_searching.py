@@ -28,7 +28,7 @@ from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.domain.text import embedded_text
 from kebab_tui.embedding.catalogue import BUNDLED_MODEL, Catalogue
 from kebab_tui.embedding.encoder import Encoder
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.store.changes import SaveNote
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.writer import Writer
@@ -42,7 +42,7 @@ _NOISE = 0.4
 _OPEN = """
 import os, sys, time
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Workspace
 from tests.benchmarks.screen.process import peak_mb
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.store.changes import SaveNote
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.benchmarks.bench_searching import queries_from
@@ -32,7 +32,7 @@ from tests.benchmarks.measuring import Figure, machine, notes_of, percentile, re
 CHUNKS = 100_000
 _REWRITE = """
 import itertools, os, pathlib, re, sys
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
 os.nice(10)
 workspace = Workspace(Settings(), sys.argv[1])

@@ -16,7 +16,7 @@ import pytest
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.embedding import catalogue
 from kebab_tui.embedding.catalogue import BUNDLED_MODEL, bundled_root
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Workspace
 from tests.cli.test_terminal_output import on_a_terminal
 from tests.command_line import Done, Kebab

@@ -405,7 +405,7 @@ def test_a_cancel_takes_effect_within_a_fifth_of_a_second(vault: Vault) -> None:
 _EMBED = """
 import sys
 from kebab_tui.indexing import embedding_job
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
 embedding_job._ROUND = 4
 Workspace(Settings(), sys.argv[1]).embed(Callbacks(embedding=lambda told: print(told.done, flush=True)))

@@ -20,7 +20,7 @@ from kebab_tui.indexing.errands import LOOK_S
 from kebab_tui.indexing.vector_duty import VectorDuty
 from kebab_tui.search.ports import Vector
 from kebab_tui.semantics import work
-from kebab_tui.settings.model import IndexSettings, Settings
+from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.store.lock import WriterLock
 from kebab_tui.store.requests import RequestFolder
 from kebab_tui.workspace import Callbacks, Workspace
@@ -177,7 +177,7 @@ import sys
 import numpy as np
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.indexing import embedding_job
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
 def passages(encoder, texts, cancelled):
     for text in texts:

@@ -14,7 +14,7 @@ import pytest
 from kebab_tui.domain.document import Fingerprint, Trust
 from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
-from kebab_tui.settings.model import ChunkingSettings, ReadingSettings, Settings
+from kebab_tui.settings.settings import ChunkingSettings, ReadingSettings, Settings
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault, files
 

@@ -13,7 +13,7 @@ import pytest
 from kebab_tui.domain.errors import StoreBusyError
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.report import Progress
-from kebab_tui.settings.model import IndexSettings, Settings
+from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.store.lock import Holder, WriterLock
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
@@ -129,7 +129,7 @@ def test_searches_go_on_while_notes_are_written(vault: Vault, monkeypatch: pytes
 
 _INGEST = """
 import sys
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
 report = Workspace(Settings(), sys.argv[1]).ingest([sys.argv[2]], Callbacks())
 print(report.count("added"), report.count("failed"))

@@ -17,7 +17,7 @@ import pytest
 from kebab_tui.domain.errors import SourceError, StoreError
 from kebab_tui.indexing import keeper
 from kebab_tui.indexing.live_state import LiveState
-from kebab_tui.settings.model import IndexSettings, Settings
+from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.store.connection import open_writer
 from kebab_tui.store.lock import Holder, WriterLock
 from kebab_tui.store.requests import RequestFolder
@@ -286,7 +286,7 @@ def test_a_damaged_index_is_set_aside_and_read_anew(vault: Vault) -> None:
 
 
 def test_settings_declare_folders(vault: Vault, tmp_path: Path) -> None:
-    from kebab_tui.settings.model import SourceSettings
+    from kebab_tui.settings.settings import SourceSettings
 
     vault.write("a.md", "alpha")
     declared = Settings(sources=(SourceSettings(path=str(vault.root)),))

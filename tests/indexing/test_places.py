@@ -11,7 +11,7 @@ from kebab_tui.domain.citation import Located, SourceSpan
 from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.settings.model import ReadingSettings, Settings
+from kebab_tui.settings.settings import ReadingSettings, Settings
 from tests.vault import Vault
 
 FIRST = "# One\n\n" + "\n".join(f"first {n} " + "alpha " * 15 for n in range(8))

@@ -10,7 +10,7 @@ import platformdirs
 import pytest
 
 from kebab_tui.domain.errors import ConfigError
-from kebab_tui.settings.folders import absolute, config_path, data_folder
+from kebab_tui.settings.load import absolute, config_path, data_folder
 
 
 def test_without_any_variable_both_live_below_home() -> None:

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from kebab_tui.domain.document import Trust
 from kebab_tui.domain.errors import ConfigError
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
-from kebab_tui.settings.config_file import line_of
-from kebab_tui.settings.loading import load_settings
-from kebab_tui.settings.model import ModeName, Settings, TrustLabel
+from kebab_tui.settings.load import line_of, load_settings
+from kebab_tui.settings.settings import ModeName, Settings, TrustLabel
 
 
 @pytest.fixture

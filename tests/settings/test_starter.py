@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec.structs import fields
 
-from kebab_tui.settings.loading import load_settings
-from kebab_tui.settings.model import Settings, SourceSettings, plain_keys
+from kebab_tui.settings.load import load_settings
+from kebab_tui.settings.settings import Settings, SourceSettings, plain_keys
 from kebab_tui.settings.starter import starter_text
 
 

@@ -26,7 +26,7 @@ from kebab_tui.domain.errors import (
     StoreReadOnlyError,
 )
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.store import connection as connections
 from kebab_tui.store.connection import open_reader, open_writer, translated
 from kebab_tui.store.writer import Writer

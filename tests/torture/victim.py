@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.report import Progress
-from kebab_tui.settings.model import IndexSettings, Settings
+from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
 from tests.torture.edits import Editor
 from tests.torture.fuses import Fuse

@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import Static
 
 from kebab_tui.editor.choice import choose
-from kebab_tui.settings.model import EditorSettings
+from kebab_tui.settings.settings import EditorSettings
 from kebab_tui.tui.clipboard import copy
 from kebab_tui.tui.editing import open_in_editor
 

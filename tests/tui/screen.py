@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from kebab_tui.domain.hit import SearchResponse
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.asking import Asker
 from kebab_tui.tui.held import Held

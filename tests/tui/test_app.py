@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.help import HelpSheet
 from kebab_tui.tui.messages import Answered

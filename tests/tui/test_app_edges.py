@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.actions import ACTIONS, action_of, available
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options

@@ -16,7 +16,7 @@ from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.editor.launch import Launch
 from kebab_tui.editor.running import Outcome
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import editing
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.leaving import misread

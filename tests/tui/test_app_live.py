@@ -22,7 +22,7 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.editor.launch import Launch
 from kebab_tui.editor.running import Outcome
 from kebab_tui.indexing.live_state import FolderState, LiveState, Phase, read_live
-from kebab_tui.settings.model import IndexSettings, Settings
+from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.requests import RequestFolder, Rescan
 from kebab_tui.tui import editing, showing

@@ -10,7 +10,7 @@ import pytest
 
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import IndexingProgress

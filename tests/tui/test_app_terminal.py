@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import PtyScreen, Start
 

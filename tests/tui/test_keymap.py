@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.errors import ConfigError
-from kebab_tui.settings.loading import load_settings
+from kebab_tui.settings.load import load_settings
 from kebab_tui.settings.starter import starter_text
 from kebab_tui.tui.actions import ACTIONS, action_of
 from kebab_tui.tui.key_names import key_name, shown, survives

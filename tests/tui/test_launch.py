@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.indexing.live_state import read_live
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.tui.launch import _hand_over, _parser
 from kebab_tui.workspace import Callbacks, Workspace

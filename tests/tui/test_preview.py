@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 
 from kebab_tui.domain.citation import Citation, Located, SourceSpan
 from kebab_tui.domain.ids import ChunkId
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import preview_lexers, preview_reading
 from kebab_tui.tui.preview import Preview, PreviewEngine
 from kebab_tui.tui.text import ASCII

@@ -30,7 +30,7 @@ from kebab_tui.indexing.watching import WatchKind
 from kebab_tui.search import stopwatch
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.search.fusion import Evidence, FusionSettings
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import hits_list, showing
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.freshness import Lateness

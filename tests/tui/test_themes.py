@@ -9,7 +9,7 @@ from textual.color import Color
 from textual.widget import Widget
 
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.settings.model import Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.themes import dress

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,16 +18,7 @@ from msgspec import Struct, ValidationError, convert
 from msgspec.structs import fields, replace
 
 from kebab_tui.domain.errors import ConfigError
-from kebab_tui.settings.config_file import Path, line_of, parse, read
-from kebab_tui.settings.folders import (
-    CONFIG_VARIABLE,
-    absolute,
-    config_path,
-    data_folder,
-    data_variable,
-    named_config,
-)
-from kebab_tui.settings.model import (
+from kebab_tui.settings.settings import (
     OTHER_SPELLINGS,
     Key,
     Settings,
@@ -36,6 +28,183 @@ from kebab_tui.settings.model import (
     plain_keys,
     section_of,
 )
+
+# The configuration file as text: reading it, parsing it, and saying which line a value stands in.
+#
+# Knows TOML, but no setting; refuses anything that is not a small UTF-8 text.
+
+Path = tuple[str | int, ...]
+"""Names and list positions that lead to a value in the file."""
+
+_LARGEST = 1 << 20
+_TOML_HINT = 'write `key = value`, text in "quotes"'
+
+
+def read(path: str, named_by: str) -> str:
+    """The file's text; empty when nobody named the file and it is not there."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        if not named_by:
+            return ""
+        raise ConfigError(
+            f"{named_by}: there is no file {path}", f"`kebab init --path {path}` writes one to start from"
+        ) from None
+    except OSError as error:
+        raise ConfigError(
+            f"{named_by}: ".removeprefix(": ") + f"cannot read the configuration {path}: {error.strerror}",
+            "make it a file that you can read, or name another one with --config",
+        ) from None
+    if len(data) > _LARGEST:
+        raise ConfigError(
+            f"{path} is too large for a configuration file (more than 1 MB)", "name another one with --config"
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}:{line}: not UTF-8 text", "save the file as UTF-8") from None
+
+
+def parse(text: str, path: str) -> dict[str, Any]:
+    """The tables of `text`; `path` is only for the refusal."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        place = re.search(r"\A(.*) \(at line (\d+), column (\d+)\)\Z", str(error))
+        line, what = (place[2], f"{place[1]} (column {place[3]})") if place else ("1", str(error))
+        if "end of document" in str(error):
+            line = str(text.count("\n") + 1)
+        raise ConfigError(f"{path}:{line}: not TOML: {what}", _TOML_HINT) from None
+
+
+def line_of(text: str, path: Path) -> int:
+    """The 1-based line where the statement begins that sets `path`, or the nearest thing around it.
+
+    A statement belongs to the first piece of the file that is TOML by itself and holds
+    the path, so the parser itself answers: exact for multi-line texts, arrays and tables.
+    """
+    import tomllib
+    from bisect import bisect_left
+
+    lines = text.split("\n")
+    wanted = _steps(tomllib.loads(text), path)
+
+    def holds(count: int) -> bool:
+        for end in range(count, len(lines) + 1):
+            try:
+                return _steps(tomllib.loads("\n".join(lines[:end])), path) >= wanted
+            except ValueError:
+                continue
+        return True
+
+    return max(1, bisect_left(range(len(lines) + 1), True, key=holds))
+
+
+def _steps(tree: Any, path: Path) -> int:
+    """How many steps of `path` exist in the tree."""
+    for count, step in enumerate(path):
+        try:
+            tree = tree[step]
+        except (KeyError, IndexError, TypeError):
+            return count
+    return len(path)
+
+
+# Where the program keeps its configuration and its data: the one place that computes these paths.
+#
+# Creates nothing and reads no file. On Linux the XDG rules are applied here, because
+# importing platformdirs costs nearly a third of what click does; elsewhere platformdirs is
+# asked. A test holds the two together.
+
+APP = "kebab"
+CONFIG_VARIABLE = "KEBAB_CONFIG"
+
+
+def config_path(environ: Mapping[str, str], named: str | None = None) -> str:
+    """The configuration file: the one that was named, else the platform's."""
+    if chosen := named_config(environ, named):
+        return absolute(chosen)
+    return os.path.join(_platform_folder(environ, "config"), "config.toml")
+
+
+def named_config(environ: Mapping[str, str], named: str | None = None) -> str:
+    """The file that the user asked for by flag or variable, as written; empty when none was."""
+    return named or environ.get(CONFIG_VARIABLE, "")
+
+
+def data_folder(environ: Mapping[str, str]) -> str:
+    """The platform's folder for the index; never the folder of the configuration."""
+    folder = _platform_folder(environ, "data")
+    if folder == _platform_folder(environ, "config"):
+        return os.path.join(folder, "data")
+    return folder
+
+
+def data_variable(environ: Mapping[str, str]) -> str:
+    """The variable that the platform's folder for the index depends on."""
+    return "XDG_DATA_HOME" if os.path.isabs(environ.get("XDG_DATA_HOME", "")) else "HOME"
+
+
+def absolute(path: str, base: str = "") -> str:
+    """`~` expanded, relative paths taken from `base` (the working folder when empty)."""
+    if "\0" in path:
+        raise ConfigError(f"not a path: {path!r}", "a path cannot hold a NUL character")
+    if not path.strip():
+        raise ConfigError(f"not a path: {path!r}", "expected a path, not only blanks")
+    expanded = os.path.expanduser(path)
+    if expanded == "~" or expanded.startswith("~/"):
+        raise ConfigError(f"no home folder is known for {path!r}", "set HOME, or write the whole path")
+    first = expanded.partition("/")[0]
+    if first.startswith("~") and not os.path.lexists(os.path.join(base, first)):
+        raise ConfigError(
+            f"there is no user {first[1:]!r}: {path!r}",
+            f"write the whole path; ./{path} means a folder of that name",
+        )
+    try:
+        return os.path.abspath(os.path.join(base, expanded))
+    except FileNotFoundError:
+        raise ConfigError(
+            f"the working folder is gone, so {path!r} leads nowhere", "change to a folder that exists"
+        ) from None
+
+
+def _platform_folder(environ: Mapping[str, str], kind: str) -> str:
+    if sys.platform != "linux":
+        import platformdirs
+
+        places = platformdirs.PlatformDirs(APP, appauthor=False)
+        return places.user_data_dir if kind == "data" else places.user_config_dir
+    return _xdg_folder(environ, kind)
+
+
+def _xdg_folder(environ: Mapping[str, str], kind: str) -> str:
+    """XDG base directories; a relative value is to be ignored, says the specification."""
+    base = environ.get(f"XDG_{kind.upper()}_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(_home(environ), ".config" if kind == "config" else ".local/share")
+    return os.path.join(base, APP)
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    home = environ.get("HOME") or _home_of_user()
+    if not os.path.isabs(home):
+        raise ConfigError("no home folder is known", "set HOME, or name a folder with KEBAB_DATA_DIR")
+    return home
+
+
+def _home_of_user() -> str:
+    """What the system knows without HOME; `expanduser` takes an empty one for the root of all folders."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
+
 
 PREFIX = "KEBAB_"
 OTHER_VARIABLES = (CONFIG_VARIABLE, "KEBAB_DEBUG", "KEBAB_EDITOR", "KEBAB_HYPERLINKS")
