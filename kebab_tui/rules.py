@@ -50,7 +50,7 @@ def marks(text: str, query: str) -> tuple[Highlight, ...]:
 
 def decode(data: bytes) -> tuple[str, ...]:
     """A file's bytes as the lines that citations count; UnsuitableFileError for what is no text."""
-    from kebab_tui.reading.decoding import decode
+    from kebab_tui.formats.decode import decode
 
     return decode(data).lines
 

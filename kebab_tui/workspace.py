@@ -131,8 +131,8 @@ class Workspace:
 
     def check_folder(self, folder: str) -> None:
         """Raise where a folder is not there and was not a source before, which may come back."""
+        from kebab_tui.files.walk import check_root
         from kebab_tui.indexing.source_names import relation
-        from kebab_tui.reading.walk import check_root
         from kebab_tui.store import sources_file
 
         if not folder:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from kebab_tui.chunking.limits import ChunkLimits
 from kebab_tui.domain.document import Source, Trust
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.source_names import source_id_for
-from kebab_tui.reading.limits import MEGABYTE, ReadLimits
 from kebab_tui.settings.settings import Settings, SourceSettings
 
 

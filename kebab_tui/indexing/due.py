@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import DocId
-from kebab_tui.reading.looking import Looker
-from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules
+from kebab_tui.files.exclusion import PathScanner
+from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules
 from kebab_tui.store.reader import StoreReader
 
 
@@ -21,7 +21,7 @@ def look(
     source: Source, places: Iterable[bytes], checkpoint: Checkpoint
 ) -> Iterator[FoundFile | WalkProblem]:
     """The notes that stand at these paths now, or below those that are folders."""
-    looker = Looker(source.root, WalkRules(source.include, source.exclude), checkpoint)
+    looker = PathScanner(source.root, WalkRules(source.include, source.exclude), checkpoint)
     for place in places:
         yield from looker.look(os.fsdecode(place))
 

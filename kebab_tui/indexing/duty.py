@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from kebab_tui.domain.document import Fingerprint, Source
 from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, VectorError
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.files.ignore import IGNORE_FILES
 from kebab_tui.indexing.board import Board
 from kebab_tui.indexing.callbacks import Callbacks, WatchCallbacks
 from kebab_tui.indexing.errands import LOOK_S, Errands
@@ -26,7 +27,6 @@ from kebab_tui.indexing.report import Outcome, Progress, SourceReport
 from kebab_tui.indexing.session import Session
 from kebab_tui.indexing.vector_duty import VectorDuty, Vectors
 from kebab_tui.indexing.watched_folders import WatchedFolders
-from kebab_tui.reading.ignore import IGNORE_FILES
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.reader import StoreReader
 from kebab_tui.store.requests import RequestFolder

@@ -9,13 +9,13 @@ import os
 import time
 from dataclasses import replace
 
+from kebab_tui.files.ignore import IGNORE_FILES
 from kebab_tui.indexing.live_state import FolderState
 from kebab_tui.indexing.path_queue import Batch, PathQueue
 from kebab_tui.indexing.report import SourceReport
 from kebab_tui.indexing.retries import Retries
 from kebab_tui.indexing.rounds import Rounds
 from kebab_tui.indexing.watched_folders import WatchedFolders
-from kebab_tui.reading.ignore import IGNORE_FILES
 from kebab_tui.store.requests import RequestFolder, Rescan
 from kebab_tui.store.rows import shown
 

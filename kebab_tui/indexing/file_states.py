@@ -16,8 +16,8 @@ from kebab_tui.domain.document import Document, Source
 from kebab_tui.domain.errors import NotIndexedError, SourceError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.reading.survey import Entry, LeftOut, survey
-from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules
+from kebab_tui.files.exclusion import Entry, LeftOut, survey
+from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules
 from kebab_tui.store import rows
 from kebab_tui.store.catalogue import KnownFile
 from kebab_tui.store.reader import StoreReader

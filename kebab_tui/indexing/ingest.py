@@ -15,6 +15,7 @@ from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Fingerprint, Source
 from kebab_tui.domain.errors import SourceError
 from kebab_tui.domain.ids import DocId, SourceId
+from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules, check_root, walk
 from kebab_tui.indexing.basket import Basket, Noted
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.due import Taken, look, widest
@@ -23,7 +24,6 @@ from kebab_tui.indexing.pipeline import Patience, Place, Recipe, change_of
 from kebab_tui.indexing.reconcile import Plan, compare, recognise_moves
 from kebab_tui.indexing.report import FileOutcome, Progress, SourceReport, Tally
 from kebab_tui.indexing.source_names import refuse_overlap
-from kebab_tui.reading.walk import FoundFile, WalkProblem, WalkRules, check_root, walk
 from kebab_tui.store import rows
 from kebab_tui.store.catalogue import KnownFile
 from kebab_tui.store.changes import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from kebab_tui.domain.citation import SourceSpan, parse_citation
 from kebab_tui.domain.document import Chunk, Document, Source
 from kebab_tui.domain.errors import NotFoundError
-from kebab_tui.reading.exclusion import explain_ignored
-from kebab_tui.reading.walk import WalkRules
+from kebab_tui.files.exclusion import explain_ignored
+from kebab_tui.files.walk import WalkRules
 from kebab_tui.search.ports import FileState
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.store import rows

@@ -18,10 +18,10 @@ from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongE
 from kebab_tui.domain.document import Document, Fingerprint, ParsedNote, Passage, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
 from kebab_tui.domain.ids import DocId, SourceId, document_id
+from kebab_tui.files.read import FileContent, VanishedFileError, read_file
+from kebab_tui.files.walk import FoundFile
+from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.indexing.reconcile import checked_ns
-from kebab_tui.reading.files import FileContent, VanishedFileError, read_file
-from kebab_tui.reading.limits import ReadLimits
-from kebab_tui.reading.walk import FoundFile
 from kebab_tui.store import rows
 from kebab_tui.store.catalogue import KnownFile
 from kebab_tui.store.changes import Change, MarkNote, SaveNote, TouchNote

@@ -16,12 +16,11 @@ from kebab_tui.domain.citation import Citation, Located, SourceSpan
 from kebab_tui.domain.document import Chunk
 from kebab_tui.domain.errors import NotFoundError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
+from kebab_tui.files.read import VanishedFileError, read_file
+from kebab_tui.formats.decode import ReadLimits, decode
 from kebab_tui.indexing.inspection import inspect
 from kebab_tui.indexing.locating import clipped, locate, locate_within
 from kebab_tui.indexing.pipeline import Recipe
-from kebab_tui.reading.decoding import decode
-from kebab_tui.reading.files import VanishedFileError, read_file
-from kebab_tui.reading.limits import ReadLimits
 from kebab_tui.store.catalogue import Catalogue
 
 

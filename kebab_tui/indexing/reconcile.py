@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import UnreadableFileError
+from kebab_tui.files.read import read_file
+from kebab_tui.files.walk import FoundFile, WalkProblem
+from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.indexing.due import above
-from kebab_tui.reading.files import read_file
-from kebab_tui.reading.limits import ReadLimits
-from kebab_tui.reading.walk import FoundFile, WalkProblem
 from kebab_tui.store.catalogue import KnownFile
 
 _RACY_NS = 2_000_000_000

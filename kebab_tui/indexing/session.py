@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import SourceError, StoreDamagedError, StoreError, StoreLostError, UsageError
+from kebab_tui.files.walk import check_root
 from kebab_tui.indexing.source_names import relation, source_id_for
-from kebab_tui.reading.walk import check_root
 from kebab_tui.store import damage, sources_file
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.lock import Holder, WriterLock

@@ -12,11 +12,11 @@ from dataclasses import replace
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.files.exclusion import PathScanner
+from kebab_tui.files.walk import WalkRules
 from kebab_tui.indexing.live_state import FolderState
 from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.watching import FolderWatch
-from kebab_tui.reading.looking import Looker
-from kebab_tui.reading.walk import WalkRules
 
 
 class _Watched:
@@ -32,7 +32,7 @@ class _Watched:
     def forget_rules(self) -> None:
         """Read the ignore files again from here on."""
         rules = WalkRules(self.source.include, self.source.exclude)
-        self._looker = Looker(self.source.root, rules, self._checkpoint)
+        self._looker = PathScanner(self.source.root, rules, self._checkpoint)
 
     def state(self) -> FolderState:
         state = self.watch.state()

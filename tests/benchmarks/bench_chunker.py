@@ -24,7 +24,7 @@ from markdown_it import MarkdownIt
 from kebab_tui import __version__
 from kebab_tui.chunking.passages import chunk
 from kebab_tui.domain.document import CHUNKER_VERSION, ParsedNote
-from kebab_tui.reading.markdown_blocks import scan_markdown
+from kebab_tui.formats.markdown import scan_markdown
 
 BATCH = 100
 _MARKDOWN = MarkdownIt("commonmark").enable("table")

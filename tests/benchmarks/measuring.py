@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.files.walk import FoundFile, WalkRules, walk
 from kebab_tui.indexing.pipeline import Place, Recipe, change_of
-from kebab_tui.reading.walk import FoundFile, WalkRules, walk
 from kebab_tui.store.changes import SaveNote
 
 

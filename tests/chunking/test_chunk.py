@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from kebab_tui.chunking.limits import ChunkLimits
 from kebab_tui.chunking.passages import chunk
 from kebab_tui.domain.document import CHUNKER_VERSION, ParsedNote, Passage
-from kebab_tui.reading.markdown_blocks import scan_markdown
-from kebab_tui.reading.plain_blocks import scan_plain
+from kebab_tui.formats.markdown import scan_markdown
+from kebab_tui.formats.registry import scan_plain
 
 LIMITS = ChunkLimits()
 SENTENCE = "The oven wants an hour and the dough wants a night. "

@@ -63,7 +63,7 @@ def test_a_file_of_100_megabytes_is_skipped_with_its_reason_and_not_read(
 ) -> None:
     path = vault.write("big.md", "alpha")
     os.truncate(path, 100 << 20)
-    monkeypatch.setattr("kebab_tui.reading.files._read_at_most", _never)
+    monkeypatch.setattr("kebab_tui.files.read._read_at_most", _never)
     (outcome,) = files(vault.ingest())
     assert (outcome.outcome, outcome.detail) == ("skipped", "larger than 8 MB")
     (note,), total = vault.workspace.documents(SearchFilters(), states=("skipped",))
@@ -145,7 +145,7 @@ def test_a_file_that_vanishes_while_it_is_read_is_left_to_the_next_run(
     vault.ingest()
     for name in ("a.md", "b.md"):
         vault.write(name, "changed")
-    from kebab_tui.reading.files import read_file
+    from kebab_tui.files.read import read_file
 
     def read_and_remove(root: str, path: str, limits: Any) -> Any:
         if path == "a.md" and os.path.exists(vault.root / path):
@@ -303,7 +303,7 @@ def test_the_index_is_an_ordinary_database_when_nobody_writes(vault: Vault) -> N
 
 def _make_unreadable(patch: pytest.MonkeyPatch, name: str) -> None:
     """Tests may run as root, whom no permission stops."""
-    from kebab_tui.reading.files import read_file
+    from kebab_tui.files.read import read_file
 
     def refused(root: str, path: str, limits: Any) -> Any:
         if path == name:
@@ -331,7 +331,7 @@ def test_a_note_that_cannot_be_stored_is_a_failed_one_and_stops_no_other(
         inode = 2**63 if status.st_size == len("# Oddity") else status.st_ino
         return Fingerprint(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
 
-    for module in ("kebab_tui.reading.files", "kebab_tui.reading.walk"):
+    for module in ("kebab_tui.files.read", "kebab_tui.files.walk"):
         monkeypatch.setattr(f"{module}.fingerprint_of", unclamped)
     for name, text in (("a.md", "alpha"), ("odd.md", "# Oddity"), ("z.md", "alpha omega")):
         vault.write(name, text)

@@ -123,7 +123,7 @@ def test_a_note_that_cannot_be_read_is_counted_and_read_when_it_can_be(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests may run as root, whom no permission stops."""
-    from kebab_tui.reading.files import read_file
+    from kebab_tui.files.read import read_file
 
     refusing = True
 

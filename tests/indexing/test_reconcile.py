@@ -15,10 +15,10 @@ import pytest
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.files.read import FileContent, read_file
+from kebab_tui.files.walk import WalkProblem
+from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.indexing.reconcile import compare
-from kebab_tui.reading.files import FileContent, read_file
-from kebab_tui.reading.limits import ReadLimits
-from kebab_tui.reading.walk import WalkProblem
 from kebab_tui.store.catalogue import KnownFile
 from kebab_tui.store.health import examine
 from kebab_tui.workspace import Callbacks
@@ -95,7 +95,7 @@ def test_a_write_within_the_same_stamp_is_seen_however_late_the_commit(
 ) -> None:
     """A coarse file system stamps two writes alike; only when the file was read tells that one was missed."""
     now = time.time_ns()
-    for module in ("kebab_tui.reading.files", "kebab_tui.reading.walk"):
+    for module in ("kebab_tui.files.read", "kebab_tui.files.walk"):
         monkeypatch.setattr(f"{module}.fingerprint_of", lambda s: Fingerprint(s.st_size, now, now, 1))
     monkeypatch.setattr("kebab_tui.store.batch.time.time_ns", lambda: now + 10**10)
     monkeypatch.setattr(

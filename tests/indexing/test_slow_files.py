@@ -11,13 +11,13 @@ import pytest
 from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import Block, Source
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.files.walk import FoundFile, WalkRules, walk
+from kebab_tui.formats import registry
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.pipeline import Patience, Place, Recipe, change_of
 from kebab_tui.indexing.session import open_session
 from kebab_tui.indexing.watched_folders import WatchedFolders
-from kebab_tui.reading import markdown_note
-from kebab_tui.reading.walk import FoundFile, WalkRules, walk
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.store.catalogue import KnownFile
 from kebab_tui.store.changes import MarkNote
@@ -78,7 +78,7 @@ def test_a_process_that_goes_on_tries_it_again_only_when_it_has_changed(
         while True:
             checkpoint()
 
-    monkeypatch.setattr(markdown_note, "scan_markdown", scan)
+    monkeypatch.setattr(registry, "scan_markdown", scan)
     patience, known = Patience(), None
 
     def look() -> MarkNote | None:

@@ -27,7 +27,7 @@ from kebab_tui.domain.document import Fingerprint, fingerprint_of
 from kebab_tui.domain.errors import UnsuitableFileError
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.query import SearchMode, SearchQuery
-from kebab_tui.reading.decoding import decode
+from kebab_tui.formats.decode import decode
 from kebab_tui.search.ports import FileState, FoundChunk
 from kebab_tui.workspace import Workspace
 from tests.torture import meaning

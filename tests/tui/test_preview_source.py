@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.errors import KebabError
-from kebab_tui.reading.decoding import decode
+from kebab_tui.formats.decode import decode
 from kebab_tui.tui import preview_source
 from kebab_tui.tui.preview_source import InBlocks, LargeText, OpenFile, identity, whole_text
 

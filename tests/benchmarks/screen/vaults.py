@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.reading.walk import FoundFile, WalkRules, walk
+from kebab_tui.files.walk import FoundFile, WalkRules, walk
 from kebab_tui.store.changes import SaveNote
 from kebab_tui.store.folder import DataFolder
 from kebab_tui.store.writer import Writer

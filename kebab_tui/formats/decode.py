@@ -1,0 +1,121 @@
+"""Bytes become lines, the way an editor counts them.
+
+In this order: a byte order mark decides; NUL bytes tell UTF-16 without a mark from a
+binary file; then UTF-8; then Korean CP949, taken only if it decodes whole and reads as
+Hangul, because old Korean text files carry no mark; else UTF-8 with replacement
+characters and the flag `lossy_decoding`. A line ends at a line feed, with or without a
+carriage return before it, and nowhere else: form feeds, lone carriage returns and
+Unicode's own separators stay inside their line, as in an editor. The text is not
+normalised.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from kebab_tui.domain.document import DocumentFlag
+from kebab_tui.domain.errors import UnsuitableFileError
+
+_BINARY_SAMPLE = 8 * 1024
+_GUESS_SAMPLE = 64 * 1024
+_MARKS = (
+    # UTF-32 first: its little-endian mark begins with that of UTF-16.
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_HANGUL = re.compile("[가-힣ㄱ-ㆎ]")
+_FOREIGN_LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
+_READABLE = re.compile("[\t\n\r -~가-힣ㄱ-ㆎ]")
+_SHARE_OF_HANGUL = 0.9
+_SHARE_OF_READABLE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedText:
+    lines: tuple[str, ...]
+    flags: tuple[DocumentFlag, ...] = ()
+
+
+def decode(data: bytes) -> DecodedText:
+    """Turn a file's bytes into lines; raises UnsuitableFileError for what is no text."""
+    encoding, body = _announced(data)
+    text = _whole(body, encoding)
+    if text is None and body is data and encoding == "utf-8":
+        text = _korean(body)
+    if text is not None:
+        return DecodedText(_lines(text))
+    return DecodedText(_lines(body.decode(encoding, "replace")), ("lossy_decoding",))
+
+
+def _announced(data: bytes) -> tuple[str, bytes]:
+    """The encoding that the first bytes tell, and what follows the mark."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            body = data[len(mark) :]
+            if encoding == "utf-8" and b"\0" in body[:_BINARY_SAMPLE]:
+                raise _binary()
+            return encoding, body
+    if b"\0" in data[:_BINARY_SAMPLE]:
+        return _unmarked_utf16(data[:_BINARY_SAMPLE]), data
+    return "utf-8", data
+
+
+def _unmarked_utf16(sample: bytes) -> str:
+    for encoding in ("utf-16-le", "utf-16-be"):
+        text = sample.decode(encoding, "ignore")
+        if len(_READABLE.findall(text)) >= _SHARE_OF_READABLE * len(sample) / 2:
+            return encoding
+    raise _binary()
+
+
+def _binary() -> UnsuitableFileError:
+    return UnsuitableFileError("binary file", "Only text can be searched; leave it out with .kebabignore.")
+
+
+def _whole(data: bytes, encoding: str) -> str | None:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def _korean(data: bytes) -> str | None:
+    """Decode as CP949 if what is not ASCII then reads as Hangul; other codings give Hanja and worse."""
+    text = _whole(data, "cp949")
+    if text is None:
+        return None
+    letters = _FOREIGN_LETTER.findall(text[:_GUESS_SAMPLE])
+    hangul = _HANGUL.findall(text[:_GUESS_SAMPLE])
+    return text if letters and len(hangul) >= _SHARE_OF_HANGUL * len(letters) else None
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    """Split as an editor does: the line feed at the end of the last line opens no further one."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return tuple(lines)
+
+
+# How much of a file is read at all, and what is said when that is not enough.
+
+MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    max_bytes: int = 8 * MEGABYTE
+
+    def check(self, size: int) -> None:
+        if size > self.max_bytes:
+            raise UnsuitableFileError(
+                f"larger than {self.max_bytes / MEGABYTE:.3g} MB",
+                "Split the note, or raise the limit in the settings.",
+            )

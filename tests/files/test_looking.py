@@ -1,0 +1,134 @@
+"""Looking at one path finds what the walk would find there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kebab_tui.domain.errors import SourceError
+from kebab_tui.files.exclusion import PathScanner
+from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules, walk
+
+NAMES = ["a.md", "b.txt", "c.png", ".hidden.md", "sub", "build", ".git", "메모.md"]
+PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)
+RULES = ["*.txt", "sub/", "!sub/", "/a.md", "build", "**/a.md", "!a.md", "sub/a.md", "메모.md"]
+
+
+def found(looker: PathScanner, path: str) -> list[str]:
+    return [item.path for item in looker.look(path) if isinstance(item, FoundFile)]
+
+
+def looker_of(root: Path, **rules: tuple[str, ...]) -> PathScanner:
+    return PathScanner(str(root), WalkRules(**rules))
+
+
+def write(root: Path, path: str, text: str = "x") -> None:
+    try:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    except (NotADirectoryError, IsADirectoryError, FileExistsError):
+        return
+
+
+@given(
+    st.lists(PATHS, max_size=8),
+    st.dictionaries(
+        st.sampled_from(["", "sub/", "build/", "sub/sub/"]), st.lists(st.sampled_from(RULES)), max_size=3
+    ),
+    st.lists(st.sampled_from(["*.md", "sub/", "a.md"]), max_size=1),
+    st.lists(st.sampled_from(RULES), max_size=2),
+)
+def test_looking_at_every_path_finds_what_a_walk_finds(
+    tmp_path_factory: pytest.TempPathFactory,
+    paths: list[str],
+    ignored: dict[str, list[str]],
+    include: list[str],
+    exclude: list[str],
+) -> None:
+    root = tmp_path_factory.mktemp("root")
+    for path in paths:
+        write(root, path)
+    for folder, lines in ignored.items():
+        write(root, f"{folder}.gitignore", "\n".join(lines))
+    rules = WalkRules(tuple(include), tuple(exclude))
+    walked = [item for item in walk(str(root), rules) if isinstance(item, FoundFile)]
+    there = [
+        os.path.relpath(os.path.join(at, name), root) for at, _, names in os.walk(root) for name in names
+    ]
+    looker = PathScanner(str(root), rules)
+    looked = [item for path in there for item in looker.look(path) if isinstance(item, FoundFile)]
+    assert sorted(looked, key=lambda item: item.path) == sorted(walked, key=lambda item: item.path)
+    for item in walked:
+        assert looker.takes(item.path, is_folder=False)
+        for above in list(Path(item.path).parents)[:-1]:
+            assert looker.takes(above.as_posix(), is_folder=True)
+            assert item in list(looker.look(above.as_posix()))
+    for folder in ("sub", "build", "sub/sub"):
+        below = [item for item in walked if item.path.startswith(f"{folder}/")]
+        assert list(looker.look(folder)) == below or (root / folder).is_file()
+    assert list(looker.look("")) == walked
+
+
+def test_a_folder_is_looked_into_and_nothing_is_nothing(tmp_path: Path) -> None:
+    write(tmp_path, "sub/a.md")
+    looker = looker_of(tmp_path)
+    assert found(looker, "sub") == found(looker, "sub/a.md") == ["sub/a.md"]
+    assert found(looker, "gone.md") == found(looker, "gone/a.md") == found(looker, "sub/a.md/b.md") == []
+
+
+def test_what_has_gone_is_still_taken_by_its_name(tmp_path: Path) -> None:
+    looker = looker_of(tmp_path)
+    assert looker.takes("gone/a.md", is_folder=False)
+    assert looker.takes("gone", is_folder=True)
+    assert looker.takes("gone/.gitignore", is_folder=False)
+    assert not looker.takes(".git/a.md", is_folder=False)
+    assert not looker.takes(".git", is_folder=True)
+    assert not looker.takes("a.png", is_folder=False)
+
+
+@pytest.mark.parametrize("path", ["../a.md", "sub/../a.md", "./a.md", "a\0.md"])
+def test_nothing_outside_is_looked_at(tmp_path: Path, path: str) -> None:
+    write(tmp_path, "root/x.md")
+    write(tmp_path, "a.md")
+    assert found(looker_of(tmp_path / "root"), path) == []
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    write(tmp_path, "elsewhere/a.md")
+    (tmp_path / "root").mkdir()
+    os.symlink(tmp_path / "elsewhere", tmp_path / "root" / "link")
+    os.symlink(tmp_path / "elsewhere/a.md", tmp_path / "root" / "twin.md")
+    looker = looker_of(tmp_path / "root")
+    assert found(looker, "link/a.md") == found(looker, "link") == found(looker, "twin.md") == []
+
+
+def test_a_folder_that_cannot_be_seen_is_a_problem_and_not_a_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "sub/deep/a.md")
+    real = os.lstat
+
+    def lstat(path: str) -> os.stat_result:
+        if "/sub/deep" in str(path):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    assert list(looker_of(tmp_path).look("sub/deep/a.md")) == [WalkProblem("sub/deep", "permission denied")]
+
+
+def test_names_that_are_no_text_are_found(tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff.md")
+    write(tmp_path, name)
+    assert found(looker_of(tmp_path), name) == [name]
+
+
+def test_a_root_that_is_gone_is_nothing_here_and_an_error_for_the_walk(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    assert found(looker_of(gone), "a.md") == []
+    with pytest.raises(SourceError):
+        walk(str(gone), WalkRules())

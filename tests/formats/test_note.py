@@ -1,0 +1,128 @@
+"""A file's bytes become a note: facts from everywhere, blocks with true line numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kebab_tui.domain.checkpoint import UNLIMITED
+from kebab_tui.domain.document import ParsedNote, Trust
+from kebab_tui.domain.errors import UnsuitableFileError
+from kebab_tui.files.walk import FoundFile, WalkRules, walk
+from kebab_tui.formats import registry
+from kebab_tui.formats.decode import ReadLimits
+from kebab_tui.formats.registry import file_type_of
+
+LIMITS = ReadLimits()
+VAULT = Path(__file__).parents[2] / "fixtures" / "notes"
+
+
+def markdown(text: str) -> ParsedNote:
+    return registry.parse_markdown(text.encode(), "sub/name.md", LIMITS)
+
+
+def covered(note: ParsedNote) -> list[int]:
+    return [number for block in note.blocks for number in range(block.first, block.last + 1)]
+
+
+def test_a_note_gathers_its_facts() -> None:
+    note = markdown(
+        "---\ntags: [rust]\ntrust: secondary\naliases: [오너십]\n---\n# 소유권 #Rust #메모리\n\n"
+        "값에는 주인이 있다. `#code`\n\n```sh\necho #comment\n```\n\n<!-- #hidden -->\n"
+    )
+    assert note.title == "소유권 #Rust #메모리"
+    assert (note.type, note.lang, note.trust) == ("markdown", "ko", Trust.SECONDARY)
+    assert note.tags == ("rust", "메모리")
+    assert note.aliases == ("오너십",)
+    assert note.flags == ()
+
+
+def test_line_numbers_count_the_front_matter() -> None:
+    note = markdown("---\ntitle: x\n---\n\n# Heading\n\ntext\n")
+    assert len(note.lines) == 7
+    assert [(block.kind, block.first, block.last) for block in note.blocks] == [
+        ("heading", 5, 5),
+        ("prose", 7, 7),
+    ]
+
+
+def test_front_matter_may_name_another_type_and_language() -> None:
+    note = markdown("---\ntype: note\nlang: ko\n---\nEnglish words\n")
+    assert (note.type, note.lang) == ("note", "ko")
+
+
+def test_the_language_is_that_of_the_prose_not_of_the_code() -> None:
+    assert markdown("메모\n\n```python\n" + "print('hello world')\n" * 50 + "```\n").lang == "ko"
+
+
+def test_bad_front_matter_is_flagged_and_stays_findable() -> None:
+    note = markdown("---\ntitle: a: b\nkeywords: [lost\n---\n# Heading\n")
+    assert note.flags == ("bad_front_matter",)
+    assert note.title == "a: b"
+    assert [(block.kind, block.first, block.last) for block in note.blocks] == [
+        ("prose", 1, 4),
+        ("heading", 5, 5),
+    ]
+
+
+def test_every_flag_is_kept() -> None:
+    note = registry.parse_markdown(b"---\n[open\n---\n\xff\n", "a.md", LIMITS)
+    assert note.flags == ("bad_front_matter", "lossy_decoding")
+
+
+def test_a_plain_note_takes_its_first_line_for_a_title() -> None:
+    note = registry.parse_plain_text("장보기 #집\r\n\r\n배추\r\n".encode("cp949"), "장.txt", LIMITS)
+    assert (note.type, note.title, note.lang, note.tags) == ("note", "장보기 #집", "ko", ("집",))
+    assert note.lines == ("장보기 #집", "", "배추")
+    assert covered(note)
+
+
+def test_a_file_above_the_limit_is_refused() -> None:
+    with pytest.raises(UnsuitableFileError, match="larger than 8 MB"):
+        registry.parse_markdown(b"x" * (8 * 1024 * 1024 + 1), "a.md", LIMITS)
+
+
+def test_an_empty_file_is_a_note_named_after_itself() -> None:
+    note = markdown("")
+    assert (note.title, note.lang, note.lines, note.blocks) == ("name", "und", (), ())
+
+
+LINES = ["---", "title: x", "[", "# h", "text #tag", "```", "", "- a", "    code", "<!--", "===", "..."]
+
+
+@given(st.lists(st.sampled_from(LINES)))
+def test_every_line_with_text_behind_the_front_matter_is_in_one_block(lines: list[str]) -> None:
+    note = markdown("\n".join(lines))
+    numbers = covered(note)
+    assert numbers == sorted(set(numbers))
+    head = 0
+    if numbers and lines[0] == "---" and 1 not in numbers:
+        head = next(number for number, line in enumerate(lines, 1) if number > 1 and line in ("---", "..."))
+    with_text = {number for number, line in enumerate(note.lines, 1) if line.strip() and number > head}
+    assert not numbers or with_text <= set(numbers)
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_are_a_note_or_a_binary_file(data: bytes) -> None:
+    for parse in (registry.parse_markdown, registry.parse_plain_text):
+        try:
+            note = parse(data, "a.md", LIMITS)
+        except UnsuitableFileError:
+            assert b"\0" in data
+        else:
+            assert note.title
+            "\n".join((note.title, *note.tags, *note.aliases, *note.lines)).encode()
+
+
+def test_the_sample_vault_is_read_without_a_flag() -> None:
+    files = [step for step in walk(str(VAULT), WalkRules()) if isinstance(step, FoundFile)]
+    assert files
+    for file in files:
+        kind = file_type_of(file.path)
+        assert kind is file.file_type
+        note = kind.parse((VAULT / file.path).read_bytes(), file.path, LIMITS, UNLIMITED)
+        assert note.title
+        assert note.lang != "und"

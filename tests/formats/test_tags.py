@@ -1,0 +1,101 @@
+"""What is a tag in the prose, what only looks like one."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kebab_tui.formats.note import MAX_TAGS, inline_tags, merge_tags
+from tests.effort import cpu_seconds, sizes
+
+
+@pytest.mark.parametrize(
+    ("line", "tags"),
+    [
+        ("about #rust and #메모리", ("rust", "메모리")),
+        ("#start of a line", ("start",)),
+        ("- #item, #next; #third.", ("item", "next", "third")),
+        ("#a,#b,#c", ("a", "b", "c")),
+        ("#a/b/c and #a/ and #/b", ("a/b/c", "a", "b")),
+        ("#kebab-case #snake_case #v2 #2026-plans", ("kebab-case", "snake_case", "v2", "2026-plans")),
+        ("(#inside) and (#both)", ("inside", "both")),
+        ("**#bold** >#quoted |#cell|", ("bold", "quoted", "cell")),
+        ("## Heading with #tag ##", ("tag",)),
+        ("한국어#아님 그리고 #태그입니다.", ("태그입니다",)),
+        ("#cafe #bead #facedfeed", ("cafe", "bead", "facedfeed")),
+    ],
+)
+def test_a_tag_is_found(line: str, tags: tuple[str, ...]) -> None:
+    assert inline_tags([line]) == tags
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# Heading",
+        "###### deep",
+        "issue #123 and PR (#45)",
+        "C# and F#, a#b, &#39; &#x27;",
+        "#fff #A1B2C3 #abcdef12 #123",
+        "`#code` and ``a ` #code``",
+        "``` without an end, `a #code`",
+        "see https://example.org/page #123 or https://example.org/x#frag",
+        "https://example.org/?q=(#frag) ftp://host/#x",
+        "[link](#anchor) ![image](#frag) [two words](#a-b)",
+        "[[#Heading]] [[Note#Heading|#label]]",
+        '<a href="#top" id=x #y>up</a>',
+        "[ref]: #target",
+        "#!/bin/sh",
+        "#",
+        "# #",
+        "#-- #__ #//",
+        "\\#escaped",
+    ],
+)
+def test_what_only_looks_like_a_tag_is_none(line: str) -> None:
+    assert inline_tags([line]) == ()
+
+
+def test_a_tag_is_kept_once_in_the_case_and_place_of_its_first_sight() -> None:
+    assert inline_tags(["#Rust #async", "#rust #ASYNC #tokio"]) == ("Rust", "async", "tokio")
+
+
+def test_tags_are_composed() -> None:
+    decomposed = unicodedata.normalize("NFD", "#한글 #é")
+    assert inline_tags([decomposed]) == ("한글", "é")
+
+
+def test_groups_are_joined_in_order() -> None:
+    assert merge_tags(("B", "a"), ("A", "c")) == ("B", "a", "c")
+
+
+def test_a_note_has_at_most_sixty_four_tags() -> None:
+    assert MAX_TAGS == 64
+    assert inline_tags([f"#tag{number}" for number in range(100)]) == tuple(
+        f"tag{number}" for number in range(64)
+    )
+
+
+def test_a_tag_as_long_as_a_sentence_is_none() -> None:
+    assert inline_tags(["#" + "x" * 101, "#" + "y" * 100]) == ("y" * 100,)
+
+
+@sizes(100_000, 500_000)
+@pytest.mark.parametrize(
+    "piece", ["`", "``` ", "](", "<", "[", "#", "#a", "`` ` ", "(#", "x://", " #", "[a]", "*#"]
+)
+def test_no_line_can_make_the_search_for_tags_hang(piece: str, size: int) -> None:
+    lines = [piece * size + "#x", *[piece * 5_000 + "#"] * 20]
+    assert cpu_seconds(lambda: inline_tags(lines)) < 5
+
+
+@given(st.text())
+def test_any_line_has_tags_that_are_tags(line: str) -> None:
+    for tag in inline_tags([line]):
+        assert 0 < len(tag) <= 100
+        assert unicodedata.is_normalized("NFC", tag)
+        assert any(character.isalpha() for character in tag)
+        assert not any(character.isspace() or character == "#" for character in tag)
