@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kebab_tui.chunking.limits import ChunkLimits
-from kebab_tui.chunking.passages import chunk
+from kebab_tui.chunking.chunker import chunk
+from kebab_tui.chunking.sections import ChunkLimits
 
 __all__ = ["ChunkLimits", "chunk"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from kebab_tui.chunking.limits import ChunkLimits
+from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain.document import Source, Trust
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
-from kebab_tui.chunking.limits import ChunkLimits
-from kebab_tui.chunking.passages import chunk
+from kebab_tui.chunking.chunker import chunk
+from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain import document
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongError
 from kebab_tui.domain.document import Document, Fingerprint, ParsedNote, Passage, Trust

@@ -22,7 +22,7 @@ import markdown_it
 from markdown_it import MarkdownIt
 
 from kebab_tui import __version__
-from kebab_tui.chunking.passages import chunk
+from kebab_tui.chunking.chunker import chunk
 from kebab_tui.domain.document import CHUNKER_VERSION, ParsedNote
 from kebab_tui.formats.markdown import scan_markdown
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.chunking.limits import ChunkLimits
-from kebab_tui.chunking.passages import chunk
+from kebab_tui.chunking.chunker import chunk
+from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain.document import CHUNKER_VERSION, ParsedNote, Passage
 from kebab_tui.formats.markdown import scan_markdown
 from kebab_tui.formats.registry import scan_plain

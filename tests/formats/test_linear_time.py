@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kebab_tui.chunking.passages import chunk
+from kebab_tui.chunking.chunker import chunk
 from kebab_tui.formats import registry
 from kebab_tui.formats.decode import ReadLimits
 

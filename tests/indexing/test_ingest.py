@@ -170,7 +170,7 @@ def test_a_note_that_trips_the_reader_up_does_not_stop_the_others(
             raise RecursionError("too deep")
         return chunk(note, *more)
 
-    from kebab_tui.chunking.passages import chunk
+    from kebab_tui.chunking.chunker import chunk
 
     monkeypatch.setattr("kebab_tui.indexing.pipeline.chunk", tripping)
     failed, added = files(vault.ingest())
@@ -230,7 +230,7 @@ def test_an_index_of_an_older_chunker_is_upgraded_and_keeps_the_vectors_of_uncha
     vault.write("b.md", "# Bread\n\nrye\n")
     with monkeypatch.context() as older:
         older.setattr("kebab_tui.domain.document.CHUNKER_VERSION", "1")
-        older.setattr("kebab_tui.chunking.passages.shared_path", lambda group: group[-1].path)
+        older.setattr("kebab_tui.chunking.chunker.shared_path", lambda group: group[-1].path)
         vault.ingest()
     with sqlite3.connect(vault.data / "kebab.sqlite") as database:
         database.execute("INSERT INTO embeddings SELECT embed_hash, 'model', x'00' FROM chunks")

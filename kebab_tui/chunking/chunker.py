@@ -21,10 +21,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from kebab_tui.chunking.limits import ChunkLimits, is_cut
-from kebab_tui.chunking.measure import says_little, text_of, written
-from kebab_tui.chunking.pieces import cut_section
-from kebab_tui.chunking.sections import Section, sections, shared_path
+from kebab_tui.chunking.sections import (
+    ChunkLimits,
+    Section,
+    cut_section,
+    is_cut,
+    says_little,
+    sections,
+    shared_path,
+    text_of,
+    written,
+)
 from kebab_tui.domain.checkpoint import OFTEN, UNLIMITED, Checkpoint
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.document import Block, ChunkKind, ParsedNote, Passage
