@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pytest
 
-from kebab_tui.embedding import catalogue, encoder
+from kebab_tui.embedding import encoder, model_folders
 from kebab_tui.embedding.card import ModelCard
 
 _OPEN_AT_ONCE = 16
@@ -43,8 +43,8 @@ def _stamps(card: ModelCard) -> _Stamps:
     )
 
 
-_COLD = encoder._opened, catalogue.probe
-_WARM = _once_for_each_state(encoder._opened), _once_for_each_state(catalogue.probe)
+_COLD = encoder._opened, model_folders.probe
+_WARM = _once_for_each_state(encoder._opened), _once_for_each_state(model_folders.probe)
 
 
 def use_warm_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,4 +57,4 @@ def use_cold_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _use(monkeypatch: pytest.MonkeyPatch, opened: object, probe: object) -> None:
     monkeypatch.setattr(encoder, "_opened", opened)
-    monkeypatch.setattr(catalogue, "probe", probe)
+    monkeypatch.setattr(model_folders, "probe", probe)

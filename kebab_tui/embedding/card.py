@@ -120,7 +120,7 @@ Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class _FieldRule:
     field: str
     expected: str
     accepts: Callable[[Any], bool]
@@ -153,22 +153,22 @@ _A_LINE, _A_PREFIX = "a text of one line", "a text of up to 1000 characters"
 _A_SHA256 = "64 hexadecimal digits"
 _AN_ID = "up to 64 lower-case letters, digits and . _ -, a letter or digit first"
 _CODES = 'a list of language codes such as ["ko", "en"], or ["multi"]'
-_RULES: dict[Key, _Rule] = {
-    ("id",): _Rule("model_id", _AN_ID, _is_id),
-    ("name",): _Rule("name", _A_LINE, _is_line),
-    ("version",): _Rule("version", _A_LINE, _is_line),
-    ("languages",): _Rule("languages", _CODES, _are_languages),
-    ("licence",): _Rule("licence", _A_LINE, _is_line),
-    ("dims",): _Rule("dims", "a whole number from 1 to 8192", _within(1, 8192)),
-    ("max_tokens",): _Rule("max_tokens", "a whole number from 8 to 8192", _within(8, 8192)),
-    ("pooling",): _Rule("pooling", 'one of "mean", "cls", "none"', _matching("mean|cls|none")),
-    ("normalise",): _Rule("normalise", "true or false", lambda value: type(value) is bool),
-    ("floor",): _Rule("floor", "a number from 0 to less than 1", _is_cosine, default=0.2),
-    ("prefixes", "query"): _Rule("query_prefix", _A_PREFIX, _is_prefix, default=""),
-    ("prefixes", "passage"): _Rule("passage_prefix", _A_PREFIX, _is_prefix, default=""),
-    ("sha256", ONNX): _Rule("onnx_sha256", _A_SHA256, _is_sha256),
-    ("sha256", TOKENIZER): _Rule("tokenizer_sha256", _A_SHA256, _is_sha256),
-    ("sha256", PIECES): _Rule("pieces_sha256", _A_SHA256, _is_sha256, default=""),
+_RULES: dict[Key, _FieldRule] = {
+    ("id",): _FieldRule("model_id", _AN_ID, _is_id),
+    ("name",): _FieldRule("name", _A_LINE, _is_line),
+    ("version",): _FieldRule("version", _A_LINE, _is_line),
+    ("languages",): _FieldRule("languages", _CODES, _are_languages),
+    ("licence",): _FieldRule("licence", _A_LINE, _is_line),
+    ("dims",): _FieldRule("dims", "a whole number from 1 to 8192", _within(1, 8192)),
+    ("max_tokens",): _FieldRule("max_tokens", "a whole number from 8 to 8192", _within(8, 8192)),
+    ("pooling",): _FieldRule("pooling", 'one of "mean", "cls", "none"', _matching("mean|cls|none")),
+    ("normalise",): _FieldRule("normalise", "true or false", lambda value: type(value) is bool),
+    ("floor",): _FieldRule("floor", "a number from 0 to less than 1", _is_cosine, default=0.2),
+    ("prefixes", "query"): _FieldRule("query_prefix", _A_PREFIX, _is_prefix, default=""),
+    ("prefixes", "passage"): _FieldRule("passage_prefix", _A_PREFIX, _is_prefix, default=""),
+    ("sha256", ONNX): _FieldRule("onnx_sha256", _A_SHA256, _is_sha256),
+    ("sha256", TOKENIZER): _FieldRule("tokenizer_sha256", _A_SHA256, _is_sha256),
+    ("sha256", PIECES): _FieldRule("pieces_sha256", _A_SHA256, _is_sha256, default=""),
 }
 _TABLES = {key[0] for key in _RULES if len(key) > 1}
 

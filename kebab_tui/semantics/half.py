@@ -76,15 +76,15 @@ class SemanticHalf:
         chosen = self.chosen()
         known = self._card
         if known is None or known.model_id != chosen or _stamp(known) != self._card_stamp:
-            from kebab_tui.embedding.catalogue import Catalogue
+            from kebab_tui.embedding.model_folders import ModelCatalogue
 
-            self._card = known = Catalogue(self._folder.root).find(chosen)
+            self._card = known = ModelCatalogue(self._folder.root).find(chosen)
             self._card_stamp = _stamp(known)
         return known
 
     def chosen(self) -> str:
         """The id of the model that this index uses, whether or not there is one of that name."""
-        from kebab_tui.embedding.catalogue import BUNDLED_MODEL
+        from kebab_tui.embedding.model_folders import BUNDLED_MODEL
 
         with self._reader.catalogue() as catalogue:
             model = catalogue.model()

@@ -112,8 +112,8 @@ def examine_semantics(semantics: SemanticHalf, reader: StoreReader, folder: Data
 
 
 def _model(semantics: SemanticHalf) -> Finding:
-    from kebab_tui.embedding.catalogue import BUNDLED_MODEL, probe
     from kebab_tui.embedding.integrity import require, verify
+    from kebab_tui.embedding.model_folders import BUNDLED_MODEL, probe
 
     chosen = semantics.chosen()
     another = "" if chosen == BUNDLED_MODEL else f", or run `kebab model use {BUNDLED_MODEL}`"

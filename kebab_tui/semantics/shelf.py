@@ -16,8 +16,8 @@ from kebab_tui.domain.text import embedded_text
 
 if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
-    from kebab_tui.embedding.catalogue import ListedModel
     from kebab_tui.embedding.encoder import Encoder
+    from kebab_tui.embedding.model_folders import ListedModel
     from kebab_tui.semantics.half import SemanticHalf
     from kebab_tui.store.folder import DataFolder
     from kebab_tui.store.reader import StoreReader
@@ -54,9 +54,9 @@ class ModelShelf:
     def __init__(
         self, folder: DataFolder, reader: StoreReader, semantics: SemanticHalf, threads: int
     ) -> None:
-        from kebab_tui.embedding.catalogue import Catalogue
+        from kebab_tui.embedding.model_folders import ModelCatalogue
 
-        self._catalogue = Catalogue(folder.root)
+        self._catalogue = ModelCatalogue(folder.root)
         self._reader = reader
         self._semantics = semantics
         self._threads = threads
@@ -81,7 +81,7 @@ class ModelShelf:
         return self._catalogue.find(name)
 
     def used(self) -> str:
-        from kebab_tui.embedding.catalogue import BUNDLED_MODEL
+        from kebab_tui.embedding.model_folders import BUNDLED_MODEL
 
         try:
             return self._semantics.chosen()
@@ -90,8 +90,8 @@ class ModelShelf:
 
     def problems(self, model: Shelved) -> list[str]:
         """What is wrong with a model: its files, read to their last byte, or what it gives."""
-        from kebab_tui.embedding.catalogue import probe
         from kebab_tui.embedding.integrity import verify
+        from kebab_tui.embedding.model_folders import probe
 
         card = model.listed.card
         if card is None:
@@ -140,7 +140,7 @@ class ModelShelf:
             return 0
 
     def _gone(self, name: str) -> Shelved:
-        from kebab_tui.embedding.catalogue import ListedModel
+        from kebab_tui.embedding.model_folders import ListedModel
 
         return Shelved(ListedModel(name, bundled=False, card=None, problem="it is not there"), True, 0)
 

@@ -31,7 +31,7 @@ from kebab_tui.embedding.card import ModelCard, read_card
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.integrity import verify
 from kebab_tui.embedding.runtime import ort
-from kebab_tui.embedding.tokens import Tokens
+from kebab_tui.embedding.tokenizer import Tokens
 from tests.benchmarks.measuring import Figure, machine, median, notes_of, percentile, report, seconds
 from tests.embedding.tiny_models import model, node, tensor, value_info
 

@@ -26,8 +26,8 @@ import numpy as np
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.domain.text import embedded_text
-from kebab_tui.embedding.catalogue import BUNDLED_MODEL, Catalogue
 from kebab_tui.embedding.encoder import Encoder
+from kebab_tui.embedding.model_folders import BUNDLED_MODEL, ModelCatalogue
 from kebab_tui.settings.settings import Settings
 from kebab_tui.store.changes import SaveNote
 from kebab_tui.store.folder import DataFolder
@@ -55,7 +55,7 @@ print(time.perf_counter() - start, peak_mb(os.getpid()))
 def give_vectors(root: str, real: int) -> None:
     """Store a vector for every passage: the model's for the first ones, noisy copies for the rest."""
     workspace = Workspace(Settings(), root)
-    card = Catalogue(root).find(BUNDLED_MODEL)
+    card = ModelCatalogue(root).find(BUNDLED_MODEL)
     reader = workspace._parts.reader
     with reader.vectors(card.fingerprint) as source:
         pending = source.pending(10 * CHUNKS)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.embedding import catalogue
-from kebab_tui.embedding.catalogue import BUNDLED_MODEL, bundled_root
+from kebab_tui.embedding import model_folders
+from kebab_tui.embedding.model_folders import BUNDLED_MODEL, bundled_root
 from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Workspace
 from tests.cli.test_terminal_output import on_a_terminal
@@ -72,7 +72,7 @@ def test_the_files_of_a_model_are_named_with_their_checksums(kebab: Kebab, tiny:
 def test_stopping_while_a_model_is_tried_leaves_no_copy(
     kebab: Kebab, tiny: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(catalogue, "probe", lambda _: os.kill(os.getpid(), number))
+    monkeypatch.setattr(model_folders, "probe", lambda _: os.kill(os.getpid(), number))
     done = kebab("model", "add", str(tiny))
     assert (done.code, done.err) == (130, "interrupted\n")
     assert os.listdir(kebab.data / "models") == []

@@ -15,7 +15,7 @@ import pytest
 
 from kebab_tui.cli.embedding import duration, estimated, rate_text
 from kebab_tui.embedding.card import ModelCard, read_card
-from kebab_tui.embedding.catalogue import BUNDLED_MODEL, bundled_root
+from kebab_tui.embedding.model_folders import BUNDLED_MODEL, bundled_root
 from kebab_tui.indexing import embedding_job
 from kebab_tui.indexing.embedding_job import EmbeddingProgress
 from kebab_tui.workspace import Workspace

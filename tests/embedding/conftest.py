@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.embedding.card import CARD, ModelCard, read_card
-from kebab_tui.embedding.catalogue import BUNDLED_MODEL, bundled_root
 from kebab_tui.embedding.encoder import Encoder
+from kebab_tui.embedding.model_folders import BUNDLED_MODEL, bundled_root
 
 _FOLDER = os.environ.get("KEBAB_TEST_MODEL") or os.path.join(bundled_root(), BUNDLED_MODEL)
 

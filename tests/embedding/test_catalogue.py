@@ -8,9 +8,9 @@ import pytest
 
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import read_card
-from kebab_tui.embedding.catalogue import BUNDLED_MODEL, Catalogue
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.integrity import verify
+from kebab_tui.embedding.model_folders import BUNDLED_MODEL, ModelCatalogue
 from tests.embedding.tiny_models import (
     WORDS,
     Tiny,
@@ -24,10 +24,10 @@ from tests.embedding.tiny_models import (
 
 
 @pytest.fixture
-def catalogue(tmp_path: Path) -> Catalogue:
+def catalogue(tmp_path: Path) -> ModelCatalogue:
     write_tiny(tmp_path / "bundled" / "shipped", id="shipped")
     (tmp_path / "bundled" / "build").mkdir()
-    return Catalogue(str(tmp_path / "data"), str(tmp_path / "bundled"))
+    return ModelCatalogue(str(tmp_path / "data"), str(tmp_path / "bundled"))
 
 
 def added(tmp_path: Path) -> list[str]:
@@ -36,7 +36,7 @@ def added(tmp_path: Path) -> list[str]:
     return sorted(os.listdir(own)) if own.exists() else []
 
 
-def test_bundled_and_added_models_are_listed(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_bundled_and_added_models_are_listed(catalogue: ModelCatalogue, tmp_path: Path) -> None:
     catalogue.add(str(write_tiny(tmp_path / "tiny")))
     assert [(m.model_id, m.bundled, m.problem) for m in catalogue.list_models()] == [
         ("shipped", True, ""),
@@ -45,11 +45,11 @@ def test_bundled_and_added_models_are_listed(catalogue: Catalogue, tmp_path: Pat
 
 
 def test_no_folder_of_models_is_no_error(tmp_path: Path) -> None:
-    assert Catalogue(str(tmp_path / "none"), str(tmp_path / "nothing")).list_models() == []
+    assert ModelCatalogue(str(tmp_path / "none"), str(tmp_path / "nothing")).list_models() == []
 
 
 def test_a_broken_card_is_listed_with_its_problem_and_hides_no_other(
-    catalogue: Catalogue, tmp_path: Path
+    catalogue: ModelCatalogue, tmp_path: Path
 ) -> None:
     broken = tmp_path / "data" / "models" / "broken"
     broken.mkdir(parents=True)
@@ -61,24 +61,28 @@ def test_a_broken_card_is_listed_with_its_problem_and_hides_no_other(
     assert "is missing" in other.problem
 
 
-def test_a_model_is_found_by_its_id(catalogue: Catalogue) -> None:
+def test_a_model_is_found_by_its_id(catalogue: ModelCatalogue) -> None:
     assert catalogue.find("shipped").dims == 4
 
 
-def test_a_misspelt_model_gets_a_hint(catalogue: Catalogue) -> None:
+def test_a_misspelt_model_gets_a_hint(catalogue: ModelCatalogue) -> None:
     with pytest.raises(ModelError, match="no model 'shiped'") as refusal:
         catalogue.find("shiped")
     assert refusal.value.hint == "did you mean shipped?"
 
 
-def test_a_folder_that_does_not_bear_its_models_id_is_refused(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_a_folder_that_does_not_bear_its_models_id_is_refused(
+    catalogue: ModelCatalogue, tmp_path: Path
+) -> None:
     write_tiny(tmp_path / "data" / "models" / "renamed")
     with pytest.raises(ModelError, match="the id is tiny, the folder's name renamed"):
         catalogue.find("renamed")
     assert "renamed" in catalogue.list_models()[1].problem
 
 
-def test_an_added_model_can_be_used_when_its_source_is_gone(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_an_added_model_can_be_used_when_its_source_is_gone(
+    catalogue: ModelCatalogue, tmp_path: Path
+) -> None:
     source = write_tiny(tmp_path / "source")
     (source / "NOTICE").write_text("thanks")
     (source / "pytorch_model.bin").write_bytes(b"not needed")
@@ -91,19 +95,21 @@ def test_an_added_model_can_be_used_when_its_source_is_gone(catalogue: Catalogue
     assert added(tmp_path) == ["tiny"]
 
 
-def test_missing_checksums_are_filled_in(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_missing_checksums_are_filled_in(catalogue: ModelCatalogue, tmp_path: Path) -> None:
     card = catalogue.add(str(write_tiny(tmp_path / "source", signed=False)))
     signed = read_card(str(write_tiny(tmp_path / "signed")))
     assert read_card(card.folder).fingerprint == signed.fingerprint
 
 
-def test_adding_the_same_model_again_changes_nothing(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_adding_the_same_model_again_changes_nothing(catalogue: ModelCatalogue, tmp_path: Path) -> None:
     source = str(write_tiny(tmp_path / "source"))
     assert catalogue.add(source) == catalogue.add(source)
 
 
 @pytest.mark.parametrize("taken", ["tiny", "shipped"])
-def test_another_model_of_a_known_id_is_refused(catalogue: Catalogue, tmp_path: Path, taken: str) -> None:
+def test_another_model_of_a_known_id_is_refused(
+    catalogue: ModelCatalogue, tmp_path: Path, taken: str
+) -> None:
     catalogue.add(str(write_tiny(tmp_path / "source")))
     other = write_tiny(tmp_path / "other", Tiny(dims=6), id=taken)
     with pytest.raises(ModelError, match=f"another model {taken} already") as refusal:
@@ -126,14 +132,14 @@ def test_another_model_of_a_known_id_is_refused(catalogue: Catalogue, tmp_path: 
     ],
 )
 def test_a_model_that_does_not_fit_its_card_is_not_added(
-    catalogue: Catalogue, tmp_path: Path, tiny: Tiny, changed: dict[str, Any], what: str
+    catalogue: ModelCatalogue, tmp_path: Path, tiny: Tiny, changed: dict[str, Any], what: str
 ) -> None:
     with pytest.raises(ModelError, match=what):
         catalogue.add(str(write_tiny(tmp_path / "source", tiny, **changed)))
     assert added(tmp_path) == []
 
 
-def test_pieces_that_the_card_names_are_copied_too(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_pieces_that_the_card_names_are_copied_too(catalogue: ModelCatalogue, tmp_path: Path) -> None:
     card = catalogue.add(str(write_with_pieces(tmp_path / "source")))
     assert sorted(os.listdir(card.folder)) == ["model.onnx", "model.toml", "pieces.txt", "tokenizer.json"]
     assert card == read_card(card.folder)
@@ -156,7 +162,7 @@ def test_pieces_that_the_card_names_are_copied_too(catalogue: Catalogue, tmp_pat
     ],
 )
 def test_a_model_whose_pieces_do_not_go_with_its_tokenizer_is_not_added(
-    catalogue: Catalogue, tmp_path: Path, tokens: str, pieces: str, what: str
+    catalogue: ModelCatalogue, tmp_path: Path, tokens: str, pieces: str, what: str
 ) -> None:
     with pytest.raises(ModelError, match=what) as refusal:
         catalogue.add(str(write_with_pieces(tmp_path / "source", tokens, pieces)))
@@ -165,7 +171,7 @@ def test_a_model_whose_pieces_do_not_go_with_its_tokenizer_is_not_added(
 
 
 def test_a_tokenizer_that_is_no_good_alone_is_not_added_for_its_pieces(
-    catalogue: Catalogue, tmp_path: Path
+    catalogue: ModelCatalogue, tmp_path: Path
 ) -> None:
     tokens = wordpiece().replace('"port": 1', '"port": "one"')
     with pytest.raises(ModelError, match=r"tokenizer\.json is not a tokenizer"):
@@ -176,7 +182,7 @@ def test_a_tokenizer_that_is_no_good_alone_is_not_added_for_its_pieces(
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
 @pytest.mark.parametrize("signed", [True, False])
 def test_a_model_with_a_missing_file_is_not_added(
-    catalogue: Catalogue, tmp_path: Path, name: str, signed: bool
+    catalogue: ModelCatalogue, tmp_path: Path, name: str, signed: bool
 ) -> None:
     source = write_tiny(tmp_path / "source", signed=signed)
     (source / name).unlink()
@@ -186,7 +192,7 @@ def test_a_model_with_a_missing_file_is_not_added(
 
 
 def test_a_model_whose_file_is_not_the_one_its_card_names_is_not_added(
-    catalogue: Catalogue, tmp_path: Path
+    catalogue: ModelCatalogue, tmp_path: Path
 ) -> None:
     source = write_tiny(tmp_path / "source")
     (source / "model.onnx").write_bytes(Tiny(dims=4, pooled=True).onnx())
@@ -195,7 +201,7 @@ def test_a_model_whose_file_is_not_the_one_its_card_names_is_not_added(
     assert added(tmp_path) == []
 
 
-def test_a_web_page_is_not_added(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_a_web_page_is_not_added(catalogue: ModelCatalogue, tmp_path: Path) -> None:
     source = write_tiny(tmp_path / "source", signed=False)
     (source / "model.onnx").write_text("<html>404</html>")
     with pytest.raises(ModelError, match="is not a model"):
@@ -204,7 +210,7 @@ def test_a_web_page_is_not_added(catalogue: Catalogue, tmp_path: Path) -> None:
 
 
 def test_a_copy_that_fails_leaves_nothing_behind(
-    catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    catalogue: ModelCatalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
@@ -217,18 +223,18 @@ def test_a_copy_that_fails_leaves_nothing_behind(
 
 def test_a_data_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
-    catalogue = Catalogue(str(tmp_path / "data"), str(tmp_path / "bundled"))
+    catalogue = ModelCatalogue(str(tmp_path / "data"), str(tmp_path / "bundled"))
     with pytest.raises(ModelError, match="cannot add"):
         catalogue.add(str(write_tiny(tmp_path / "source")))
 
 
-def test_a_folder_without_a_card_is_not_added(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_a_folder_without_a_card_is_not_added(catalogue: ModelCatalogue, tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()
     with pytest.raises(ModelError, match=r"there is no model\.toml"):
         catalogue.add(str(tmp_path / "source"))
 
 
-def test_an_unknown_key_is_refused_when_adding(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_an_unknown_key_is_refused_when_adding(catalogue: ModelCatalogue, tmp_path: Path) -> None:
     source = write_tiny(tmp_path / "source")
     (source / "model.toml").write_text(card() + "poolin = 'mean'\n")
     with pytest.raises(ModelError, match=r"model\.toml:10: unknown key poolin"):
@@ -236,7 +242,7 @@ def test_an_unknown_key_is_refused_when_adding(catalogue: Catalogue, tmp_path: P
 
 
 def test_the_bundled_model_is_found_without_a_data_folder(tmp_path: Path) -> None:
-    catalogue = Catalogue(str(tmp_path))
+    catalogue = ModelCatalogue(str(tmp_path))
     if not any(model.model_id == BUNDLED_MODEL for model in catalogue.list_models()):
         pytest.skip("the bundled model is not in this checkout")
     assert catalogue.find(BUNDLED_MODEL).dims == 384

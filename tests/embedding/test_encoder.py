@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding import encoder as encoder_module
 from kebab_tui.embedding.card import ModelCard, read_card
-from kebab_tui.embedding.encoder import Encoder
-from kebab_tui.embedding.graph import Errand, Graph
+from kebab_tui.embedding.encoder import Encoder, step_back
 from kebab_tui.embedding.integrity import verify
-from kebab_tui.embedding.priority import step_back
+from kebab_tui.embedding.onnx import CancellableRun, Graph
 from tests.embedding.tiny_models import Tiny, write_tiny
 
 ODD_TEXTS = {
@@ -162,7 +161,7 @@ def test_a_cancelled_loop_begins_no_more_than_what_lies_ready(
     begun, cancelled = itertools.count(1), threading.Event()
     really = Graph.vector
 
-    def vector(graph: Graph, ids: Sequence[int], errand: Errand | None = None) -> NDArray[np.float32]:
+    def vector(graph: Graph, ids: Sequence[int], errand: CancellableRun | None = None) -> NDArray[np.float32]:
         if next(begun) == 5:
             cancelled.set()
         return really(graph, ids, errand)
@@ -174,7 +173,7 @@ def test_a_cancelled_loop_begins_no_more_than_what_lies_ready(
 
 
 def test_a_run_can_be_stopped_in_the_middle(tiny: ModelCard) -> None:
-    from kebab_tui.embedding.graph import Graph
+    from kebab_tui.embedding.onnx import Graph
 
     graph = Graph(tiny)
     errand = graph.errand()
@@ -302,7 +301,7 @@ def test_of_equal_sentences_the_first_is_nearest(tiny: ModelCard) -> None:
 
 
 def test_the_sentences_of_a_passage_are_embedded_once_and_not_too_many(tiny: ModelCard) -> None:
-    from kebab_tui.embedding.graph import Graph
+    from kebab_tui.embedding.onnx import Graph
 
     encoder = Encoder(tiny)
     query = encoder.query("port")

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import ModelCard, read_card
-from kebab_tui.embedding.catalogue import probe
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.integrity import sha256_of
+from kebab_tui.embedding.model_folders import probe
 from tests.embedding.tiny_models import WORDS, Tiny, card, tokenizer, write_tiny
 
 PORT, CONFLICT = WORDS.index("port"), WORDS.index("conflict")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from kebab_tui.domain.errors import ModelError
-from kebab_tui.embedding import onnx_file
+from kebab_tui.embedding import integrity
 from kebab_tui.embedding.card import ModelCard, read_card
-from kebab_tui.embedding.catalogue import Catalogue
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.integrity import verify
+from kebab_tui.embedding.model_folders import ModelCatalogue
 from tests.embedding.tiny_models import (
     Tiny,
     card,
@@ -108,7 +108,7 @@ def test_the_file_that_a_model_names_is_not_opened(tmp_path: Path, location: str
         Encoder(made).open()
     assert "searching by words goes on" in refusal.value.hint
     with pytest.raises(ModelError, match="external data"):
-        Catalogue(str(tmp_path / "data")).add(str(folder))
+        ModelCatalogue(str(tmp_path / "data")).add(str(folder))
 
 
 def test_a_number_written_in_too_many_bytes_hides_nothing(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_truncated_model_is_refused(tmp_path: Path, share: float) -> None:
 )
 def test_what_is_no_onnx_is_refused(tmp_path: Path, data: bytes) -> None:
     assert (
-        onnx_file.problem(crafted(tmp_path, data).onnx)
+        integrity.problem(crafted(tmp_path, data).onnx)
         == "is not a model: its ONNX data is truncated or malformed"
     )
 

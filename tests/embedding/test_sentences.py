@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.embedding.sentences import Sentence, grouped, sentences
+from kebab_tui.embedding.encoder import Sentence, grouped, sentences
 
 
 def cut(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import ModelCard, read_card
-from kebab_tui.embedding.tokens import Tokens, require_the_same_pieces
+from kebab_tui.embedding.tokenizer import Tokens, require_the_same_pieces
 from tests.conftest import SAMPLE_NOTES
 from tests.effort import sizes
 from tests.embedding.tiny_models import WORDS, piece_lines, wordpiece, write_tiny, write_with_pieces

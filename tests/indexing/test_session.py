@@ -12,7 +12,7 @@ from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import NotFoundError, SourceError, UsageError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.embedding.catalogue import BUNDLED_MODEL
+from kebab_tui.embedding.model_folders import BUNDLED_MODEL
 from kebab_tui.settings.settings import Settings, SourceSettings
 from kebab_tui.store import damage, sources_file
 from kebab_tui.workspace import Callbacks, Workspace

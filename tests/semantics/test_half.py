@@ -11,7 +11,7 @@ from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.embedding.card import ModelCard
-from kebab_tui.embedding.catalogue import Catalogue
+from kebab_tui.embedding.model_folders import ModelCatalogue
 from kebab_tui.settings.settings import Settings
 from kebab_tui.vectors.follower import FILE_NAME
 from kebab_tui.workspace import Callbacks, Workspace
@@ -53,13 +53,13 @@ def test_the_card_is_read_once_until_its_file_changes(vault: Vault, monkeypatch:
     vault.workspace.embed(Callbacks())
     workspace = vault.opened(Settings())
     reads: list[str] = []
-    find = Catalogue.find
+    find = ModelCatalogue.find
 
-    def counted(catalogue: Catalogue, model: str) -> ModelCard:
+    def counted(catalogue: ModelCatalogue, model: str) -> ModelCard:
         reads.append(model)
         return find(catalogue, model)
 
-    monkeypatch.setattr(Catalogue, "find", counted)
+    monkeypatch.setattr(ModelCatalogue, "find", counted)
     for _ in range(3):
         assert ask(workspace).mode == "hybrid"
     assert reads == ["tiny"]

@@ -44,7 +44,7 @@ def bundled_root() -> str:
     return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), "models")
 
 
-class Catalogue:
+class ModelCatalogue:
     """The models that one data folder can use."""
 
     def __init__(self, data_folder: str, bundled: str | None = None) -> None:
@@ -104,7 +104,7 @@ class Catalogue:
 
 def probe(card: ModelCard) -> None:
     """Open the model and embed a few texts; raises ModelError when graph, tokenizer and card do not fit."""
-    from kebab_tui.embedding.tokens import require_the_same_pieces  # an engine
+    from kebab_tui.embedding.tokenizer import require_the_same_pieces  # an engine
 
     encoder = Encoder(card)
     encoder.open()

@@ -36,7 +36,7 @@ _NORM_TOLERANCE = 1e-2
 _HINT = "see `kebab model verify`; searching by words goes on"
 
 
-class Errand:
+class CancellableRun:
     """A piece of work of several runs, which can be stopped in the middle of a run."""
 
     def __init__(self) -> None:
@@ -55,12 +55,12 @@ class Graph:
         self._session = _opened(card)
         self._inputs = _inputs(card, self._session)
         self._output = _output(card, self._session)
-        self._unstopped = Errand()
+        self._unstopped = CancellableRun()
 
-    def errand(self) -> Errand:
-        return Errand()
+    def errand(self) -> CancellableRun:
+        return CancellableRun()
 
-    def vector(self, ids: Sequence[int], errand: Errand | None = None) -> Vector:
+    def vector(self, ids: Sequence[int], errand: CancellableRun | None = None) -> Vector:
         """The vector of one text, of unit norm."""
         tokens = np.array([ids])
         usual = (tokens, np.ones_like(tokens), np.zeros_like(tokens))
