@@ -9,9 +9,8 @@ if TYPE_CHECKING:
     from kebab_tui.domain.document import Source
     from kebab_tui.parts import Parts
     from kebab_tui.semantics.health import VectorState
-    from kebab_tui.store.catalogue import Figures, Run
-    from kebab_tui.store.folder import DataFolder
-    from kebab_tui.store.lock import Holder
+    from kebab_tui.storage.lock import DataFolder, Holder
+    from kebab_tui.storage.sqlite.catalogue import Figures, IndexRun
 
 _RUNS = 5
 
@@ -24,7 +23,7 @@ class Status:
     expected_lexical_version: str
     vectors: VectorState
     sources: list[Source]
-    runs: list[Run]
+    runs: list[IndexRun]
     database: str
     database_bytes: int
     holder: Holder | None
@@ -33,8 +32,8 @@ class Status:
 def status_of(parts: Parts, folder: DataFolder) -> Status:
     """All of one moment of the index."""
     from kebab_tui.semantics.health import vector_state
-    from kebab_tui.store import schema
-    from kebab_tui.store.lock import WriterLock
+    from kebab_tui.storage.lock import WriterLock
+    from kebab_tui.storage.sqlite import schema
 
     with parts.reader.catalogue() as catalogue:
         return Status(

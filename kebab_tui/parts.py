@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kebab_tui.semantics.half import SemanticHalf
     from kebab_tui.semantics.shelf import ModelShelf
     from kebab_tui.settings.settings import Settings
-    from kebab_tui.store.folder import DataFolder
-    from kebab_tui.store.reader import StoreReader
+    from kebab_tui.storage.lock import DataFolder
+    from kebab_tui.storage.sqlite.reader import StoreReader
 
 
 class Parts:
@@ -40,7 +40,7 @@ class Parts:
 
     @cached_property
     def reader(self) -> StoreReader:
-        from kebab_tui.store.reader import StoreReader
+        from kebab_tui.storage.sqlite.reader import StoreReader
 
         return StoreReader(self._folder, self._weights)
 
@@ -55,8 +55,8 @@ class Parts:
         from kebab_tui.domain import document
         from kebab_tui.search.engine import SearchEngine, SearchOptions
         from kebab_tui.search.hybrid_options import HybridOptions
-        from kebab_tui.store import schema
-        from kebab_tui.store.file_state import file_state
+        from kebab_tui.storage.sqlite import schema
+        from kebab_tui.storage.sqlite.rows import file_state
 
         search, chunking = self._settings.search, self._settings.chunking
         # What `recipe` says, too; but that would load all that reads notes.
@@ -125,7 +125,7 @@ class Parts:
         from kebab_tui.indexing.configured import declared_sources
         from kebab_tui.indexing.duty import Charge
         from kebab_tui.semantics.keeping import VectorsKept
-        from kebab_tui.store.lock import WriterLock
+        from kebab_tui.storage.lock import WriterLock
 
         return Charge(
             self._folder,

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from kebab_tui.semantics.health import Pending, VectorState
     from kebab_tui.semantics.shelf import ModelShelf
     from kebab_tui.settings.settings import Settings
-    from kebab_tui.store.health import Finding
+    from kebab_tui.storage.sqlite.health import Finding
 
 
 class Workspace:
     """One index and the folders it covers."""
 
     def __init__(self, settings: Settings, data_folder: str) -> None:
-        from kebab_tui.store.folder import DataFolder
+        from kebab_tui.storage.lock import DataFolder
 
         self.settings = settings
         self.folder = DataFolder(data_folder)
@@ -125,15 +125,15 @@ class Workspace:
         except NotIndexedError:
             return []
         except StoreLostError:
-            from kebab_tui.store import sources_file
+            from kebab_tui.storage.sqlite import recovery
 
-            return sources_file.read(self.folder.sources)
+            return recovery.read(self.folder.sources)
 
     def check_folder(self, folder: str) -> None:
         """Raise where a folder is not there and was not a source before, which may come back."""
         from kebab_tui.files.walk import check_root
         from kebab_tui.indexing.source_names import relation
-        from kebab_tui.store import sources_file
+        from kebab_tui.storage.sqlite import recovery
 
         if not folder:
             raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
@@ -141,7 +141,7 @@ class Workspace:
         try:
             known = self.sources()
         except StoreDamagedError:  # who goes on from here sets it aside and reads the folders of the list
-            known = sources_file.read(self.folder.sources)
+            known = recovery.read(self.folder.sources)
         related = relation(root, known)
         if related is None or related[0] != "same":
             check_root(root)
@@ -202,7 +202,7 @@ class Workspace:
 
     def doctor(self) -> Iterator[Finding]:
         from kebab_tui.semantics.health import examine_semantics
-        from kebab_tui.store.health import examine
+        from kebab_tui.storage.sqlite.health import examine
 
         yield from examine(self.folder, self._parts.recipe.made_by)
         yield from examine_semantics(self._parts.semantics, self._parts.reader, self.folder)
@@ -229,7 +229,7 @@ class Workspace:
         only seemed to be, as the disk failed to read once, is used again.
         """
         from kebab_tui.indexing.session import look_again
-        from kebab_tui.store.connection import read_error
+        from kebab_tui.storage.sqlite.connection import read_error
 
         try:
             return self._ingest(folders, callbacks)
@@ -295,7 +295,7 @@ class Workspace:
 
         That the indexing process died or was stopped changes no file: ask `live` now and then, too.
         """
-        from kebab_tui.store.file_changes import ChangeCheck
+        from kebab_tui.storage.requests import ChangeCheck
 
         # A commit changes the log; the live state and the database are replaced, which changes the folder.
         return ChangeCheck(self.folder.root, self.folder.database + "-wal").may_have_changed
@@ -305,7 +305,7 @@ class Workspace:
 
         `retry`: also what is set aside until later because it went wrong.
         """
-        from kebab_tui.store.requests import RequestFolder, Rescan
+        from kebab_tui.storage.requests import RequestFolder, Rescan
 
         asked = tuple(os.path.abspath(path) for path in paths)
         RequestFolder(self.folder.root).ask(Rescan(asked, retry))

@@ -24,10 +24,10 @@ from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.search.hybrid_options import HybridOptions
 from kebab_tui.search.ports import FieldWeights, NearestSentence, Semantics, Vector
 from kebab_tui.search.why_not import WhyNot
-from kebab_tui.store.changes import RemoveNote, SaveNote
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.batch import RemoveNote, SaveNote
+from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.vectors.follower import VectorFollower
 from tests.notes import a_note, a_source
 

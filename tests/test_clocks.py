@@ -21,9 +21,9 @@ _ALLOWED = {
     "search/sought.py": "the same",
     "semantics/keeping.py": "when a run began, for people",
     "semantics/work.py": "when a run began, for people",
-    "store/batch.py": "when a note was indexed, for people",
-    "store/lock.py": "since when somebody holds the lock, for people",
-    "store/writer.py": "when a run ended and a source was added, for people",
+    "storage/sqlite/batch.py": "when a note was indexed, for people",
+    "storage/lock.py": "since when somebody holds the lock, for people",
+    "storage/sqlite/writer.py": "when a run ended and a source was added, for people",
     "tui/freshness.py": "how long after its saving a note was shown; notices a jump",
 }
 

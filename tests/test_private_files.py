@@ -13,9 +13,8 @@ import pytest
 from kebab_tui import own_files
 from kebab_tui.indexing.live_state import LiveFile, LiveState
 from kebab_tui.semantics import choice
-from kebab_tui.store import damage, sources_file
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.lock import WriterLock
+from kebab_tui.storage.lock import DataFolder, WriterLock
+from kebab_tui.storage.sqlite import recovery
 from kebab_tui.tui.history import History
 from tests.notes import a_source
 from tests.vault import Vault
@@ -47,11 +46,11 @@ def everything_written(vault: Vault) -> None:
 
 
 WRITERS: dict[str, Callable[[DataFolder], object]] = {
-    "sources.json": lambda folder: sources_file.write(folder.sources, [a_source()]),
+    "sources.json": lambda folder: recovery.write(folder.sources, [a_source()]),
     "model.txt": lambda folder: choice.remember(folder.root, "another"),
     "queries.txt": lambda folder: History(folder.root).add("a query"),
     "live.json": lambda folder: LiveFile(folder, lambda _: None).show(LiveState(os.getpid())),
-    "suspect": damage.suspect,
+    "suspect": recovery.mark_suspect,
     "screen.log": lambda folder: os.close(own_files.create(os.path.join(folder.root, "screen.log"))),
     "vectors.kebabvec": lambda folder: own_files.replace(f"{folder.root}/vectors.kebabvec", b"x"),
 }

@@ -17,7 +17,7 @@ from kebab_tui.settings.settings import (
     SourceSettings,
     WeightSettings,
 )
-from kebab_tui.store import file_changes
+from kebab_tui.storage import requests
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.vault import Vault
 
@@ -178,7 +178,7 @@ def test_dates_are_read_as_in_the_query_box(vault: Vault, date: str, known: bool
 def test_every_commit_and_every_word_of_the_keeper_may_have_changed_something(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_changes, "_COARSEST_S", 0.0)  # as if it had been quiet for long
+    monkeypatch.setattr(requests, "_COARSEST_S", 0.0)  # as if it had been quiet for long
     other = vault.opened(Settings())
     vault.write("a.md", "alpha")
     vault.ingest()

@@ -16,7 +16,7 @@ from kebab_tui.cli.terminal import detect
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.store.health import Finding
+    from kebab_tui.storage.sqlite.health import Finding
 
 EXIT_UNHEALTHY = 3
 

@@ -20,7 +20,7 @@ from kebab_tui.workspace import Callbacks, Workspace
 if TYPE_CHECKING:
     from kebab_tui.glance import Status
     from kebab_tui.semantics.health import VectorState
-    from kebab_tui.store.catalogue import Run
+    from kebab_tui.storage.sqlite.catalogue import IndexRun
 
 
 @click.command()
@@ -121,7 +121,7 @@ def _side(present: str, expected: str) -> str:
     return f"{present}, expected {expected}: run `kebab ingest`"
 
 
-def _run(run: Run) -> str:
+def _run(run: IndexRun) -> str:
     began = datetime.fromtimestamp(run.started_ns / 1e9).isoformat(" ", "seconds")  # noqa: DTZ006 - for people, here
     counts = ", ".join(
         f"{count:,} {name}" for name, count in run.report.items() if type(count) is int and count

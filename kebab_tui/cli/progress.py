@@ -18,7 +18,7 @@ from kebab_tui.workspace import Callbacks
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.report import IngestReport, Progress
-    from kebab_tui.store.lock import Holder
+    from kebab_tui.storage.lock import Holder
     from kebab_tui.workspace import Workspace
 
 

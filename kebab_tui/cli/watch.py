@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.board import WatchSummary
     from kebab_tui.indexing.live_state import FolderState, LiveState
     from kebab_tui.indexing.report import NoteChange
-    from kebab_tui.store.lock import Holder
+    from kebab_tui.storage.lock import Holder
 
 _SEEN_LIVE_NS = 60_000_000_000
 """A note that was saved longer ago was not waited for: there is no time to tell."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.report import FileOutcome, NoteChange
-from kebab_tui.store.changes import Applied, Change, ChunkCounts, SaveNote
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.sqlite.batch import Applied, Change, ChunkCounts, SaveNote
+from kebab_tui.storage.sqlite.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from kebab_tui.indexing.callbacks import WatchCallbacks
 from kebab_tui.indexing.embedding_job import EmbeddingProgress
 from kebab_tui.indexing.live_state import FolderState, LastChange, LiveFile, LiveState, Phase, Trouble
 from kebab_tui.indexing.report import NoteChange, Outcome, Progress
-from kebab_tui.store.folder import DataFolder
+from kebab_tui.storage.lock import DataFolder
 
 _IDLE = Phase()
 

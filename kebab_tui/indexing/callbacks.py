@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.embedding_job import EmbeddingProgress
     from kebab_tui.indexing.live_state import LiveState
     from kebab_tui.indexing.report import NoteChange, Progress
-    from kebab_tui.store.lock import Holder
+    from kebab_tui.storage.lock import Holder
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import DocId
 from kebab_tui.files.exclusion import PathScanner
 from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules
-from kebab_tui.store.reader import StoreReader
+from kebab_tui.storage.sqlite.reader import StoreReader
 
 
 def look(

@@ -27,9 +27,9 @@ from kebab_tui.indexing.report import Outcome, Progress, SourceReport
 from kebab_tui.indexing.session import Session
 from kebab_tui.indexing.vector_duty import VectorDuty, Vectors
 from kebab_tui.indexing.watched_folders import WatchedFolders
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.requests import RequestFolder
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.requests import RequestFolder
+from kebab_tui.storage.sqlite.reader import StoreReader
 
 _READ_AT_LEAST_S = 1.0
 """Reading a whole folder steps back behind saved notes, but gets on in between."""

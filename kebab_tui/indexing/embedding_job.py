@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from kebab_tui.domain.errors import StoreBusyError
 from kebab_tui.domain.text import embedded_text
 from kebab_tui.indexing.callbacks import Callbacks
-from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.vector_source import PendingText, VectorSource
+from kebab_tui.storage.sqlite.reader import PendingText, StoreReader, VectorSource
 
 if TYPE_CHECKING:
     from kebab_tui.search.ports import Vector

@@ -16,8 +16,8 @@ from kebab_tui.indexing.report import SourceReport
 from kebab_tui.indexing.retries import Retries
 from kebab_tui.indexing.rounds import Rounds
 from kebab_tui.indexing.watched_folders import WatchedFolders
-from kebab_tui.store.requests import RequestFolder, Rescan
-from kebab_tui.store.rows import shown
+from kebab_tui.storage.requests import RequestFolder, Rescan
+from kebab_tui.storage.sqlite.rows import shown
 
 LOOK_S = 0.1
 """How often requests are looked for."""

@@ -18,9 +18,9 @@ from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.files.exclusion import Entry, LeftOut, survey
 from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules
-from kebab_tui.store import rows
-from kebab_tui.store.catalogue import KnownFile
-from kebab_tui.store.reader import StoreReader
+from kebab_tui.storage.sqlite import rows
+from kebab_tui.storage.sqlite.catalogue import KnownFile
+from kebab_tui.storage.sqlite.reader import StoreReader
 
 StateOfFile = Literal["ok", "failed", "skipped", "pending", "ignored"]
 

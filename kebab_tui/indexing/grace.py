@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.store.catalogue import KnownFile
+from kebab_tui.storage.sqlite.catalogue import KnownFile
 
 GRACE_S = 0.45
 """On top of the settle that a deletion has waited already: 600 ms in all."""

@@ -24,11 +24,11 @@ from kebab_tui.indexing.pipeline import Patience, Place, Recipe, change_of
 from kebab_tui.indexing.reconcile import Plan, compare, recognise_moves
 from kebab_tui.indexing.report import FileOutcome, Progress, SourceReport, Tally
 from kebab_tui.indexing.source_names import refuse_overlap
-from kebab_tui.store import rows
-from kebab_tui.store.catalogue import KnownFile
-from kebab_tui.store.changes import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
-from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.sqlite import rows
+from kebab_tui.storage.sqlite.batch import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
+from kebab_tui.storage.sqlite.catalogue import KnownFile
+from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.writer import Writer
 
 _COMMIT_CHUNKS = 8_000
 _COMMIT_SECONDS = 1.0

@@ -18,9 +18,9 @@ from kebab_tui.files.exclusion import explain_ignored
 from kebab_tui.files.walk import WalkRules
 from kebab_tui.search.ports import FileState
 from kebab_tui.search.why_not import WhyNot
-from kebab_tui.store import rows
-from kebab_tui.store.catalogue import Catalogue
-from kebab_tui.store.file_state import file_state
+from kebab_tui.storage.sqlite import rows
+from kebab_tui.storage.sqlite.catalogue import Catalogue
+from kebab_tui.storage.sqlite.rows import file_state
 
 _NO_LINES = re.compile(r"(?s)(?P<path>.+)[:#]L?\d+(?:-L?\d+)?")
 _CHUNK_ID = re.compile(r"[0-9a-f]{6,32}")

@@ -27,9 +27,9 @@ from kebab_tui.indexing.duty import Charge, Duty
 from kebab_tui.indexing.live_state import expected_back, read_live
 from kebab_tui.indexing.session import Session, look_again, open_session, taken_away
 from kebab_tui.indexing.source_names import relation
-from kebab_tui.store.connection import read_error
-from kebab_tui.store.lock import Holder, WriterLock
-from kebab_tui.store.requests import RequestFolder
+from kebab_tui.storage.lock import Holder, WriterLock
+from kebab_tui.storage.requests import RequestFolder
+from kebab_tui.storage.sqlite.connection import read_error
 
 _BACK_S = 0.05
 """How often one who has given way looks whether the lock is free."""

@@ -19,9 +19,8 @@ from kebab_tui import own_files
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.report import Outcome
 from kebab_tui.indexing.watching import WatchKind
-from kebab_tui.store.file_changes import ChangeCheck
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.lock import WriterLock
+from kebab_tui.storage.lock import DataFolder, WriterLock
+from kebab_tui.storage.requests import ChangeCheck
 
 _APART_S = 0.2
 _PADDED = 4096

@@ -22,9 +22,9 @@ from kebab_tui.files.read import FileContent, VanishedFileError, read_file
 from kebab_tui.files.walk import FoundFile
 from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.indexing.reconcile import checked_ns
-from kebab_tui.store import rows
-from kebab_tui.store.catalogue import KnownFile
-from kebab_tui.store.changes import Change, MarkNote, SaveNote, TouchNote
+from kebab_tui.storage.sqlite import rows
+from kebab_tui.storage.sqlite.batch import Change, MarkNote, SaveNote, TouchNote
+from kebab_tui.storage.sqlite.catalogue import KnownFile
 
 
 @dataclass(frozen=True, slots=True)

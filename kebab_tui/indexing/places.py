@@ -21,7 +21,7 @@ from kebab_tui.formats.decode import ReadLimits, decode
 from kebab_tui.indexing.inspection import inspect
 from kebab_tui.indexing.locating import clipped, locate, locate_within
 from kebab_tui.indexing.pipeline import Recipe
-from kebab_tui.store.catalogue import Catalogue
+from kebab_tui.storage.sqlite.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)

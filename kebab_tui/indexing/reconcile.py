@@ -16,7 +16,7 @@ from kebab_tui.files.read import read_file
 from kebab_tui.files.walk import FoundFile, WalkProblem
 from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.indexing.due import above
-from kebab_tui.store.catalogue import KnownFile
+from kebab_tui.storage.sqlite.catalogue import KnownFile
 
 _RACY_NS = 2_000_000_000
 """A file last written this shortly before it was read may have been written again unseen:

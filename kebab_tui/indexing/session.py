@@ -16,11 +16,10 @@ from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import SourceError, StoreDamagedError, StoreError, StoreLostError, UsageError
 from kebab_tui.files.walk import check_root
 from kebab_tui.indexing.source_names import relation, source_id_for
-from kebab_tui.store import damage, sources_file
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.lock import Holder, WriterLock
-from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import DataFolder, Holder, WriterLock
+from kebab_tui.storage.sqlite import recovery
+from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.writer import Writer
 
 Waiting = Callable[[Holder | None], None]
 
@@ -62,9 +61,9 @@ class Session:
 
     def look_closely(self) -> None:
         """Make up for what was put off; raises StoreDamagedError."""
-        damage.look_closely(self._folder)
+        recovery.full_check(self._folder)
         self.writer.mend_full_text()
-        damage.clear(self._folder)
+        recovery.clear(self._folder)
         self.unchecked = False
 
     def sources(self) -> list[Source]:
@@ -160,11 +159,11 @@ def open_session(
     killed = lock.acquire(command, timeout_s, waiting, makes_folder=not saw_the_end)
     try:
         later = killed and saw_the_end and _leaves_sign(folder)
-        suspicious = not later and (killed or damage.is_suspect(folder))
+        suspicious = not later and (killed or recovery.is_suspect(folder))
         writer, healed, read_error = _sound_writer(folder, bulk_chunks, suspicious)
         try:
             if not later:
-                damage.clear(folder)
+                recovery.clear(folder)
             begun_anew, unrestored = _restore_sources(writer, folder)
             yield Session(
                 folder, lock, writer, reader,
@@ -207,7 +206,7 @@ def look_again(folder: DataFolder, timeout_s: float, command: str, waiting: Wait
 def _sound_writer(folder: DataFolder, bulk_chunks: int, look_closely: bool) -> tuple[Writer, str, bool]:
     """The writer, where a damaged database was set aside, and whether a sound one seemed to be damaged."""
     try:
-        look_closely = not damage.check_seal(folder) or look_closely
+        look_closely = not recovery.verify_checksums(folder) or look_closely
         writer = _checked_writer(folder, bulk_chunks) if look_closely else Writer(folder, bulk_chunks)
     except StoreDamagedError:
         writer, healed = _doubted(folder, bulk_chunks)
@@ -226,11 +225,11 @@ def _doubted(folder: DataFolder, bulk_chunks: int = 2000) -> tuple[Writer, str]:
             raise StoreLostError(f"the index is lost: {folder.database}")
         return _checked_writer(folder, bulk_chunks, indexes=True), ""
     except StoreDamagedError:
-        aside = damage.set_aside(folder)
+        aside = recovery.set_aside(folder)
     writer = Writer(folder, bulk_chunks)
     try:
         with contextlib.suppress(sqlite3.Error):  # it has none
-            writer.take_over(damage.readable_vectors(aside))
+            writer.take_over(recovery.readable_vectors(aside))
     except BaseException:
         writer.close()
         raise
@@ -239,14 +238,14 @@ def _doubted(folder: DataFolder, bulk_chunks: int = 2000) -> tuple[Writer, str]:
 
 def _leaves_sign(folder: DataFolder) -> bool:
     """Whether this is the first sign of damage; whoever writes next looks if this process does not."""
-    if damage.is_suspect(folder):
+    if recovery.is_suspect(folder):
         return False
-    damage.suspect(folder)
-    return damage.is_suspect(folder)
+    recovery.mark_suspect(folder)
+    return recovery.is_suspect(folder)
 
 
 def _checked_writer(folder: DataFolder, bulk_chunks: int, *, indexes: bool = False) -> Writer:
-    damage.look_closely(folder, indexes=indexes)
+    recovery.full_check(folder, indexes=indexes)
     writer = Writer(folder, bulk_chunks)
     try:
         writer.mend_full_text()
@@ -261,9 +260,9 @@ def _restore_sources(writer: Writer, folder: DataFolder) -> tuple[bool, str]:
     if not writer.is_new():
         writer.mirror_sources()
         return False, ""
-    lost, wrong = sources_file.examine(folder.sources)
+    lost, wrong = recovery.examine(folder.sources)
     if wrong:
-        aside = sources_file.set_aside(folder.sources)
+        aside = recovery.set_sources_aside(folder.sources)
         wrong = f"{folder.sources} {wrong}; it was renamed to {aside}"
     if lost:
         writer.save_sources(lost)

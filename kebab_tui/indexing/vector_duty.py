@@ -11,7 +11,7 @@ from typing import Protocol
 
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embedding_job import EmbeddingReport
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.sqlite.writer import Writer
 
 _SAVE_AFTER_S = 5.0
 _SAVES_APART_S = 60.0

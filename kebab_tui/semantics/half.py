@@ -19,9 +19,9 @@ from kebab_tui.semantics.choice import remember, remembered
 if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
     from kebab_tui.embedding.encoder import Encoder
-    from kebab_tui.store.folder import DataFolder
-    from kebab_tui.store.reader import StoreReader
-    from kebab_tui.store.writer import Writer
+    from kebab_tui.storage.lock import DataFolder
+    from kebab_tui.storage.sqlite.reader import StoreReader
+    from kebab_tui.storage.sqlite.writer import Writer
     from kebab_tui.vectors.follower import VectorFollower
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 from kebab_tui.domain.errors import KebabError, ModelError
 from kebab_tui.semantics.half import RUN_KIND
-from kebab_tui.store.health import Finding
+from kebab_tui.storage.sqlite.health import Finding
 
 if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
     from kebab_tui.semantics.half import SemanticHalf
-    from kebab_tui.store.folder import DataFolder
-    from kebab_tui.store.reader import StoreReader
+    from kebab_tui.storage.lock import DataFolder
+    from kebab_tui.storage.sqlite.reader import StoreReader
 
 FileState = Literal["none", "current", "behind", "unusable"]
 

@@ -17,9 +17,9 @@ from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingReport
 from kebab_tui.semantics.half import RUN_KIND, SemanticHalf
 from kebab_tui.semantics.work import remembered
-from kebab_tui.store.lock import WriterLock
-from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import WriterLock
+from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.writer import Writer
 
 _WORTH_A_RUN = 20
 """Fewer texts say nothing of the speed, and would crowd out the runs that do."""

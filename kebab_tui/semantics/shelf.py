@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kebab_tui.embedding.encoder import Encoder
     from kebab_tui.embedding.model_folders import ListedModel
     from kebab_tui.semantics.half import SemanticHalf
-    from kebab_tui.store.folder import DataFolder
-    from kebab_tui.store.reader import StoreReader
+    from kebab_tui.storage.lock import DataFolder
+    from kebab_tui.storage.sqlite.reader import StoreReader
 
 _MEASURED = 12
 """Passages that are read to say how long all of them will take."""

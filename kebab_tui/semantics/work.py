@@ -18,13 +18,13 @@ from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingReport
 from kebab_tui.indexing.session import Session, Waiting, taken_away
 from kebab_tui.semantics.half import RUN_KIND, SemanticHalf
-from kebab_tui.store.lock import Holder, WriterLock
-from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import Holder, WriterLock
+from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.writer import Writer
 
 if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
-    from kebab_tui.store.folder import DataFolder
+    from kebab_tui.storage.lock import DataFolder
 
 Sessions = Callable[[float, Waiting], contextlib.AbstractContextManager[Session]]
 """Opens a session; waits so many seconds for another writer, and tells of it."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.embedding_job import EmbeddingProgress
     from kebab_tui.indexing.live_state import LiveState
     from kebab_tui.indexing.report import Progress
-    from kebab_tui.store.lock import Holder
+    from kebab_tui.storage.lock import Holder
     from kebab_tui.workspace import Workspace
 
 _WATCH = "--watch"

@@ -11,9 +11,9 @@ from kebab_tui.indexing.inspection import Inspection
 from kebab_tui.indexing.report import OUTCOMES, IngestReport, SourceReport
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.semantics.health import Pending, VectorState
-from kebab_tui.store.catalogue import Run
-from kebab_tui.store.health import Finding
-from kebab_tui.store.lock import Holder
+from kebab_tui.storage.lock import Holder
+from kebab_tui.storage.sqlite.catalogue import IndexRun
+from kebab_tui.storage.sqlite.health import Finding
 from kebab_tui.wire.encode import Json, chunk, document, source, timestamp
 
 
@@ -113,7 +113,7 @@ def _vectors(state: VectorState) -> Json:
     }
 
 
-def _run(run: Run) -> Json:
+def _run(run: IndexRun) -> Json:
     return {
         "kind": run.kind,
         "started_at": timestamp(run.started_ns),

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from unittest import mock
 
 from kebab_tui.domain.document import Source
-from kebab_tui.store.changes import SaveNote
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.batch import SaveNote
+from kebab_tui.storage.sqlite.writer import Writer
 from tests.benchmarks.measuring import Figure, machine, median, notes_of, report
 
 _BATCH_CHUNKS = 8_000
@@ -81,7 +81,7 @@ def measure(notes: Sequence[SaveNote]) -> list[Figure]:
     for _ in range(_ROUNDS):
         theirs.append(_in_scratch(load_tantivy, notes))
         ours.append(_in_scratch(load_store, notes))
-        with mock.patch("kebab_tui.store.vocabulary.learn"):
+        with mock.patch("kebab_tui.storage.sqlite.vocabulary.learn"):
             without_words.append(_in_scratch(load_store, notes))
     reference = median(theirs)
     return [

@@ -29,9 +29,9 @@ from kebab_tui.domain.text import embedded_text
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.model_folders import BUNDLED_MODEL, ModelCatalogue
 from kebab_tui.settings.settings import Settings
-from kebab_tui.store.changes import SaveNote
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.batch import SaveNote
+from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.workspace import Workspace
 from tests.benchmarks.bench_lexical_index import load_store
 from tests.benchmarks.measuring import Figure, machine, median, notes_of, percentile, report, seconds

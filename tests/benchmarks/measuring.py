@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.walk import FoundFile, WalkRules, walk
 from kebab_tui.indexing.pipeline import Place, Recipe, change_of
-from kebab_tui.store.changes import SaveNote
+from kebab_tui.storage.sqlite.batch import SaveNote
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from kebab_tui.domain.ids import SourceId
 from kebab_tui.formats import registry
 from kebab_tui.formats.markdown import scan_markdown
 from kebab_tui.indexing.report import FileOutcome, IngestReport, SourceReport
-from kebab_tui.store.lock import WriterLock
+from kebab_tui.storage.lock import WriterLock
 from kebab_tui.workspace import Workspace
 from tests.command_line import Kebab
 

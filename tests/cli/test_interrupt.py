@@ -23,8 +23,8 @@ from kebab_tui import cli
 from kebab_tui.cli import interrupt
 from kebab_tui.cli.edge import run
 from kebab_tui.cli.interrupt import CtrlC, Interrupt
-from kebab_tui.store import connection
-from kebab_tui.store.damage import full_text_complaint
+from kebab_tui.storage.sqlite import connection
+from kebab_tui.storage.sqlite.recovery import full_text_complaint
 from tests.command_line import Kebab
 
 

@@ -21,7 +21,7 @@ from kebab_tui.indexing.live_state import LiveState
 from kebab_tui.indexing.report import NoteChange
 from kebab_tui.indexing.vector_duty import Vectors
 from kebab_tui.settings.settings import Settings
-from kebab_tui.store.lock import Holder
+from kebab_tui.storage.lock import Holder
 from kebab_tui.workspace import Callbacks, WatchCallbacks
 from tests.vault import Rows, Vault
 

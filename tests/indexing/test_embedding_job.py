@@ -21,10 +21,10 @@ from kebab_tui.domain.text import embedded_hash
 from kebab_tui.indexing import embedding_job
 from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingProgress, EmbeddingReport
 from kebab_tui.search.ports import FieldWeights, Vector
-from kebab_tui.store.changes import Move, MoveNotes, RemoveNote, SaveNote
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.batch import Move, MoveNotes, RemoveNote, SaveNote
+from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.vectors.follower import VectorFollower
 from kebab_tui.workspace import Callbacks
 from tests.meaning import DIMS, MODEL, at_cosine

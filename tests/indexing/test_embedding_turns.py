@@ -21,8 +21,8 @@ from kebab_tui.indexing.vector_duty import VectorDuty
 from kebab_tui.search.ports import Vector
 from kebab_tui.semantics import work
 from kebab_tui.settings.settings import IndexSettings, Settings
-from kebab_tui.store.lock import WriterLock
-from kebab_tui.store.requests import RequestFolder
+from kebab_tui.storage.lock import WriterLock
+from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.embedding.tiny_models import Tiny, write_tiny
 from tests.indexing.keeping import PATIENCE_S, keeping, until

@@ -11,7 +11,7 @@ from kebab_tui.indexing.errands import Errands
 from kebab_tui.indexing.path_queue import Batch, PathQueue
 from kebab_tui.indexing.report import SourceReport
 from kebab_tui.indexing.watched_folders import WatchedFolders
-from kebab_tui.store.requests import RequestFolder
+from kebab_tui.storage.requests import RequestFolder
 
 ROOT = "/notes"
 WHOLE = Batch(ROOT, whole="a look now and then")

@@ -7,7 +7,7 @@ from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.indexing.grace import Grace
 from kebab_tui.indexing.retries import LONGEST_S, Retries
 from kebab_tui.indexing.rounds import EVERY_S, Rounds
-from kebab_tui.store.catalogue import KnownFile
+from kebab_tui.storage.sqlite.catalogue import KnownFile
 
 NOTES = SourceId("notes")
 FILE = KnownFile(DocId("d"), Fingerprint(1, 1, 1, 1), "h", "m", "ok", "", 0)

@@ -14,7 +14,7 @@ from kebab_tui.domain.errors import StoreBusyError
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.report import Progress
 from kebab_tui.settings.settings import IndexSettings, Settings
-from kebab_tui.store.lock import Holder, WriterLock
+from kebab_tui.storage.lock import Holder, WriterLock
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 

@@ -18,9 +18,9 @@ from kebab_tui.domain.errors import SourceError, StoreError
 from kebab_tui.indexing import keeper
 from kebab_tui.indexing.live_state import LiveState
 from kebab_tui.settings.settings import IndexSettings, Settings
-from kebab_tui.store.connection import open_writer
-from kebab_tui.store.lock import Holder, WriterLock
-from kebab_tui.store.requests import RequestFolder
+from kebab_tui.storage.lock import Holder, WriterLock
+from kebab_tui.storage.requests import RequestFolder
+from kebab_tui.storage.sqlite.connection import open_writer
 from kebab_tui.workspace import Callbacks
 from tests.indexing.keeping import PATIENCE_S, Kept, found, ingest_elsewhere, keeping, until
 from tests.vault import Vault
@@ -72,7 +72,7 @@ def is_held_by(vault: Vault, pid: int) -> bool:
 def test_another_writer_gets_its_turn_at_once_and_the_keeper_goes_on(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kebab_tui.store.lock._SILENT_S", 60)
+    monkeypatch.setattr("kebab_tui.storage.lock._SILENT_S", 60)
     vault.write("a.md", "alpha")
     told: list[Holder | None] = []
     patient = vault.opened(Settings(index=IndexSettings(lock_timeout_s=PATIENCE_S)))
@@ -226,7 +226,7 @@ def test_who_takes_over_from_a_killed_keeper_looks_at_all_pages_when_it_is_quiet
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[object] = []
-    monkeypatch.setattr("kebab_tui.store.damage.look_closely", looks.append)
+    monkeypatch.setattr("kebab_tui.storage.sqlite.recovery.full_check", looks.append)
     monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 3600)
     with two_keepers(vault) as (first, kept):
         first.kill()

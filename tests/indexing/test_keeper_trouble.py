@@ -21,11 +21,11 @@ from kebab_tui.domain.errors import (
 )
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embedding_job import EmbeddingReport
-from kebab_tui.store import connection as connections
-from kebab_tui.store.batch import Batch
-from kebab_tui.store.lock import WriterLock
-from kebab_tui.store.requests import RequestFolder
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import WriterLock
+from kebab_tui.storage.requests import RequestFolder
+from kebab_tui.storage.sqlite import connection as connections
+from kebab_tui.storage.sqlite.batch import Batch
+from kebab_tui.storage.sqlite.writer import Writer
 from tests.disks import fill, remount, small_disk
 from tests.indexing.keeping import Kept, failed_notes, found, keeping, until
 from tests.vault import Vault

@@ -25,8 +25,7 @@ from kebab_tui.indexing.live_state import (
     expected_back,
     read_live,
 )
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.lock import WriterLock
+from kebab_tui.storage.lock import DataFolder, WriterLock
 from tests.disks import fill, small_disk
 
 utime = os.utime
@@ -41,7 +40,7 @@ FULL = LiveState(
 )
 HOLD = """
 import signal, sys
-from kebab_tui.store.lock import WriterLock
+from kebab_tui.storage.lock import WriterLock
 WriterLock(sys.argv[1]).acquire("kebab watch", 0, lambda _: None)
 print("holds it", flush=True)
 signal.pause()

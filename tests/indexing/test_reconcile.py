@@ -19,8 +19,8 @@ from kebab_tui.files.read import FileContent, read_file
 from kebab_tui.files.walk import WalkProblem
 from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.indexing.reconcile import compare
-from kebab_tui.store.catalogue import KnownFile
-from kebab_tui.store.health import examine
+from kebab_tui.storage.sqlite.catalogue import KnownFile
+from kebab_tui.storage.sqlite.health import examine
 from kebab_tui.workspace import Callbacks
 from tests.effort import cpu_seconds
 from tests.vault import Vault
@@ -97,7 +97,7 @@ def test_a_write_within_the_same_stamp_is_seen_however_late_the_commit(
     now = time.time_ns()
     for module in ("kebab_tui.files.read", "kebab_tui.files.walk"):
         monkeypatch.setattr(f"{module}.fingerprint_of", lambda s: Fingerprint(s.st_size, now, now, 1))
-    monkeypatch.setattr("kebab_tui.store.batch.time.time_ns", lambda: now + 10**10)
+    monkeypatch.setattr("kebab_tui.storage.sqlite.batch.time.time_ns", lambda: now + 10**10)
     monkeypatch.setattr(
         "kebab_tui.indexing.pipeline.time", SimpleNamespace(time_ns=lambda: now, monotonic=time.monotonic)
     )

@@ -14,7 +14,7 @@ from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.embedding.model_folders import BUNDLED_MODEL
 from kebab_tui.settings.settings import Settings, SourceSettings
-from kebab_tui.store import damage, sources_file
+from kebab_tui.storage.sqlite import recovery
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.vault import Vault
 
@@ -107,7 +107,7 @@ def test_removing_a_source_forgets_its_notes_and_touches_no_file(vault: Vault, o
     vault.workspace.remove_source(SourceId("other"), Callbacks())
     assert (vault.find("omega"), vault.find("alpha")) == ([], ["a.md"])
     assert (other / "o.md").exists()
-    assert [source.source_id for source in sources_file.read(vault.workspace.folder.sources)] == ["notes"]
+    assert [source.source_id for source in recovery.read(vault.workspace.folder.sources)] == ["notes"]
     assert not vault.orphans()
 
 
@@ -183,20 +183,20 @@ def test_the_list_of_folders_survives_a_restoration_that_is_cut_short(
     vault.workspace.close()
     os.remove(vault.data / "kebab.sqlite")
     with monkeypatch.context() as patch:
-        patch.setattr("kebab_tui.store.writer.Writer.mirror_sources", _killed)
+        patch.setattr("kebab_tui.storage.sqlite.writer.Writer.mirror_sources", _killed)
         with pytest.raises(KeyboardInterrupt):
             vault.workspace.ingest([], Callbacks())
-    assert len(sources_file.read(vault.workspace.folder.sources)) == 2
+    assert len(recovery.read(vault.workspace.folder.sources)) == 2
     assert len(vault.workspace.ingest([], Callbacks()).sources) == 2
 
 
 def test_a_lost_list_of_folders_is_written_again(vault: Vault) -> None:
     vault.ingest()
-    listed = sources_file.read(vault.workspace.folder.sources)
+    listed = recovery.read(vault.workspace.folder.sources)
     for harm in (os.remove, lambda path: open(path, "w").close()):
         harm(vault.workspace.folder.sources)
         vault.ingest()
-        assert sources_file.read(vault.workspace.folder.sources) == listed
+        assert recovery.read(vault.workspace.folder.sources) == listed
 
 
 def test_a_source_keeps_all_it_says_of_itself_through_a_rebuild(vault: Vault) -> None:
@@ -226,9 +226,9 @@ def test_a_source_keeps_all_it_says_of_itself_through_a_rebuild(vault: Vault) ->
 def test_a_sign_of_damage_that_proves_wrong_is_taken_away(vault: Vault) -> None:
     vault.write("a.md", "alpha")
     vault.ingest()
-    damage.suspect(vault.workspace.folder)
+    recovery.mark_suspect(vault.workspace.folder)
     assert vault.ingest().healed == ""
-    assert not damage.is_suspect(vault.workspace.folder)
+    assert not recovery.is_suspect(vault.workspace.folder)
 
 
 def _killed(*_: object) -> None:

@@ -19,9 +19,9 @@ from kebab_tui.indexing.pipeline import Patience, Place, Recipe, change_of
 from kebab_tui.indexing.session import open_session
 from kebab_tui.indexing.watched_folders import WatchedFolders
 from kebab_tui.search.ports import FieldWeights
-from kebab_tui.store.catalogue import KnownFile
-from kebab_tui.store.changes import MarkNote
-from kebab_tui.store.reader import StoreReader
+from kebab_tui.storage.sqlite.batch import MarkNote
+from kebab_tui.storage.sqlite.catalogue import KnownFile
+from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault, files
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.store.changes import RemoveNote
+from kebab_tui.storage.sqlite.batch import RemoveNote
 from tests.meaning import Chosen, codes
 
 MODES = ("lexical", "vector", "hybrid")

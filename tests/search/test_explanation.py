@@ -18,9 +18,9 @@ from kebab_tui.search.explanation import ExplainedHit, LexicalExplanation, expla
 from kebab_tui.search.expression import Expression
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.search.query_language import parse
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.workspace import Workspace
 from tests.meaning import Chosen
 from tests.notes import a_note, a_source

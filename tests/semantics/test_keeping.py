@@ -9,7 +9,7 @@ import pytest
 
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.semantics.keeping import VectorsKept
-from kebab_tui.store.lock import WriterLock
+from kebab_tui.storage.lock import WriterLock
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.store.connection import open_writer
-from kebab_tui.store.file_state import file_state
-from kebab_tui.store.folder import DataFolder
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.connection import open_writer
+from kebab_tui.storage.sqlite.rows import file_state
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture import meaning
 from tests.torture.company import ended, keeper, race, settled

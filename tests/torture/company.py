@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from kebab_tui.store.lock import WriterLock
+from kebab_tui.storage.lock import WriterLock
 from kebab_tui.workspace import Workspace
 from tests.torture.edits import Editor
 from tests.torture.victim import SETTINGS

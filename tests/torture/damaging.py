@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.query import SearchMode, SearchQuery
-from kebab_tui.store.folder import DataFolder
+from kebab_tui.storage.lock import DataFolder
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import Kebab
 from tests.torture.damage import DATABASE, LOG, VECTORS, Damage

@@ -32,16 +32,16 @@ class Point:
     share: int = 1
 
 
-_BATCH = "kebab_tui.store.batch:Batch"
-_WRITER = "kebab_tui.store.writer:Writer"
-_MERGING = "kebab_tui.store.merging"
-_LOCK = "kebab_tui.store.lock:WriterLock"
+_BATCH = "kebab_tui.storage.sqlite.batch:Batch"
+_WRITER = "kebab_tui.storage.sqlite.writer:Writer"
+_MERGING = "kebab_tui.storage.sqlite.writer"
+_LOCK = "kebab_tui.storage.lock:WriterLock"
 _FILE = "kebab_tui.vectors.file"
 _CONTENTS = "kebab_tui.vectors.contents:Contents"
 _INDEX = "kebab_tui.vectors.index:FaissIndex"
 _HALF = "kebab_tui.semantics.half:SemanticHalf"
 _BOARD = "kebab_tui.indexing.board:Board"
-_REQUESTS = "kebab_tui.store.requests:RequestFolder"
+_REQUESTS = "kebab_tui.storage.requests:RequestFolder"
 _KEPT = "kebab_tui.semantics.keeping:VectorsKept"
 
 _INGEST = (
@@ -53,8 +53,8 @@ _INGEST = (
     Point("before the bulk load", before(_BATCH, "_insert_around_the_trigger"), 2),
     Point("after the bulk load", after(_BATCH, "_insert_around_the_trigger"), 2),
     Point("trigger dropped", statement("DROP TRIGGER", False), 2),
-    Point("before learning words", before("kebab_tui.store.vocabulary", "learn"), 3),
-    Point("after learning words", after("kebab_tui.store.vocabulary", "learn"), 3),
+    Point("before learning words", before("kebab_tui.storage.sqlite.vocabulary", "learn"), 3),
+    Point("after learning words", after("kebab_tui.storage.sqlite.vocabulary", "learn"), 3),
     Point("before a merge", before(_MERGING, "merge_step"), 3),
     Point("after a merge", after(_MERGING, "merge_step"), 3),
     Point("after moves", after(_BATCH, "_move"), 1),

@@ -6,8 +6,8 @@ import os
 import sqlite3
 
 from kebab_tui.domain.document import Source
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture.edits import Editor
 from tests.torture.models import REAL, TINY, write_models

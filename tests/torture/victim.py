@@ -43,14 +43,14 @@ def main(data: str, notes: str, name: str, steps: int, seed: int) -> None:
 def take_small_steps() -> None:
     """What takes thousands of notes or minutes of rest in earnest happens here within a second."""
     from kebab_tui.indexing import duty, embedding_job, ingest, vector_duty
-    from kebab_tui.store import merging
+    from kebab_tui.storage.sqlite import writer
     from kebab_tui.vectors import contents, intake
 
     ingest._COMMIT_CHUNKS = _COMMIT_CHUNKS
     embedding_job._ROUND = _COMMIT_VECTORS
     vector_duty._SAVE_AFTER_S, vector_duty._SAVES_APART_S, vector_duty._REST_AFTER_S = 0.1, 0.3, 0.6
     duty._QUIET_S = 0.2
-    merging._ENOUGH, merging._SHARE, merging._PAGES = 1, 1_000, 1
+    writer._ENOUGH, writer._SHARE, writer._PAGES = 1, 1_000, 1
     intake._SAMPLED = SAMPLED
     contents._GONE_MOST = contents._FRESH_MOST = 3
     contents._GONE_SHARE = contents._FRESH_SHARE = 100
@@ -58,7 +58,7 @@ def take_small_steps() -> None:
 
 def _refuse_to_read_twice() -> None:
     """A text that has its vector already is never given to the model again."""
-    from kebab_tui.store.writer import Writer
+    from kebab_tui.storage.sqlite.writer import Writer
 
     real = Writer.save_vectors
 

@@ -23,8 +23,8 @@ from kebab_tui.editor.launch import Launch
 from kebab_tui.editor.running import Outcome
 from kebab_tui.indexing.live_state import FolderState, LiveState, Phase, read_live
 from kebab_tui.settings.settings import IndexSettings, Settings
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.requests import RequestFolder, Rescan
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.requests import RequestFolder, Rescan
 from kebab_tui.tui import editing, showing
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.health_page import HealthPage

@@ -17,7 +17,7 @@ from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.live_state import LiveState
 from kebab_tui.settings.settings import Settings
-from kebab_tui.store.requests import RequestFolder, Rescan
+from kebab_tui.storage.requests import RequestFolder, Rescan
 from kebab_tui.tui import asking
 from kebab_tui.tui.asking import Asker
 from kebab_tui.tui.messages import (

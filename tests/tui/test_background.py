@@ -20,8 +20,7 @@ from textual.message import Message
 from kebab_tui.domain.errors import NotIndexedError
 from kebab_tui.indexing.live_state import LiveState, Trouble, read_live
 from kebab_tui.settings.settings import Settings
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.lock import WriterLock
+from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.tui import background
 from kebab_tui.tui.background import BackgroundIndexing
 from kebab_tui.tui.indexer import _keeping

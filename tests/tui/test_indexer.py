@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.store.lock import WriterLock
+from kebab_tui.storage.lock import WriterLock
 from tests.vault import Vault
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ import pytest
 
 from kebab_tui.indexing.live_state import read_live
 from kebab_tui.settings.settings import Settings
-from kebab_tui.store.folder import DataFolder
+from kebab_tui.storage.lock import DataFolder
 from kebab_tui.tui.launch import _hand_over, _parser
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import SCREEN, Start

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from kebab_tui.search.ports import FieldWeights
-from kebab_tui.store.changes import RemoveNote
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.reader import StoreReader
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.batch import RemoveNote
+from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.vectors.arrays import rows_of
 from kebab_tui.vectors.contents import contents_of
 from kebab_tui.vectors.file import Saved, read, write

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.walk import FoundFile, WalkRules, walk
-from kebab_tui.store.changes import SaveNote
-from kebab_tui.store.folder import DataFolder
-from kebab_tui.store.writer import Writer
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.batch import SaveNote
+from kebab_tui.storage.sqlite.writer import Writer
 from tests.benchmarks.bench_lexical_index import load_store
 from tests.benchmarks.bench_searching import CHUNKS, give_vectors
 from tests.benchmarks.measuring import notes_of

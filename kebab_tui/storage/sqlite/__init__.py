@@ -1,0 +1,1 @@
+"""The local index: one SQLite database."""

@@ -1,0 +1,215 @@
+"""What is in the index: sources, notes, states, figures. Answers questions, changes nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, Source
+from kebab_tui.domain.ids import DocId, SourceId
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.storage.sqlite import rows, schema
+from kebab_tui.storage.sqlite import rows as sql
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """What the index remembers of one file: enough to see whether it must be read again."""
+
+    doc_id: DocId
+    fingerprint: Fingerprint
+    content_hash: str
+    made_by: str
+    state: DocumentState
+    reason: str
+    checked_ns: int
+    """When its content was last read and compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRun:
+    """One past ingest or embedding, with the report that its kind leaves."""
+
+    kind: str
+    started_ns: int
+    finished_ns: int
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The size and the versions of an index."""
+
+    documents: int
+    failed: int
+    skipped: int
+    chunks: int
+    words: int
+    corpus_revision: int
+    schema_version: int
+    lexical_version: str
+    fts_signature: str
+    made_by: str
+
+
+_KNOWN = (
+    "SELECT raw_path, doc_id, size, mtime_ns, ctime_ns, inode, "
+    "content_hash, made_by, state, reason, checked_ns FROM documents WHERE"
+)
+_DOCUMENTS = f"SELECT {rows.DOCUMENT_COLUMNS} FROM documents d JOIN sources s USING (source_id) WHERE"
+
+
+class Catalogue:
+    """Valid only while its read transaction lasts."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def sources(self) -> list[Source]:
+        statement = (
+            f"SELECT {rows.SOURCE_COLUMNS}, "
+            "(SELECT count(*) FROM documents d WHERE d.source_id = s.source_id), "
+            "(SELECT count(*) FROM chunks c JOIN documents d USING (doc_id) WHERE d.source_id = s.source_id) "
+            "FROM sources s ORDER BY s.added_ns, s.source_id"
+        )
+        return [rows.to_source(row[:-2], row[-2], row[-1]) for row in self._connection.execute(statement)]
+
+    def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
+        found = self._connection.execute(f"{_KNOWN} source_id = ?", (source,))
+        return {row[0]: _known(row) for row in found}
+
+    def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:
+        """The same at these paths and below them; asks for nothing else."""
+        found: dict[bytes, KnownFile] = {}
+        for place in places:
+            at = self._connection.execute(f"{_KNOWN} source_id = ? AND raw_path = ?", (source, place))
+            found |= {row[0]: _known(row) for row in at}
+            ends = (place + b"/", place + b"0")  # "0" is the byte after "/"
+            below = self._connection.execute(
+                f"{_KNOWN} source_id = ? AND raw_path >= ? AND raw_path < ?", (source, *ends)
+            )
+            found |= {row[0]: _known(row) for row in below}
+        return found
+
+    def has_document(self, doc_id: DocId) -> bool:
+        found = self._connection.execute("SELECT 1 FROM documents WHERE doc_id = ?", (doc_id,))
+        return found.fetchone() is not None
+
+    def failed(self) -> int:
+        """How many notes could not be read when last looked at."""
+        return self._number("SELECT count(*) FROM documents WHERE state = 'failed'")
+
+    def documents(
+        self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
+    ) -> tuple[list[Document], int]:
+        """Notes that pass the filters, by path, and how many there are in all."""
+        where, values = _documents_where(filters, states)
+        of = f"FROM documents d JOIN sources s USING (source_id) WHERE {where}"
+        total = int(self._connection.execute(f"SELECT count(*) {of}", values).fetchone()[0])
+        statement = (
+            f"SELECT {rows.DOCUMENT_COLUMNS} {of} ORDER BY d.path, d.source_id, d.raw_path LIMIT ? OFFSET ?"
+        )
+        page = self._connection.execute(statement, (*values, limit, offset))
+        return [rows.to_document(row) for row in page], total
+
+    def documents_at(self, path: str) -> list[Document]:
+        """Notes whose shown path is `path`, in any source."""
+        statement = f"{_DOCUMENTS} d.path = ? ORDER BY d.source_id, d.raw_path"
+        return [rows.to_document(row) for row in self._connection.execute(statement, (rows.shown(path),))]
+
+    def documents_ending(self, ending: str, limit: int) -> list[Document]:
+        """Notes whose path ends with these parts."""
+        pattern = "/" + ending.lstrip("/")
+        statement = f"{_DOCUMENTS} substr('/' || d.path, -length(?1)) = ?1 ORDER BY d.path LIMIT ?2"
+        return [rows.to_document(row) for row in self._connection.execute(statement, (pattern, limit))]
+
+    def root_of(self, source: SourceId) -> str:
+        row = self._connection.execute("SELECT root FROM sources WHERE source_id = ?", (source,)).fetchone()
+        return rows.path_text(row[0])
+
+    def document(self, doc_id: DocId) -> Document | None:
+        row = self._connection.execute(f"{_DOCUMENTS} d.doc_id = ?", (doc_id,)).fetchone()
+        return rows.to_document(row) if row else None
+
+    def chunks_of(self, doc_id: DocId) -> list[Chunk]:
+        statement = f"SELECT {rows.CHUNK_COLUMNS} FROM chunks c WHERE c.doc_id = ? ORDER BY c.ordinal"
+        return [rows.to_chunk(row) for row in self._connection.execute(statement, (doc_id,))]
+
+    def chunks_named(self, prefix: str) -> list[Chunk]:
+        """Chunks whose id begins with `prefix`; two at most, enough to see that it is not one."""
+        statement = (
+            f"SELECT {rows.CHUNK_COLUMNS} FROM chunks c "
+            "WHERE substr(c.chunk_id, 1, 8) >= ?1 AND substr(c.chunk_id, 1, 8) < ?2 "
+            "AND substr(c.chunk_id, 1, length(?3)) = ?3 ORDER BY c.chunk_id LIMIT 2"
+        )
+        values = (prefix[:8], prefix[:8] + "g", prefix)
+        return [rows.to_chunk(row) for row in self._connection.execute(statement, values)]
+
+    def tags(self) -> list[tuple[str, int]]:
+        """Every tag as first written, with how many notes carry it; commonest first."""
+        statement = (
+            "SELECT min(tag), count(*) AS n FROM document_tags GROUP BY folded ORDER BY n DESC, folded"
+        )
+        return [(tag, n) for tag, n in self._connection.execute(statement)]
+
+    def paths(self) -> list[str]:
+        """The shown paths of notes that can be searched, each once."""
+        statement = "SELECT DISTINCT path FROM documents WHERE state = 'ok' ORDER BY path"
+        return [path for (path,) in self._connection.execute(statement)]
+
+    def root_id(self, source: SourceId) -> str:
+        """Which folder it was that was read last; empty before the first time."""
+        row = self._connection.execute(
+            "SELECT root_id FROM sources WHERE source_id = ?", (source,)
+        ).fetchone()
+        return str(row[0]) if row else ""
+
+    def model(self) -> str | None:
+        """The model that was chosen for this index; None: the bundled one."""
+        row = self._connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
+        return str(row[0]) if row else None
+
+    def runs(self, limit: int) -> list[IndexRun]:
+        statement = "SELECT kind, started_ns, finished_ns, report FROM runs ORDER BY run_id DESC LIMIT ?"
+        return [
+            IndexRun(kind, started, finished, json.loads(report))
+            for kind, started, finished, report in self._connection.execute(statement, (limit,))
+        ]
+
+    def figures(self) -> Figures:
+        states = dict(self._connection.execute("SELECT state, count(*) FROM documents GROUP BY state"))
+        meta = dict(self._connection.execute("SELECT key, value FROM meta"))
+        signature, made_by = str(meta["fts_signature"]), str(meta.get("made_by", ""))
+        return Figures(
+            documents=sum(states.values()),
+            failed=states.get("failed", 0),
+            skipped=states.get("skipped", 0),
+            chunks=self._number("SELECT count(*) FROM chunks"),
+            words=self._number("SELECT count(*) FROM words"),
+            corpus_revision=int(meta["corpus_revision"]),
+            schema_version=self._number("PRAGMA user_version"),
+            lexical_version=schema.lexical_version(signature, made_by),
+            fts_signature=signature,
+            made_by=made_by,
+        )
+
+    def _number(self, statement: str) -> int:
+        return int(self._connection.execute(statement).fetchone()[0])
+
+
+def _known(row: Any) -> KnownFile:
+    return KnownFile(DocId(row[1]), Fingerprint(*row[2:6]), *row[6:])
+
+
+def _documents_where(filters: SearchFilters, states: Sequence[DocumentState]) -> tuple[str, list[str | int]]:
+    """Document-level filters need no chunk, so notes without one (failed, empty) are listed too."""
+    where, values = sql.predicate(filters)
+    if filters.kinds or filters.headings:
+        where = f"d.doc_id IN (SELECT c.doc_id FROM {sql.FROM} WHERE {where})"
+    if states:
+        where += " AND d.state IN (SELECT value FROM json_each(?))"
+        values.append(json.dumps(list(states)))
+    return where, values

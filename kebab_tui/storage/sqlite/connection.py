@@ -1,0 +1,340 @@
+"""How a database is opened, and what its complaints mean.
+
+A writer may create and migrate; a reader never changes a byte, and works on a
+read-only disk too. SQLite's errors are translated here, once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from functools import lru_cache
+
+from kebab_tui import own_files
+from kebab_tui.domain import errors
+from kebab_tui.domain.text import embedded_hash, glob_regex
+from kebab_tui.storage.sqlite import schema
+from kebab_tui.storage.sqlite.rows import fold, indexed_grams
+
+_PAGE_BYTES = 16_384
+"""A chunk and its columns fill half a page of the default size: larger pages waste less."""
+_CHECKPOINT_PAGES = 8_192
+"""How far the log grows before it is copied into the database; a load would copy pages over and over."""
+_STEPS_BETWEEN_SIGNALS = 100_000
+
+_LOST = ("no such table", "vtable constructor failed")
+"""In a database of the right version these mean that its list of tables is damaged."""
+
+_CUT_OFF = (sqlite3.SQLITE_IOERR_SHORT_READ,)
+"""A file, mostly the log, is shorter than it was when it was opened."""
+
+
+_WRITING = (
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_FSYNC,
+    sqlite3.SQLITE_IOERR_DIR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE,
+    sqlite3.SQLITE_IOERR_DELETE,
+)
+
+_CHECK_DISK = "run the command again; if that happens again, check the disk"
+
+
+class Detached(sqlite3.Connection):
+    """A copy, or a view that takes the file for unchanging: what is committed later is not seen."""
+
+
+def open_writer(path: str) -> sqlite3.Connection:
+    """Open for writing, creating and migrating as needed. The caller holds the writer's lock."""
+    _require_files(path)
+    with contextlib.suppress(OSError):  # SQLite says more of it, and gives its log the same permissions
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    with translated(path):
+        connection = sqlite3.connect(path, isolation_level=None)
+        try:
+            _refuse_strangers(connection, path)
+            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            _common_pragmas(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA recursive_triggers = ON")
+            connection.execute("PRAGMA journal_size_limit = 67108864")
+            _register_functions(connection)
+            connection.set_progress_handler(_let_signals_in, _STEPS_BETWEEN_SIGNALS)
+            if _user_version(connection) < schema.SCHEMA_VERSION:
+                from kebab_tui.storage.sqlite.schema import migrate
+
+                connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+                migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def open_reader(path: str) -> sqlite3.Connection:
+    """Open for reading only; NotIndexedError when there is nothing yet."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        raise _nothing_indexed() from None
+    except OSError as error:
+        raise errors.StoreError(
+            f"cannot read the index {path}: {error.strerror}",
+            "make the data folder one that you can read, or choose another with --data-dir",
+        ) from None
+    _require_files(path)
+    with translated(path):
+        connection = _connect_for_reading(path)
+        try:
+            _refuse_strangers(connection, path)
+            _common_pragmas(connection)
+            connection.execute("PRAGMA query_only = ON")
+            _register_functions(connection)
+            if _user_version(connection) == 0:
+                raise _nothing_indexed()
+            if _user_version(connection) < schema.SCHEMA_VERSION:
+                raise errors.NotIndexedError(
+                    "the index was made by an older version", "run `kebab ingest` once to bring it up to date"
+                )
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _require_files(path: str) -> None:
+    """SQLite would wait for a pipe, also where its log should be."""
+    for name in (path, f"{path}-wal", f"{path}-shm", f"{path}-journal"):
+        if os.path.exists(name) and not os.path.isfile(name):
+            then = "`kebab ingest`: it rebuilds from your notes" if name == path else "the command again"
+            raise errors.StoreError(f"{name} is not a regular file", f"move it away, and run {then}")
+
+
+def _nothing_indexed() -> errors.NotIndexedError:
+    return errors.NotIndexedError(
+        "nothing has been indexed yet", "run `kebab ingest FOLDER` with the folder of your notes"
+    )
+
+
+@contextlib.contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Turn what SQLite says into what the user can do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        heed_signal(error)
+        raise translate(error, path) from error
+
+
+def heed_signal(error: sqlite3.Error) -> None:
+    """SQLite makes an error of its own of the KeyboardInterrupt that meets `_let_signals_in`."""
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+        raise KeyboardInterrupt from error
+
+
+def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
+    text, code = str(error), getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    kind = code & 0xFF  # the rest of an extended code says where it happened
+    if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code in _CUT_OFF or text.startswith(_LOST):
+        return errors.StoreDamagedError(
+            f"the index is damaged ({text}): {path}",
+            "run `kebab ingest`: it sets the file aside and rebuilds from your notes",
+        )
+    if kind == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR_SHMSIZE and _is_full(path)):
+        return disk_full(path)
+    is_on_read_only_disk = kind == sqlite3.SQLITE_IOERR and (
+        _is_on_read_only_disk(path) or (code in _WRITING and _has_become_read_only(path))
+    )
+    if is_on_read_only_disk or kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        reason = "the disk is read-only" if is_on_read_only_disk else text
+        return errors.StoreReadOnlyError(
+            f"cannot write to the index: {path} ({reason})",
+            "make the data folder writable, or choose another with --data-dir; searching still works",
+        )
+    if kind == sqlite3.SQLITE_IOERR:
+        return errors.DiskFaultError(f"the disk failed ({text}): {path}", _CHECK_DISK)
+    if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return errors.StoreBusyError(f"the index is busy: {path}", "try again in a moment")
+    return errors.StoreError(f"the index could not be used: {text}", "run `kebab doctor`")
+
+
+def write_error(error: OSError, path: str) -> errors.StoreError:
+    """What the user can do about a file of the data folder that could not be written."""
+    folder = os.path.dirname(path)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return disk_full(path)
+    if error.errno == errno.EIO:
+        return errors.DiskFaultError(f"the disk failed ({error.strerror}): {folder}", _CHECK_DISK)
+    searching = "; searching still works" if os.access(folder, os.R_OK | os.X_OK) else ""
+    return errors.StoreReadOnlyError(
+        f"cannot write to the data folder {folder}: {error.strerror}",
+        f"make it writable, or choose another with --data-dir{searching}",
+    )
+
+
+def read_error(path: str) -> errors.DiskFaultError:
+    return errors.DiskFaultError(
+        f"the disk gave read errors, but the index is sound: {path}", f"nothing is lost; {_CHECK_DISK}"
+    )
+
+
+def _is_full(path: str) -> bool:
+    """Whether no block is left: SQLite says the same of a file that cannot grow for any other reason."""
+    try:
+        return os.statvfs(os.path.dirname(path)).f_bavail == 0
+    except (AttributeError, OSError):
+        return False
+
+
+def disk_full(path: str) -> errors.DiskFullError:
+    return errors.DiskFullError(
+        f"no room left on the disk of {os.path.dirname(path)}",
+        "free some space and run the command again; nothing that was indexed is lost",
+    )
+
+
+def uri_of(path: str) -> str:
+    """A path as SQLite's URI. (`urllib` would cost a tenth of a cold search.)"""
+    plain = frozenset(b"/.-_~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+    return "file:" + "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in os.fsencode(path))
+
+
+def _connect_for_reading(path: str) -> sqlite3.Connection:
+    uri = uri_of(path)
+    # A WAL database needs its -shm file; where that cannot be made, the disk is read-only or full.
+    if os.access(os.path.dirname(path), os.W_OK) and _can_map(path):
+        return _attached(uri)
+    wal = path + "-wal"
+    if os.path.exists(wal) and os.path.getsize(wal) > 0:
+        return _copy_in_memory(path)
+    return _detached(f"{uri}?mode=ro&immutable=1")
+
+
+def _can_map(path: str) -> bool:
+    """Whether the folder really takes a file: root passes every permission check on a read-only mount."""
+    return os.path.exists(path + "-shm") or not _is_on_read_only_disk(path)
+
+
+def _is_on_read_only_disk(path: str) -> bool:
+    try:
+        return bool(os.statvfs(os.path.dirname(path)).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):
+        return False
+
+
+def _has_become_read_only(path: str) -> bool:
+    """A disk that went read-only by itself, after an error, may lack the flag: only writing shows it."""
+    probe = f"{path}.probe"
+    try:
+        os.close(own_files.create(probe))
+        os.unlink(probe)
+    except OSError as error:
+        return error.errno == errno.EROFS
+    return False
+
+
+def _readable(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _detached(uri: str) -> Detached:
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=Detached)
+
+
+def _attached(uri: str) -> sqlite3.Connection:
+    connection = _readable(f"{uri}?mode=ro")
+    try:
+        connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.Error as error:
+        connection.close()
+        if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_IOERR_SHMSIZE:
+            raise
+        return _snapshot_in_memory(uri)
+    return connection
+
+
+def _snapshot_in_memory(uri: str) -> sqlite3.Connection:
+    """Read a database on a full disk, where a writer may come back at any time."""
+    memory = _detached(":memory:")
+    on_disk = _readable(f"{uri}?mode=ro&immutable=1")
+    try:
+        on_disk.backup(memory)
+    finally:
+        on_disk.close()
+    return memory
+
+
+def _copy_in_memory(path: str) -> sqlite3.Connection:
+    """Read a database whose last commits are still in a log that cannot be applied in place."""
+    import shutil  # rarely needed, and dear at start-up
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="kebab-") as scratch:
+        copy = os.path.join(scratch, "copy.sqlite")
+        shutil.copyfile(path, copy)
+        shutil.copyfile(path + "-wal", copy + "-wal")
+        memory = _detached(":memory:")
+        on_disk = sqlite3.connect(copy)
+        try:
+            on_disk.backup(memory)
+        finally:
+            on_disk.close()
+    return memory
+
+
+def _refuse_strangers(connection: sqlite3.Connection, path: str) -> None:
+    version = _user_version(connection)
+    owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    empty = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
+    if owner not in (0, schema.APPLICATION_ID) or (owner == 0 and not empty):
+        raise errors.StoreError(
+            f"{path} is a database of another program", "choose another folder with --data-dir"
+        )
+    if version > schema.SCHEMA_VERSION:
+        raise errors.StoreTooNewError(
+            f"the index was made by a newer version (schema {version}, not {schema.SCHEMA_VERSION})",
+            "upgrade kebab, or choose another folder with --data-dir",
+        )
+
+
+def _user_version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _common_pragmas(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA busy_timeout = 5000")
+    connection.execute("PRAGMA mmap_size = 0")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA cache_size = -32768")
+
+
+def _let_signals_in() -> int:
+    """Python's handlers run only where Python does: ctrl+c would wait for the end of a long statement."""
+    return 0
+
+
+def _register_functions(connection: sqlite3.Connection) -> None:
+    connection.create_function("kebab_glob", 2, _glob_matches, deterministic=True)
+    connection.create_function("kebab_grams", 3, indexed_grams, deterministic=True)
+    connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
+    connection.create_function("kebab_contains", 2, _contains, deterministic=True)
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(glob_regex(pattern))
+
+
+def _glob_matches(pattern: str, path: str) -> bool:
+    return _compiled(pattern).fullmatch(path) is not None
+
+
+def _contains(part: str, whole: str) -> bool:
+    return fold(part) in fold(whole)

@@ -1,0 +1,258 @@
+"""Between database rows and domain values. Knows columns, runs no SQL."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, cast
+
+from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.document import (
+    Chunk,
+    ChunkKind,
+    Document,
+    DocumentFlag,
+    DocumentState,
+    DocumentType,
+    Fingerprint,
+    Language,
+    Source,
+    SourceState,
+    Trust,
+    fingerprint_of,
+)
+from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.tokens import grams
+from kebab_tui.search.ports import FileState
+
+Row = sqlite3.Row | tuple[Any, ...]
+
+DOCUMENT_COLUMNS = (
+    "d.doc_id, d.source_id, d.path, d.raw_path, d.title, d.type, d.lang, coalesce(d.trust, s.trust), "
+    "d.size, d.mtime_ns, d.ctime_ns, d.inode, d.content_hash, "
+    "d.state, d.reason, d.aliases, d.flags, d.indexed_ns, "
+    "(SELECT json_group_array(tag) FROM document_tags t WHERE t.doc_id = d.doc_id), "
+    "(SELECT count(*) FROM chunks c WHERE c.doc_id = d.doc_id)"
+)
+CHUNK_COLUMNS = (
+    "c.id, c.chunk_id, c.doc_id, c.ordinal, c.kind, c.heading_path, c.text, c.line_first, c.line_last, c.page"
+)
+SOURCE_COLUMNS = (
+    "s.source_id, s.title, s.root, s.description, s.include, s.exclude, s.trust, s.rules, s.version_label, "
+    "s.weight, s.state"
+)
+
+
+def to_document(row: Row) -> Document:
+    return Document(
+        doc_id=DocId(row[0]),
+        source=SourceId(row[1]),
+        path=row[2],
+        raw_path=row[3],
+        title=row[4],
+        type=cast(DocumentType, row[5]),
+        lang=cast(Language, row[6]),
+        trust=Trust(row[7]),
+        fingerprint=Fingerprint(row[8], row[9], row[10], row[11]),
+        content_hash=row[12],
+        state=cast(DocumentState, row[13]),
+        reason=row[14],
+        aliases=tuple(json.loads(row[15])),
+        flags=cast(tuple[DocumentFlag, ...], tuple(json.loads(row[16]))),
+        indexed_ns=row[17],
+        tags=tuple(json.loads(row[18])),
+        chunks=row[19],
+    )
+
+
+def to_chunk(row: Row) -> Chunk:
+    return Chunk(
+        row=ChunkRow(row[0]),
+        chunk_id=ChunkId(row[1]),
+        doc_id=DocId(row[2]),
+        ordinal=row[3],
+        kind=cast(ChunkKind, row[4]),
+        heading_path=row[5],
+        text=row[6],
+        span=SourceSpan(row[7], row[8], row[9]),
+    )
+
+
+def to_source(row: Row, documents: int = 0, chunks: int = 0) -> Source:
+    return Source(
+        source_id=SourceId(row[0]),
+        title=row[1],
+        root=path_text(row[2]),
+        description=row[3],
+        include=tuple(json.loads(row[4])),
+        exclude=tuple(json.loads(row[5])),
+        trust=Trust(row[6]),
+        rules=tuple(json.loads(row[7])),
+        version_label=row[8],
+        weight=row[9],
+        state=cast(SourceState, row[10]),
+        documents=documents,
+        chunks=chunks,
+    )
+
+
+def source_values(source: Source) -> tuple[Any, ...]:
+    """The columns of `SOURCE_COLUMNS` without the state, in order."""
+    return (
+        source.source_id,
+        storable(source.title),
+        os.fsencode(source.root),
+        storable(source.description),
+        as_json(source.include),
+        as_json(source.exclude),
+        int(source.trust),
+        as_json(source.rules),
+        source.version_label,
+        source.weight,
+    )
+
+
+def path_text(raw: bytes) -> str:
+    """Bytes of a path as the string that opens the same file."""
+    return os.fsdecode(raw)
+
+
+def as_json(values: Sequence[str]) -> str:
+    return json.dumps([storable(value) for value in values], ensure_ascii=False)
+
+
+def shown(path: str) -> str:
+    """A path as people read it: NFC, and a mark for every byte that is no text."""
+    return storable(unicodedata.normalize("NFC", path))
+
+
+def storable(text: str) -> str:
+    """Text that SQLite takes: lone surrogates are no UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
+
+
+def indexed_grams(title: str, heading_path: str, text: str) -> str:
+    """What the index holds of a chunk for words inside words."""
+    return grams(f"{title}\n{heading_path}\n{text}")
+
+
+def fold(text: str) -> str:
+    """How names are compared: NFC, in any case."""
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+# Search filters as SQL over `c` (chunks), `d` (documents) and `s` (sources).
+#
+# The same predicate serves every leg of a search, so a narrow filter never costs recall.
+# Values travel as parameters; lists as one JSON parameter each.
+
+Condition = tuple[str, list[str | int]]
+
+FROM = "chunks c JOIN documents d ON d.doc_id = c.doc_id JOIN sources s ON s.source_id = d.source_id"
+
+_TAGGED = "SELECT 1 FROM document_tags t WHERE t.doc_id = d.doc_id AND t.folded"
+
+
+def predicate(filters: SearchFilters) -> Condition:
+    """One SQL condition for all filters; `1` when there are none."""
+    return _all([*_of_notes(filters), *_of_chunks(filters)])
+
+
+def passing_chunks(filters: SearchFilters, columns: str = "c.id") -> Condition:
+    """A SELECT of columns of `c` over the chunks that pass.
+
+    Notes are judged first, each once: a path filter is our own function, and dear.
+    """
+    of_notes, values = _all(_of_notes(filters))
+    of_chunks, more = _all(_of_chunks(filters))
+    if not values:
+        return f"SELECT {columns} FROM chunks c WHERE {of_chunks}", more
+    notes = f"SELECT d.doc_id FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE {of_notes}"
+    chunks = f"SELECT {columns} FROM ({notes}) n CROSS JOIN chunks c ON c.doc_id = n.doc_id"
+    return f"{chunks} WHERE {of_chunks}", [*values, *more]
+
+
+def _of_notes(filters: SearchFilters) -> list[Condition]:
+    conditions = [*_tags(filters), *_lists(filters), *_paths(filters)]
+    conditions += [("kebab_contains(?, d.title)", [part]) for part in filters.titles]
+    if filters.trust_min is not None:
+        conditions.append(("coalesce(d.trust, s.trust) >= ?", [int(filters.trust_min)]))
+    if filters.after_ns is not None:
+        conditions.append(("d.mtime_ns >= ?", [filters.after_ns]))
+    if filters.before_ns is not None:
+        conditions.append(("d.mtime_ns < ?", [filters.before_ns]))
+    return conditions
+
+
+def _of_chunks(filters: SearchFilters) -> list[Condition]:
+    conditions = [_one_of("c.kind", filters.kinds)] if filters.kinds else []
+    return conditions + [("kebab_contains(?, c.heading_path)", [part]) for part in filters.headings]
+
+
+def _all(conditions: Sequence[Condition]) -> Condition:
+    if not conditions:
+        return "1", []
+    sql = " AND ".join(f"({condition})" for condition, _ in conditions)
+    return sql, [
+        storable(value) if isinstance(value, str) else value for _, values in conditions for value in values
+    ]
+
+
+def _tags(filters: SearchFilters) -> list[Condition]:
+    conditions: list[Condition] = []
+    if filters.tags_any:
+        conditions.append(
+            (f"EXISTS ({_TAGGED} IN (SELECT value FROM json_each(?)))", [_folded(filters.tags_any)])
+        )
+    conditions += [(f"EXISTS ({_TAGGED} = ?)", [fold(tag)]) for tag in filters.tags_all]
+    if filters.tags_none:
+        conditions.append(
+            (f"NOT EXISTS ({_TAGGED} IN (SELECT value FROM json_each(?)))", [_folded(filters.tags_none)])
+        )
+    return conditions
+
+
+def _lists(filters: SearchFilters) -> list[Condition]:
+    columns: list[tuple[str, Sequence[str]]] = [
+        ("d.type", filters.types),
+        ("d.lang", filters.langs),
+        ("d.source_id", filters.sources),
+        ("d.doc_id", filters.doc_ids),
+    ]
+    return [_one_of(column, values) for column, values in columns if values]
+
+
+def _one_of(column: str, values: Sequence[str]) -> Condition:
+    return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(list(values))]
+
+
+def _paths(filters: SearchFilters) -> list[Condition]:
+    conditions: list[Condition] = []
+    if filters.paths:
+        conditions.append((" OR ".join(["kebab_glob(?, d.path)"] * len(filters.paths)), list(filters.paths)))
+    conditions += [("NOT kebab_glob(?, d.path)", [pattern]) for pattern in filters.paths_none]
+    return conditions
+
+
+def _folded(tags: Sequence[str]) -> str:
+    return json.dumps([fold(tag) for tag in tags], ensure_ascii=False)
+
+
+# Compares a file on disk with the stamp it was indexed under. One stat, no reading.
+
+
+def file_state(root: str, raw_path: bytes, indexed: Fingerprint) -> FileState:
+    """Whether the file is still the one that was indexed."""
+    try:
+        status = os.stat(os.path.join(os.fsencode(root), raw_path), follow_symlinks=False)
+    except OSError:
+        return "gone"
+    return "same" if fingerprint_of(status) == indexed else "changed"

@@ -1,0 +1,229 @@
+"""The shape of the database, as SQL.
+
+`chunks.id` is the rowid of `chunks_fts` and is never reused. `chunks_fts` keeps no
+text of its own: it reads `chunks`, and three triggers keep it in step by rowid.
+`chunks.title` and `chunks.grams` repeat what the document and the text already say,
+because an external-content index must find every indexed column in one place.
+`embeddings` are named by the hash of the text that was embedded, so a vector outlives
+the chunk it was made for.
+`words` remembers every whole word ever indexed: the stemmed index cannot tell how an
+unfinished word may go on.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from kebab_tui.domain.text import RECIPE_VERSION
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+    from sqlite_utils.migrations import Migrations
+
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x6B656261  # "keba"
+GRAMS_VERSION = 1
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+PLAIN_TOKENIZER = "unicode61 remove_diacritics 2"
+FTS_COLUMNS = ("heading_path", "text", "title", "grams")
+FTS_HASH_BYTES = 64 << 20
+"""How much FTS5 gathers in memory before it writes a segment; 2 MB, the default, costs bulk loads 1.6x."""
+
+TABLES = """
+CREATE TABLE meta(
+  key TEXT PRIMARY KEY,
+  value NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE sources(
+  source_id TEXT PRIMARY KEY,
+  title TEXT NOT NULL,
+  description TEXT NOT NULL,
+  root BLOB NOT NULL UNIQUE,
+  include TEXT NOT NULL,
+  exclude TEXT NOT NULL,
+  trust INTEGER NOT NULL,
+  rules TEXT NOT NULL,
+  version_label TEXT NOT NULL,
+  weight REAL NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('new', 'indexed', 'paused')),
+  added_ns INTEGER NOT NULL,
+  root_id TEXT NOT NULL DEFAULT ''
+);
+
+CREATE TABLE documents(
+  doc_id TEXT PRIMARY KEY,
+  source_id TEXT NOT NULL REFERENCES sources(source_id) ON DELETE CASCADE,
+  raw_path BLOB NOT NULL,
+  path TEXT NOT NULL,
+  title TEXT NOT NULL,
+  type TEXT NOT NULL,
+  lang TEXT NOT NULL,
+  trust INTEGER,
+  aliases TEXT NOT NULL,
+  flags TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  mtime_ns INTEGER NOT NULL,
+  ctime_ns INTEGER NOT NULL,
+  inode INTEGER NOT NULL,
+  content_hash TEXT NOT NULL,
+  made_by TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('ok', 'failed', 'skipped')),
+  reason TEXT NOT NULL,
+  indexed_ns INTEGER NOT NULL,
+  checked_ns INTEGER NOT NULL,
+  UNIQUE (source_id, raw_path)
+);
+
+CREATE TABLE document_tags(
+  doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE,
+  folded TEXT NOT NULL,
+  tag TEXT NOT NULL,
+  PRIMARY KEY (doc_id, folded)
+) WITHOUT ROWID;
+CREATE INDEX document_tags_by_tag ON document_tags(folded, doc_id);
+
+CREATE TABLE chunks(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  chunk_id TEXT NOT NULL,
+  doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE,
+  ordinal INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('info', 'code')),
+  line_first INTEGER NOT NULL,
+  line_last INTEGER NOT NULL,
+  page INTEGER,
+  heading_path TEXT NOT NULL,
+  text TEXT NOT NULL,
+  title TEXT NOT NULL,
+  grams TEXT NOT NULL,
+  embed_hash BLOB NOT NULL,
+  hangul INTEGER NOT NULL
+);
+CREATE INDEX chunks_by_document ON chunks(doc_id, kind, hangul);
+CREATE INDEX chunks_by_name ON chunks(substr(chunk_id, 1, 8));
+CREATE INDEX chunks_by_vector ON chunks(embed_hash);
+
+CREATE TABLE embeddings(
+  text_hash BLOB NOT NULL,
+  model TEXT NOT NULL,
+  vector BLOB NOT NULL,
+  PRIMARY KEY (text_hash, model)
+) WITHOUT ROWID;
+
+CREATE TABLE changes(
+  revision INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  op TEXT NOT NULL CHECK (op IN ('add', 'remove', 'vector')),
+  PRIMARY KEY (revision, chunk, op)
+) WITHOUT ROWID;
+
+CREATE TABLE runs(
+  run_id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  started_ns INTEGER NOT NULL,
+  finished_ns INTEGER NOT NULL,
+  report TEXT NOT NULL
+);
+
+CREATE TABLE words(
+  word TEXT PRIMARY KEY,
+  stem TEXT NOT NULL,
+  seen INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+
+FTS_TABLE = f"""
+CREATE VIRTUAL TABLE chunks_fts USING fts5(
+  chunk_id UNINDEXED, doc_id UNINDEXED, {", ".join(FTS_COLUMNS)},
+  content='chunks', content_rowid='id', tokenize='{TOKENIZER}'
+);
+"""
+
+_COLUMNS = "chunk_id, doc_id, heading_path, text, title, grams"
+_NEW = ", ".join(f"new.{name}" for name in _COLUMNS.split(", "))
+_OLD = ", ".join(f"old.{name}" for name in _COLUMNS.split(", "))
+_FORGET_OLD = f"INSERT INTO chunks_fts(chunks_fts, rowid, {_COLUMNS}) VALUES ('delete', old.id, {_OLD});"
+_INDEX_NEW = f"INSERT INTO chunks_fts(rowid, {_COLUMNS}) VALUES (new.id, {_NEW});"
+
+INSERT_TRIGGER = f"CREATE TRIGGER chunks_ai AFTER INSERT ON chunks BEGIN {_INDEX_NEW} END;"
+DELETE_TRIGGER = f"CREATE TRIGGER chunks_ad AFTER DELETE ON chunks BEGIN {_FORGET_OLD} END;"
+UPDATE_TRIGGER = (
+    "CREATE TRIGGER chunks_au AFTER UPDATE OF heading_path, text, title, grams ON chunks "
+    "WHEN old.heading_path <> new.heading_path OR old.text <> new.text "
+    "OR old.title <> new.title OR old.grams <> new.grams "
+    f"BEGIN {_FORGET_OLD} {_INDEX_NEW} END;"
+)
+DROP_INSERT_TRIGGER = "DROP TRIGGER chunks_ai"
+
+INDEX_CHUNKS_AFTER = f"""
+INSERT INTO chunks_fts(rowid, {_COLUMNS})
+SELECT id, {_COLUMNS} FROM chunks WHERE id > ? ORDER BY id
+"""
+
+
+def fts_signature() -> str:
+    """8 hex digits over everything that decides what the full-text index holds for a given text."""
+    from _blake2 import blake2b  # what hashlib offers; that would load OpenSSL besides, 2 ms of a search
+
+    facts = [TOKENIZER, PLAIN_TOKENIZER, FTS_COLUMNS, GRAMS_VERSION]
+    return blake2b(json.dumps(facts).encode(), digest_size=4).hexdigest()
+
+
+def lexical_version(signature: str, made_by: str) -> str:
+    """The version a lexical answer carries: schema, index configuration, parser and chunker."""
+    mixed = crc32(f"{signature}/{made_by}".encode())
+    return f"fts{SCHEMA_VERSION}-{mixed:08x}"
+
+
+def current_versions(made_by: str) -> frozenset[str]:
+    """The lexical versions of an index that needs no ingest: complete, or being made for the first time."""
+    signature = fts_signature()
+    return frozenset({lexical_version(signature, made_by), lexical_version(signature, "")})
+
+
+# How a database comes to the present schema, step by step.
+#
+# The only module that imports sqlite_utils: its import pulls NumPy and costs more than
+# a whole search, so readers and a writer of an up-to-date database never come here.
+# A step that has shipped is never edited; a new schema is a new step.
+
+
+def _steps() -> Migrations:
+    from sqlite_utils.migrations import Migrations
+
+    steps = Migrations("kebab")
+
+    @steps(name="0001_notes_and_words")
+    def first(db: Database) -> None:
+        for statement in _statements(TABLES):
+            db.execute(statement)
+        db.execute(FTS_TABLE)
+        db.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)", [FTS_HASH_BYTES])
+        for trigger in (INSERT_TRIGGER, DELETE_TRIGGER, UPDATE_TRIGGER):
+            db.execute(trigger)
+        db.execute(
+            "INSERT INTO meta(key, value) "
+            "VALUES ('corpus_revision', 0), ('changes_after', 0), ('fts_signature', ?), ('embed_recipe', ?)",
+            [fts_signature(), RECIPE_VERSION],
+        )
+        db.execute("PRAGMA user_version = 1")
+
+    return steps
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the database to the present schema; each step is one transaction."""
+    from sqlite_utils import Database
+
+    # Always our own connection: left to itself sqlite_utils may pick another SQLite.
+    _steps().apply(Database(connection))
+
+
+def _statements(script: str) -> list[str]:
+    """Split our own DDL; `executescript` would commit the migration's transaction half-way."""
+    return [part for part in script.split(";\n") if part.strip()]

@@ -1,0 +1,429 @@
+"""One moment of the database, as searching sees it.
+
+Implements `search.ports.Snapshot` on a reading connection that is inside a read
+transaction. One statement per question.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sqlite3
+from array import array
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, TypeVar, cast
+
+from kebab_tui.domain.document import chunker_of
+from kebab_tui.domain.errors import RawQueryError
+from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.tokens import stem
+from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
+from kebab_tui.search.ports import Collection, FieldCounts, FieldWeights, FoundChunk, Scored
+from kebab_tui.storage.sqlite import recovery, rows, schema
+from kebab_tui.storage.sqlite import rows as sql
+
+# The figures behind bm25, as FTS5 itself keeps them.
+#
+# Chunk lengths and totals are read from FTS5's own tables. How often a phrase stands in
+# a field is worked out backwards from FTS5's `bm25()` with all weight on that field, so
+# tokenizing, stemming and phrase matching are the index's and are not repeated here.
+
+_ONE_FIELD = ", ".join(
+    f"bm25(chunks_fts, 0, 0, {', '.join('1' if i == field else '0' for i in range(4))})" for field in range(4)
+)
+# The plus keeps the row list away from FTS5, which would start one search per row.
+_OCCURRENCES = (
+    f"SELECT rowid, {_ONE_FIELD} FROM chunks_fts WHERE chunks_fts MATCH ? "
+    "AND +rowid IN (SELECT value FROM json_each(?))"
+)
+
+
+def collection(connection: sqlite3.Connection) -> Collection:
+    """How many chunks there are and their mean length in tokens."""
+    row = connection.execute("SELECT block FROM chunks_fts_data WHERE id = 1").fetchone()
+    numbers = _varints(row[0]) if row else []
+    if not numbers or numbers[0] == 0:
+        return Collection(0, 0.0)
+    return Collection(numbers[0], sum(numbers[1:]) / numbers[0])
+
+
+def lengths(connection: sqlite3.Connection, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
+    """Length in tokens over all fields."""
+    statement = "SELECT id, sz FROM chunks_fts_docsize WHERE id IN (SELECT value FROM json_each(?))"
+    return {
+        ChunkRow(row): sum(_varints(sz)) for row, sz in connection.execute(statement, (json.dumps(wanted),))
+    }
+
+
+def occurrences(
+    connection: sqlite3.Connection, match: str, wanted: Sequence[ChunkRow]
+) -> Mapping[ChunkRow, FieldCounts]:
+    """How often the phrase stands in each field of the given chunks."""
+    total = collection(connection)
+    sizes = lengths(connection, wanted)
+    hits = connection.execute(
+        "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (match,)
+    ).fetchone()[0]
+    idf = inverse_document_frequency(total.chunks, hits)
+    counts = {}
+    for row, *scores in connection.execute(_OCCURRENCES, (match, json.dumps(wanted))):
+        norm = length_norm(sizes[row], total.average_length)
+        heading, text, title, grams = (_count(score, idf, norm) for score in scores)
+        counts[ChunkRow(row)] = FieldCounts(heading, text, title, grams)
+    return counts
+
+
+def _count(score: float, idf: float, norm: float) -> int:
+    """Solve `-score = idf * f * (K1 + 1) / (f + norm)` for f."""
+    share = -score / idf
+    left = K1 + 1 - share
+    if left <= 0 or not math.isfinite(share):
+        return 0
+    return round(norm * share / left)
+
+
+def _varints(blob: bytes) -> list[int]:
+    """SQLite's variable-length integers: seven bits a byte, high bit for "more", at most nine bytes."""
+    numbers = []
+    value = length = 0
+    for byte in blob:
+        length += 1
+        if length == 9:
+            numbers.append(value << 8 | byte)
+            value = length = 0
+        elif byte & 0x80:
+            value = value << 7 | byte & 0x7F
+        else:
+            numbers.append(value << 7 | byte)
+            value = length = 0
+    return numbers
+
+
+_UP = "\U0010ffff"
+_HYDRATE = (
+    f"SELECT {rows.CHUNK_COLUMNS}, s.root, s.title, d.made_by, c.title, c.embed_hash, "
+    f"{rows.DOCUMENT_COLUMNS} FROM {sql.FROM} "
+    "WHERE c.id IN (SELECT value FROM json_each(?))"
+)
+_ANSWERS = 64
+_TIES = 500
+"""How many places behind the last one are looked at for scores that are equal to its own."""
+_COMMONPLACE_CHUNKS = 2_000
+_COMMONPLACE_SHARE = 0.04
+_CHUNK_WIDTH = len(rows.CHUNK_COLUMNS.split(", "))
+
+
+_Answer = TypeVar("_Answer")
+
+
+class AnswerCache:
+    """The latest rankings and counts of one revision: the next page and an explanation ask again.
+
+    So does the next query, for how common a word is: those words stand in most queries.
+    """
+
+    def __init__(self) -> None:
+        self._revision = -1
+        self._known: dict[Hashable, Any] = {}
+
+    def of(self, revision: int, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
+        if revision != self._revision:
+            self._known.clear()
+            self._revision = revision
+        found: _Answer = self._known.pop(question) if question in self._known else answer()
+        self._known[question] = found
+        if len(self._known) > _ANSWERS:
+            del self._known[next(iter(self._known))]
+        return found
+
+
+class StoreSnapshot:
+    """Valid only while its read transaction lasts."""
+
+    def __init__(self, connection: sqlite3.Connection, weights: FieldWeights, answers: AnswerCache) -> None:
+        self._connection = connection
+        self._answers = answers
+        by_field = (weights.heading, weights.text, weights.title, weights.grams)
+        self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
+
+    @property
+    def revision(self) -> int:
+        return int(self._meta("corpus_revision") or 0)
+
+    @property
+    def lexical_version(self) -> str:
+        return schema.lexical_version(str(self._meta("fts_signature")), str(self._meta("made_by") or ""))
+
+    def rank(
+        self,
+        match: str,
+        filters: SearchFilters,
+        limit: int,
+        *,
+        without: Sequence[str] = (),
+        scored: str | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        newest: int | None = None,
+    ) -> list[Scored]:
+        where, values = self._where(match, filters, without, scored, leaving_out)
+        found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
+        if newest is not None:
+            found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
+        question = ("rank", found, *values, limit)
+        return list(self._answers.of(self.revision, question, lambda: self._ranked(found, values, limit)))
+
+    def _ranked(self, found: str, values: Sequence[str | float], limit: int) -> list[Scored]:
+        with _refusals():
+            ranked: list[tuple[ChunkRow, float]] = self._connection.execute(
+                f"{found} ORDER BY score LIMIT ?", [*values, limit + _TIES]
+            ).fetchall()
+            if len(ranked) == limit + _TIES and ranked[limit - 1][1] == ranked[-1][1]:
+                # Of so many equal scores around the limit, the chunk ids decide which are in.
+                tied = ranked[-1][1]
+                ranked = [one for one in ranked if one[1] < tied]
+                ranked += self._connection.execute(
+                    f"SELECT f.row, f.score FROM ({found}) f JOIN chunks c ON c.id = f.row "
+                    "WHERE f.score = ? ORDER BY c.chunk_id LIMIT ?",
+                    [*values, tied, limit - len(ranked)],
+                )
+        return [Scored(row, score) for row, score in self._with_ties_in_order(ranked, limit)]
+
+    def _with_ties_in_order(
+        self, ranked: list[tuple[ChunkRow, float]], limit: int
+    ) -> list[tuple[ChunkRow, float]]:
+        """Chunk ids order equal scores. Few scores are equal, so few ids are looked up."""
+        end = limit
+        while 0 < end < len(ranked) and ranked[end][1] == ranked[end - 1][1]:
+            end += 1
+        ranked = ranked[:end]
+        tied = {score for (_, score), (_, following) in pairwise(ranked) if score == following}
+        if not tied:
+            return ranked[:limit]
+        ids = self.chunk_ids([row for row, score in ranked if score in tied])
+        return sorted(ranked, key=lambda one: (one[1], ids.get(one[0], "")))[:limit]
+
+    def count(
+        self,
+        match: str,
+        filters: SearchFilters,
+        *,
+        without: Sequence[str] = (),
+        scored: str | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        worst: float | None = None,
+    ) -> int:
+        if worst is None:
+            where, values = self._where(_except(match, without), filters, leaving_out=leaving_out)
+            statement = f"SELECT count(*) FROM chunks_fts WHERE {where}"
+        else:
+            where, values = self._where(match, filters, without, scored, leaving_out)
+            scores = f"SELECT {self._bm25} AS score FROM chunks_fts WHERE {where}"
+            statement = f"SELECT count(*) FROM ({scores}) WHERE score <= ?"
+            values.append(worst)
+        with _refusals():
+            return self._answers.of(
+                self.revision, (statement, *values), lambda: self._number(statement, values)
+            )
+
+    def better(
+        self,
+        match: str,
+        filters: SearchFilters,
+        than: Scored,
+        *,
+        without: Sequence[str] = (),
+        scored: str | None = None,
+    ) -> int:
+        where, values = self._where(match, filters, without, scored)
+        found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
+        statement = (
+            f"SELECT count(*) FROM ({found}) WHERE score < ? OR "
+            "(score = ? AND (SELECT chunk_id FROM chunks WHERE id = row) < ?)"
+        )
+        own = self.chunk_ids([than.row]).get(than.row, "")
+        return self._number(statement, [*values, than.bm25, than.bm25, own])
+
+    def chunk_ids(self, wanted: Sequence[ChunkRow]) -> dict[ChunkRow, str]:
+        statement = "SELECT id, chunk_id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+        return dict(self._connection.execute(statement, (json.dumps(list(wanted)),)).fetchall())
+
+    def has(self, match: str) -> bool:
+        statement = "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?)"
+        return self._number(statement, [match]) > 0
+
+    def browse(
+        self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[str] = ()
+    ) -> tuple[list[ChunkRow], int]:
+        where, values = sql.predicate(filters)
+        if without:
+            where += (
+                " AND d.doc_id NOT IN (SELECT doc_id FROM chunks WHERE id IN "
+                "(SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))"
+            )
+            values = [*values, " OR ".join(f"({match})" for match in without)]
+        notes = (
+            f"SELECT min(c.id) AS row, max(d.mtime_ns) AS mtime FROM {sql.FROM} WHERE {where} "
+            "GROUP BY d.doc_id"
+        )
+        total = self._number(f"SELECT count(*) FROM ({notes})", values)
+        page = self._connection.execute(
+            f"SELECT row FROM ({notes}) ORDER BY mtime DESC, row LIMIT ? OFFSET ?", (*values, limit, offset)
+        )
+        return [ChunkRow(row) for (row,) in page], total
+
+    def hydrate(self, wanted: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]:
+        found = {}
+        for row in self._connection.execute(_HYDRATE, (json.dumps(wanted),)):
+            chunk = rows.to_chunk(row[:_CHUNK_WIDTH])
+            root, source, made_by, title, text_hash = row[_CHUNK_WIDTH : _CHUNK_WIDTH + 5]
+            recovery.require_unaltered(title, chunk.heading_path, chunk.text, text_hash)
+            document = rows.to_document(row[_CHUNK_WIDTH + 5 :])
+            found[chunk.row] = FoundChunk(chunk, document, rows.path_text(root), source, chunker_of(made_by))
+        return found
+
+    def unfinished(self, prefix: str, limit: int) -> list[str]:
+        found = stem(prefix)
+        return self._words(
+            "SELECT min(word) FROM words WHERE word >= ?1 AND word < ?2 AND NOT (stem >= ?3 AND stem < ?4) "
+            "GROUP BY stem ORDER BY max(seen) DESC, stem LIMIT ?5",
+            (prefix, prefix + _UP, found, found + _UP, limit),
+        )
+
+    def commonplace(self, words: Sequence[str]) -> set[str]:
+        least = max(_COMMONPLACE_CHUNKS, int(_COMMONPLACE_SHARE * self.collection().chunks))
+        statement = "SELECT word FROM words WHERE word IN (SELECT value FROM json_each(?)) AND seen > ?"
+        # Also the removed passages have been seen: what may be common is counted.
+        count = "SELECT count(*) FROM (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT ?)"
+        revision = self.revision
+        return {
+            word
+            for word in self._words(statement, (json.dumps(list(words)), least))
+            if self._answers.of(
+                revision, (count, word, least), partial(self._number, count, (f'"{word}"', least + 1))
+            )
+            > least
+        }
+
+    def common_words(self, prefix: str, limit: int) -> list[str]:
+        return self._words(
+            "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY seen DESC, word LIMIT ?",
+            (prefix, prefix + _UP, limit),
+        )
+
+    def collection(self) -> Collection:
+        return collection(self._connection)
+
+    def frequency(self, match: str) -> int:
+        return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [match])
+
+    def lengths(self, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
+        return lengths(self._connection, wanted)
+
+    def occurrences(self, match: str, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
+        return occurrences(self._connection, match, wanted)
+
+    def chunk_rows(self, doc: DocId) -> list[ChunkRow]:
+        statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
+        return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
+
+    def has_both_scripts(self) -> bool:
+        some = "EXISTS (SELECT 1 FROM chunks WHERE {})"
+        return self._number(f"SELECT {some.format('hangul')} AND {some.format('NOT hangul')}", ()) > 0
+
+    def rows_by_script(self, filters: SearchFilters) -> tuple[Sequence[ChunkRow], Sequence[ChunkRow]]:
+        passing, values = sql.passing_chunks(filters, "c.id, c.hangul")
+        # As texts: a result row for each of 100,000 chunks takes five times as long.
+        hangul, others = self._connection.execute(
+            "SELECT group_concat(id) FILTER (WHERE hangul), group_concat(id) FILTER (WHERE NOT hangul) "
+            f"FROM ({passing})",
+            values,
+        ).fetchone()
+        return _ordered(hangul), _ordered(others)
+
+    def known(self, wanted: Sequence[ChunkRow]) -> set[ChunkRow]:
+        statement = "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+        return {ChunkRow(row) for (row,) in self._connection.execute(statement, (json.dumps(list(wanted)),))}
+
+    def matching(
+        self, match: str, wanted: Sequence[ChunkRow] | None = None, *, without: Sequence[str] = ()
+    ) -> set[ChunkRow]:
+        where, values = self._where(_except(match, without), SearchFilters())
+        if wanted is not None:
+            where += " AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
+            values.append(json.dumps(list(wanted)))
+        statement = f"SELECT group_concat(rowid) FROM chunks_fts WHERE {where}"
+        (found,) = self._connection.execute(statement, values).fetchone()
+        return set(_numbers(found))
+
+    def passes(self, wanted: Sequence[ChunkRow], filters: SearchFilters) -> bool:
+        where, values = sql.predicate(filters)
+        statement = (
+            f"SELECT count(*) FROM {sql.FROM} WHERE c.id IN (SELECT value FROM json_each(?)) AND {where}"
+        )
+        return self._number(statement, [json.dumps(wanted), *values]) > 0
+
+    def _where(
+        self,
+        match: str,
+        filters: SearchFilters,
+        without: Sequence[str] = (),
+        scored: str | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+    ) -> tuple[str, list[str | float]]:
+        """The condition. A plus keeps rows away from FTS5, which would start one search for each of them."""
+        where, parameters = "chunks_fts MATCH ?", list[str | float]([scored or match])
+        if scored is not None:
+            where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+            parameters.append(match)
+        if filters.active:
+            passing, more = sql.passing_chunks(filters)
+            where += f" AND +chunks_fts.rowid IN ({passing})"
+            parameters += more
+        for excluded in without:
+            where += " AND +chunks_fts.rowid NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+            parameters.append(excluded)
+        if leaving_out:
+            where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
+            parameters.append(json.dumps(list(leaving_out)))
+        return where, parameters
+
+    def _number(self, statement: str, values: Sequence[str | float]) -> int:
+        return int(self._connection.execute(statement, values).fetchone()[0])
+
+    def _words(self, statement: str, values: tuple[str | int, ...]) -> list[str]:
+        return [word for (word,) in self._connection.execute(statement, values)]
+
+    def _meta(self, key: str) -> Any:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+
+def _numbers(joined: str | None) -> list[ChunkRow]:
+    found: list[ChunkRow] = json.loads(f"[{joined or ''}]")
+    return found
+
+
+def _ordered(joined: str | None) -> Sequence[ChunkRow]:
+    return cast(Sequence[ChunkRow], array("q", sorted(_numbers(joined))))
+
+
+def _except(match: str, without: Sequence[str]) -> str:
+    """Quicker than a condition on the rows. Not to be ranked by: bm25 counts the excluded words too."""
+    return " NOT ".join(f"({one})" for one in (match, *without)) if without else match
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """FTS5 refuses a query of its own syntax with SQLite's most general error; ours are never refused."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR or str(error).startswith("no such table"):
+            raise
+        raise RawQueryError(
+            f"not a query that FTS5 takes: {error}", "leave the single quotes away to search for the words"
+        ) from error

@@ -1,0 +1,74 @@
+"""Every whole word of the notes, so that an unfinished word can be completed.
+
+The index holds stems: nothing in it begins with `installa`. This list holds the words
+as written, folded as the index folds them (by the index's own tokenizer, in a scratch
+table that keeps no text), each with its stem. Words are only ever added; one whose
+notes are gone just finds nothing. `seen` is how many chunks had it when added, a
+measure of commonness and no more.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from kebab_tui.storage.sqlite import schema
+
+_FIRST_CJK = "\u1100"
+"""Hangul, Han and Kana sort from here on; their unfinished words are found through grams."""
+
+_SCRATCH = f"""
+CREATE VIRTUAL TABLE temp.plain USING fts5(
+  text, content='', columnsize=0, detail=none, tokenize='{schema.PLAIN_TOKENIZER}'
+);
+CREATE VIRTUAL TABLE temp.plain_words USING fts5vocab('temp', 'plain', 'row');
+CREATE TABLE temp.new_words(id INTEGER PRIMARY KEY, word TEXT NOT NULL, seen INTEGER NOT NULL);
+CREATE VIRTUAL TABLE temp.stems USING fts5(
+  word, content='', columnsize=0, tokenize='{schema.TOKENIZER}'
+);
+CREATE VIRTUAL TABLE temp.stems_of USING fts5vocab('temp', 'stems', 'instance');
+"""
+
+_LEARN = (
+    "UPDATE words SET seen = seen + p.doc FROM temp.plain_words AS p WHERE p.term = words.word",
+    (
+        "INSERT INTO temp.new_words(word, seen) SELECT p.term, p.doc FROM temp.plain_words AS p "
+        f"WHERE p.term < '{_FIRST_CJK}' AND length(p.term) > 1 "
+        "AND NOT EXISTS (SELECT 1 FROM words w WHERE w.word = p.term)"
+    ),
+    "INSERT INTO temp.stems(rowid, word) SELECT id, word FROM temp.new_words",
+    (
+        "INSERT INTO words(word, stem, seen) SELECT n.word, s.term, n.seen "
+        "FROM temp.stems_of s JOIN temp.new_words n ON n.id = s.doc WHERE s.offset = 0 "
+        "ON CONFLICT(word) DO NOTHING"
+    ),
+    "DELETE FROM temp.new_words",
+    "INSERT INTO temp.stems(stems) VALUES ('delete-all')",
+    "INSERT INTO temp.plain(plain) VALUES ('delete-all')",
+)
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make the scratch tables of this connection; not within a transaction."""
+    connection.executescript(_SCRATCH)
+
+
+def learn(connection: sqlite3.Connection, texts: Iterable[str]) -> None:
+    """Add the words of new texts, within the caller's transaction."""
+    connection.executemany("INSERT INTO temp.plain(rowid, text) VALUES (?, ?)", enumerate(texts, 1))
+    _take(connection)
+
+
+def relearn(connection: sqlite3.Connection) -> None:
+    """Start the list anew from all chunks, within the caller's transaction."""
+    connection.execute("DELETE FROM words")
+    connection.execute(
+        "INSERT INTO temp.plain(rowid, text) "
+        "SELECT id, title || ' ' || heading_path || ' ' || text FROM chunks"
+    )
+    _take(connection)
+
+
+def _take(connection: sqlite3.Connection) -> None:
+    for statement in _LEARN:
+        connection.execute(statement)

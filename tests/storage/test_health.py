@@ -1,0 +1,187 @@
+"""The doctor finds what is wrong, names a fix, and the fix helps."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections import namedtuple
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.storage.lock import WriterLock
+from kebab_tui.storage.sqlite import schema
+from kebab_tui.storage.sqlite.health import Finding, examine
+from kebab_tui.workspace import Callbacks
+from tests.vault import Vault
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Vault]:
+    made = Vault(tmp_path)
+    for n in range(30):
+        made.write(f"{n:02}.md", f"# Note {n}\n\nalpha {n} " + f"word{n} " * 200)
+    made.ingest()
+    yield made
+    made.workspace.close()
+
+
+def findings(vault: Vault) -> dict[str, Finding]:
+    """What the store's part of the doctor says: `test_looking_around` has all of it."""
+    made_by = vault.workspace._parts.recipe.made_by
+    return {finding.check: finding for finding in examine(vault.workspace.folder, made_by)}
+
+
+def unwell(vault: Vault) -> dict[str, str]:
+    return {check: finding.level for check, finding in findings(vault).items() if finding.level != "ok"}
+
+
+def change(vault: Vault, *statements: str) -> None:
+    (vault.data / "kebab.seal").unlink(missing_ok=True)  # it would tell at once
+    connection = sqlite3.connect(vault.data / "kebab.sqlite", isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def fold_log(vault: Vault) -> None:
+    """Nobody has the database open, and all of it is in the one file."""
+    vault.workspace.close()
+    change(vault, "PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def test_a_sound_index_has_no_complaint(vault: Vault) -> None:
+    assert unwell(vault) == {}
+    assert not any(finding.fix for finding in findings(vault).values())
+
+
+def test_looking_changes_nothing(vault: Vault) -> None:
+    before = vault.everything()
+    findings(vault)
+    assert vault.everything() == before
+
+
+@pytest.mark.parametrize(
+    ("harm", "check"),
+    [
+        ("DELETE FROM chunks_fts_docsize WHERE id IN (1, 2)", "row parity"),
+        ("INSERT INTO chunks_fts_docsize VALUES (9999, x'01010101')", "row parity"),
+        ("UPDATE chunks_fts_data SET block = zeroblob(length(block)) WHERE id > 10", "full text"),
+        ("DELETE FROM chunks_fts_data WHERE id = (SELECT max(id) FROM chunks_fts_data)", "full text"),
+    ],
+)
+def test_full_text_that_is_out_of_step_is_found_and_rebuilt(vault: Vault, harm: str, check: str) -> None:
+    change(vault, harm)
+    found = findings(vault)[check]
+    assert found.level == "problem"
+    assert "kebab index --rebuild-fts" in found.fix
+    vault.workspace.rebuild_full_text(Callbacks())
+    assert unwell(vault) == {}
+    assert len(vault.find("alpha")) == 30
+
+
+def test_text_that_differs_from_its_index_is_found(vault: Vault) -> None:
+    change(vault, "DROP TRIGGER chunks_au", "UPDATE chunks SET text = 'something else' WHERE id = 3")
+    assert unwell(vault) == {"full text": "problem"}
+    vault.workspace.rebuild_full_text(Callbacks())
+    assert unwell(vault) == {}
+    change(vault, "UPDATE chunks SET text = 'again' WHERE id = 3")
+    assert unwell(vault) == {}, "the trigger is back as well"
+
+
+def test_rows_without_an_owner_are_found_and_the_fix_is_enough(vault: Vault) -> None:
+    change(vault, "PRAGMA foreign_keys = OFF", "DELETE FROM documents WHERE path = '03.md'")
+    found = findings(vault)["orphans"]
+    assert (found.level, "chunks" in found.detail) == ("problem", True)
+    assert "kebab ingest" in found.fix
+    vault.ingest()
+    assert unwell(vault) == {}
+    assert len(vault.find("alpha")) == 30
+
+
+def test_damaged_pages_are_found_and_the_fix_is_enough(vault: Vault) -> None:
+    fold_log(vault)
+    ((root, size),) = vault.rows(
+        "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'words'"
+    )
+    with open(vault.data / "kebab.sqlite", "r+b") as handle:
+        handle.seek((int(str(root)) - 1) * int(str(size)))
+        handle.write(b"\xff" * int(str(size)))
+    found = [finding for finding in findings(vault).values() if finding.level == "problem"]
+    assert found
+    assert all("kebab ingest" in finding.fix or "rebuild" in finding.fix for finding in found)
+    vault.ingest()
+    assert unwell(vault) == {}
+
+
+def test_a_file_that_is_no_database_is_said_to_be_none(vault: Vault) -> None:
+    fold_log(vault)
+    (vault.data / "kebab.sqlite").write_bytes(b"not a database at all " * 500)
+    found = findings(vault)["database"]
+    assert found.level == "problem"
+    assert "kebab ingest" in found.fix
+
+
+def test_a_missing_folder_of_notes_is_a_warning(vault: Vault) -> None:
+    os.rename(vault.root, f"{vault.root}.away")
+    found = findings(vault)["source notes"]
+    assert (found.level, "kebab source remove notes" in found.fix) == ("warning", True)
+
+
+def test_failed_files_are_counted(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(vault, "UPDATE documents SET state = 'failed', reason = 'permission denied' WHERE path < '03'")
+    found = findings(vault)["notes"]
+    assert (found.level, "3 of 30" in found.detail) == ("warning", True)
+    assert "--state failed" in found.fix
+
+
+def test_a_disk_that_fills_up_is_a_problem(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1 << 30, 1 << 30, 50 << 20))
+    found = findings(vault)["disk"]
+    assert (found.level, bool(found.fix)) == ("problem", True)
+
+
+def test_another_parser_or_tokenizer_is_a_finding(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("kebab_tui.domain.document.PARSER_VERSION", "another")
+        assert unwell(vault) == {"index version": "warning"}
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "GRAMS_VERSION", 99)
+        assert findings(vault)["index version"].level == "problem"
+
+
+def test_a_writer_at_work_is_named_and_the_full_text_left_alone(vault: Vault) -> None:
+    lock = WriterLock(vault.workspace.folder.lock)
+    lock.acquire("kebab watch", 0, lambda _: None)
+    found = findings(vault)
+    assert f"pid {os.getpid()} (kebab watch" in found["lock"].detail
+    assert (found["full text"].level, found["full text"].detail) == (
+        "warning",
+        "not checked: the index is in use",
+    )
+    lock.release()
+
+
+def test_an_index_that_is_not_there_yet_is_said_so(tmp_path: Path) -> None:
+    empty = Vault(tmp_path)
+    found = findings(empty)
+    assert found["database"].level == "problem"
+    assert "kebab ingest FOLDER" in found["database"].fix
+    assert not empty.data.exists(), "looking makes no folder"
+
+
+def test_a_newer_schema_is_said_so(vault: Vault) -> None:
+    vault.workspace.close()
+    change(vault, f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
+    assert "newer version" in findings(vault)["database"].detail
+
+
+def test_the_size_of_the_database_counts_what_is_still_in_its_log(vault: Vault) -> None:
+    size = findings(vault)["database"].detail
+    fold_log(vault)
+    assert size.partition(", ")[2] != "0 kB"
+    assert (vault.data / "kebab.sqlite").stat().st_size > 50_000
+    assert int(size.split()[-2]) >= 50

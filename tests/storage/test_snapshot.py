@@ -1,0 +1,274 @@
+"""One moment of the corpus: ranking, paging, counting and showing agree with each other."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from kebab_tui.domain.errors import RawQueryError
+from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.search.ports import FieldWeights, Scored
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.batch import RemoveNote
+from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.writer import Writer
+from tests.notes import a_note
+
+EVERYTHING = SearchFilters()
+
+
+def fill(writer: Writer, notes: int = 12) -> None:
+    for n in range(notes):
+        writer.apply([a_note(f"{n}.md", "alpha " * (n % 5 + 1) + f"word{n}", "beta", title="", heading="")])
+
+
+def test_pages_of_the_ranking_fit_together(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    with reader.snapshot() as snapshot:
+        whole = snapshot.rank("alpha", EVERYTHING, 100)
+        assert [one.bm25 for one in whole] == sorted(one.bm25 for one in whole)
+        for size in (1, 5, 12):
+            assert snapshot.rank("alpha", EVERYTHING, size) == whole[:size]
+        rest = snapshot.rank("alpha", EVERYTHING, 100, leaving_out=[one.row for one in whole[:5]])
+        assert rest == whole[5:]
+        assert snapshot.count("alpha", EVERYTHING) == len(whole) == snapshot.frequency("alpha")
+
+
+@pytest.mark.parametrize("looked_at", [500, 3])
+def test_equal_scores_stand_in_the_order_of_their_chunk_ids(
+    writer: Writer, reader: StoreReader, monkeypatch: pytest.MonkeyPatch, looked_at: int
+) -> None:
+    monkeypatch.setattr("kebab_tui.storage.sqlite.snapshot._TIES", looked_at)
+    texts = [*["same words"] * 12, "same", "same same words and more"]
+    writer.apply([a_note("a.md", *texts, title="", heading="")])
+    with reader.snapshot() as snapshot:
+        whole = snapshot.rank("same", EVERYTHING, 20)
+        ids = snapshot.chunk_ids([one.row for one in whole])
+        assert whole == sorted(whole, key=lambda one: (one.bm25, ids[one.row]))
+        for limit in range(1, 15):
+            assert snapshot.rank("same", EVERYTHING, limit) == whole[:limit]
+        assert [snapshot.better("same", EVERYTHING, one) for one in whole] == list(range(14))
+
+
+def test_chunks_down_to_a_score_can_be_counted(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    with reader.snapshot() as snapshot:
+        whole = snapshot.rank("alpha", EVERYTHING, 100)
+        for one in whole:
+            expected = sum(other.bm25 <= one.bm25 for other in whole)
+            assert snapshot.count("alpha", EVERYTHING, worst=one.bm25) == expected
+        left_out = [one.row for one in whole[:5]]
+        assert snapshot.count("alpha", EVERYTHING, leaving_out=left_out) == len(whole) - 5
+
+
+def test_a_ranking_is_made_once_for_each_revision(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    statements: list[str] = []
+
+    def found() -> int:
+        statements.clear()
+        with reader.snapshot() as snapshot:
+            snapshot._connection.set_trace_callback(statements.append)
+            ranked = snapshot.rank("alpha", EVERYTHING, 1_000)
+            assert snapshot.count("alpha", EVERYTHING) == len(ranked)
+            snapshot._connection.set_trace_callback(None)
+        return len(ranked)
+
+    def asked() -> bool:
+        return any("MATCH" in one for one in statements)
+
+    assert found() == 12 and asked()
+    assert found() == 12 and not asked()
+    writer.apply([a_note("late.md", "alpha late")])
+    assert found() == 13 and asked()
+
+
+def test_how_common_a_word_is_is_counted_once_for_each_revision(
+    writer: Writer, reader: StoreReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kebab_tui.storage.sqlite.snapshot._COMMONPLACE_CHUNKS", 12)
+    fill(writer)
+    statements: list[str] = []
+
+    def common() -> set[str]:
+        statements.clear()
+        with reader.snapshot() as snapshot:
+            snapshot._connection.set_trace_callback(statements.append)
+            found = snapshot.commonplace(["alpha", "word3"])
+            snapshot._connection.set_trace_callback(None)
+        return found
+
+    def counted() -> bool:
+        return any("MATCH" in one for one in statements)
+
+    assert common() == set() and not counted()
+    writer.apply([a_note("late.md", "alpha late")])
+    assert common() == {"alpha"} and counted()
+    assert common() == {"alpha"} and not counted()
+    writer.apply([a_note("late.md", "late")])
+    assert common() == set() and counted()
+
+
+def test_rows_are_never_looked_up_in_the_full_text_one_by_one(writer: Writer, reader: StoreReader) -> None:
+    """FTS5 would start one search for each row. SQLite writes such a plan with a `=` before the match."""
+    fill(writer)
+    statements: list[str] = []
+    narrow = SearchFilters(titles=("a",))
+    with reader.snapshot() as snapshot:
+        connection = snapshot._connection
+        connection.set_trace_callback(statements.append)
+        scored, rows = "alpha OR beta", [ChunkRow(1)]
+        ranked = snapshot.rank("alpha", narrow, 5, without=["word3"], scored=scored, leaving_out=rows)
+        snapshot.rank("alpha", narrow, 5, without=["word3"], scored=scored, newest=4)
+        snapshot.count("alpha", narrow, without=["word3"], scored=scored, leaving_out=rows)
+        snapshot.count("alpha", narrow, without=["word3"], scored=scored, worst=-0.1)
+        snapshot.better("alpha", EVERYTHING, Scored(rows[0], -0.1), without=["word3"], scored=scored)
+        snapshot.matching("alpha", [ChunkRow(n) for n in range(10)], without=["word3"])
+        connection.set_trace_callback(None)
+        plans = [
+            row[3]
+            for statement in statements
+            if statement.startswith("SELECT")  # not those that FTS5 itself runs
+            for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")
+        ]
+    searches = [plan for plan in plans if "VIRTUAL TABLE INDEX" in plan and "chunks_fts" in plan]
+    assert ranked is not None
+    assert len(searches) >= 6
+    assert not [plan for plan in searches if "INDEX 0:=" in plan]
+
+
+def test_the_newest_matches_alone_can_be_scored(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    with reader.snapshot() as snapshot:
+        whole = snapshot.rank("alpha", EVERYTHING, 100)
+        latest = sorted((one.row for one in whole), reverse=True)[:4]
+        quick = snapshot.rank("alpha", EVERYTHING, 3, newest=4)
+        assert quick == [one for one in whole if one.row in latest][:3]
+
+
+def test_words_are_common_by_the_passages_that_have_them_now(
+    writer: Writer, reader: StoreReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by how often one note with them was saved."""
+    monkeypatch.setattr("kebab_tui.storage.sqlite.snapshot._COMMONPLACE_CHUNKS", 4)
+    fill(writer, notes=5)
+    for turn in range(9):
+        writer.apply([a_note("often-saved.md", f"rare version{turn}")])
+    with reader.snapshot() as snapshot:
+        assert snapshot.commonplace(["alpha", "rare", "nowhere"]) == {"alpha"}
+
+
+def test_an_excluded_word_leaves_its_chunks_out(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    with reader.snapshot() as snapshot:
+        kept = snapshot.rank("alpha", EVERYTHING, 100, without=["word3", "word5"])
+        texts = {found.chunk.text for found in snapshot.hydrate([one.row for one in kept]).values()}
+        assert len(texts) == 10
+        assert not any("word3" in text or "word5" in text for text in texts)
+        assert snapshot.count("alpha", EVERYTHING, without=["word3", "word5"]) == 10
+
+
+def test_weights_decide_which_field_counts(writer: Writer, folder: DataFolder) -> None:
+    writer.apply(
+        [
+            a_note("title.md", "text", title="needle", heading=""),
+            a_note("text.md", "needle", title="", heading=""),
+        ]
+    )
+    for weights, first in ((FieldWeights(title=9.0), "title.md"), (FieldWeights(title=0.1), "text.md")):
+        reader = StoreReader(folder, weights)
+        with reader.snapshot() as snapshot:
+            best = snapshot.rank("needle", EVERYTHING, 1)[0].row
+            assert snapshot.hydrate([best])[best].document.path == first
+        reader.close()
+
+
+@pytest.mark.parametrize("match", ['"unbalanced', "AND", "nocolumn : x", "a NEAR(", "*", "", "alpha ^ ^"])
+def test_a_query_that_fts5_refuses_is_the_users_to_mend(
+    writer: Writer, reader: StoreReader, match: str
+) -> None:
+    fill(writer, 1)
+    with reader.snapshot() as snapshot:
+        for ask in (lambda: snapshot.rank(match, EVERYTHING, 5), lambda: snapshot.count(match, EVERYTHING)):
+            try:
+                assert not ask()
+            except RawQueryError as error:
+                assert error.hint  # noqa: PT017 - FTS5 takes some of these as finding nothing
+    with reader.snapshot() as snapshot:
+        assert snapshot.count("alpha", EVERYTHING) == 1, "the connection is as good as before"
+
+
+def test_everything_read_through_a_snapshot_is_of_one_moment(writer: Writer, reader: StoreReader) -> None:
+    note = a_note("a.md", "alpha", "alpha beta")
+    writer.apply([note])
+    with reader.snapshot() as snapshot:
+        rows = [one.row for one in snapshot.rank("alpha", EVERYTHING, 10)]
+        revision = snapshot.revision
+        writer.apply([RemoveNote(note.document.doc_id), a_note("b.md", "gamma")])
+        assert snapshot.revision == revision
+        assert set(snapshot.hydrate(rows)) == set(rows)
+        with reader.snapshot() as inner:
+            assert inner.revision == revision, "a question within a question"
+    with reader.snapshot() as snapshot:
+        assert snapshot.revision == revision + 1
+        assert snapshot.hydrate(rows) == {}
+
+
+def test_every_thread_asks_on_a_connection_of_its_own(writer: Writer, reader: StoreReader) -> None:
+    fill(writer)
+    counts: list[int] = []
+
+    def ask() -> None:
+        for _ in range(20):
+            with reader.snapshot() as snapshot:
+                counts.append(snapshot.count("alpha", EVERYTHING))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [12] * 80
+
+
+def test_a_closed_reader_opens_again_when_asked(writer: Writer, reader: StoreReader) -> None:
+    fill(writer, 1)
+    for _ in range(2):
+        with reader.snapshot() as snapshot:
+            assert snapshot.count("alpha", EVERYTHING) == 1
+        reader.close()
+
+
+def test_browsing_lists_notes_by_their_latest_change(writer: Writer, reader: StoreReader) -> None:
+    writer.apply([a_note(f"{n}.md", "one", "two", mtime_ns=when) for n, when in enumerate((5, 9, 1, 9))])
+    with reader.snapshot() as snapshot:
+        rows, total = snapshot.browse(EVERYTHING, 10, 0)
+        paths = [snapshot.hydrate([row])[row].document.path for row in rows]
+        assert (paths, total) == (["1.md", "3.md", "0.md", "2.md"], 4)
+        assert snapshot.browse(EVERYTHING, 2, 1) == (rows[1:3], 4)
+        assert snapshot.browse(EVERYTHING, 2, 9) == ([], 4)
+
+
+def test_a_note_is_known_by_its_path_with_its_chunks_in_order(writer: Writer, reader: StoreReader) -> None:
+    note = a_note("ops/a.md", "one", "two", "three")
+    writer.apply([note])
+    with reader.snapshot() as snapshot:
+        rows = snapshot.chunk_rows(note.document.doc_id)
+        assert [snapshot.hydrate(rows)[row].chunk.text for row in rows] == ["one", "two", "three"]
+        assert snapshot.passes(rows, SearchFilters(paths=("ops/**",)))
+        assert not snapshot.passes(rows, SearchFilters(paths=("dev/**",)))
+        assert not snapshot.passes([ChunkRow(10**9)], EVERYTHING)
+
+
+def test_the_version_of_an_answer_changes_with_what_made_the_notes(
+    writer: Writer, reader: StoreReader
+) -> None:
+    versions = []
+    for made_by in ("parser/1", "parser/2"):
+        writer.set_made_by(made_by)
+        with reader.snapshot() as snapshot:
+            versions.append(snapshot.lexical_version)
+    assert versions[0] != versions[1]
+    assert all(version.startswith("fts1-") and len(version) == 13 for version in versions)
