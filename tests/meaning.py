@@ -28,7 +28,7 @@ from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.batch import RemoveNote, SaveNote
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
-from kebab_tui.vectors.follower import VectorFollower
+from kebab_tui.vectors.sync import VectorFollower
 from tests.notes import a_note, a_source
 
 DIMS = 8

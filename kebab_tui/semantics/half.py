@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kebab_tui.storage.lock import DataFolder
     from kebab_tui.storage.sqlite.reader import StoreReader
     from kebab_tui.storage.sqlite.writer import Writer
-    from kebab_tui.vectors.follower import VectorFollower
+    from kebab_tui.vectors.sync import VectorFollower
 
 
 RUN_KIND = "embed"
@@ -117,7 +117,7 @@ class SemanticHalf:
     def discard_file(self) -> None:
         """Forget the vectors' file; it is made anew from the database."""
         from kebab_tui.vectors.file import discard
-        from kebab_tui.vectors.follower import FILE_NAME
+        from kebab_tui.vectors.sync import FILE_NAME
 
         path = os.path.join(self._folder.root, FILE_NAME)
         try:
@@ -130,7 +130,7 @@ class SemanticHalf:
 
     def new_follower(self, card: ModelCard, *, may_save: bool = False) -> VectorFollower:
         """The vectors of a model, yet to be opened."""
-        from kebab_tui.vectors.follower import VectorFollower
+        from kebab_tui.vectors.sync import VectorFollower
 
         return VectorFollower(
             self._reader, self._folder.root, card.fingerprint, card.dims, may_save=lambda: may_save

@@ -172,7 +172,7 @@ def _file_state(how: str, reason: str, size: int) -> tuple[FileState, str]:
 
 
 def _file_bytes(folder: DataFolder) -> int:
-    from kebab_tui.vectors.follower import FILE_NAME
+    from kebab_tui.vectors.sync import FILE_NAME
 
     try:
         return os.path.getsize(os.path.join(folder.root, FILE_NAME))

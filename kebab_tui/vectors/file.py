@@ -31,9 +31,8 @@ import numpy.typing as npt
 
 from kebab_tui import own_files
 from kebab_tui.domain.errors import VectorError
-from kebab_tui.vectors.arrays import Codes, Rows
-from kebab_tui.vectors.contents import Contents
-from kebab_tui.vectors.segment import Passing, Segment
+from kebab_tui.vectors.faiss_index import Contents
+from kebab_tui.vectors.segment import Codes, FaissSegment, Passing, Rows
 
 _MAGIC = b"kebabvec"
 _VERSION = 3
@@ -132,8 +131,8 @@ def _encoded(model: str, saved: Saved) -> list[bytes | memoryview]:
 def _read(file: FileIO, model: str, dims: int) -> Saved:
     start = file.read(_HEADER.size + _DIGEST_BYTES)
     header = _checked_header(start, os.fstat(file.fileno()).st_size, model, dims)
-    base = Segment(np.empty(header.base, np.int64), dims)
-    fresh = Segment(np.empty(header.fresh, np.int64), dims)
+    base = FaissSegment(np.empty(header.base, np.int64), dims)
+    fresh = FaissSegment(np.empty(header.fresh, np.int64), dims)
     gone = np.empty(header.gone, np.int64)
     coarse = np.empty(header.coarse_bytes, np.uint8)
     checksum = _Checksum(start[: _HEADER.size])
@@ -189,7 +188,7 @@ def _fill(file: FileIO, rest: memoryview) -> None:
         rest = rest[count:]
 
 
-def _take_coarse(base: Segment, data: bytes) -> None:
+def _take_coarse(base: FaissSegment, data: bytes) -> None:
     try:
         base.load_coarse(data)
     except ValueError as error:
@@ -211,7 +210,7 @@ def _are_finite(codes: Codes) -> bool:
     return all((block & 0x7FFF).max() < _NOT_FINITE for block in blocks)
 
 
-def _alive(base: Segment, gone: Rows) -> Passing | None:
+def _alive(base: FaissSegment, gone: Rows) -> Passing | None:
     if not len(gone):
         return None
     mask = np.ones(len(base), bool)

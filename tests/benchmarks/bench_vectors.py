@@ -22,12 +22,10 @@ import numpy as np
 
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Vector
-from kebab_tui.vectors.arrays import Codes
-from kebab_tui.vectors.contents import Contents, contents_of
+from kebab_tui.vectors.faiss_index import Contents, FaissIndex, contents_of, everything
 from kebab_tui.vectors.file import Saved, read, write
-from kebab_tui.vectors.follower import EXACT_UP_TO
-from kebab_tui.vectors.index import FaissIndex
-from kebab_tui.vectors.intake import everything
+from kebab_tui.vectors.segment import Codes
+from kebab_tui.vectors.sync import EXACT_UP_TO
 from tests.benchmarks.measuring import Figure, machine, median, report, seconds
 from tests.vectors.making import MODEL, Floats, Moment, Shelf, clustered, normal
 

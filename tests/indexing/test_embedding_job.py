@@ -25,7 +25,7 @@ from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.batch import Move, MoveNotes, RemoveNote, SaveNote
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
-from kebab_tui.vectors.follower import VectorFollower
+from kebab_tui.vectors.sync import VectorFollower
 from kebab_tui.workspace import Callbacks
 from tests.meaning import DIMS, MODEL, at_cosine
 from tests.notes import a_note, a_source

@@ -13,7 +13,7 @@ from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.embedding.card import ModelCard
 from kebab_tui.embedding.model_folders import ModelCatalogue
 from kebab_tui.settings.settings import Settings
-from kebab_tui.vectors.follower import FILE_NAME
+from kebab_tui.vectors.sync import FILE_NAME
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.embedding.tiny_models import Tiny, card, external_tensor, field, tokenizer, write_tiny
 from tests.meaning import codes

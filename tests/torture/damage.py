@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kebab_tui.vectors.follower import FILE_NAME
+from kebab_tui.vectors.sync import FILE_NAME
 
 Harm = Callable[[str, random.Random], None]
 

@@ -89,7 +89,7 @@ def damage_everything(seed: int, processes: int) -> Iterator[tuple[Damage, Outco
 def killed_and_judged(name: str, seed: int) -> Score:
     score = Score()
     try:
-        with mock.patch("kebab_tui.vectors.intake._SAMPLED", SAMPLED), _without_excerpts():
+        with mock.patch("kebab_tui.vectors.faiss_index._SAMPLED", SAMPLED), _without_excerpts():
             one(named(name), seed, score)
     except Exception as error:  # noqa: BLE001 - a long run goes on, and this is its finding
         score.corrupt += 1

@@ -20,7 +20,7 @@ from kebab_tui.domain.text import embedded_hash
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.writer import Writer
-from kebab_tui.vectors.follower import VectorFollower
+from kebab_tui.vectors.sync import VectorFollower
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture.victim import SETTINGS
 

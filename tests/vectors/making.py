@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Near, Vector
-from kebab_tui.vectors.arrays import Codes, Rows, rows_of
-from kebab_tui.vectors.contents import contents_of
-from kebab_tui.vectors.follower import VectorFollower
-from kebab_tui.vectors.index import FaissIndex
+from kebab_tui.vectors.faiss_index import FaissIndex, contents_of
+from kebab_tui.vectors.segment import Codes, Rows, rows_of
+from kebab_tui.vectors.sync import VectorFollower
 
 DIMS = 16
 MODEL = "vec-test-16-00000000"

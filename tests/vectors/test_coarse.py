@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kebab_tui.vectors.faiss_index import FaissIndex
 from kebab_tui.vectors.file import Saved, read, write
-from kebab_tui.vectors.index import FaissIndex
 from tests.vectors.making import EXACT, MODEL, Floats, chunk_rows, clustered, index_of, rows_in
 from tests.vectors.test_index import wait_until_in_order
 

@@ -16,10 +16,9 @@ import pytest
 
 from kebab_tui.vectors import file as index_file
 from kebab_tui.vectors import segment
-from kebab_tui.vectors.contents import Contents
+from kebab_tui.vectors.faiss_index import Contents, FaissIndex
 from kebab_tui.vectors.file import Saved, UnusableFileError, read, write
-from kebab_tui.vectors.index import FaissIndex
-from kebab_tui.vectors.segment import Segment
+from kebab_tui.vectors.segment import FaissSegment
 from tests.vectors.making import DIMS, EXACT, MODEL, codes, index_of, unit
 
 HEADER_BYTES = 128
@@ -107,7 +106,7 @@ def test_faiss_is_given_no_byte_of_a_file_with_a_flipped_bit(
     name = str(tmp_path / "coarse")
     write(name, MODEL, Saved(index_of(range(1, 2_001), unit(2_000), exact_up_to=1_000).contents, 1))
     whole, parsed = Path(name).read_bytes(), []
-    monkeypatch.setattr(Segment, "load_coarse", lambda _, data: parsed.append(data))
+    monkeypatch.setattr(FaissSegment, "load_coarse", lambda _, data: parsed.append(data))
     dice = random.Random(3)
     for _ in range(200):
         Path(name).write_bytes(flipped(whole, dice.randrange(len(whole) * 8)))
@@ -184,7 +183,7 @@ def test_no_bytes_of_a_coarse_index_upset_faiss(tmp_path: Path) -> None:
 
 
 def test_a_coarse_index_of_another_size_is_refused() -> None:
-    made = Segment(np.arange(2_000), DIMS)
+    made = FaissSegment(np.arange(2_000), DIMS)
     made.codes[:] = codes(unit(2_000))
     made.make_coarse(lambda: False)
     data = made.coarse_bytes()

@@ -19,11 +19,10 @@ from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.batch import RemoveNote
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
-from kebab_tui.vectors.arrays import rows_of
-from kebab_tui.vectors.contents import contents_of
+from kebab_tui.vectors.faiss_index import contents_of
 from kebab_tui.vectors.file import Saved, read, write
-from kebab_tui.vectors.follower import FILE_NAME, VectorFollower
-from kebab_tui.vectors.ports import VectorStore
+from kebab_tui.vectors.segment import rows_of
+from kebab_tui.vectors.sync import FILE_NAME, VectorFollower, VectorStore
 from tests.notes import SOURCE, a_note, a_source
 from tests.vectors.making import DIMS, EXACT, MODEL, Moment, Shelf, codes, follower_of, holds, index_of, unit
 
@@ -52,7 +51,7 @@ def test_a_file_of_the_same_revision_is_used_as_it_is(
     shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved(shelf, tmp_path)
-    monkeypatch.setattr("kebab_tui.vectors.intake.everything", None)
+    monkeypatch.setattr("kebab_tui.vectors.faiss_index.everything", None)
     follower = follower_of(shelf, tmp_path)
     assert (follower.open().how, follower.revision) == ("loaded", shelf.now)
     assert holds(follower.index, shelf)
@@ -300,7 +299,7 @@ def test_a_folder_that_is_gone_is_a_reason_and_no_error(shelf: Shelf, tmp_path: 
 
 
 def test_importing_the_door_loads_neither_numpy_nor_faiss() -> None:
-    script = "import sys, kebab_tui.vectors.follower; print({'numpy', 'faiss', 'sqlite3'} & set(sys.modules))"
+    script = "import sys, kebab_tui.vectors.sync; print({'numpy', 'faiss', 'sqlite3'} & set(sys.modules))"
     argv, root = [sys.executable, "-c", script], Path(__file__).parents[2]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout == "set()\n"

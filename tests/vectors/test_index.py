@@ -14,9 +14,8 @@ import pytest
 
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.vectors.arrays import Rows, rows_of
-from kebab_tui.vectors.contents import Contents, Filter
-from kebab_tui.vectors.index import ORDER_THREAD, FaissIndex
+from kebab_tui.vectors.faiss_index import ORDER_THREAD, Contents, FaissIndex, Filter
+from kebab_tui.vectors.segment import Rows, rows_of
 from tests.vectors.making import Floats, brute, chunk_rows, clustered, index_of, rows_in, unit
 
 SHARES = (0.001, 0.01, 0.1, 0.24, 0.26, 0.5, 0.9)

@@ -10,15 +10,61 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-from kebab_tui.vectors.ports import VectorLog, VectorStore
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from kebab_tui.vectors.contents import Contents
-    from kebab_tui.vectors.index import FaissIndex
+    from kebab_tui.vectors.faiss_index import Contents, FaissIndex
+
+
+# What the vector index needs of whoever keeps the vectors, as Protocols.
+#
+# The keeper is the truth. Vectors travel as fp16 blobs of `2 * dims` bytes; rows are
+# `chunks.id`, which is never reused.
+
+
+class RowVector(Protocol):
+    @property
+    def row(self) -> int: ...
+
+    @property
+    def vector(self) -> bytes: ...
+
+
+class Changes(Protocol):
+    """What happened up to `revision`: the rows that went, then those that have a vector now."""
+
+    @property
+    def revision(self) -> int: ...
+
+    @property
+    def added(self) -> Sequence[RowVector]: ...
+
+    @property
+    def removed(self) -> Sequence[int]: ...
+
+
+class VectorLog(Protocol):
+    """One moment of one model's vectors."""
+
+    def revision(self) -> int: ...
+
+    def all(self) -> Iterator[tuple[int, bytes]]:
+        """Every row that has a vector, in any order."""
+        ...
+
+    def changes_after(self, revision: int) -> Changes | None:
+        """None when the log does not reach back so far, or the revision is not one of its own."""
+        ...
+
+    def vectors(self, rows: Sequence[int]) -> Mapping[int, bytes]: ...
+
+
+class VectorStore(Protocol):
+    def vectors(self, model: str) -> AbstractContextManager[VectorLog]: ...
+
 
 FILE_NAME = "vectors.kebabvec"
 EXACT_UP_TO = 150_000
@@ -74,8 +120,8 @@ class VectorFollower:
 
     def open(self) -> Opened:
         """Make the index by the shortest way that is right."""
+        from kebab_tui.vectors.faiss_index import FaissIndex
         from kebab_tui.vectors.file import UnusableFileError
-        from kebab_tui.vectors.index import FaissIndex
 
         with self._following, self._store.vectors(self._model) as log:
             try:
@@ -110,8 +156,8 @@ class VectorFollower:
         return self._save()
 
     def _from_file(self, log: VectorLog) -> tuple[Contents, Opened]:
+        from kebab_tui.vectors.faiss_index import agrees, news
         from kebab_tui.vectors.file import UnusableFileError, read
-        from kebab_tui.vectors.intake import agrees, news
 
         saved = read(self._path, self._model, self._dims)
         changes = log.changes_after(saved.revision)
@@ -129,13 +175,12 @@ class VectorFollower:
         return contents, Opened("replayed", f"the file was of revision {saved.revision}")
 
     def _rebuilt(self, log: VectorLog) -> Contents:
-        from kebab_tui.vectors.contents import contents_of
-        from kebab_tui.vectors.intake import everything
+        from kebab_tui.vectors.faiss_index import contents_of, everything
 
         return contents_of(everything(log, self._dims), self._dims, self._exact_up_to)
 
     def _follow(self, log: VectorLog) -> None:
-        from kebab_tui.vectors.intake import news
+        from kebab_tui.vectors.faiss_index import news
 
         changes = log.changes_after(self._revision)
         if changes is None:
