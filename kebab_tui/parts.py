@@ -54,7 +54,7 @@ class Parts:
     def engine(self) -> SearchEngine:
         from kebab_tui.domain import document
         from kebab_tui.search.engine import SearchEngine, SearchOptions
-        from kebab_tui.search.hybrid_options import HybridOptions
+        from kebab_tui.search.limits import HybridOptions
         from kebab_tui.storage.sqlite import schema
         from kebab_tui.storage.sqlite.rows import file_state
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import Highlight
-    from kebab_tui.search.fusion import Fused, FusionSettings
     from kebab_tui.search.query_language import Chip, ParsedQuery
+    from kebab_tui.search.ranking import Fused, FusionSettings
 
 
 def parse(text: str) -> ParsedQuery:
@@ -35,15 +35,14 @@ def instant(date: str) -> int | None:
     """A date as it may be typed in a filter (`2026-01`, `7d`), in nanoseconds; None when it is none."""
     from datetime import datetime
 
-    from kebab_tui.search.dates import instant
+    from kebab_tui.search.filter_keys import instant
 
     return instant(date, datetime.now())  # noqa: DTZ005 - the machine's own time zone is meant
 
 
 def marks(text: str, query: str) -> tuple[Highlight, ...]:
     """Where the words of a query stand in any text, by the rules of the index."""
-    from kebab_tui.search.highlight import highlight
-    from kebab_tui.search.sought import sought
+    from kebab_tui.search.snippet import highlight, sought
 
     return highlight(text, sought(query))
 
@@ -57,6 +56,6 @@ def decode(data: bytes) -> tuple[str, ...]:
 
 def refuse(candidates: Sequence[Fused], settings: FusionSettings) -> list[Fused]:
     """What was fused once, in the order that other settings give it."""
-    from kebab_tui.search.fusion import refuse
+    from kebab_tui.search.ranking import rescore
 
-    return refuse(candidates, settings)
+    return rescore(candidates, settings)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.live_state import LiveState
     from kebab_tui.indexing.places import CitedPlace
     from kebab_tui.indexing.report import IngestReport
-    from kebab_tui.search.completions import Completions
     from kebab_tui.search.explanation import ExplainedResponse
+    from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.why_not import WhyNot
     from kebab_tui.semantics.health import Pending, VectorState
     from kebab_tui.semantics.shelf import ModelShelf
@@ -106,7 +106,7 @@ class Workspace:
 
     def completions(self) -> Completions:
         """What can be typed after the keys of a filter."""
-        from kebab_tui.search.completions import completions_of
+        from kebab_tui.search.filter_keys import completions_of
 
         try:
             with self._parts.reader.catalogue() as catalogue:

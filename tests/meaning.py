@@ -21,7 +21,7 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.text import embedded_hash
 from kebab_tui.search.engine import SearchEngine, SearchOptions
 from kebab_tui.search.explanation import ExplainedResponse
-from kebab_tui.search.hybrid_options import HybridOptions
+from kebab_tui.search.limits import HybridOptions
 from kebab_tui.search.ports import FieldWeights, NearestSentence, Semantics, Vector
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.storage.lock import DataFolder

@@ -18,7 +18,7 @@ _ALLOWED = {
     "indexing/run.py": "when a run began, for people",
     "rules.py": "what `after:yesterday` means today",
     "search/engine.py": "the same",
-    "search/sought.py": "the same",
+    "search/snippet.py": "the same",
     "semantics/keeping.py": "when a run began, for people",
     "semantics/work.py": "when a run began, for people",
     "storage/sqlite/batch.py": "when a note was indexed, for people",

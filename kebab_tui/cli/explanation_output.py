@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         LexicalExplanation,
         SemanticExplanation,
     )
-    from kebab_tui.search.fusion import Fused, FusionSettings
+    from kebab_tui.search.ranking import Fused, FusionSettings
 
 _DIGITS = 4
 _MOST_QUOTED = 160

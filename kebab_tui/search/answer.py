@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
+from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind, Stage
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchMode
 
 if TYPE_CHECKING:
-    from kebab_tui.search.fusion import Fused, FusionSettings
-    from kebab_tui.search.phrases import Phrase
     from kebab_tui.search.ports import Semantics, Vector
+    from kebab_tui.search.ranking import Fused, FusionSettings
+    from kebab_tui.search.words import Phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EncodedQuery:
     """What the model has read of a query, as a vector, and who can be asked with it."""
 
     semantics: Semantics
@@ -49,7 +52,36 @@ class Answer:
     total: int = 0
     notices: tuple[Notice, ...] = ()
     complete: bool = True
-    asked: Asked | None = None
+    asked: EncodedQuery | None = None
     fused: tuple[Fused, ...] = ()
     """Every candidate of a hybrid answer, in order; what a what-if works on."""
     fusion: FusionSettings | None = None
+
+
+# Counts and times the stages of one answer.
+
+
+@dataclass(slots=True)
+class RunningStage:
+    """A stage under way; whoever works on it says how many candidates it kept, if it deals with any."""
+
+    kept: int | None = None
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        self._stages: dict[str, Stage] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[RunningStage]:
+        """A stage that is entered again goes on where it was left."""
+        running = RunningStage()
+        start = time.perf_counter()
+        yield running
+        before = self._stages.pop(name).milliseconds if name in self._stages else 0.0
+        taken = (time.perf_counter() - start) * 1000
+        self._stages[name] = Stage(name, running.kept, before + taken)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return tuple(self._stages.values())

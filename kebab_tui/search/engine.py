@@ -12,23 +12,87 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError
-from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchResponse, relaxed
+from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse, relaxed
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
-from kebab_tui.search import expression, lexical
-from kebab_tui.search.answer import Answer, Ranked
-from kebab_tui.search.hybrid_options import HybridOptions
-from kebab_tui.search.limits import Limits
-from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, Semantics, SemanticsSource, Snapshot
+from kebab_tui.search import lexical, match_tree
+from kebab_tui.search.answer import Answer, Ranked, Stopwatch
+from kebab_tui.search.limits import HybridOptions, Limits
+from kebab_tui.search.ports import (
+    Corpus,
+    FieldWeights,
+    FileProbe,
+    FoundChunk,
+    Semantics,
+    SemanticsSource,
+    Snapshot,
+)
 from kebab_tui.search.query_language import ParsedQuery, merge, parse
-from kebab_tui.search.shown import hydrate
-from kebab_tui.search.stopwatch import Stopwatch
+from kebab_tui.search.snippet import snippet
 
 if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
-    from kebab_tui.search.meaning import Scripts
+    from kebab_tui.search.semantic import Scripts
     from kebab_tui.search.why_not import WhyNot
+
+
+# From ranked rows to the hits that are shown: text, excerpt, citation, state of the file.
+
+_METHODS = {"lexical": "fts5-bm25", "vector": "cosine", "hybrid": "rrf"}
+
+
+def hydrate(
+    snapshot: Snapshot, answer: Answer, probe: FileProbe, snippet_chars: int, version: str
+) -> tuple[SearchHit, ...]:
+    """Every chunk of the page that still exists."""
+    found = snapshot.hydrate([ranked.row for ranked in answer.page])
+    return tuple(
+        _hit(ranked, found[ranked.row], answer, probe, snippet_chars, version)
+        for ranked in answer.page
+        if ranked.row in found
+    )
+
+
+def _hit(
+    ranked: Ranked, found: FoundChunk, answer: Answer, probe: FileProbe, snippet_chars: int, version: str
+) -> SearchHit:
+    chunk, document = found.chunk, found.document
+    excerpt = snippet(chunk.text, ranked.phrases, snippet_chars)
+    state = probe(found)
+    return SearchHit(
+        rank=ranked.rank,
+        score=ranked.score,
+        score_kind=ranked.score_kind,
+        row=chunk.row,
+        chunk_id=chunk.chunk_id,
+        doc_id=document.doc_id,
+        source=document.source,
+        root=found.root,
+        path=document.path,
+        raw_path=document.raw_path,
+        title=document.title,
+        type=document.type,
+        lang=document.lang,
+        kind=chunk.kind,
+        heading_path=chunk.heading_path,
+        snippet=excerpt.text,
+        highlights=excerpt.highlights,
+        text=chunk.text,
+        citation=Citation(document.path, chunk.span, chunk.heading_path),
+        retrieval=ranked.detail,
+        retrieval_method=_METHODS[answer.mode],
+        index_version=version,
+        chunker_version=found.chunker_version,
+        indexed_ns=document.indexed_ns,
+        source_title=found.source_title,
+        embedding_model=None if answer.asked is None else answer.asked.semantics.model,
+        relaxed=ranked.relaxed,
+        further=ranked.further,
+        stale=state != "same",
+        gone=state == "gone",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +105,7 @@ class SearchOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Understood:
+class _PreparedQuery:
     """A query with all its filters, and the means there are to answer it."""
 
     query: SearchQuery
@@ -83,7 +147,7 @@ class SearchEngine:
         watch = Stopwatch()
         with self._corpus.snapshot() as snapshot:
             answer = _browsed(snapshot, query, SearchFilters(), watch)
-            understood = _Understood(query, parse("", self._now()), SearchFilters(), None)
+            understood = _PreparedQuery(query, parse("", self._now()), SearchFilters(), None)
             return self._respond(snapshot, understood, answer, watch)
 
     def explain(self, query: SearchQuery) -> ExplainedResponse:
@@ -120,26 +184,26 @@ class SearchEngine:
                 return verdict
             return why_not.in_list(snapshot, answer, query, limits, document, verdict)
 
-    def _understand(self, query: SearchQuery) -> _Understood:
+    def _understand(self, query: SearchQuery) -> _PreparedQuery:
         parsed = parse(query.text, self._now())
         filters = merge(query.filters, parsed.filters)
         if query.mode == "lexical":
-            return _Understood(query, parsed, filters, None)
+            return _PreparedQuery(query, parsed, filters, None)
         semantics = self._semantics()
         if isinstance(semantics, Semantics):
-            return _Understood(query, parsed, filters, semantics)
+            return _PreparedQuery(query, parsed, filters, semantics)
         if query.mode == "vector":
             raise ModelError(semantics.text.removesuffix("."), "search by words with --mode lexical")
-        return _Understood(replace(query, mode="lexical"), parsed, filters, None, (_by_words(semantics),))
+        return _PreparedQuery(replace(query, mode="lexical"), parsed, filters, None, (_by_words(semantics),))
 
     def _find(
-        self, snapshot: Snapshot, understood: _Understood, watch: Stopwatch, first_answer: bool
+        self, snapshot: Snapshot, understood: _PreparedQuery, watch: Stopwatch, first_answer: bool
     ) -> Answer:
         query, parsed, filters = understood.query, understood.parsed, understood.filters
         if snapshot.collection().chunks == 0:
             return Answer(query.mode, notices=(_NO_PASSAGES,))
         begun = parsed.is_only_filters and query.typing and parsed.is_only_begun
-        without = () if query.mode == "vector" else expression.excluded_alone(parsed)
+        without = () if query.mode == "vector" else match_tree.excluded_alone(parsed)
         if begun or without or (parsed.is_only_filters and filters.active):
             return _browsed(snapshot, query, filters, watch, without)
         if understood.semantics is not None:
@@ -152,12 +216,12 @@ class SearchEngine:
         return Limits.of(query, self._options.hybrid.rrf_k)
 
     def _find_by_meaning(
-        self, snapshot: Snapshot, understood: _Understood, semantics: Semantics, watch: Stopwatch
+        self, snapshot: Snapshot, understood: _PreparedQuery, semantics: Semantics, watch: Stopwatch
     ) -> Answer:
-        from kebab_tui.search import hybrid, meaning
+        from kebab_tui.search import hybrid, semantic
 
         query, parsed, filters = understood.query, understood.parsed, understood.filters
-        asked = meaning.ask(semantics, query.text, parsed, watch)
+        asked = semantic.ask(semantics, query.text, parsed, watch)
         if isinstance(asked, Notice) and query.mode == "vector":
             return Answer("vector", notices=(asked,))
         limits = self._limits(query)
@@ -165,15 +229,15 @@ class SearchEngine:
             answer = lexical.find(snapshot, parsed, query, filters, limits, watch)
             return replace(answer, notices=(_by_words(asked), *answer.notices))
         if query.mode == "vector":
-            return meaning.find(snapshot, asked, parsed, query, filters, limits, watch)
+            return semantic.find(snapshot, asked, parsed, query, filters, limits, watch)
         if self._scripts is None:
-            self._scripts = meaning.Scripts()
+            self._scripts = semantic.Scripts()
         return hybrid.find(
             snapshot, asked, parsed, query, filters, self._options.hybrid, limits, self._scripts, watch
         )
 
     def _respond(
-        self, snapshot: Snapshot, understood: _Understood, answer: Answer, watch: Stopwatch
+        self, snapshot: Snapshot, understood: _PreparedQuery, answer: Answer, watch: Stopwatch
     ) -> SearchResponse:
         query = understood.query
         version = _version(snapshot, answer)
@@ -225,7 +289,7 @@ _STALE = Notice(
 
 def _is_list(parsed: ParsedQuery) -> bool:
     """Whether nothing is looked for: only what is not wanted is left out."""
-    return parsed.is_only_filters or bool(expression.excluded_alone(parsed))
+    return parsed.is_only_filters or bool(match_tree.excluded_alone(parsed))
 
 
 def _browsed(

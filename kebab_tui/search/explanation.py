@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.search import bm25
+from kebab_tui.search import ranking
 from kebab_tui.search.answer import Answer
-from kebab_tui.search.bm25 import TermWeight
-from kebab_tui.search.fusion import Fused, FusionSettings
-from kebab_tui.search.phrases import Phrase
 from kebab_tui.search.ports import FieldCounts, FieldWeights, Snapshot
+from kebab_tui.search.ranking import Fused, FusionSettings, TermWeight
 from kebab_tui.search.why_not import single_filters
+from kebab_tui.search.words import Phrase
 
 _NOWHERE = FieldCounts(0, 0, 0, 0)
 
@@ -43,14 +42,14 @@ def explain_lexical(
     collection = snapshot.collection()
     lengths = snapshot.lengths(rows)
     terms: dict[ChunkRow, list[TermWeight]] = {row: [] for row in rows}
-    norms = {row: bm25.length_norm(lengths.get(row, 0), collection.average_length or 1.0) for row in rows}
+    norms = {row: ranking.length_norm(lengths.get(row, 0), collection.average_length or 1.0) for row in rows}
     for phrase in phrases:
         frequency = snapshot.frequency(phrase.match)
-        idf = bm25.inverse_document_frequency(collection.chunks, frequency)
+        idf = ranking.inverse_document_frequency(collection.chunks, frequency)
         counts = snapshot.occurrences(phrase.match, rows)
         for row in rows:
             found = counts.get(row, _NOWHERE)
-            terms[row].append(bm25.term_weight(phrase.label, found, frequency, idf, norms[row], weights))
+            terms[row].append(ranking.term_weight(phrase.label, found, frequency, idf, norms[row], weights))
     return {
         row: _explanation(terms[row], lengths.get(row, 0), norms[row], collection.average_length,
                           collection.chunks, weights)
@@ -62,7 +61,9 @@ def _explanation(
     terms: Sequence[TermWeight], length: int, norm: float, average: float, chunks: int, weights: FieldWeights
 ) -> LexicalExplanation:
     raw = -sum(term.contribution for term in terms)
-    return LexicalExplanation(tuple(terms), raw, bm25.normalised(raw), length, average, chunks, norm, weights)
+    return LexicalExplanation(
+        tuple(terms), raw, ranking.normalised(raw), length, average, chunks, norm, weights
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,12 @@ Whether a tag, a source or a path exists is for the store to say.
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from kebab_tui.domain.document import CHUNK_KINDS, DOCUMENT_TYPES, LANGUAGES, Trust
@@ -17,7 +19,36 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import glob_problem
-from kebab_tui.search.dates import instant
+
+# Dates as they are typed in a filter: `2026`, `2026-01`, `2026-01-31`, `7d`, `2w`, `today`.
+#
+# A date stands for its first instant in the clock's own time zone (the machine's, when
+# the clock names none).
+
+_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
+_AGO = re.compile(r"([0-9]{1,5})([dw])")
+_DAYS = {"d": 1, "w": 7}
+
+
+def instant(text: str, now: datetime) -> int | None:
+    """Read a date as nanoseconds since the epoch; None when it is none."""
+    try:
+        moment = _moment(text.strip().lower(), now)
+        return None if moment is None else int(moment.timestamp()) * 1_000_000_000
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _moment(text: str, now: datetime) -> datetime | None:
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if text in {"today", "yesterday"}:
+        return midnight - timedelta(days=text == "yesterday")
+    if ago := _AGO.fullmatch(text):
+        return now - timedelta(days=int(ago[1]) * _DAYS[ago[2]])
+    if date := _DATE.fullmatch(text):
+        return datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=now.tzinfo)
+    return None
+
 
 T = TypeVar("T", bound=str)
 
@@ -179,3 +210,46 @@ _READERS: dict[str, Callable[[tuple[str, ...], datetime], SearchFilters]] = {
     "heading": _headings,
 }
 FILTER_KEYS = tuple(_READERS)
+
+
+# What can be typed after the keys of the query box, for completing it.
+#
+# Values stand in the order in which they are worth offering: what stands first is offered
+# first. Holds at most 20,000 values a key, so that looking through them takes about a
+# millisecond. Completes nothing itself.
+
+MOST = 20_000
+_DATE_EXAMPLES = ("7d", "30d", "today", "yesterday")
+_FIXED: dict[str, tuple[str, ...]] = {
+    "type": DOCUMENT_TYPES,
+    "kind": CHUNK_KINDS,
+    "lang": LANGUAGES,
+    "trust": tuple(level.label for level in Trust),
+    "after": _DATE_EXAMPLES,
+    "before": _DATE_EXAMPLES,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """Every key of a filter with the values that are known for it."""
+
+    values: Mapping[str, tuple[str, ...]]
+
+
+def completions_of(tags: Iterable[str], sources: Iterable[str], paths: Iterable[str]) -> Completions:
+    """The values of an index beside those that are always the same."""
+    found = {"tag": tuple(tags), "in": tuple(sources), "path": _folders_first(paths)}
+    known = _FIXED | found
+    return Completions({key: known.get(key, ())[:MOST] for key in FILTER_KEYS})
+
+
+def _folders_first(paths: Iterable[str]) -> tuple[str, ...]:
+    """The folders, those with most notes first, then the notes."""
+    notes = tuple(paths)
+    held: Counter[str] = Counter()
+    for folder, count in Counter(path.rpartition("/")[0] for path in notes).items():
+        parts = folder.split("/") if folder else []
+        for depth in range(len(parts)):
+            held["/".join(parts[: depth + 1]) + "/"] += count
+    return (*sorted(held, key=lambda folder: (-held[folder], folder)), *notes)

@@ -13,18 +13,15 @@ from dataclasses import replace
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.domain.text import is_hangul
-from kebab_tui.search import expression, lexical, meaning
-from kebab_tui.search.answer import Answer, Asked, Ranked
-from kebab_tui.search.bm25 import normalised
-from kebab_tui.search.fusion import Evidence, Fused, FusionSettings, fuse, rrf_part
-from kebab_tui.search.hybrid_options import HybridOptions
-from kebab_tui.search.lexical import Leg, Tier
-from kebab_tui.search.limits import Limits
-from kebab_tui.search.meaning import Legs, Scripts, Searching, among
-from kebab_tui.search.phrases import Phrase
+from kebab_tui.search import lexical, match_tree, semantic
+from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Stopwatch
+from kebab_tui.search.lexical import LexicalLeg, Tier
+from kebab_tui.search.limits import HybridOptions, Limits
 from kebab_tui.search.ports import Scored, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
-from kebab_tui.search.stopwatch import Stopwatch
+from kebab_tui.search.ranking import Evidence, Fused, FusionSettings, fuse, normalised, rrf_part
+from kebab_tui.search.semantic import Legs, NearestSearch, Scripts, among
+from kebab_tui.search.words import Phrase
 
 DEPTH = 300
 """Candidates of each leg, whatever page is asked for."""
@@ -32,7 +29,7 @@ DEPTH = 300
 
 def find(
     snapshot: Snapshot,
-    asked: Asked,
+    asked: EncodedQuery,
     parsed: ParsedQuery,
     query: SearchQuery,
     filters: SearchFilters,
@@ -43,16 +40,18 @@ def find(
 ) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the list."""
     searching = None
-    if not expression.rules_out(parsed, query.strict):
+    if not match_tree.rules_out(parsed, query.strict):
         with watch.stage("meaning"):
-            searching = Searching(asked, meaning.scopes(snapshot, asked, filters, scripts, None), DEPTH)
+            searching = NearestSearch(asked, semantic.scopes(snapshot, asked, filters, scripts, None), DEPTH)
     with watch.stage("words") as stage:
         words = lexical.leg(snapshot, parsed, query, filters, DEPTH)
         stage.kept = len(words.found)
     with watch.stage("meaning") as stage:
         if searching is None:
             admitted = lexical.admission(snapshot, words.question, query.strict)
-            searching = Searching(asked, meaning.scopes(snapshot, asked, filters, scripts, admitted), DEPTH)
+            searching = NearestSearch(
+                asked, semantic.scopes(snapshot, asked, filters, scripts, admitted), DEPTH
+            )
         near, notices = _near_enough(searching.legs(snapshot), asked, nothing_else=not words.found)
         stage.kept = len(near.own) + len(near.other)
     settings = options.fusion(asked.text, query)
@@ -89,7 +88,7 @@ def find(
 
 def _further(
     snapshot: Snapshot,
-    words: Leg,
+    words: LexicalLeg,
     pool: Sequence[Fused],
     filters: SearchFilters,
     limits: Limits,
@@ -129,8 +128,8 @@ def _behind(tier: Tier, scored: Scored, rank: int, depth: int, settings: FusionS
 
 def gather(
     snapshot: Snapshot,
-    asked: Asked,
-    words: Leg,
+    asked: EncodedQuery,
+    words: LexicalLeg,
     near: Legs,
     filters: SearchFilters,
     scripts: Scripts,
@@ -161,7 +160,7 @@ def gather(
     return found
 
 
-def _near_enough(near: Legs, asked: Asked, *, nothing_else: bool) -> tuple[Legs, tuple[Notice, ...]]:
+def _near_enough(near: Legs, asked: EncodedQuery, *, nothing_else: bool) -> tuple[Legs, tuple[Notice, ...]]:
     """Without what is too far away. A vector is always near some other, so nonsense would find something.
 
     Where nothing else is found, what is far away is better than nothing.

@@ -14,15 +14,14 @@ from typing import NamedTuple
 from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
-from kebab_tui.search import expression
-from kebab_tui.search.answer import Answer, Ranked
-from kebab_tui.search.bm25 import normalised
-from kebab_tui.search.expression import Expression
+from kebab_tui.search import match_tree
+from kebab_tui.search.answer import Answer, Ranked, Stopwatch
 from kebab_tui.search.limits import Limits
-from kebab_tui.search.phrases import Phrase
+from kebab_tui.search.match_tree import Expression
 from kebab_tui.search.ports import Scored, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
-from kebab_tui.search.stopwatch import Stopwatch
+from kebab_tui.search.ranking import normalised
+from kebab_tui.search.words import Phrase
 
 FIRST_ANSWER = 1_000
 """How many of the newest matches a first answer scores: a fraction of a frame's time."""
@@ -41,7 +40,7 @@ class Tier(NamedTuple):
     relaxed: bool = False
 
 
-class Question(NamedTuple):
+class LexicalQuery(NamedTuple):
     """What FTS5 is asked.
 
     `strict`: all the words. `begun`: all of them, where the last one may go on, which is asked only
@@ -70,13 +69,13 @@ def _except(wanted: Expression, tiers: Sequence[Tier]) -> Expression:
     return wanted._replace(excluded=tuple(dict.fromkeys((*wanted.excluded, *above))))
 
 
-class Leg(NamedTuple):
+class LexicalLeg(NamedTuple):
     """The words' part of a hybrid search: the best chunks with any of them, and which have all.
 
     `further`: where the matches behind these chunks are.
     """
 
-    question: Question
+    question: LexicalQuery
     found: Sequence[Scored] = ()
     strict: Set[ChunkRow] = frozenset()
     phrases: tuple[Phrase, ...] = ()
@@ -104,12 +103,12 @@ def find(
 
 def leg(
     snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, filters: SearchFilters, depth: int
-) -> Leg:
+) -> LexicalLeg:
     """Any-word ranking: measured to fuse better than all words first."""
     question = ask(snapshot, parsed, query)
     strict, loose = question.strict, question.relaxed or question.strict
     if strict is None or loose is None:
-        return Leg(question)
+        return LexicalLeg(question)
     found = _rank(snapshot, loose, filters, depth)
     rows = [scored.row for scored in found]
     one_question = loose.match == strict.match
@@ -122,10 +121,10 @@ def leg(
         above = (f"({tier.wanted.match}) NOT ({strict.match})" for tier in further)
         rest = loose._replace(excluded=(*loose.excluded, *above))
         further.append(Tier("any word", rest, relaxed=not one_question))
-    return Leg(question, found, matching, loose.phrases, tuple(further))
+    return LexicalLeg(question, found, matching, loose.phrases, tuple(further))
 
 
-def admission(snapshot: Snapshot, question: Question, only_strict: bool) -> Callable[[Rows], Rows]:
+def admission(snapshot: Snapshot, question: LexicalQuery, only_strict: bool) -> Callable[[Rows], Rows]:
     """Keeps of some rows those that the query's words do not rule out, by whatever else they are found."""
     strict = question.strict
     if strict is not None and only_strict:
@@ -137,25 +136,27 @@ def admission(snapshot: Snapshot, question: Question, only_strict: bool) -> Call
     return lambda rows: rows
 
 
-def ask(snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, first_answer: bool = False) -> Question:
+def ask(
+    snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, first_answer: bool = False
+) -> LexicalQuery:
     """Put a query into FTS5's words; unfinished ones are completed from the corpus's own."""
-    starred = {word: snapshot.unfinished(word, _UNFINISHED) for word in expression.starred_words(parsed)}
-    prefix = expression.unfinished_word(parsed) if query.typing else None
+    starred = {word: snapshot.unfinished(word, _UNFINISHED) for word in match_tree.starred_words(parsed)}
+    prefix = match_tree.unfinished_word(parsed) if query.typing else None
     unfinished = instead = None
     if prefix is not None and first_answer:
         instead = snapshot.common_words(prefix, _COMMON) or None
     if prefix is not None and instead is None:
         unfinished = snapshot.unfinished(prefix, _UNFINISHED)
-    strict = begun = expression.strict(parsed, unfinished=unfinished, instead=instead, starred=starred)
-    finished = expression.open_end(parsed) if prefix is not None else None
+    strict = begun = match_tree.strict(parsed, unfinished=unfinished, instead=instead, starred=starred)
+    finished = match_tree.open_end(parsed) if prefix is not None else None
     if finished is not None and snapshot.has(finished):
         unfinished = instead = None
-        strict = expression.strict(parsed, starred=starred)
+        strict = match_tree.strict(parsed, starred=starred)
     else:
         begun = None
-    common = snapshot.commonplace(expression.wanted_words(parsed))
-    loose = expression.relaxed(parsed, unfinished=unfinished, instead=instead, starred=starred, common=common)
-    return Question(strict, begun, None if query.strict else loose)
+    common = snapshot.commonplace(match_tree.wanted_words(parsed))
+    loose = match_tree.relaxed(parsed, unfinished=unfinished, instead=instead, starred=starred, common=common)
+    return LexicalQuery(strict, begun, None if query.strict else loose)
 
 
 def _answer(

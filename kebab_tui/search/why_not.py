@@ -12,11 +12,11 @@ from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import lexical
 from kebab_tui.search.answer import Answer, Ranked
-from kebab_tui.search.bm25 import normalised
-from kebab_tui.search.expression import Expression, excluded_alone
 from kebab_tui.search.limits import Limits
+from kebab_tui.search.match_tree import Expression, excluded_alone
 from kebab_tui.search.ports import Scored, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
+from kebab_tui.search.ranking import normalised
 
 WhyNotStage = Literal["not indexed", "filtered", "no match", "below score", "ranked", "listed"]
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kebab_tui.search.completions import Completions
-    from kebab_tui.search.tokens import QueryToken
+    from kebab_tui.search.filter_keys import Completions
+    from kebab_tui.search.lexer import QueryToken
 
 _LAST_VALUE = re.compile(r'(?:(?:"[^"]*"|[^,"]*),)*(?P<quote>"?)(?P<typed>[^",]*)')
 _NEEDS_QUOTES = re.compile(r'[\s,"()]')

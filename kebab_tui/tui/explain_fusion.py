@@ -27,7 +27,7 @@ from kebab_tui.tui.segments import (
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit
-    from kebab_tui.search.fusion import Fused, FusionSettings
+    from kebab_tui.search.ranking import Fused, FusionSettings
 
 _DIGITS = 4
 _BAR = 12

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.indexing.live_state import LiveState
-    from kebab_tui.search.completions import Completions
     from kebab_tui.search.explanation import ExplainedResponse
+    from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.why_not import WhyNot
     from kebab_tui.tui.costs import Cost
     from kebab_tui.workspace import Workspace

@@ -28,7 +28,7 @@ from kebab_tui.tui.query_text import LONGEST, speakable, word_start
 from kebab_tui.tui.text import UNICODE, Glyphs
 
 if TYPE_CHECKING:
-    from kebab_tui.search.completions import Completions
+    from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.query_language import ParsedQuery
     from kebab_tui.tui.history import History
 

@@ -14,8 +14,8 @@ from rich.style import Style
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from kebab_tui.search.lexer import QueryToken
     from kebab_tui.search.query_language import ParsedQuery
-    from kebab_tui.search.tokens import QueryToken
 
 ROLES = ("phrase", "prefix", "operator", "negation", "filter_key", "filter_value", "unknown_key", "raw")
 """The roles that look different from an ordinary word."""

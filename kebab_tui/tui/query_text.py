@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.text import visible
 
 if TYPE_CHECKING:
-    from kebab_tui.search.tokens import QueryToken
+    from kebab_tui.search.lexer import QueryToken
 
 LONGEST = 5_000
 _MOST_READ = 4 * LONGEST

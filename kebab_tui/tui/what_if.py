@@ -17,7 +17,7 @@ from kebab_tui.tui.segments import Row, Segment, Signs, flow, moved, paragraph
 if TYPE_CHECKING:
     from kebab_tui.domain.ids import ChunkRow
     from kebab_tui.search.explanation import ExplainedResponse
-    from kebab_tui.search.fusion import Fused, FusionSettings
+    from kebab_tui.search.ranking import Fused, FusionSettings
 
 Refuse = Callable[[Sequence["Fused"], "FusionSettings"], list["Fused"]]
 

@@ -15,7 +15,7 @@ from kebab_tui.search.explanation import (
     LexicalExplanation,
     SemanticExplanation,
 )
-from kebab_tui.search.fusion import NEAR_ENOUGH, OTHER_SCRIPT_SHARE, PLACE_EVERY, Fused, FusionSettings
+from kebab_tui.search.ranking import NEAR_ENOUGH, OTHER_SCRIPT_SHARE, PLACE_EVERY, Fused, FusionSettings
 from kebab_tui.wire.encode import Json
 
 

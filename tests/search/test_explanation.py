@@ -13,9 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
-from kebab_tui.search import expression
+from kebab_tui.search import match_tree
 from kebab_tui.search.explanation import ExplainedHit, LexicalExplanation, explain_lexical
-from kebab_tui.search.expression import Expression
+from kebab_tui.search.match_tree import Expression
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.search.query_language import parse
 from kebab_tui.storage.lock import DataFolder
@@ -102,11 +102,11 @@ def assert_adds_up(reader: StoreReader, wanted: Expression | None) -> None:
 @pytest.mark.parametrize("text", QUERIES)
 def test_the_table_of_a_query_adds_up_to_the_index_own_bm25(indexed: StoreReader, text: str) -> None:
     parsed = parse(text, NOW)
-    starred = {word: ["installation"] for word in expression.starred_words(parsed)}
-    assert_adds_up(indexed, expression.strict(parsed, starred=starred))
-    assert_adds_up(indexed, expression.relaxed(parsed, starred=starred))
-    assert_adds_up(indexed, expression.strict(parsed, unfinished=["installation"]))
-    assert_adds_up(indexed, expression.relaxed(parsed, unfinished=["merge"]))
+    starred = {word: ["installation"] for word in match_tree.starred_words(parsed)}
+    assert_adds_up(indexed, match_tree.strict(parsed, starred=starred))
+    assert_adds_up(indexed, match_tree.relaxed(parsed, starred=starred))
+    assert_adds_up(indexed, match_tree.strict(parsed, unfinished=["installation"]))
+    assert_adds_up(indexed, match_tree.relaxed(parsed, unfinished=["merge"]))
 
 
 WORDS = st.sampled_from(
@@ -139,13 +139,13 @@ EXPRESSIONS = st.recursive(
 @example("((git svn) OR branch)")
 def test_the_table_of_any_expression_adds_up(indexed: StoreReader, text: str) -> None:
     parsed = parse(text, NOW)
-    assert_adds_up(indexed, expression.strict(parsed))
-    assert_adds_up(indexed, expression.relaxed(parsed))
+    assert_adds_up(indexed, match_tree.strict(parsed))
+    assert_adds_up(indexed, match_tree.relaxed(parsed))
 
 
 def test_words_of_a_branch_that_does_not_match_count_all_the_same(indexed: StoreReader) -> None:
     """FTS5 passes over them: `branch svn` has svn, but the branch `git svn` is not in it."""
-    wanted = expression.strict(parse("(git svn) OR branch", NOW))
+    wanted = match_tree.strict(parse("(git svn) OR branch", NOW))
     assert wanted is not None
     assert wanted.scored is not None
     with indexed.snapshot() as snapshot:

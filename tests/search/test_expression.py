@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.tokens import grams
-from kebab_tui.search import expression
-from kebab_tui.search.expression import Expression
+from kebab_tui.search import match_tree
+from kebab_tui.search.match_tree import Expression
 from kebab_tui.search.query_language import ParsedQuery, parse
 from tests.effort import sizes
 
@@ -98,7 +98,7 @@ def _found(index: sqlite3.Connection, wanted: Expression | None) -> list[str]:
     ],
 )
 def test_the_strict_question_finds(index: sqlite3.Connection, text: str, names: set[str]) -> None:
-    assert set(_found(index, expression.strict(_parse(text)))) == names
+    assert set(_found(index, match_tree.strict(_parse(text)))) == names
 
 
 @pytest.mark.parametrize(
@@ -112,46 +112,46 @@ def test_the_strict_question_finds(index: sqlite3.Connection, text: str, names: 
     ],
 )
 def test_the_relaxed_question_finds(index: sqlite3.Connection, text: str, names: set[str]) -> None:
-    assert set(_found(index, expression.relaxed(_parse(text)))) == names
+    assert set(_found(index, match_tree.relaxed(_parse(text)))) == names
 
 
 def test_a_word_that_only_looks_like_an_inflected_one_still_ranks_first(index: sqlite3.Connection) -> None:
-    assert _found(index, expression.strict(_parse("고양이"))) == ["cat", "goyang"]
+    assert _found(index, match_tree.strict(_parse("고양이"))) == ["cat", "goyang"]
 
 
 def test_excluding_a_word_excludes_that_word_only(index: sqlite3.Connection) -> None:
-    assert _found(index, expression.strict(_parse("고양 -고양이"))) == ["goyang"]
+    assert _found(index, match_tree.strict(_parse("고양 -고양이"))) == ["goyang"]
 
 
 @pytest.mark.parametrize("text", ["-git", "", "tag:a", "😀", '-"a b"', "'raw'"])
 def test_a_query_that_names_nothing_to_look_for_has_no_expression(text: str) -> None:
-    assert expression.strict(_parse(text)) is None
-    assert expression.relaxed(_parse(text)) is None
+    assert match_tree.strict(_parse(text)) is None
+    assert match_tree.relaxed(_parse(text)) is None
 
 
 def test_the_unfinished_word_is_the_open_one_at_the_end() -> None:
-    assert expression.unfinished_word(_parse("git Insta")) == "insta"
-    assert expression.unfinished_word(_parse("node.js")) == "js"
-    assert expression.unfinished_word(_parse('"git insta')) == "insta"
-    assert expression.unfinished_word(_parse("한글pack")) == "pack"
+    assert match_tree.unfinished_word(_parse("git Insta")) == "insta"
+    assert match_tree.unfinished_word(_parse("node.js")) == "js"
+    assert match_tree.unfinished_word(_parse('"git insta')) == "insta"
+    assert match_tree.unfinished_word(_parse("한글pack")) == "pack"
 
 
 @pytest.mark.parametrize(
     "text", ["git insta ", "git i", "git -insta", "충돌", '"git insta"', "C++", "insta*", ""]
 )
 def test_what_is_closed_short_or_korean_is_not_unfinished(text: str) -> None:
-    assert expression.unfinished_word(_parse(text)) is None
+    assert match_tree.unfinished_word(_parse(text)) is None
 
 
 def test_every_beginning_of_a_word_finds_it_while_it_is_typed(index: sqlite3.Connection) -> None:
     for length in range(2, len("installation")):
         typed = _parse("installation"[:length])
-        assert "cpp" in _found(index, expression.strict(typed, unfinished=["installation"]))
+        assert "cpp" in _found(index, match_tree.strict(typed, unfinished=["installation"]))
 
 
 @pytest.mark.parametrize("text", ["git", "git*"])
 def test_a_beginning_counts_once(text: str) -> None:
-    wanted = expression.strict(_parse(text), unfinished=[])
+    wanted = match_tree.strict(_parse(text), unfinished=[])
     assert wanted is not None
     assert [phrase.label for phrase in wanted.phrases] == ["git*"]
 
@@ -161,42 +161,42 @@ def test_a_beginning_counts_once(text: str) -> None:
     [("git merge", '"merge"'), ("git ", None), ("git -merge", None), ("a 충돌", "grams")],
 )
 def test_the_open_end_of_a_text_is_its_last_word(text: str, finished: str | None) -> None:
-    found = expression.open_end(_parse(text))
+    found = match_tree.open_end(_parse(text))
     assert found == finished or (finished is not None and finished in (found or ""))
 
 
 def test_a_first_answer_asks_for_whole_words_only() -> None:
-    wanted = expression.strict(_parse("use"), instead=["user", "users"])
+    wanted = match_tree.strict(_parse("use"), instead=["user", "users"])
     assert wanted is not None
     assert [phrase.label for phrase in wanted.phrases] == ["use", "user"]
     assert "*" not in wanted.match
 
 
 def test_a_relaxed_question_can_have_an_unfinished_word_too(index: sqlite3.Connection) -> None:
-    wanted = expression.relaxed(_parse("충돌 installa"), unfinished=["installation"])
+    wanted = match_tree.relaxed(_parse("충돌 installa"), unfinished=["installation"])
     assert set(_found(index, wanted)) == {"conflict", "package", "cpp"}
 
 
 def test_a_starred_word_reaches_what_its_stem_hides(index: sqlite3.Connection) -> None:
     parsed = _parse("organiz*")
-    assert expression.starred_words(parsed) == ("organiz",)
-    assert _found(index, expression.strict(parsed)) == []
-    assert _found(index, expression.strict(parsed, starred={"organiz": ["organization"]})) == ["organ"]
+    assert match_tree.starred_words(parsed) == ("organiz",)
+    assert _found(index, match_tree.strict(parsed)) == []
+    assert _found(index, match_tree.strict(parsed, starred={"organiz": ["organization"]})) == ["organ"]
 
 
 def test_the_same_word_twice_counts_once() -> None:
-    assert expression.strict(_parse("git git Git ")) == expression.strict(_parse("git "))
+    assert match_tree.strict(_parse("git git Git ")) == match_tree.strict(_parse("git "))
 
 
 def test_a_particle_behind_a_latin_word_is_dropped() -> None:
-    wanted = expression.strict(_parse("Rust로 "))
+    wanted = match_tree.strict(_parse("Rust로 "))
     assert wanted is not None
     assert wanted.match == '"rust"'
 
 
 def test_the_parts_of_the_score_add_up(index: sqlite3.Connection) -> None:
     """bm25 is linear in the phrases: each alone gives its share of the whole."""
-    wanted = expression.strict(_parse("데이터베이스백업을 OR (언어 -node) OR installing OR C++"))
+    wanted = match_tree.strict(_parse("데이터베이스백업을 OR (언어 -node) OR installing OR C++"))
     assert wanted is not None
     for name in _run(index, wanted.match):
         whole = _bm25(index, wanted.match, name)
@@ -212,10 +212,10 @@ def _bm25(index: sqlite3.Connection, match: str, name: str) -> float:
 def _ask_everything(index: sqlite3.Connection, text: str) -> None:
     parsed = _parse(text)
     typed = [
-        expression.strict(parsed, unfinished=["installation", 'a"b']),
-        expression.strict(parsed, instead=["git"]),
+        match_tree.strict(parsed, unfinished=["installation", 'a"b']),
+        match_tree.strict(parsed, instead=["git"]),
     ]
-    for wanted in (expression.strict(parsed), expression.relaxed(parsed), *typed):
+    for wanted in (match_tree.strict(parsed), match_tree.relaxed(parsed), *typed):
         for match in (wanted.match, *wanted.excluded) if wanted else ():
             _run(index, match)
     for phrase in typed[0].phrases if typed[0] else ():
@@ -296,7 +296,7 @@ def test_no_text_at_all_raises_anything(index: sqlite3.Connection, text: str) ->
     "text", ["한a글b" * 2_000, "가" * 8_000, "a.b-" * 2_000, "데이터베이스백업 " * 900, "C++" * 2_000]
 )
 def test_a_paste_makes_an_expression_of_bounded_size(index: sqlite3.Connection, text: str) -> None:
-    wanted = expression.strict(_parse(text))
+    wanted = match_tree.strict(_parse(text))
     assert wanted is not None
     assert len(wanted.match) < 10_000
     _run(index, wanted.match)
@@ -311,6 +311,6 @@ def test_a_paste_makes_an_expression_of_bounded_size(index: sqlite3.Connection, 
     ],
 )
 def test_words_that_tell_little_are_left_aside_as_long_as_others_are_there(text: str, asked_for: str) -> None:
-    loose = expression.relaxed(_parse(text), common={"instance", "service", "the"})
+    loose = match_tree.relaxed(_parse(text), common={"instance", "service", "the"})
 
     assert loose is not None and loose.match == asked_for

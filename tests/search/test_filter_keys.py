@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from kebab_tui.search.dates import instant
-from kebab_tui.search.filter_keys import FILTER_KEYS, nearest
+from kebab_tui.search.filter_keys import FILTER_KEYS, instant, nearest
 
 
 @pytest.mark.parametrize("key", FILTER_KEYS)

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.search.fusion import (
+from kebab_tui.search.limits import HybridOptions
+from kebab_tui.search.ranking import (
     NEAR_ENOUGH,
     OTHER_SCRIPT_SHARE,
     Evidence,
     Fused,
     FusionSettings,
     fuse,
-    refuse,
+    rescore,
 )
-from kebab_tui.search.hybrid_options import HybridOptions
 
 PURE = FusionSettings(second_look=False)
 
@@ -237,9 +237,9 @@ def test_the_order_of_the_evidence_means_nothing(
 def test_a_what_if_equals_a_fusion_with_those_settings(
     evidence: list[Evidence], settings: FusionSettings, rrf_k: int, weight: float
 ) -> None:
-    asked = refuse(fuse(evidence, settings), settings, rrf_k=rrf_k, vector_weight=weight)
+    asked = rescore(fuse(evidence, settings), settings, rrf_k=rrf_k, vector_weight=weight)
     assert asked == fuse(evidence, replace(settings, rrf_k=rrf_k, vector_weight=weight))
-    assert refuse(fuse(evidence, settings), settings) == fuse(evidence, settings)
+    assert rescore(fuse(evidence, settings), settings) == fuse(evidence, settings)
 
 
 @given(st.permutations(range(1, 12)), st.permutations(range(1, 12)))

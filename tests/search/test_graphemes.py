@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from kebab_tui.search.graphemes import border_after, border_before, is_border
+from kebab_tui.search.snippet import border_after, border_before, is_border
 
 
 def _characters(text: str) -> list[str]:

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kebab_tui.domain.query import SearchFilters, SearchQuery
-from kebab_tui.search import expression
+from kebab_tui.search import match_tree
 from kebab_tui.search.engine import SearchEngine, SearchOptions
-from kebab_tui.search.fusion import refuse
-from kebab_tui.search.hybrid_options import HybridOptions
-from kebab_tui.search.terms import Node
+from kebab_tui.search.limits import HybridOptions
+from kebab_tui.search.query_language import Node
+from kebab_tui.search.ranking import rescore
 from kebab_tui.workspace import Workspace
 from tests.meaning import FLOOR, NOW, Chosen, codes
 
@@ -145,15 +145,15 @@ def test_the_question_to_the_full_text_is_built_once(
     chosen: Chosen, monkeypatch: pytest.MonkeyPatch, text: str, typing: bool
 ) -> None:
     chosen.add("a.md", {"alpha gamma": 0.5})
-    expression._plain.cache_clear()
-    built: list[tuple[Node | None, expression._Completions]] = []
-    build = expression._build
+    match_tree._plain.cache_clear()
+    built: list[tuple[Node | None, match_tree._Completions]] = []
+    build = match_tree._build
 
-    def counted(terms: Node | None, completions: expression._Completions) -> expression._Built:
+    def counted(terms: Node | None, completions: match_tree._Completions) -> match_tree._Built:
         built.append((terms, completions))
         return build(terms, completions)
 
-    monkeypatch.setattr(expression, "_build", counted)
+    monkeypatch.setattr(match_tree, "_build", counted)
     chosen.ask(text, typing=typing)
     assert len(built) == len({repr(one) for one in built})
     assert sum(not completions for _, completions in built) == 1
@@ -193,7 +193,7 @@ def test_a_what_if_equals_a_search_with_those_settings(
     query = SearchQuery(text, second_look=look)
     explained = embedded_sample.explain(query)
     assert explained.fusion is not None
-    asked = refuse(explained.candidates, explained.fusion, rrf_k=rrf_k, vector_weight=weight)
+    asked = rescore(explained.candidates, explained.fusion, rrf_k=rrf_k, vector_weight=weight)
     options = SearchOptions(hybrid=HybridOptions(rrf_k, weight, weight))
     other = SearchEngine(
         embedded_sample._parts.reader,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchMode, SearchQuery
-from kebab_tui.search.meaning import read_text
 from kebab_tui.search.ports import Vector
 from kebab_tui.search.query_language import parse
+from kebab_tui.search.semantic import read_text
 from kebab_tui.workspace import Workspace
 from tests.meaning import Chosen, ChosenEncoder, codes
 

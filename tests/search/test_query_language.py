@@ -10,8 +10,18 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.document import Trust
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.search.query_language import MAX_WORDS, ParsedQuery, merge, parse, remove_chip
-from kebab_tui.search.terms import All, Any, Leaf, Node, Not
+from kebab_tui.search.query_language import (
+    MAX_WORDS,
+    All,
+    Any,
+    Leaf,
+    Node,
+    Not,
+    ParsedQuery,
+    merge,
+    parse,
+    remove_chip,
+)
 from tests.effort import cpu_seconds
 
 _NOW = datetime(2026, 11, 18, 12, 30, tzinfo=UTC)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.explanation import explain_lexical
-from kebab_tui.search.phrases import grams_phrase, words_phrase
 from kebab_tui.search.ports import FieldCounts, FieldWeights
+from kebab_tui.search.words import grams_phrase, words_phrase
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.batch import RemoveNote
 from kebab_tui.storage.sqlite.reader import StoreReader

@@ -99,7 +99,7 @@ def killed_and_judged(name: str, seed: int) -> Score:
 
 def _without_excerpts() -> AbstractContextManager[object]:
     """Thousands of hits are compared, by their rows, scores and lines: nobody reads the excerpts."""
-    return mock.patch("kebab_tui.search.shown.snippet", return_value=Snippet("", ()))
+    return mock.patch("kebab_tui.search.engine.snippet", return_value=Snippet("", ()))
 
 
 def one(point: Point, seed: int, score: Score) -> None:

@@ -10,8 +10,7 @@ from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.hit import Highlight, RetrievalDetail, SearchHit
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.formats.decode import decode
-from kebab_tui.search.highlight import highlight
-from kebab_tui.search.sought import sought
+from kebab_tui.search.snippet import highlight, sought
 
 
 class Engine:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 
-from kebab_tui.search.completions import MOST, completions_of
+from kebab_tui.search.filter_keys import MOST, completions_of
 from kebab_tui.tui.completion import complete
 from kebab_tui.tui.query_box import QueryBox
 from kebab_tui.workspace import Workspace

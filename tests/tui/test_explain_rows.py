@@ -14,7 +14,7 @@ from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
-from kebab_tui.search.fusion import Evidence, FusionSettings
+from kebab_tui.search.ranking import Evidence, FusionSettings
 from kebab_tui.tui.segments import ASCII_ONLY, row_text, row_width
 from kebab_tui.workspace import Workspace
 from tests.figures import add_up, is_true

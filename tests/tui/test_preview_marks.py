@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.hit import Highlight
-from kebab_tui.search.highlight import highlight
-from kebab_tui.search.sought import sought
+from kebab_tui.search.snippet import highlight, sought
 from kebab_tui.tui import preview_marks
 from kebab_tui.tui.preview_marks import LONG_LINE, Marks, Place
 from kebab_tui.tui.preview_source import WholeText

@@ -27,9 +27,9 @@ from kebab_tui.domain.ids import ChunkId, DocId, SourceId
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.live_state import FolderState, LastChange, LiveState, Phase, Trouble
 from kebab_tui.indexing.watching import WatchKind
-from kebab_tui.search import stopwatch
+from kebab_tui.search import answer
 from kebab_tui.search.explanation import ExplainedResponse
-from kebab_tui.search.fusion import Evidence, FusionSettings
+from kebab_tui.search.ranking import Evidence, FusionSettings
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import hits_list, showing
 from kebab_tui.tui.app import KebabApp
@@ -65,7 +65,7 @@ class Still:
 
 @pytest.fixture(autouse=True)
 def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stopwatch, "time", Still)
+    monkeypatch.setattr(answer, "time", Still)
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kebab_tui.search.explanation import ExplainedResponse
-from kebab_tui.search.fusion import FusionSettings, fuse
-from kebab_tui.search.fusion import refuse as fused_again
+from kebab_tui.search.ranking import FusionSettings, fuse
+from kebab_tui.search.ranking import rescore as fused_again
 from kebab_tui.tui.segments import PLAIN, row_text, row_width
 from kebab_tui.tui.what_if import (
     RRF_K_STEPS,

@@ -15,12 +15,14 @@ scores that no word found are equal cosines of one leg, whose ranks go by chunk 
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.search.ports import FieldCounts, FieldWeights
 
 OTHER_SCRIPT_SHARE = 0.95
 PLACE_EVERY = 3
@@ -99,7 +101,7 @@ def fuse(evidence: Sequence[Evidence], settings: FusionSettings) -> list[Fused]:
     return [draft.fused(rank, best) for rank, draft in enumerate(drafts, 1)]
 
 
-def refuse(
+def rescore(
     fused: Sequence[Fused],
     settings: FusionSettings,
     *,
@@ -120,7 +122,7 @@ _Tie = tuple[int, str, int, bool, int]
 
 
 @dataclass(slots=True)
-class _Draft:
+class _Candidate:
     """A candidate on its way through the steps: hundreds at every key, so none is copied at each."""
 
     evidence: Evidence
@@ -145,12 +147,12 @@ class _Draft:
         )  # fmt: skip
 
 
-def _by_rank(evidence: Sequence[Evidence], settings: FusionSettings) -> list[_Draft]:
+def _by_rank(evidence: Sequence[Evidence], settings: FusionSettings) -> list[_Candidate]:
     drafts = []
     for one in evidence:
         lexical = rrf_part(settings.lexical_weight, settings.rrf_k, one.lexical_rank)
         vector = rrf_part(settings.vector_weight, settings.rrf_k, one.vector_rank)
-        drafts.append(_Draft(one, lexical, vector, lexical + vector, _tie(one, settings)))
+        drafts.append(_Candidate(one, lexical, vector, lexical + vector, _tie(one, settings)))
     drafts.sort(key=lambda draft: (-draft.rrf_raw, draft.tie))
     for rank, draft in enumerate(drafts, 1):
         draft.fusion_rank = rank
@@ -161,7 +163,7 @@ def rrf_part(weight: float, rrf_k: int, rank: int | None) -> float:
     return 0.0 if rank is None else weight / (rrf_k + rank)
 
 
-def _looked_at(drafts: list[_Draft], settings: FusionSettings) -> list[_Draft]:
+def _looked_at(drafts: list[_Candidate], settings: FusionSettings) -> list[_Candidate]:
     """Every candidate gets its look, so that a list has one kind of score; the best are ordered by it."""
     strongest = max((draft.evidence.strength or 0.0 for draft in drafts), default=0.0)
     nearest = max((draft.evidence.cosine or 0.0 for draft in drafts), default=0.0)
@@ -174,11 +176,11 @@ def _looked_at(drafts: list[_Draft], settings: FusionSettings) -> list[_Draft]:
     return head + tail
 
 
-def _by_look(draft: _Draft) -> tuple[float, _Tie]:
+def _by_look(draft: _Candidate) -> tuple[float, _Tie]:
     return -(draft.look or 0.0), draft.tie
 
 
-def _look(draft: _Draft, share: float, strongest: float, nearest: float) -> None:
+def _look(draft: _Candidate, share: float, strongest: float, nearest: float) -> None:
     evidence = draft.evidence
     words = (evidence.strength or 0.0) / strongest if strongest > 0 else 0.0
     if evidence.cosine is None:
@@ -191,12 +193,12 @@ def _look(draft: _Draft, share: float, strongest: float, nearest: float) -> None
     draft.look_lexical, draft.look_vector, draft.look = lexical, vector, lexical + vector
 
 
-def _with_places(drafts: list[_Draft]) -> list[_Draft]:
+def _with_places(drafts: list[_Candidate]) -> list[_Candidate]:
     """Let the other script have one place in three, from the fourth on, while it is near enough."""
     waiting = deque(draft for draft in drafts if _deserves_a_place(draft.evidence))
     if not waiting:
         return drafts
-    placed: list[_Draft] = []
+    placed: list[_Candidate] = []
     given: set[ChunkRow] = set()
     since = 0
     for draft in drafts:
@@ -216,7 +218,7 @@ def _with_places(drafts: list[_Draft]) -> list[_Draft]:
     return placed
 
 
-def _with_tail_in_order(drafts: list[_Draft], settings: FusionSettings) -> list[_Draft]:
+def _with_tail_in_order(drafts: list[_Candidate], settings: FusionSettings) -> list[_Candidate]:
     """Behind the best, the look alone decides: no place is kept there."""
     head, tail = drafts[: settings.look_depth], drafts[settings.look_depth :]
     for draft in tail:
@@ -233,3 +235,56 @@ def _tie(one: Evidence, settings: FusionSettings) -> _Tie:
     if settings.second_look:
         return (lexical, "", one.vector_rank or _LAST, one.other_script, one.row)
     return (lexical, one.chunk_id, 0, False, one.row)
+
+
+# bm25 as FTS5 computes it, from its parts.
+#
+# `score = -sum(idf * f * (K1 + 1) / (f + norm))` over the phrases of a query, where f
+# counts a phrase's occurrences weighted by field. Pure arithmetic: the figures come from
+# the index, and adding them up here gives the index's own number.
+
+K1 = 1.2
+B = 0.75
+_SMALLEST_IDF = 1e-6
+
+
+def inverse_document_frequency(chunks: int, frequency: int) -> float:
+    """How telling a phrase is; never quite nothing, even for one that stands everywhere."""
+    idf = math.log((chunks - frequency + 0.5) / (frequency + 0.5))
+    return idf if idf > 0 else _SMALLEST_IDF
+
+
+def length_norm(length: int, average_length: float) -> float:
+    """How many occurrences a chunk of this length must have to get half of the credit."""
+    return K1 * (1 - B + B * length / average_length)
+
+
+@dataclass(frozen=True, slots=True)
+class TermWeight:
+    """What one phrase of the query adds to one chunk's score."""
+
+    label: str
+    counts: FieldCounts
+    weighted_count: float
+    frequency: int
+    idf: float
+    contribution: float
+    """Positive: the larger, the better."""
+
+
+def term_weight(
+    label: str, counts: FieldCounts, frequency: int, idf: float, norm: float, weights: FieldWeights
+) -> TermWeight:
+    weighted = (
+        counts.heading * weights.heading
+        + counts.text * weights.text
+        + counts.title * weights.title
+        + counts.grams * weights.grams
+    )
+    contribution = idf * weighted * (K1 + 1) / (weighted + norm) if weighted else 0.0
+    return TermWeight(label, counts, weighted, frequency, idf, contribution)
+
+
+def normalised(raw: float) -> float:
+    """A raw bm25 as a positive score below 1; for display and thresholds, order is unchanged."""
+    return -raw / (1 + abs(raw))

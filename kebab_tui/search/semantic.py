@@ -17,12 +17,11 @@ from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.domain.text import is_hangul
-from kebab_tui.search import expression, lexical
-from kebab_tui.search.answer import Answer, Asked, Ranked
+from kebab_tui.search import lexical, match_tree
+from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Stopwatch
 from kebab_tui.search.limits import Limits
 from kebab_tui.search.ports import Near, Semantics, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
-from kebab_tui.search.stopwatch import Stopwatch
 
 Rows = Sequence[ChunkRow]
 
@@ -41,7 +40,7 @@ def read_text(query: str, parsed: ParsedQuery) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def ask(semantics: Semantics, query: str, parsed: ParsedQuery, watch: Stopwatch) -> Asked | Notice:
+def ask(semantics: Semantics, query: str, parsed: ParsedQuery, watch: Stopwatch) -> EncodedQuery | Notice:
     """The query as a vector, or why this model has nothing to say to it."""
     if parsed.raw is not None:
         return Notice("no_meaning", "A query in FTS5's own syntax says nothing to a model.")
@@ -54,14 +53,14 @@ def ask(semantics: Semantics, query: str, parsed: ParsedQuery, watch: Stopwatch)
         if not semantics.encoder.understands(text):
             return Notice("no_meaning", "The model knows no part of this text.")
         with watch.stage("read query"):
-            return Asked(semantics, text, semantics.encoder.query(text))
+            return EncodedQuery(semantics, text, semantics.encoder.query(text))
     except ModelError as error:
         return Notice("no_model", f"{error.message}.", "warning")
 
 
 def find(
     snapshot: Snapshot,
-    asked: Asked,
+    asked: EncodedQuery,
     parsed: ParsedQuery,
     query: SearchQuery,
     filters: SearchFilters,
@@ -72,7 +71,7 @@ def find(
     wanted = query.offset + query.k
     with watch.stage("meaning") as stage:
         allowed = _allowed(snapshot, filters)
-        if expression.rules_out(parsed, query.strict):
+        if match_tree.rules_out(parsed, query.strict):
             rows = _everything(snapshot) if allowed is None else allowed
             question = lexical.ask(snapshot, parsed, query)
             allowed = lexical.admission(snapshot, question, query.strict)(rows)
@@ -85,7 +84,12 @@ def find(
 
 
 def _reaching(
-    snapshot: Snapshot, asked: Asked, allowed: Rows | None, near: list[Near], everything: int, limits: Limits
+    snapshot: Snapshot,
+    asked: EncodedQuery,
+    allowed: Rows | None,
+    near: list[Near],
+    everything: int,
+    limits: Limits,
 ) -> int:
     """How many chunks reach the limits: where the list ends, however much of it is shown."""
     total = everything
@@ -106,7 +110,7 @@ class Legs:
 
 def scopes(
     snapshot: Snapshot,
-    asked: Asked,
+    asked: EncodedQuery,
     filters: SearchFilters,
     scripts: Scripts,
     admitted: Callable[[Rows], Rows] | None,
@@ -125,10 +129,10 @@ def scopes(
     return [own, other] if own and other else [own or other]
 
 
-class Searching:
+class NearestSearch:
     """Asks the vectors in a thread of its own: they take as long as the words do, on another core."""
 
-    def __init__(self, asked: Asked, scopes: Sequence[Rows | None], depth: int) -> None:
+    def __init__(self, asked: EncodedQuery, scopes: Sequence[Rows | None], depth: int) -> None:
         self._asked = asked
         self._scopes = scopes
         self._depth = depth
@@ -195,7 +199,7 @@ class _Known:
 
 
 def _nearest(
-    snapshot: Snapshot, asked: Asked, k: int, allowed: Rows | None, near: list[Near] | None = None
+    snapshot: Snapshot, asked: EncodedQuery, k: int, allowed: Rows | None, near: list[Near] | None = None
 ) -> list[Near]:
     """The `k` nearest, ties by chunk id. `near`: one more than these, where somebody has asked already.
 

@@ -12,11 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kebab_tui.domain.tokens import plain_words
-from kebab_tui.search.leaves import Completion, Unit, last_word, unit
-from kebab_tui.search.phrases import Phrase
-from kebab_tui.search.query_language import ParsedQuery
-from kebab_tui.search.stop_words import STOP_WORDS
-from kebab_tui.search.terms import All, Any, Leaf, Node, Not
+from kebab_tui.search.query_language import All, Any, Leaf, Node, Not, ParsedQuery
+from kebab_tui.search.words import STOP_WORDS, Completion, Phrase, Unit, last_word, unit
 
 _SHORTEST_UNFINISHED = 2
 
