@@ -12,18 +12,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.callbacks import Callbacks
-    from kebab_tui.indexing.duty import Charge
-    from kebab_tui.indexing.live_state import LiveReader
     from kebab_tui.indexing.pipeline import Recipe
+    from kebab_tui.indexing.report import Callbacks
     from kebab_tui.indexing.session import Session
+    from kebab_tui.indexing.status import LiveReader
+    from kebab_tui.indexing.worker import WorkerConfig
     from kebab_tui.search.engine import SearchEngine
     from kebab_tui.search.ports import FieldWeights
-    from kebab_tui.semantics.half import SemanticHalf
-    from kebab_tui.semantics.shelf import ModelShelf
     from kebab_tui.settings.settings import Settings
     from kebab_tui.storage.lock import DataFolder
     from kebab_tui.storage.sqlite.reader import StoreReader
+    from kebab_tui.vector_search import ModelService, VectorSearch
 
 
 class Parts:
@@ -46,7 +45,7 @@ class Parts:
 
     @cached_property
     def live(self) -> LiveReader:
-        from kebab_tui.indexing.live_state import LiveReader
+        from kebab_tui.indexing.status import LiveReader
 
         return LiveReader(self._folder)
 
@@ -72,23 +71,23 @@ class Parts:
         )
 
     @cached_property
-    def semantics(self) -> SemanticHalf:
+    def semantics(self) -> VectorSearch:
         return self._new_semantics()
 
-    def _new_semantics(self) -> SemanticHalf:
-        from kebab_tui.semantics.half import SemanticHalf
+    def _new_semantics(self) -> VectorSearch:
+        from kebab_tui.vector_search import VectorSearch
 
-        return SemanticHalf(self._folder, self.reader, self._settings.index.embed_threads)
+        return VectorSearch(self._folder, self.reader, self._settings.index.embed_threads)
 
     @property
-    def models(self) -> ModelShelf:
-        from kebab_tui.semantics.shelf import ModelShelf
+    def models(self) -> ModelService:
+        from kebab_tui.vector_search import ModelService
 
-        return ModelShelf(self._folder, self.reader, self.semantics, self._settings.index.embed_threads)
+        return ModelService(self._folder, self.reader, self.semantics, self._settings.index.embed_threads)
 
     @cached_property
     def recipe(self) -> Recipe:
-        from kebab_tui.indexing.configured import recipe_of
+        from kebab_tui.indexing.ingest import recipe_of
 
         return recipe_of(self._settings)
 
@@ -115,24 +114,24 @@ class Parts:
         """The same, and a database that was lost, and so is empty, has its notes read before all else."""
         with self.session(command, callbacks, timeout_s) as session:
             if session.begun_anew:
-                from kebab_tui.indexing.run import run_ingest
+                from kebab_tui.indexing.ingest import run_ingest
 
                 run_ingest(session, self.recipe, callbacks)
             yield session
 
-    def charge(self, command: str) -> Charge:
+    def charge(self, command: str) -> WorkerConfig:
         """What a keeper of this index has to know."""
-        from kebab_tui.indexing.configured import declared_sources
-        from kebab_tui.indexing.duty import Charge
-        from kebab_tui.semantics.keeping import VectorsKept
+        from kebab_tui.indexing.embed import ModelEmbedding
+        from kebab_tui.indexing.ingest import declared_sources
+        from kebab_tui.indexing.worker import WorkerConfig
         from kebab_tui.storage.lock import WriterLock
 
-        return Charge(
+        return WorkerConfig(
             self._folder,
             self.reader,
             self.recipe,
             declared_sources(self._settings.sources),
-            VectorsKept(self._new_semantics, self.reader, WriterLock(self._folder.embedding_lock)),
+            ModelEmbedding(self._new_semantics, self.reader, WriterLock(self._folder.embedding_lock)),
             self._settings.index.bulk_chunks,
             command,
         )

@@ -14,30 +14,26 @@ from typing import TYPE_CHECKING
 from kebab_tui import rules
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError, UsageError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
-from kebab_tui.indexing.callbacks import Callbacks as Callbacks
-from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
+from kebab_tui.indexing.report import Callbacks as Callbacks
+from kebab_tui.indexing.report import WatchCallbacks as WatchCallbacks
 from kebab_tui.parts import Parts
 
 if TYPE_CHECKING:
+    from kebab_tui.doctor import IndexStatus, Pending, VectorState
     from kebab_tui.domain.citation import Located
     from kebab_tui.domain.document import Document, DocumentState, Source
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
-    from kebab_tui.glance import Status
-    from kebab_tui.indexing.board import WatchSummary
-    from kebab_tui.indexing.embedding_job import EmbeddingReport
-    from kebab_tui.indexing.file_states import ListedFile
-    from kebab_tui.indexing.inspection import Inspection
-    from kebab_tui.indexing.live_state import LiveState
-    from kebab_tui.indexing.places import CitedPlace
+    from kebab_tui.indexing.embed import EmbeddingReport
+    from kebab_tui.indexing.lookup import CitedPlace, Inspection, ListedFile
     from kebab_tui.indexing.report import IngestReport
+    from kebab_tui.indexing.status import LiveState, WatchSummary
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.why_not import WhyNot
-    from kebab_tui.semantics.health import Pending, VectorState
-    from kebab_tui.semantics.shelf import ModelShelf
     from kebab_tui.settings.settings import Settings
     from kebab_tui.storage.sqlite.health import Finding
+    from kebab_tui.vector_search import ModelService
 
 
 class Workspace:
@@ -96,7 +92,7 @@ class Workspace:
 
     def why_not(self, query: SearchQuery, path: str) -> WhyNot:
         """What keeps a note out of the answer, or where in it the note stands."""
-        from kebab_tui.indexing.inspection import find_document, why_not_indexed
+        from kebab_tui.indexing.lookup import find_document, why_not_indexed
 
         with self._parts.reader.catalogue() as catalogue:
             document = find_document(catalogue, path)
@@ -132,7 +128,7 @@ class Workspace:
     def check_folder(self, folder: str) -> None:
         """Raise where a folder is not there and was not a source before, which may come back."""
         from kebab_tui.files.walk import check_root
-        from kebab_tui.indexing.source_names import relation
+        from kebab_tui.indexing.session import relation
         from kebab_tui.storage.sqlite import recovery
 
         if not folder:
@@ -154,54 +150,54 @@ class Workspace:
 
     def file_states(self) -> Iterator[ListedFile]:
         """Every file of every source with its state, as the folders are now; what failed comes first."""
-        from kebab_tui.indexing.file_states import file_states
+        from kebab_tui.indexing.lookup import file_states
 
         return file_states(self._parts.reader, self._parts.recipe.made_by)
 
     def inspect(self, target: str) -> Inspection:
         """A note or a chunk by path, citation or id, with the state of its file."""
-        from kebab_tui.indexing.inspection import inspect
+        from kebab_tui.indexing.lookup import inspect
 
         with self._parts.reader.catalogue() as catalogue:
             return inspect(catalogue, target)
 
     def locate(self, hit: SearchHit) -> Located:
         """Where the passage of a hit stands in its file by now."""
-        from kebab_tui.indexing.places import locate_hit
+        from kebab_tui.indexing.lookup import locate_hit
 
         return locate_hit(hit, self._parts.recipe)
 
     def locate_citation(self, target: str) -> CitedPlace:
         """Where the lines stand by now that a citation, a chunk's id or a path names."""
-        from kebab_tui.indexing.places import locate_citation
+        from kebab_tui.indexing.lookup import locate_citation
 
         with self._parts.reader.catalogue() as catalogue:
             return locate_citation(catalogue, target, self._parts.recipe)
 
-    def status(self) -> Status:
-        from kebab_tui.glance import status_of
+    def status(self) -> IndexStatus:
+        from kebab_tui.doctor import index_status
 
-        return status_of(self._parts, self.folder)
+        return index_status(self._parts, self.folder)
 
     def vectors(self) -> VectorState:
         """How many passages have a vector, and how the file of them is."""
-        from kebab_tui.semantics.health import vector_state
+        from kebab_tui.doctor import vector_state
 
         return vector_state(self._parts.semantics, self._parts.reader, self.folder)
 
     def pending(self) -> Pending:
         """How many passages have no vector yet, and how long the last run says they take."""
-        from kebab_tui.semantics.health import pending
+        from kebab_tui.doctor import pending
 
         return pending(self._parts.semantics, self._parts.reader)
 
     @property
-    def models(self) -> ModelShelf:
+    def models(self) -> ModelService:
         """The models that this index can use."""
         return self._parts.models
 
     def doctor(self) -> Iterator[Finding]:
-        from kebab_tui.semantics.health import examine_semantics
+        from kebab_tui.doctor import examine_semantics
         from kebab_tui.storage.sqlite.health import examine
 
         yield from examine(self.folder, self._parts.recipe.made_by)
@@ -214,7 +210,7 @@ class Workspace:
             return session.add(source)
 
     def new_source_id(self, root: str) -> SourceId:
-        from kebab_tui.indexing.source_names import source_id_for
+        from kebab_tui.indexing.session import source_id_for
 
         return source_id_for(root, {source.source_id for source in self.sources()})
 
@@ -246,7 +242,7 @@ class Workspace:
 
     def embed(self, callbacks: Callbacks) -> EmbeddingReport:
         """Give every passage that has none its vector, and write the vectors' file."""
-        from kebab_tui.semantics.work import embed
+        from kebab_tui.indexing.embed import embed
 
         return embed(
             self._parts.semantics,
@@ -261,7 +257,7 @@ class Workspace:
 
     def use_model(self, model: str, callbacks: Callbacks) -> None:
         """Answer with another model from now on; vectors that it lacks are for `embed` to make."""
-        from kebab_tui.semantics.work import use
+        from kebab_tui.indexing.embed import use
 
         card = self.models.find(model)
         with self._parts.refilled_session("model use", callbacks) as session:
@@ -269,7 +265,7 @@ class Workspace:
 
     def rebuild_vectors(self, callbacks: Callbacks) -> int:
         """Make the vectors' file anew; gives how many vectors were dropped because some were damaged."""
-        from kebab_tui.semantics.work import rebuild
+        from kebab_tui.indexing.embed import rebuild
 
         with self._parts.refilled_session("index --rebuild-vectors", callbacks) as session:
             return rebuild(self._parts.semantics, session.writer)
@@ -282,9 +278,9 @@ class Workspace:
 
     def watch(self, folders: Sequence[str], callbacks: WatchCallbacks, command: str) -> WatchSummary:
         """Keep the index in step until asked to stop; while another process does so, follow it."""
-        from kebab_tui.indexing.keeper import Keeper
+        from kebab_tui.indexing.daemon import IndexDaemon
 
-        return Keeper(self._parts.charge(command), callbacks).run(folders)
+        return IndexDaemon(self._parts.charge(command), callbacks).run(folders)
 
     def live(self) -> LiveState | None:
         """What the process that keeps the index in step tells of itself; None when there is none."""
@@ -313,8 +309,7 @@ class Workspace:
     def _ingest(
         self, folders: Sequence[str], callbacks: Callbacks, healed: str = "", *, read_error: bool = False
     ) -> IngestReport:
-        from kebab_tui.indexing.configured import declared_sources
-        from kebab_tui.indexing.run import run_ingest
+        from kebab_tui.indexing.ingest import declared_sources, run_ingest
 
         with self._parts.session("ingest", callbacks) as session:
             session.declare(declared_sources(self.settings.sources))

@@ -12,15 +12,13 @@ import kebab_tui
 _PACKAGE = Path(kebab_tui.__file__).parent
 _WALL_CLOCK = re.compile(r"\btime\.(time|time_ns)\b|\bdatetime\.now\b|\bdate\.today\b")
 _ALLOWED = {
-    "indexing/basket.py": "when a change was committed, for people",
-    "indexing/pipeline.py": "when a note was read, beside the stamp of its file",
-    "indexing/live_state.py": "whether a file is fresh whose writer stamps it anew all the time",
-    "indexing/run.py": "when a run began, for people",
+    "indexing/pipeline.py": "when a change was committed, for people",
+    "indexing/status.py": "whether a file is fresh whose writer stamps it anew all the time",
+    "indexing/ingest.py": "when a run began, for people",
     "rules.py": "what `after:yesterday` means today",
     "search/engine.py": "the same",
     "search/snippet.py": "the same",
-    "semantics/keeping.py": "when a run began, for people",
-    "semantics/work.py": "when a run began, for people",
+    "indexing/embed.py": "when a run began, for people",
     "storage/sqlite/batch.py": "when a note was indexed, for people",
     "storage/lock.py": "since when somebody holds the lock, for people",
     "storage/sqlite/writer.py": "when a run ended and a source was added, for people",

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui import own_files
-from kebab_tui.indexing.live_state import LiveFile, LiveState
-from kebab_tui.semantics import choice
+from kebab_tui import own_files, vector_search
+from kebab_tui.indexing.status import LiveFile, LiveState
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.storage.sqlite import recovery
 from kebab_tui.tui.history import History
@@ -47,7 +46,7 @@ def everything_written(vault: Vault) -> None:
 
 WRITERS: dict[str, Callable[[DataFolder], object]] = {
     "sources.json": lambda folder: recovery.write(folder.sources, [a_source()]),
-    "model.txt": lambda folder: choice.remember(folder.root, "another"),
+    "model.txt": lambda folder: vector_search.save_selected_model(folder.root, "another"),
     "queries.txt": lambda folder: History(folder.root).add("a query"),
     "live.json": lambda folder: LiveFile(folder, lambda _: None).show(LiveState(os.getpid())),
     "suspect": recovery.mark_suspect,

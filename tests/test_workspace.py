@@ -9,7 +9,7 @@ import pytest
 
 from kebab_tui.domain.errors import NotIndexedError
 from kebab_tui.domain.query import SEARCH_MODES, SearchFilters, SearchMode, SearchQuery
-from kebab_tui.indexing.live_state import LiveFile, LiveState
+from kebab_tui.indexing.status import LiveFile, LiveState
 from kebab_tui.settings.settings import (
     ChunkingSettings,
     SearchSettings,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kebab_tui.indexing.inotify import IsInteresting
 from kebab_tui.indexing.path_queue import PathQueue
-from kebab_tui.indexing.watch_events import IsInteresting
-from kebab_tui.indexing.watching import FolderWatch, Pace, WatchState
+from kebab_tui.indexing.watcher import FolderWatch, Pace, WatchState
 
 QUICK = Pace(beat=0.05, poll=0.05)
 _PATIENCE_S = 60.0

@@ -19,8 +19,8 @@ from kebab_tui.domain.errors import ModelError
 from kebab_tui.workspace import Callbacks
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.embedding_job import EmbeddingProgress, EmbeddingReport
-    from kebab_tui.semantics.health import Pending
+    from kebab_tui.doctor import Pending
+    from kebab_tui.indexing.embed import EmbeddingProgress, EmbeddingReport
     from kebab_tui.workspace import Workspace
 
 _MINUTE, _HOUR = 60, 3600

@@ -18,8 +18,7 @@ from kebab_tui.domain.errors import NotIndexedError, UsageError
 from kebab_tui.workspace import Callbacks, Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.glance import Status
-    from kebab_tui.semantics.health import VectorState
+    from kebab_tui.doctor import IndexStatus, VectorState
     from kebab_tui.storage.sqlite.catalogue import IndexRun
 
 
@@ -56,7 +55,7 @@ def command(invocation: Invocation, /, as_json: bool, **wanted: bool) -> int:
     return EXIT_INTERRUPTED if cancelled else 0
 
 
-def _done(workspace: Workspace, verb: str) -> tuple[Callable[[Status], str] | None, bool]:
+def _done(workspace: Workspace, verb: str) -> tuple[Callable[[IndexStatus], str] | None, bool]:
     """Do what was asked; gives what is told of the index afterwards, and whether it was cut short."""
     if verb == "status":
         return None, False
@@ -77,11 +76,11 @@ def _done(workspace: Workspace, verb: str) -> tuple[Callable[[Status], str] | No
     return (_full_text if verb == "rebuild_fts" else _vectors), False
 
 
-def _full_text(status: Status) -> str:
+def _full_text(status: IndexStatus) -> str:
     return f"full text: {plural(status.figures.chunks, 'passage')}"
 
 
-def _vectors(status: Status) -> str:
+def _vectors(status: IndexStatus) -> str:
     vectors = status.vectors
     if vectors.problem:
         return f"vectors: none, {field(vectors.problem)}"
@@ -90,7 +89,7 @@ def _vectors(status: Status) -> str:
     return f"vectors: {vectors.made:,} of {plural(vectors.total, 'passage')} ({share} %){rest}"
 
 
-def _lines(status: Status) -> Iterator[str]:
+def _lines(status: IndexStatus) -> Iterator[str]:
     figures = status.figures
     yield f"database: {field(status.database)} ({plural(status.database_bytes, 'byte')})"
     yield f"notes: {figures.documents:,}, of them {figures.failed:,} failed and {figures.skipped:,} skipped"

@@ -20,9 +20,9 @@ from kebab_tui.domain.errors import ModelError, StoreDamagedError, UsageError
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.embedding_job import EmbeddingReport
+    from kebab_tui.doctor import Pending
+    from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.report import IngestReport, SourceReport
-    from kebab_tui.semantics.health import Pending
 
 _MOST_NAMED = 20
 

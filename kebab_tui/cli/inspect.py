@@ -20,7 +20,7 @@ from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Chunk, Document
-    from kebab_tui.indexing.inspection import Inspection
+    from kebab_tui.indexing.lookup import Inspection
 
 _FILE = {
     "same": "as it was indexed",

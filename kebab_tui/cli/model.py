@@ -19,7 +19,7 @@ from kebab_tui.domain.errors import UsageError
 from kebab_tui.workspace import Callbacks, Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.semantics.shelf import Shelved, Switch
+    from kebab_tui.vector_search import ModelInfo, Switch
 
 _COLUMNS = ("used", "id", "from", "languages", "dims", "vectors", "problem")
 _HANGUL_LANGUAGES = {"ko", "multi"}
@@ -51,7 +51,7 @@ def list_(invocation: Invocation, as_json: bool) -> None:
         write(line)
 
 
-def _row(model: Shelved) -> tuple[str, ...]:
+def _row(model: ModelInfo) -> tuple[str, ...]:
     listed, card = model.listed, model.listed.card
     languages, dims = (",".join(card.languages), str(card.dims)) if card else ("", "")
     origin = "bundled" if listed.bundled else "own"
@@ -75,7 +75,7 @@ def info(invocation: Invocation, name: str, as_json: bool) -> None:
             write(line)
 
 
-def _facts(model: Shelved) -> Iterator[str]:
+def _facts(model: ModelInfo) -> Iterator[str]:
     listed, card = model.listed, model.listed.card
     yield f"id: {field(listed.model_id)}"
     yield f"from: {'the package' if listed.bundled else 'the data folder'}"
@@ -195,7 +195,7 @@ def _agreed(what: str) -> bool:
     return click.confirm(f"{what}. Go ahead?", err=True)
 
 
-def _write_model(model: Shelved) -> None:
+def _write_model(model: ModelInfo) -> None:
     from kebab_tui.wire.encode_models import model as encoded
 
     write_json(encoded(model))

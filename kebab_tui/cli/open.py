@@ -22,7 +22,7 @@ from kebab_tui.editor.running import open_note
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.places import CitedPlace
+    from kebab_tui.indexing.lookup import CitedPlace
 
 _ESCAPED = re.compile(r"[\\']")
 

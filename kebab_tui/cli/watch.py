@@ -20,9 +20,8 @@ from kebab_tui.domain.errors import UsageError
 from kebab_tui.workspace import WatchCallbacks, Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.board import WatchSummary
-    from kebab_tui.indexing.live_state import FolderState, LiveState
     from kebab_tui.indexing.report import NoteChange
+    from kebab_tui.indexing.status import FolderState, LiveState, WatchSummary
     from kebab_tui.storage.lock import Holder
 
 _SEEN_LIVE_NS = 60_000_000_000

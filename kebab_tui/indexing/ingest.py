@@ -7,23 +7,33 @@ from there. A folder that is missing is paused, and everything known of it stays
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
-from kebab_tui.domain.document import Fingerprint, Source
-from kebab_tui.domain.errors import SourceError
+from kebab_tui.domain.document import Fingerprint, Source, Trust
+from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules, check_root, walk
-from kebab_tui.indexing.basket import Basket, Noted
-from kebab_tui.indexing.callbacks import Callbacks
-from kebab_tui.indexing.due import Taken, look, widest
-from kebab_tui.indexing.grace import Grace
-from kebab_tui.indexing.pipeline import Patience, Place, Recipe, change_of
-from kebab_tui.indexing.reconcile import Plan, compare, recognise_moves
-from kebab_tui.indexing.report import FileOutcome, Progress, SourceReport, Tally
-from kebab_tui.indexing.source_names import refuse_overlap
+from kebab_tui.formats.decode import MEGABYTE, ReadLimits
+from kebab_tui.indexing.pipeline import ChangeBatch, FileTarget, Noted, Patience, Recipe, change_of
+from kebab_tui.indexing.reconcile import DeletionGracePeriod, Plan, compare, recognise_moves
+from kebab_tui.indexing.report import (
+    OUTCOMES,
+    Callbacks,
+    FileOutcome,
+    IngestReport,
+    Progress,
+    SourceReport,
+    Tally,
+)
+from kebab_tui.indexing.session import Session, refuse_overlap, source_id_for
+from kebab_tui.indexing.watched_folders import UsedIds, scan_paths, topmost
+from kebab_tui.settings.settings import Settings, SourceSettings
 from kebab_tui.storage.sqlite import rows
 from kebab_tui.storage.sqlite.batch import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
 from kebab_tui.storage.sqlite.catalogue import KnownFile
@@ -55,7 +65,7 @@ class Ingest:
         reader: StoreReader,
         recipe: Recipe,
         callbacks: Callbacks,
-        grace: Grace | None = None,
+        grace: DeletionGracePeriod | None = None,
         too_slow: set[tuple[SourceId, str, Fingerprint]] | None = None,
         known: Sequence[Source] = (),
     ) -> None:
@@ -68,7 +78,7 @@ class Ingest:
         self._known = known
         self._checkpoint = Checkpoint(stopping=callbacks.stopping)
         self._patience = Patience(callbacks.stopping, set() if too_slow is None else too_slow)
-        self._basket = Basket(writer, callbacks.changed, _COMMIT_CHUNKS, _COMMIT_SECONDS)
+        self._basket = ChangeBatch(writer, callbacks.changed, _COMMIT_CHUNKS, _COMMIT_SECONDS)
 
     @property
     def cancelled(self) -> bool:
@@ -103,12 +113,12 @@ class Ingest:
     def paths(self, source: Source, paths: Iterable[bytes]) -> SourceReport:
         """Bring single files and folders of one source up to date, whatever stands there now."""
         waiting = self._grace.waiting(source.source_id) if self._grace else ()
-        places = widest((*paths, *waiting))
+        places = topmost((*paths, *waiting))
         with self._reader.catalogue() as catalogue:
             known = catalogue.known_files_at(source.source_id, places)
             last_root = catalogue.root_id(source.source_id)
         try:
-            found = self._until_stopped(look(source, places, self._checkpoint))
+            found = self._until_stopped(scan_paths(source, places, self._checkpoint))
             plan = compare(found, known, self._recipe.made_by)
             # After the look: what seemed to be missing may have been a disk that just went.
             refuse_overlap(source, self._known)
@@ -117,7 +127,7 @@ class Ingest:
             return self._paused(source, error)
         except ReadingStopped:
             return SourceReport(source.source_id, source.root, {}, (), ())
-        return self._carry_out(source, plan, known, Taken(self._reader))
+        return self._carry_out(source, plan, known, UsedIds(self._reader))
 
     def _until_stopped(self, found: Iterable[FoundFile | WalkProblem]) -> Iterator[FoundFile | WalkProblem]:
         for item in found:
@@ -130,7 +140,7 @@ class Ingest:
         return SourceReport(source.source_id, source.root, {}, (), (), paused=error.message)
 
     def _carry_out(
-        self, source: Source, plan: Plan, known: dict[bytes, KnownFile], taken: set[DocId] | Taken
+        self, source: Source, plan: Plan, known: dict[bytes, KnownFile], taken: set[DocId] | UsedIds
     ) -> SourceReport:
         tally = Tally()
         tally.counts["unchanged"] = plan.unchanged
@@ -156,7 +166,7 @@ class Ingest:
         source: Source,
         plan: Plan,
         known: dict[bytes, KnownFile],
-        taken: set[DocId] | Taken,
+        taken: set[DocId] | UsedIds,
         tally: Tally,
     ) -> None:
         self._leave(source, plan, tally)
@@ -169,7 +179,7 @@ class Ingest:
             was = plan.moved[found.path][1] if moved else None
             if not moved and path not in given_away:
                 was = known.get(path)
-            place = Place(source.source_id, source.root, found.path, was, moved)
+            place = FileTarget(source.source_id, source.root, found.path, was, moved)
             try:
                 change = change_of(found, place, self._recipe, taken, self._patience)
             except ReadingStopped:
@@ -236,7 +246,7 @@ def _insist_on_root(root: str, last: str) -> None:
         raise SourceError(f"another folder stands in its place: {root}", "it is looked at as a whole")
 
 
-def _given_up(plan: Plan, grace: Grace, source: Source) -> dict[bytes, KnownFile]:
+def _given_up(plan: Plan, grace: DeletionGracePeriod, source: Source) -> dict[bytes, KnownFile]:
     """What goes now: what has been missing for long enough, and what stands in the way of a moved note."""
     replaced = set(map(os.fsencode, plan.moved))
     missing = {path: file for path, file in plan.missing.items() if path not in replaced}
@@ -266,3 +276,87 @@ def _noted(source: Source, file: FileOutcome, change: Change) -> tuple[Noted, ..
     if not isinstance(change, SaveNote | MarkNote):
         return ()
     return (Noted(source.source_id, file, change.document.fingerprint.ctime_ns),)
+
+
+# One ingest from the first folder to the report.
+
+
+def run_ingest(
+    session: Session,
+    recipe: Recipe,
+    callbacks: Callbacks,
+    folders: Sequence[str] = (),
+    healed: str = "",
+    read_error: bool = False,
+) -> IngestReport:
+    """Bring the sources that hold `folders` up to date; all of them when none is named or all was lost."""
+    started_ns, started = time.time_ns(), time.monotonic()
+    healed = healed or session.healed
+    sources = _chosen(session, folders, everything=bool(healed) or session.begun_anew or not folders)
+    ingest = Ingest(session.writer, session.reader, recipe, callbacks, known=session.sources())
+    reports = [ingest.source(source) for source in sources if not ingest.cancelled]
+    totals = ingest.totals
+    if not ingest.cancelled and len(sources) == len(session.sources()):
+        session.writer.set_made_by(recipe.made_by)
+    report = IngestReport(
+        sources=tuple(reports),
+        chunks_added=totals.added,
+        chunks_removed=totals.removed,
+        chunks_kept=totals.kept,
+        corpus_revision=session.revision(),
+        seconds=time.monotonic() - started,
+        cancelled=ingest.cancelled,
+        healed=healed,
+        read_error=read_error or session.read_error,
+    )
+    session.writer.record_run("ingest", started_ns, _summary(report))
+    session.writer.merge_full_text(callbacks.cancelled)
+    return report
+
+
+def _chosen(session: Session, folders: Sequence[str], everything: bool) -> list[Source]:
+    for folder in folders:
+        session.check(folder)  # all of them before the first becomes a source
+    named = {source.source_id: source for source in map(session.source_for, folders)}
+    sources = session.sources() if everything else list(named.values())
+    if not sources:
+        raise UsageError(
+            "there is no folder to index yet", "run `kebab ingest FOLDER` with the folder of your notes"
+        )
+    return sources
+
+
+def _summary(report: IngestReport) -> str:
+    counts: dict[str, int | float | bool] = {outcome: report.count(outcome) for outcome in OUTCOMES}
+    return json.dumps(counts | {"seconds": round(report.seconds, 3), "cancelled": report.cancelled})
+
+
+# What the settings say to indexing: which folders are declared, how their notes are read and cut.
+#
+# Looks at no folder.
+
+
+def recipe_of(settings: Settings) -> Recipe:
+    return Recipe(
+        ReadLimits(settings.reading.max_file_mb * MEGABYTE),
+        ChunkLimits(target=settings.chunking.target, cap=settings.chunking.cap),
+    )
+
+
+def declared_sources(entries: Sequence[SourceSettings]) -> list[Source]:
+    declared: list[Source] = []
+    for entry in entries:
+        taken = {source.source_id for source in declared}
+        declared.append(
+            Source(
+                source_id=SourceId(entry.id) if entry.id else source_id_for(entry.path, taken),
+                title=entry.title or os.path.basename(entry.path),
+                root=entry.path,
+                description=entry.description,
+                include=entry.include,
+                exclude=entry.exclude,
+                trust=Trust.parse(entry.trust) or Trust.PRIMARY,
+                rules=entry.rules,
+            )
+        )
+    return declared

@@ -27,7 +27,7 @@ _COMPANY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PathBatch:
     """What is to be looked at in one root. Each path is named once, by the widest entry that holds it."""
 
     root: str
@@ -153,7 +153,7 @@ class PathQueue:
             self._roots.setdefault(root, _Root()).collapse(now, why)
             self._tell(now)
 
-    def take(self, now: float) -> tuple[Batch, ...]:
+    def take(self, now: float) -> tuple[PathBatch, ...]:
         """Take out what is due, a batch for each root that has something; nothing due: none.
 
         Also what is due a moment later, up to the widest gap: a rename is two paths a few
@@ -167,7 +167,7 @@ class PathQueue:
             for name in list(self._roots):
                 paths, subtrees, why = self._roots[name].take(until)
                 if paths or subtrees or why:
-                    batches.append(Batch(name, paths, subtrees, why))
+                    batches.append(PathBatch(name, paths, subtrees, why))
                 if next(self._roots[name].entries(), None) is None:
                     del self._roots[name]
         return tuple(batches)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kebab_tui.chunking.chunker import chunk
 from kebab_tui.chunking.sections import ChunkLimits
@@ -22,9 +22,11 @@ from kebab_tui.files.read import FileContent, VanishedFileError, read_file
 from kebab_tui.files.walk import FoundFile
 from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.indexing.reconcile import checked_ns
+from kebab_tui.indexing.report import FileOutcome, NoteChange
 from kebab_tui.storage.sqlite import rows
-from kebab_tui.storage.sqlite.batch import Change, MarkNote, SaveNote, TouchNote
+from kebab_tui.storage.sqlite.batch import Applied, Change, ChunkCounts, MarkNote, SaveNote, TouchNote
 from kebab_tui.storage.sqlite.catalogue import KnownFile
+from kebab_tui.storage.sqlite.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileTarget:
     """Where a file stands, and which note it was known as; None for a new one."""
 
     source: SourceId
@@ -65,7 +67,11 @@ class Place:
 
 
 def change_of(
-    found: FoundFile, place: Place, recipe: Recipe, taken: Container[DocId], patience: Patience | None = None
+    found: FoundFile,
+    place: FileTarget,
+    recipe: Recipe,
+    taken: Container[DocId],
+    patience: Patience | None = None,
 ) -> Change | None:
     """What the file's present state means for the index; None when it means nothing.
 
@@ -98,7 +104,7 @@ def _reads_the_same(known: KnownFile, content: FileContent, recipe: Recipe) -> b
 
 
 def _understood(
-    found: FoundFile, content: FileContent, place: Place, recipe: Recipe, patience: Patience
+    found: FoundFile, content: FileContent, place: FileTarget, recipe: Recipe, patience: Patience
 ) -> tuple[ParsedNote, tuple[Passage, ...]]:
     checkpoint = Checkpoint(found.file_type.cpu_budget(len(content.data)), patience.stopping)
     try:
@@ -114,7 +120,7 @@ def _understood(
         ) from error
 
 
-def _document(note: ParsedNote, content: FileContent, place: Place, taken: Container[DocId]) -> Document:
+def _document(note: ParsedNote, content: FileContent, place: FileTarget, taken: Container[DocId]) -> Document:
     return Document(
         doc_id=_doc_id(place, content.content_hash, taken),
         source=place.source,
@@ -133,7 +139,7 @@ def _document(note: ParsedNote, content: FileContent, place: Place, taken: Conta
 
 
 def _marked(
-    error: UnreadableFileError, found: FoundFile, place: Place, recipe: Recipe, taken: Container[DocId]
+    error: UnreadableFileError, found: FoundFile, place: FileTarget, recipe: Recipe, taken: Container[DocId]
 ) -> MarkNote | None:
     skipped = isinstance(error, UnsuitableFileError)
     state, known = ("skipped" if skipped else "failed"), place.known
@@ -159,7 +165,7 @@ def _marked(
     return MarkNote(document, recipe.made_by, keep_text=not skipped)
 
 
-def _doc_id(place: Place, content_hash: str, taken: Container[DocId]) -> DocId:
+def _doc_id(place: FileTarget, content_hash: str, taken: Container[DocId]) -> DocId:
     if place.known is not None:
         return place.known.doc_id
     generation = 0
@@ -168,3 +174,80 @@ def _doc_id(place: Place, content_hash: str, taken: Container[DocId]) -> DocId:
         if name not in taken:
             return name
         generation += 1
+
+
+# Changes on their way to the writer: gathered, committed together, told once they are in the index.
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What is told of a change; `saved_ns`: when its file was put in place."""
+
+    source: SourceId
+    file: FileOutcome
+    saved_ns: int | None = None
+
+
+@dataclass(slots=True)
+class ChangeBatch:
+    """Commits by itself when it holds `most_chunks` or `most_seconds` have passed."""
+
+    writer: Writer
+    tell: Callable[[NoteChange], None]
+    most_chunks: int
+    most_seconds: float
+    changes: list[tuple[Change, tuple[Noted, ...]]] = field(default_factory=list)
+    chunks: int = 0
+    since: float = field(default_factory=time.monotonic)
+    added: int = 0
+    removed: int = 0
+    kept: int = 0
+    failed: list[tuple[FileOutcome, str]] = field(default_factory=list)
+    """Files that could not be stored: what was thought to become of them, and why it did not."""
+
+    def lay(self, change: Change, *noted: Noted) -> None:
+        """Put a change in that belongs in one transaction with the next one."""
+        self.changes.append((change, noted))
+
+    def put(self, change: Change, *noted: Noted) -> None:
+        self.lay(change, *noted)
+        if isinstance(change, SaveNote):
+            self.chunks += len(change.passages)
+        if self.chunks >= self.most_chunks or time.monotonic() - self.since >= self.most_seconds:
+            self.commit()
+
+    def commit(self) -> None:
+        if self.changes:
+            applied: Applied = self.writer.apply([change for change, _ in self.changes])
+            self.added += applied.chunks_added
+            self.removed += applied.chunks_removed
+            self.kept += applied.chunks_kept
+            committed, self.changes = self.changes, []
+            self._tell(committed, applied)
+        self.chunks = 0
+        self.since = time.monotonic()
+
+    def _tell(self, committed: list[tuple[Change, tuple[Noted, ...]]], applied: Applied) -> None:
+        now = time.time_ns()
+        for place, ((_, all_noted), counts) in enumerate(zip(committed, applied.each, strict=True)):
+            reason = applied.failed.get(place)
+            for noted in all_noted:
+                if reason is not None:
+                    self.failed.append((noted.file, reason))
+                    noted = replace(noted, file=FileOutcome(noted.file.path, "failed", reason))
+                self.tell(_told(noted, counts, applied.revision, now))
+
+
+def _told(noted: Noted, counts: ChunkCounts, revision: int, now: int) -> NoteChange:
+    return NoteChange(
+        source=noted.source,
+        path=noted.file.path,
+        outcome=noted.file.outcome,
+        detail=noted.file.detail,
+        chunks_added=counts.added,
+        chunks_removed=counts.removed,
+        chunks_kept=counts.kept,
+        saved_ns=noted.saved_ns,
+        committed_ns=now,
+        revision=revision,
+    )

@@ -7,15 +7,17 @@ from how it came about. Reads no note but to tell a renamed one from a new one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import UnreadableFileError
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.read import read_file
 from kebab_tui.files.walk import FoundFile, WalkProblem
 from kebab_tui.formats.decode import ReadLimits
-from kebab_tui.indexing.due import above
+from kebab_tui.indexing.watched_folders import above
 from kebab_tui.storage.sqlite.catalogue import KnownFile
 
 _RACY_NS = 2_000_000_000
@@ -136,3 +138,42 @@ def _hash_of(root: str, path: str, limits: ReadLimits) -> str:
         return read_file(root, path, limits).content_hash
     except UnreadableFileError:
         return ""
+
+
+# Files that are missing, but perhaps only for a moment.
+#
+# Editors save by moving the old file away before the new one is there, sync tools and moves
+# across folders take their time: a note goes only when its file has been missing for a
+# while. Until then it also counts as what a new file elsewhere may have been before.
+
+GRACE_S = 0.45
+"""On top of the settle that a deletion has waited already: 600 ms in all."""
+
+
+class DeletionGracePeriod:
+    """Remembers since when each file has been missing."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, seconds: float = GRACE_S) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self._until: dict[SourceId, dict[bytes, float]] = {}
+
+    def waiting(self, source: SourceId) -> tuple[bytes, ...]:
+        """Which paths of a source are missing and not yet given up."""
+        return tuple(self._until.get(source, ()))
+
+    def given_up(self, source: SourceId, missing: Mapping[bytes, KnownFile]) -> dict[bytes, KnownFile]:
+        """Of all that is missing, what has been so for long enough; what is back is forgotten."""
+        now = self._clock()
+        before = self._until.get(source, {})
+        until = {path: before.get(path, now + self._seconds) for path in missing}
+        self._until[source] = {path: end for path, end in until.items() if end > now}
+        return {path: file for path, file in missing.items() if until[path] <= now}
+
+    def left(self, source: SourceId) -> float:
+        """In how many seconds the last of them is to be looked at again."""
+        ends = self._until.get(source, {}).values()
+        return max(0.0, max(ends) - self._clock()) if ends else 0.0
+
+    def forget(self, source: SourceId) -> None:
+        self._until.pop(source, None)

@@ -6,10 +6,17 @@ Files that were fine are counted; files that changed anything or failed are name
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kebab_tui.domain.ids import SourceId
+
+if TYPE_CHECKING:
+    from kebab_tui.indexing.embed import EmbeddingProgress
+    from kebab_tui.indexing.status import LiveState
+    from kebab_tui.storage.lock import Holder
+
 
 Outcome = Literal["added", "changed", "moved", "removed", "failed", "skipped", "unchanged"]
 OUTCOMES: tuple[Outcome, ...] = ("added", "changed", "moved", "removed", "failed", "skipped", "unchanged")
@@ -108,3 +115,37 @@ class Tally:
                 self.counts["failed"] += 1
                 self.files[place] = FileOutcome(file.path, "failed", reasons[file])
         failed.clear()
+
+
+# How a long verb talks to whoever started it: what it tells, and what it asks.
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """Called by the thread that does the work."""
+
+    progress: Callable[[Progress], None] = lambda _: None
+    cancelled: Callable[[], bool] = lambda: False
+    """Asked between two files and between two texts."""
+    waiting: Callable[[Holder | None], None] = lambda _: None
+    """Told once when another process writes; None when nobody knows which."""
+    embedding: Callable[[EmbeddingProgress], None] = lambda _: None
+    notice: Callable[[str], None] = lambda _: None
+    """Told what the user has to know before the result."""
+    changed: Callable[[NoteChange], None] = lambda _: None
+    """Told of each note that changed, once that is in the index."""
+    stopping: Callable[[], bool] = lambda: False
+    """Asked many times within a file: reading it is given up, and it is read again next time."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchCallbacks:
+    """How keeping watch talks to whoever started it; called by the thread that keeps it."""
+
+    stopping: Callable[[], bool]
+    """Asked several times a second."""
+    changed: Callable[[NoteChange], None] = lambda _: None
+    state: Callable[[LiveState], None] = lambda _: None
+    """Told a few times a second at most, when something is different."""
+    following: Callable[[Holder | None], None] = lambda _: None
+    """Another process writes; told once for each, None when nobody knows which."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.domain.query import SearchQuery
-    from kebab_tui.indexing.live_state import LiveState
+    from kebab_tui.indexing.status import LiveState
     from kebab_tui.workspace import Workspace
 
 Post = Callable[["Message"], object]

@@ -20,7 +20,7 @@ from kebab_tui.tui.segments import signs_for
 from kebab_tui.tui.text import Glyphs
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.file_states import ListedFile
+    from kebab_tui.indexing.lookup import ListedFile
 
 
 class FileList(RowsView, can_focus=True, inherit_bindings=False):

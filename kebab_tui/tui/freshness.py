@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit
     from kebab_tui.domain.ids import ChunkId
-    from kebab_tui.indexing.live_state import LastChange
+    from kebab_tui.indexing.status import LastChange
 
 Novelty = Literal["new", "changed"]
 _SHOWN_KEPT = 16

@@ -20,8 +20,8 @@ from kebab_tui.tui.health_table import Folder, HealthTable, folders_of
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Source
-    from kebab_tui.indexing.file_states import ListedFile
-    from kebab_tui.indexing.live_state import LiveState
+    from kebab_tui.indexing.lookup import ListedFile
+    from kebab_tui.indexing.status import LiveState
 
 _BATCH = 1_000
 _BATCH_S = 0.03

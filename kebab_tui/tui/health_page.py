@@ -30,7 +30,7 @@ from kebab_tui.tui.segments import Row, signs_for
 from kebab_tui.tui.text import UNICODE, Glyphs
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.file_states import ListedFile
+    from kebab_tui.indexing.lookup import ListedFile
 
 _DETAIL_FROM = 14
 """A screen of fewer rows has no room for what the cursor stands on in full."""

@@ -17,7 +17,7 @@ from kebab_tui.tui.segments import GAP, Role, Row, Segment, Signs, one_line, par
 from kebab_tui.tui.text import ASCII, clean, cut, cut_path
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.file_states import ListedFile, StateOfFile
+    from kebab_tui.indexing.lookup import ListedFile, StateOfFile
 
 _MEANINGS: dict[StateOfFile, str] = {
     "failed": "could not be read",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Source
-    from kebab_tui.indexing.file_states import ListedFile, StateOfFile
-    from kebab_tui.indexing.live_state import FolderState, LiveState
+    from kebab_tui.indexing.lookup import ListedFile, StateOfFile
+    from kebab_tui.indexing.status import FolderState, LiveState
 
 STATES: tuple[StateOfFile, ...] = ("failed", "skipped", "pending", "ignored", "ok")
 WRONG: tuple[StateOfFile, ...] = STATES[:3]

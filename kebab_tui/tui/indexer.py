@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.errors import KebabError
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.embedding_job import EmbeddingProgress
-    from kebab_tui.indexing.live_state import LiveState
+    from kebab_tui.indexing.embed import EmbeddingProgress
     from kebab_tui.indexing.report import Progress
+    from kebab_tui.indexing.status import LiveState
     from kebab_tui.storage.lock import Holder
     from kebab_tui.workspace import Workspace
 

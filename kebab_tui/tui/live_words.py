@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.live_state import LiveState
-    from kebab_tui.indexing.watching import WatchKind
+    from kebab_tui.indexing.status import LiveState
+    from kebab_tui.indexing.watcher import WatchKind
 
 _WORST_FIRST: tuple[WatchKind, ...] = ("paused", "partial", "polling", "live")
 

@@ -14,7 +14,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.indexing.live_state import LiveState
+    from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.why_not import WhyNot

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.domain.ids import ChunkId
     from kebab_tui.domain.query import SearchMode
-    from kebab_tui.indexing.live_state import LastChange, LiveState
+    from kebab_tui.indexing.status import LastChange, LiveState
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.query_language import Chip, ParsedQuery
     from kebab_tui.tui.app import KebabApp

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kebab_tui.wire.encode import Json
 
 if TYPE_CHECKING:
-    from kebab_tui.semantics.shelf import Shelved, Switch
+    from kebab_tui.vector_search import ModelInfo, Switch
 
 _FACTS = (
     "folder", "name", "version", "languages", "licence", "dims", "max_tokens", "pooling", "normalise",
@@ -16,7 +16,7 @@ _FACTS = (
 )  # fmt: skip
 
 
-def model(shelved: Shelved) -> Json:
+def model(shelved: ModelInfo) -> Json:
     card = shelved.listed.card
     return {
         "schema_version": "model.v1",

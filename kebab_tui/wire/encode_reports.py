@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from kebab_tui.glance import Status
-from kebab_tui.indexing.embedding_job import EmbeddingReport
-from kebab_tui.indexing.inspection import Inspection
+from kebab_tui.doctor import IndexStatus, Pending, VectorState
+from kebab_tui.indexing.embed import EmbeddingReport
+from kebab_tui.indexing.lookup import Inspection
 from kebab_tui.indexing.report import OUTCOMES, IngestReport, SourceReport
 from kebab_tui.search.why_not import WhyNot
-from kebab_tui.semantics.health import Pending, VectorState
 from kebab_tui.storage.lock import Holder
 from kebab_tui.storage.sqlite.catalogue import IndexRun
 from kebab_tui.storage.sqlite.health import Finding
@@ -76,7 +75,7 @@ def inspection(found: Inspection) -> Json:
     }
 
 
-def index_status(status: Status) -> Json:
+def index_status(status: IndexStatus) -> Json:
     figures = status.figures
     return {
         "schema_version": "index_status.v1",

@@ -23,8 +23,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kebab_tui.indexing.duty import Charge
-from kebab_tui.indexing.keeper import Keeper
+from kebab_tui.indexing.daemon import IndexDaemon
+from kebab_tui.indexing.worker import WorkerConfig
 from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
 from tests.benchmarks.measuring import Figure, machine, median, percentile, report, stopwatch
@@ -38,7 +38,7 @@ def keep(data: str, notes: str, vectors: str) -> None:
     """The keeper's process: until its standard input ends, as the screen's does."""
     workspace = Workspace(Settings(), data)
     parts = workspace._parts
-    charge = Charge(workspace.folder, parts.reader, parts.recipe)
+    charge = WorkerConfig(workspace.folder, parts.reader, parts.recipe)
     if vectors == "vectors":
         charge = parts.charge("bench")
     over = False
@@ -50,7 +50,7 @@ def keep(data: str, notes: str, vectors: str) -> None:
             over = over or os.read(0, 1) == b""
         return over
 
-    Keeper(charge, WatchCallbacks(stopping)).run([notes])
+    IndexDaemon(charge, WatchCallbacks(stopping)).run([notes])
     workspace.close()
 
 

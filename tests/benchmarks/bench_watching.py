@@ -16,7 +16,7 @@ import threading
 import time
 
 from kebab_tui.indexing.path_queue import PathQueue
-from kebab_tui.indexing.watching import FolderWatch
+from kebab_tui.indexing.watcher import FolderWatch
 from tests.benchmarks.measuring import Figure, machine, percentile, report, seconds
 
 _FOLDERS = 15_000

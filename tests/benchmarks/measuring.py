@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.walk import FoundFile, WalkRules, walk
-from kebab_tui.indexing.pipeline import Place, Recipe, change_of
+from kebab_tui.indexing.pipeline import FileTarget, Recipe, change_of
 from kebab_tui.storage.sqlite.batch import SaveNote
 
 
@@ -85,7 +85,7 @@ def notes_of(folder: str, limit_chunks: int) -> list[SaveNote]:
     chunks = 0
     for found in walk(folder, WalkRules()):
         if isinstance(found, FoundFile):
-            change = change_of(found, Place(source, folder, found.path), recipe, ())
+            change = change_of(found, FileTarget(source, folder, found.path), recipe, ())
             if isinstance(change, SaveNote):
                 notes.append(change)
                 chunks += len(change.passages)

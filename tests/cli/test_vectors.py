@@ -16,8 +16,8 @@ import pytest
 from kebab_tui.cli.embedding import duration, estimated, rate_text
 from kebab_tui.embedding.card import ModelCard, read_card
 from kebab_tui.embedding.model_folders import BUNDLED_MODEL, bundled_root
-from kebab_tui.indexing import embedding_job
-from kebab_tui.indexing.embedding_job import EmbeddingProgress
+from kebab_tui.indexing import embed
+from kebab_tui.indexing.embed import EmbeddingProgress
 from kebab_tui.workspace import Workspace
 from tests.cli.test_terminal_output import on_a_terminal
 from tests.command_line import Done, Kebab
@@ -37,7 +37,7 @@ def with_vectors(kebab: Kebab, notes: Path) -> Kebab:
 @pytest.fixture
 def many(embedded_place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kebab:
     """A copy of the sample vault's index that has lost every fourth vector; a few are committed at a time."""
-    monkeypatch.setattr(embedding_job, "_ROUND", STEP)
+    monkeypatch.setattr(embed, "_ROUND", STEP)
     shutil.copytree(embedded_place / "data", tmp_path / "many")
     (tmp_path / "many" / FILE).unlink()
     change(tmp_path / "many", "DELETE FROM embeddings WHERE hex(text_hash) < '4'")

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from kebab_tui.domain.errors import NotIndexedError
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.indexing.duty import Charge
-from kebab_tui.indexing.keeper import Keeper
-from kebab_tui.indexing.live_state import LiveState
+from kebab_tui.indexing.daemon import IndexDaemon
+from kebab_tui.indexing.embed import BackgroundEmbedding
 from kebab_tui.indexing.report import NoteChange
-from kebab_tui.indexing.vector_duty import Vectors
+from kebab_tui.indexing.status import LiveState
+from kebab_tui.indexing.worker import WorkerConfig
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import Holder
 from kebab_tui.workspace import Callbacks, WatchCallbacks
@@ -45,7 +45,7 @@ def until(seen: Callable[[], object], what: str = "") -> None:
 class Kept:
     """One keeper over a vault; `changes` is what it told."""
 
-    def __init__(self, vault: Vault, vectors: Vectors | None = None, *folders: str) -> None:
+    def __init__(self, vault: Vault, vectors: BackgroundEmbedding | None = None, *folders: str) -> None:
         self.vault = vault
         self.changes: list[NoteChange] = []
         self.states: list[LiveState] = []
@@ -56,11 +56,11 @@ class Kept:
         self._folders = folders or (str(vault.root),)
         self.workspace = vault.opened(Settings())
         parts = self.workspace._parts
-        self.charge = Charge(self.workspace.folder, parts.reader, parts.recipe, vectors=vectors)
+        self.charge = WorkerConfig(self.workspace.folder, parts.reader, parts.recipe, vectors=vectors)
         callbacks = WatchCallbacks(
             self._stop.is_set, self.changes.append, self.states.append, self.followed.append
         )
-        self.keeper = Keeper(self.charge, callbacks)
+        self.keeper = IndexDaemon(self.charge, callbacks)
         self._thread = threading.Thread(target=self._run, name="keeper")
 
     def start(self) -> None:
@@ -142,7 +142,7 @@ class Kept:
 
 
 @contextmanager
-def keeping(vault: Vault, vectors: Vectors | None = None, *folders: str) -> Iterator[Kept]:
+def keeping(vault: Vault, vectors: BackgroundEmbedding | None = None, *folders: str) -> Iterator[Kept]:
     """A keeper that has looked at everything once."""
     kept = Kept(vault, vectors, *folders)
     kept.start()

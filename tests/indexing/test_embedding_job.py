@@ -18,8 +18,8 @@ import pytest
 from kebab_tui.domain.errors import StoreBusyError
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.text import embedded_hash
-from kebab_tui.indexing import embedding_job
-from kebab_tui.indexing.embedding_job import EmbeddingJob, EmbeddingProgress, EmbeddingReport
+from kebab_tui.indexing import embed
+from kebab_tui.indexing.embed import EmbeddingJob, EmbeddingProgress, EmbeddingReport
 from kebab_tui.search.ports import FieldWeights, Vector
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.batch import Move, MoveNotes, RemoveNote, SaveNote
@@ -83,7 +83,7 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    monkeypatch.setattr(embedding_job, "_COMMIT_SECONDS", math.inf)  # rounds end by number, not by the clock
+    monkeypatch.setattr(embed, "_COMMIT_SECONDS", math.inf)  # rounds end by number, not by the clock
     made = Desk(tmp_path)
     yield made
     made.close()
@@ -117,7 +117,7 @@ def test_progress_counts_texts_and_comes_to_its_end(desk: Desk) -> None:
 
 
 def test_work_is_committed_on_the_way(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_job, "_ROUND", 5)
+    monkeypatch.setattr(embed, "_ROUND", 5)
     desk.writer.apply([a_note("a.md", *(f"text {n}" for n in range(12)))])
     assert desk.run().embedded == 12
     assert [told.done for told in desk.told] == [0, 5, 10, 12]
@@ -139,7 +139,7 @@ def test_who_cancels_when_all_is_done_has_cancelled_nothing(desk: Desk) -> None:
 
 
 def test_notes_that_come_while_it_works_are_read_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_job, "_ROUND", 2)
+    monkeypatch.setattr(embed, "_ROUND", 2)
     desk.writer.apply([a_note("a.md", "one", "two", "three")])
     arrivals = iter([a_note("new.md", "newest", mtime_ns=10**15)])
 
@@ -203,7 +203,7 @@ def test_vectors_of_another_model_are_never_used(desk: Desk, tmp_path: Path) -> 
 def test_vectors_that_nobody_uses_are_kept_for_an_undo_but_not_for_ever(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding_job, "_SPARE", 3)
+    monkeypatch.setattr(embed, "_SPARE", 3)
     note = a_note("a.md", *(f"text {n}" for n in range(4)))
     desk.writer.apply([note, a_note("b.md", "stays")])
     desk.run()
@@ -216,7 +216,7 @@ def test_vectors_that_nobody_uses_are_kept_for_an_undo_but_not_for_ever(
 
 
 def test_a_cancelled_job_does_not_tidy(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_job, "_SPARE", 0)
+    monkeypatch.setattr(embed, "_SPARE", 0)
     desk.writer.apply([a_note("a.md", "one", "two")])
     desk.run()
     desk.writer.apply([a_note("a.md", "three")])
@@ -337,7 +337,7 @@ def test_progress_counts_everything_until_all_is_done_and_begins_anew(desk: Desk
 
 
 def test_a_text_that_is_gone_before_its_turn_is_not_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_job, "_ROUND", 2)
+    monkeypatch.setattr(embed, "_ROUND", 2)
     notes = [a_note(f"{n}.md", f"text {n}", mtime_ns=n) for n in range(6)]
     save(desk, *notes)
     gone = iter([[RemoveNote(notes[0].document.doc_id), RemoveNote(notes[3].document.doc_id)]])
@@ -404,7 +404,7 @@ def test_a_cancel_takes_effect_within_a_fifth_of_a_second(vault: Vault) -> None:
 
 _EMBED = """
 import sys
-from kebab_tui.indexing import embedding_job
+from kebab_tui.indexing import embed as embedding_job
 from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
 embedding_job._ROUND = 4

@@ -14,12 +14,10 @@ import pytest
 
 from kebab_tui.domain.errors import StoreBusyError, StoreError
 from kebab_tui.embedding.encoder import Encoder
-from kebab_tui.indexing import embedding_job
-from kebab_tui.indexing.embedding_job import EmbeddingProgress, EmbeddingReport
-from kebab_tui.indexing.errands import LOOK_S
-from kebab_tui.indexing.vector_duty import VectorDuty
+from kebab_tui.indexing import embed
+from kebab_tui.indexing.embed import EmbeddingProgress, EmbeddingQueue, EmbeddingReport
+from kebab_tui.indexing.worker import LOOK_S
 from kebab_tui.search.ports import Vector
-from kebab_tui.semantics import work
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.lock import WriterLock
 from kebab_tui.storage.requests import RequestFolder
@@ -59,9 +57,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> SlowModel:
     """Commits after each text."""
     made = SlowModel()
     monkeypatch.setattr(Encoder, "passages", lambda *given: made.passages(*given))
-    monkeypatch.setattr(embedding_job, "_ROUND", 1)
-    monkeypatch.setattr(work, "_TURN_S", 0.05)
-    monkeypatch.setattr(work, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(embed, "_ROUND", 1)
+    monkeypatch.setattr(embed, "_TURN_S", 0.05)
+    monkeypatch.setattr(embed, "_AGAIN_S", 0.01)
     return made
 
 
@@ -176,7 +174,7 @@ _COMMAND = """
 import sys
 import numpy as np
 from kebab_tui.embedding.encoder import Encoder
-from kebab_tui.indexing import embedding_job
+from kebab_tui.indexing import embed as embedding_job
 from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
 def passages(encoder, texts, cancelled):
@@ -330,7 +328,7 @@ def test_while_others_make_vectors_a_model_at_rest_is_let_go(tmp_path: Path) -> 
 
     now = [0.0]
     elsewhere = Elsewhere()
-    duty = VectorDuty(elsewhere, lambda: now[0])
+    duty = EmbeddingQueue(elsewhere, lambda: now[0])
     for _ in range(40):
         if duty.wanted:
             duty.work(None, Callbacks())  # type: ignore[arg-type]  # it writes nothing

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.indexing.file_states import ListedFile
+from kebab_tui.indexing.lookup import ListedFile
 from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.vault import Vault

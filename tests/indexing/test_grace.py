@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.ids import DocId, SourceId
-from kebab_tui.indexing.grace import Grace
-from kebab_tui.indexing.retries import LONGEST_S, Retries
-from kebab_tui.indexing.rounds import EVERY_S, Rounds
+from kebab_tui.indexing.reconcile import DeletionGracePeriod
+from kebab_tui.indexing.watched_folders import EVERY_S, LONGEST_S, PeriodicRescan, Retries
 from kebab_tui.storage.sqlite.catalogue import KnownFile
 
 NOTES = SourceId("notes")
@@ -22,7 +21,7 @@ class Clock:
 
 def test_a_missing_file_is_given_up_after_a_while_and_not_before() -> None:
     clock = Clock()
-    grace = Grace(clock, 0.5)
+    grace = DeletionGracePeriod(clock, 0.5)
     assert grace.given_up(NOTES, {b"a": FILE}) == {}
     assert grace.waiting(NOTES) == (b"a",)
     assert grace.left(NOTES) == 0.5
@@ -35,7 +34,7 @@ def test_a_missing_file_is_given_up_after_a_while_and_not_before() -> None:
 
 def test_a_file_that_came_back_gets_all_of_it_again() -> None:
     clock = Clock()
-    grace = Grace(clock, 0.5)
+    grace = DeletionGracePeriod(clock, 0.5)
     grace.given_up(NOTES, {b"a": FILE})
     clock.now += 0.4
     assert grace.given_up(NOTES, {}) == {}
@@ -46,7 +45,7 @@ def test_a_file_that_came_back_gets_all_of_it_again() -> None:
 
 def test_sources_wait_each_for_themselves() -> None:
     clock = Clock()
-    grace = Grace(clock, 0.5)
+    grace = DeletionGracePeriod(clock, 0.5)
     grace.given_up(NOTES, {b"a": FILE})
     clock.now += 0.6
     other = SourceId("other")
@@ -85,7 +84,7 @@ def test_whoever_says_that_it_is_worth_it_is_heard() -> None:
 
 def test_a_machine_that_has_slept_has_everything_looked_at_once() -> None:
     clock, asleep = Clock(), Clock()
-    rounds = Rounds(clock, asleep)
+    rounds = PeriodicRescan(clock, asleep)
     assert rounds.due() == ""
     asleep.now += 60
     assert "asleep" in rounds.due()

@@ -10,7 +10,7 @@ import pytest
 
 from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.indexing.inspection import Inspection
+from kebab_tui.indexing.lookup import Inspection
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.indexing import watching
-from kebab_tui.indexing.duty import Duty
+from kebab_tui.indexing import watcher
 from kebab_tui.indexing.ingest import Ingest
+from kebab_tui.indexing.worker import IndexWorker
 from tests.indexing.editors import EDITORS, Save, emacs, removed_and_written, vim
 from tests.indexing.keeping import Kept, citations_are_true, keeping, until
 from tests.vault import Vault
@@ -127,12 +127,12 @@ def test_a_real_editor(vault: Vault, kept: Kept, editor: str) -> None:
 def test_what_was_rewritten_is_merged_away_when_it_is_quiet(
     vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 3600)
+    monkeypatch.setattr("kebab_tui.indexing.worker._QUIET_S", 3600)
     monkeypatch.setattr("kebab_tui.storage.sqlite.writer._ENOUGH", 1)
     gone = partial(vault.rows, "SELECT value FROM meta WHERE key = 'gone_from_full_text'")
     vault.write("a.md", "another form")
     until(gone)
-    monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 0)
+    monkeypatch.setattr("kebab_tui.indexing.worker._QUIET_S", 0)
     until(lambda: not gone())
     kept.settled()
     assert (vault.find("form"), vault.find("alpha")) == (["a.md"], [])
@@ -149,13 +149,13 @@ def test_sed_in_place(vault: Vault, kept: Kept) -> None:
 def test_a_clock_that_jumps_delays_nothing_and_loses_nothing(
     vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch, jump_h: int, asleep_h: int
 ) -> None:
-    whole, steps = Counted(Ingest.source), Counted(Duty._step)
+    whole, steps = Counted(Ingest.source), Counted(IndexWorker._step)
     monkeypatch.setattr(Ingest, "source", whole.method())
-    monkeypatch.setattr(Duty, "_step", steps.method())
+    monkeypatch.setattr(IndexWorker, "_step", steps.method())
     now, now_ns, began = time.time, time.time_ns, time.monotonic()
     monkeypatch.setattr(time, "time", lambda: now() + jump_h * 3600)
     monkeypatch.setattr(time, "time_ns", lambda: now_ns() + jump_h * 3600 * 10**9)
-    monkeypatch.setattr(watching, "_slept_s", lambda: asleep_h * 3600.0)
+    monkeypatch.setattr(watcher, "_slept_s", lambda: asleep_h * 3600.0)
     vim(vault.root / "a.md", AFTER)
     os.remove(vault.root / "sub" / "b.md")
     until(lambda: vault.find("gamma") == ["a.md"] and vault.find("honey") == [])

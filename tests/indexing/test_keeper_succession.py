@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.errors import SourceError, StoreError
-from kebab_tui.indexing import keeper
-from kebab_tui.indexing.live_state import LiveState
+from kebab_tui.indexing import daemon
+from kebab_tui.indexing.status import LiveState
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.lock import Holder, WriterLock
 from kebab_tui.storage.requests import RequestFolder
@@ -121,7 +121,7 @@ def test_a_second_keeper_follows_and_takes_over_when_the_first_is_killed(vault: 
         first.send_signal(signal.SIGKILL)
         vault.write("c.md", "gamma")
         until(lambda: is_held_by(vault, os.getpid()))
-        assert keeper._FOLLOW_S <= 0.5, "the documented two seconds are those of several looks"
+        assert daemon._FOLLOW_S <= 0.5, "the documented two seconds are those of several looks"
         until(lambda: vault.find("gamma") == ["c.md"])
         kept.settled()
         live = vault.workspace.live()
@@ -227,13 +227,13 @@ def test_who_takes_over_from_a_killed_keeper_looks_at_all_pages_when_it_is_quiet
 ) -> None:
     looks: list[object] = []
     monkeypatch.setattr("kebab_tui.storage.sqlite.recovery.full_check", looks.append)
-    monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 3600)
+    monkeypatch.setattr("kebab_tui.indexing.worker._QUIET_S", 3600)
     with two_keepers(vault) as (first, kept):
         first.kill()
         until(kept.is_keeping)
         kept.settled()
         assert (vault.data / "suspect").exists() and not looks, "first of all the notes"
-        monkeypatch.setattr("kebab_tui.indexing.duty._QUIET_S", 0)
+        monkeypatch.setattr("kebab_tui.indexing.worker._QUIET_S", 0)
         until(lambda: not (vault.data / "suspect").exists())
         assert len(looks) == 1
 

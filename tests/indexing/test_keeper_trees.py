@@ -206,8 +206,8 @@ def test_a_folder_that_becomes_a_link_into_another_source_is_paused(vault: Vault
 def test_notes_in_a_folder_that_was_made_anew_are_read_at_once(
     vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kebab_tui.indexing.retries.FIRST_S", 3600)
-    monkeypatch.setattr("kebab_tui.indexing.retries.LONGEST_S", 3600)
+    monkeypatch.setattr("kebab_tui.indexing.watched_folders.FIRST_S", 3600)
+    monkeypatch.setattr("kebab_tui.indexing.watched_folders.LONGEST_S", 3600)
     shutil.rmtree(vault.root)
     until(lambda: (live := kept.live()) is not None and live.folders[0].kind == "paused")
     vault.root.mkdir()

@@ -19,8 +19,8 @@ from kebab_tui.domain.errors import (
     UnreadableFileError,
     VectorError,
 )
-from kebab_tui.indexing.callbacks import Callbacks
-from kebab_tui.indexing.embedding_job import EmbeddingReport
+from kebab_tui.indexing.embed import EmbeddingReport
+from kebab_tui.indexing.report import Callbacks
 from kebab_tui.storage.lock import WriterLock
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.storage.sqlite import connection as connections
@@ -85,7 +85,7 @@ def test_a_disk_that_cannot_be_written_for_a_while_is_said_and_got_over(
     error.sqlite_errorcode = code
 
     refused = Refused(connections.translate(error, vault.workspace.folder.database))
-    monkeypatch.setattr("kebab_tui.indexing.keeper._FULL_S", 0.05)
+    monkeypatch.setattr("kebab_tui.indexing.daemon._FULL_S", 0.05)
     vault.write("a.md", "alpha")
     with keeping(vault) as kept:
         with monkeypatch.context() as patch:
@@ -221,8 +221,8 @@ class UnsavedVectors:
 def test_a_file_of_vectors_that_could_not_be_written_is_said_and_written_later(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kebab_tui.indexing.vector_duty._SAVE_AFTER_S", 0.0)
-    monkeypatch.setattr("kebab_tui.indexing.vector_duty._SAVES_APART_S", 0.3)
+    monkeypatch.setattr("kebab_tui.indexing.embed._SAVE_AFTER_S", 0.0)
+    monkeypatch.setattr("kebab_tui.indexing.embed._SAVES_APART_S", 0.3)
     vault.write("a.md", "alpha")
     vectors = UnsavedVectors()
     with keeping(vault, vectors) as kept:

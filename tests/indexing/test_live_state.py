@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.indexing import live_state
-from kebab_tui.indexing.live_state import (
+from kebab_tui.indexing import status
+from kebab_tui.indexing.status import (
     FolderState,
     LastChange,
     LiveFile,
@@ -78,14 +78,14 @@ def test_what_is_written_is_what_is_read_while_the_lock_is_held(folder: DataFold
 def test_the_file_is_read_only_when_it_was_written(
     folder: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now, read = 0.0, live_state._read
+    now, read = 0.0, status._read
     reads: list[str] = []
 
     def read_counted(path: str) -> LiveState | None:
         reads.append(path)
         return read(path)
 
-    monkeypatch.setattr(live_state, "_read", read_counted)
+    monkeypatch.setattr(status, "_read", read_counted)
     lock = WriterLock(folder.lock)
     lock.acquire("kebab watch", 0, lambda _: None)
     shown(folder, FULL)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.citation import Located, SourceSpan
-from kebab_tui.indexing import locating
+from kebab_tui.indexing import relocate
 from tests.effort import cpu_seconds, sizes
 
 CAP = 4000
-locate = partial(locating.locate, cap=CAP)
-locate_within = partial(locating.locate_within, cap=CAP)
+locate = partial(relocate.locate, cap=CAP)
+locate_within = partial(relocate.locate_within, cap=CAP)
 
 NOTE = [
     "# 포트 충돌",

@@ -6,7 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.indexing.path_queue import LATEST_S, MOST_PATHS, SETTLE_S, Batch, PathQueue
+from kebab_tui.indexing.path_queue import LATEST_S, MOST_PATHS, SETTLE_S, PathBatch, PathQueue
 
 ROOT = "/notes"
 
@@ -26,11 +26,11 @@ class Bench:
         self.clock = Clock()
         self.queue = PathQueue(self.clock)
 
-    def after(self, seconds: float) -> tuple[Batch, ...]:
+    def after(self, seconds: float) -> tuple[PathBatch, ...]:
         self.clock.now += seconds
         return self.queue.take(self.clock.now)
 
-    def all(self) -> Batch:
+    def all(self) -> PathBatch:
         (batch,) = self.after(LATEST_S)
         return batch
 
@@ -41,7 +41,7 @@ def test_a_path_is_due_when_it_has_been_quiet_for_the_settle_time() -> None:
     assert bench.after(SETTLE_S - 0.01) == ()
     bench.queue.add(ROOT, b"a.md")
     assert bench.after(SETTLE_S - 0.01) == ()
-    assert bench.after(0.01) == (Batch(ROOT, paths=(b"a.md",)),)
+    assert bench.after(0.01) == (PathBatch(ROOT, paths=(b"a.md",)),)
     assert bench.queue.pending() == 0
 
 
@@ -68,13 +68,13 @@ def test_one_busy_note_does_not_hold_back_another() -> None:
     for _ in range(15):
         bench.queue.add(ROOT, b"busy.md")
         taken = bench.after(0.01)
-    assert taken == (Batch(ROOT, paths=(b"quiet.md",)),)
+    assert taken == (PathBatch(ROOT, paths=(b"quiet.md",)),)
 
 
 def test_what_was_asked_for_is_due_at_once() -> None:
     bench = Bench()
     bench.queue.add(ROOT, b"edited.md", settle_s=0)
-    assert bench.after(0) == (Batch(ROOT, paths=(b"edited.md",)),)
+    assert bench.after(0) == (PathBatch(ROOT, paths=(b"edited.md",)),)
 
 
 def test_a_missing_file_can_be_put_off_and_an_event_brings_it_back() -> None:
@@ -82,7 +82,7 @@ def test_a_missing_file_can_be_put_off_and_an_event_brings_it_back() -> None:
     bench.queue.add(ROOT, b"gone.md", settle_s=0.45)
     assert bench.after(0.3) == ()
     bench.queue.add(ROOT, b"gone.md")
-    assert bench.after(SETTLE_S) == (Batch(ROOT, paths=(b"gone.md",)),)
+    assert bench.after(SETTLE_S) == (PathBatch(ROOT, paths=(b"gone.md",)),)
 
 
 def test_both_ends_of_a_rename_come_in_one_batch() -> None:
@@ -90,7 +90,7 @@ def test_both_ends_of_a_rename_come_in_one_batch() -> None:
     bench.queue.add(ROOT, b"old.md")
     bench.clock.now += 0.000_2
     bench.queue.add(ROOT, b"new.md")
-    assert bench.after(SETTLE_S - 0.000_1) == (Batch(ROOT, paths=(b"old.md", b"new.md")),)
+    assert bench.after(SETTLE_S - 0.000_1) == (PathBatch(ROOT, paths=(b"old.md", b"new.md")),)
 
 
 def test_a_stream_of_renames_is_cut_between_two_of_them() -> None:
@@ -128,7 +128,7 @@ def test_a_path_below_a_waiting_folder_keeps_it_waiting() -> None:
     bench.queue.add(ROOT, b"a/b/c.md")
     bench.queue.add(ROOT, b"a/b", is_dir=True)
     assert bench.after(0.1) == ()
-    assert bench.after(0.1) == (Batch(ROOT, subtrees=(b"a",)),)
+    assert bench.after(0.1) == (PathBatch(ROOT, subtrees=(b"a",)),)
 
 
 def test_a_folder_that_takes_in_an_old_path_is_not_later_than_that_path() -> None:
@@ -138,7 +138,7 @@ def test_a_folder_that_takes_in_an_old_path_is_not_later_than_that_path() -> Non
         bench.clock.now += 0.1
         bench.queue.add(ROOT, b"a/b.md")
     bench.queue.add(ROOT, b"a", is_dir=True)
-    assert bench.after(0.101) == (Batch(ROOT, subtrees=(b"a",)),)
+    assert bench.after(0.101) == (PathBatch(ROOT, subtrees=(b"a",)),)
 
 
 def test_the_root_as_a_folder_is_a_reconcile() -> None:
@@ -155,7 +155,7 @@ def test_more_than_500_paths_become_one_reconcile() -> None:
     assert bench.queue.pending() == MOST_PATHS
     bench.queue.add(ROOT, b"one more.md")
     assert bench.queue.pending() == 1
-    assert bench.after(SETTLE_S) == (Batch(ROOT, whole="many changes at once"),)
+    assert bench.after(SETTLE_S) == (PathBatch(ROOT, whole="many changes at once"),)
 
 
 def test_a_flood_is_not_looked_at_before_it_ends_but_at_least_every_two_seconds() -> None:
@@ -177,7 +177,7 @@ def test_a_reconcile_is_due_at_once_and_no_event_puts_it_off() -> None:
     bench.queue.reconcile(ROOT, "asked for")
     bench.queue.reconcile(ROOT, "a second reason")
     bench.queue.add(ROOT, b"b.md")
-    assert bench.after(0) == (Batch(ROOT, whole="asked for"),)
+    assert bench.after(0) == (PathBatch(ROOT, whole="asked for"),)
     assert bench.queue.pending() == 0
 
 
@@ -217,7 +217,7 @@ def test_waiting_ends_when_a_path_is_due() -> None:
     adding.start()
     assert queue.wait(10)
     assert time.monotonic() - started >= SETTLE_S
-    assert queue.take(time.monotonic()) == (Batch(ROOT, paths=(b"a.md",)),)
+    assert queue.take(time.monotonic()) == (PathBatch(ROOT, paths=(b"a.md",)),)
     adding.join()
 
 
@@ -242,7 +242,7 @@ _STEPS = st.one_of(
 )
 
 
-def _covers(batch: Batch, path: bytes) -> bool:
+def _covers(batch: PathBatch, path: bytes) -> bool:
     under = any(path == folder or path.startswith(folder + b"/") for folder in batch.subtrees)
     return bool(batch.whole) or under or path in batch.paths
 

@@ -15,7 +15,7 @@ from kebab_tui.files.walk import FoundFile, WalkRules, walk
 from kebab_tui.formats import registry
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.path_queue import PathQueue
-from kebab_tui.indexing.pipeline import Patience, Place, Recipe, change_of
+from kebab_tui.indexing.pipeline import FileTarget, Patience, Recipe, change_of
 from kebab_tui.indexing.session import open_session
 from kebab_tui.indexing.watched_folders import WatchedFolders
 from kebab_tui.search.ports import FieldWeights
@@ -83,7 +83,7 @@ def test_a_process_that_goes_on_tries_it_again_only_when_it_has_changed(
 
     def look() -> MarkNote | None:
         (found,) = (step for step in walk(str(vault.root), WalkRules()) if isinstance(step, FoundFile))
-        place = Place(SourceId("notes"), str(vault.root), found.path, known)
+        place = FileTarget(SourceId("notes"), str(vault.root), found.path, known)
         change = change_of(found, place, Recipe(), set(), patience)
         assert change is None or isinstance(change, MarkNote)
         return change

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.indexing.source_names import relation, source_id_for
+from kebab_tui.indexing.session import relation, source_id_for
 from tests.notes import a_source
 
 

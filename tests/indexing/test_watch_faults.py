@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from watchdog.observers.inotify import InotifyWatchGroup
 
-from kebab_tui.indexing import root_place, watching
-from kebab_tui.indexing.watch_events import TreeEvents
-from kebab_tui.indexing.watch_observer import ObserverEvents
+from kebab_tui.indexing import watcher
+from kebab_tui.indexing.inotify import TreeEvents
+from kebab_tui.indexing.observer import ObserverEvents
 from tests.disks import small_disk
 from tests.watched import visible_notes, watched
 
@@ -27,7 +27,7 @@ _REPOSITORY = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "EVENTS", getattr(request, "param", TreeEvents))
+    monkeypatch.setattr(watcher, "EVENTS", getattr(request, "param", TreeEvents))
 
 
 with_observer = pytest.mark.parametrize("events", [ObserverEvents], indirect=True)
@@ -179,7 +179,7 @@ def test_a_disk_mounted_within_the_root_is_watched_too(notes: Path) -> None:
 def test_a_disk_that_others_write_to_is_heard_and_looked_at(
     notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(root_place, "_REMOTE", re.compile(".*"))
+    monkeypatch.setattr(watcher, "_REMOTE", re.compile(".*"))
     with watched(notes) as folder:
         state = folder.watch.state()
         assert state.kind == "polling" and state.directories == 2
@@ -190,7 +190,7 @@ def test_a_disk_that_others_write_to_is_heard_and_looked_at(
 
 def test_which_disks_others_can_write_to() -> None:
     kinds = ["ext4", "tmpfs", "btrfs", "overlay", "fuseblk", "nfs", "nfs4", "cifs", "fuse.sshfs", "9p"]
-    remote = {kind for kind in kinds if root_place.Mount(1, b"/", kind).is_remote}
+    remote = {kind for kind in kinds if watcher.Mount(1, b"/", kind).is_remote}
     assert remote == {"nfs", "nfs4", "cifs", "fuse.sshfs", "9p"}
 
 
@@ -198,7 +198,7 @@ def test_the_mount_table_is_read_with_its_escapes(tmp_path: Path, monkeypatch: p
     root = tmp_path / "my notes"
     (root / "deep").mkdir(parents=True)
     table = tmp_path / "mountinfo"
-    monkeypatch.setattr(root_place, "_MOUNTS", str(table))
+    monkeypatch.setattr(watcher, "_MOUNTS", str(table))
     escaped = str(root).replace(" ", r"\040")
     table.write_text(
         "1 1 8:1 / / rw - ext4 /dev/a rw\n"
@@ -206,19 +206,19 @@ def test_the_mount_table_is_read_with_its_escapes(tmp_path: Path, monkeypatch: p
         f"3 2 0:9 / {escaped}/deep rw - tmpfs none rw\n"
         f"4 1 0:9 / {escaped}er rw - tmpfs none rw\n"
     )
-    place = root_place.place_of(os.fsencode(root))
+    place = watcher.place_of(os.fsencode(root))
     assert (place.holder.number, place.holder.kind) == (2, "fuse.sshfs")
     assert {mount.number for mount in place.within} == {3}
-    below = root_place.place_of(os.fsencode(root / "deep"))
+    below = watcher.place_of(os.fsencode(root / "deep"))
     assert below.holder.number == 3
     table.unlink()
-    assert root_place.place_of(os.fsencode(root)).holder.point == b"/"
+    assert watcher.place_of(os.fsencode(root)).holder.point == b"/"
 
 
 @with_both
 def test_after_a_sleep_all_is_reconciled(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with watched(notes) as folder:
-        monkeypatch.setattr(watching, "_slept_s", lambda: 3_600.0)
+        monkeypatch.setattr(watcher, "_slept_s", lambda: 3_600.0)
         folder.until(lambda: folder.whole)
         assert folder.whole == ["the computer was asleep"]
         (notes / "n.md").write_text("x")
@@ -277,7 +277,7 @@ def test_an_observer_that_lost_events_is_set_anew(notes: Path, capfd: pytest.Cap
 _IN_A_SMALL_SYSTEM = """
 import os, sys
 from pathlib import Path
-from kebab_tui.indexing.watching import Pace
+from kebab_tui.indexing.watcher import Pace
 from tests.watched import watched
 
 def limit(name, number):

@@ -18,8 +18,8 @@ from watchdog.events import (
     FileSystemEvent,
 )
 
-from kebab_tui.indexing.watch_events import NoEventsError
-from kebab_tui.indexing.watch_observer import ObserverEvents
+from kebab_tui.indexing.inotify import NoEventsError
+from kebab_tui.indexing.observer import ObserverEvents
 from tests.watched import visible_notes, watched
 
 
@@ -128,7 +128,7 @@ def test_an_observer_that_cannot_watch_leaves_the_folder_to_polling(
     def refuse(*_: object, **__: object) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr("kebab_tui.indexing.watching.EVENTS", ObserverEvents)
+    monkeypatch.setattr("kebab_tui.indexing.watcher.EVENTS", ObserverEvents)
     monkeypatch.setattr(InotifyObserver, "schedule", refuse)
     with watched(tmp_path) as folder:
         state = folder.watch.state()
@@ -145,7 +145,7 @@ def test_reading_and_walking_causes_no_event(tmp_path: Path, monkeypatch: pytest
         dispatched.append(event)
         dispatch(events, event)
 
-    monkeypatch.setattr("kebab_tui.indexing.watching.EVENTS", ObserverEvents)
+    monkeypatch.setattr("kebab_tui.indexing.watcher.EVENTS", ObserverEvents)
     monkeypatch.setattr(ObserverEvents, "dispatch", record)
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "old.md").write_text("x")

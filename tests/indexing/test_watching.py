@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.indexing import watching
+from kebab_tui.indexing import watcher
+from kebab_tui.indexing.inotify import TreeEvents
+from kebab_tui.indexing.observer import ObserverEvents
 from kebab_tui.indexing.path_queue import PathQueue
-from kebab_tui.indexing.watch_events import TreeEvents
-from kebab_tui.indexing.watch_observer import ObserverEvents
-from kebab_tui.indexing.watching import FolderWatch, WatchState
+from kebab_tui.indexing.watcher import FolderWatch, WatchState
 from tests.effort import cpu_seconds, sizes
 from tests.watched import Watched, visible_notes, watched
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(params=[TreeEvents, ObserverEvents], autouse=True)
 def events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What macOS and Windows are watched with is tried on Linux, too."""
-    monkeypatch.setattr(watching, "EVENTS", request.param)
+    monkeypatch.setattr(watcher, "EVENTS", request.param)
 
 
 with_inotify = pytest.mark.parametrize("events", [TreeEvents], indirect=True)
@@ -54,7 +54,7 @@ def nothing_else(folder: Watched, notes: Path) -> None:
 
 def heard(folder: Watched) -> int | None:
     """How many folders are; None where only their number at the start is known."""
-    return folder.watch.state().directories if watching.EVENTS is TreeEvents else None
+    return folder.watch.state().directories if watcher.EVENTS is TreeEvents else None
 
 
 def test_a_written_note_is_one_path(folder: Watched, notes: Path) -> None:
@@ -372,7 +372,7 @@ def test_renewing_watches_what_became_interesting_and_asks_for_a_reconcile(notes
 def test_watchdog_is_imported_by_who_watches_only_and_prints_nothing() -> None:
     script = (
         "import logging, sys\n"
-        "from kebab_tui.indexing.watching import FolderWatch\n"
+        "from kebab_tui.indexing.watcher import FolderWatch\n"
         "from kebab_tui.indexing.path_queue import PathQueue\n"
         "watch = FolderWatch(PathQueue(), '/', lambda path, is_dir: False)\n"
         "assert 'watchdog' not in sys.modules\n"

@@ -39,10 +39,10 @@ _LOCK = "kebab_tui.storage.lock:WriterLock"
 _FILE = "kebab_tui.vectors.file"
 _CONTENTS = "kebab_tui.vectors.faiss_index:Contents"
 _INDEX = "kebab_tui.vectors.faiss_index:FaissIndex"
-_HALF = "kebab_tui.semantics.half:SemanticHalf"
-_BOARD = "kebab_tui.indexing.board:Board"
+_HALF = "kebab_tui.vector_search:VectorSearch"
+_BOARD = "kebab_tui.indexing.status:StatusPublisher"
 _REQUESTS = "kebab_tui.storage.requests:RequestFolder"
-_KEPT = "kebab_tui.semantics.keeping:VectorsKept"
+_KEPT = "kebab_tui.indexing.embed:ModelEmbedding"
 
 _INGEST = (
     Point("random time", at_random, 160),
@@ -85,7 +85,7 @@ _VECTORS = (
     _vectors("after save_vectors", after(_WRITER, "save_vectors"), 4),
     _vectors("before COMMIT", statement("COMMIT", True), 8),
     _vectors("after COMMIT", statement("COMMIT", False), 8),
-    _vectors("before tidying up", before("kebab_tui.indexing.embedding_job:EmbeddingJob", "_tidy")),
+    _vectors("before tidying up", before("kebab_tui.indexing.embed:EmbeddingJob", "_tidy")),
     _vectors("before the file", before(_FILE, "_write_synced")),
     _vectors("between the file's parts", before(_FILE, "_write_all"), 7),
     _vectors("before the file's fsync", before("os", "fsync"), 2),

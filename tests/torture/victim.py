@@ -42,14 +42,14 @@ def main(data: str, notes: str, name: str, steps: int, seed: int) -> None:
 
 def take_small_steps() -> None:
     """What takes thousands of notes or minutes of rest in earnest happens here within a second."""
-    from kebab_tui.indexing import duty, embedding_job, ingest, vector_duty
+    from kebab_tui.indexing import embed, ingest, worker
     from kebab_tui.storage.sqlite import writer
     from kebab_tui.vectors import faiss_index
 
     ingest._COMMIT_CHUNKS = _COMMIT_CHUNKS
-    embedding_job._ROUND = _COMMIT_VECTORS
-    vector_duty._SAVE_AFTER_S, vector_duty._SAVES_APART_S, vector_duty._REST_AFTER_S = 0.1, 0.3, 0.6
-    duty._QUIET_S = 0.2
+    embed._ROUND = _COMMIT_VECTORS
+    embed._SAVE_AFTER_S, embed._SAVES_APART_S, embed._REST_AFTER_S = 0.1, 0.3, 0.6
+    worker._QUIET_S = 0.2
     writer._ENOUGH, writer._SHARE, writer._PAGES = 1, 1_000, 1
     faiss_index._SAMPLED = SAMPLED
     faiss_index._GONE_MOST = faiss_index._FRESH_MOST = 3

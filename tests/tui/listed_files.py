@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.indexing.file_states import ListedFile, StateOfFile
-from kebab_tui.indexing.live_state import LiveState
+from kebab_tui.indexing.lookup import ListedFile, StateOfFile
+from kebab_tui.indexing.status import LiveState
 
 NOTES = SourceId("notes")
 

@@ -21,7 +21,7 @@ from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.editor.launch import Launch
 from kebab_tui.editor.running import Outcome
-from kebab_tui.indexing.live_state import FolderState, LiveState, Phase, read_live
+from kebab_tui.indexing.status import FolderState, LiveState, Phase, read_live
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.requests import RequestFolder, Rescan

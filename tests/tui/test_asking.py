@@ -15,7 +15,7 @@ from textual.message import Message
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.indexing.live_state import LiveState
+from kebab_tui.indexing.status import LiveState
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.requests import RequestFolder, Rescan
 from kebab_tui.tui import asking

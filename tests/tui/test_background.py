@@ -18,7 +18,7 @@ import pytest
 from textual.message import Message
 
 from kebab_tui.domain.errors import NotIndexedError
-from kebab_tui.indexing.live_state import LiveState, Trouble, read_live
+from kebab_tui.indexing.status import LiveState, Trouble, read_live
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.tui import background

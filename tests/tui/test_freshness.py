@@ -7,7 +7,7 @@ import pytest
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import DocId
-from kebab_tui.indexing.live_state import LastChange
+from kebab_tui.indexing.status import LastChange
 from kebab_tui.tui.freshness import Lateness, News, news, successor
 from tests.tui.hits import hit
 

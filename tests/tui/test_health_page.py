@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kebab_tui.editor.errors import EditorError
-from kebab_tui.indexing.live_state import FolderState, LiveState
+from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.health_page import HealthPage
 from kebab_tui.tui.health_table import Heading

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.indexing.live_state import FolderState, LiveState
+from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.tui.health_rows import HealthRows, detail_rows, summary_row
 from kebab_tui.tui.health_table import STATES, Folder, Heading, HealthTable, Spot, folders_of
 from kebab_tui.tui.segments import ASCII_ONLY, PLAIN, Signs, row_text, row_width

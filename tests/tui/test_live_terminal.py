@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.indexing.live_state import read_live
+from kebab_tui.indexing.status import read_live
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.workspace import Callbacks, Workspace

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.indexing.live_state import FolderState, LiveState, Phase, Trouble
-from kebab_tui.indexing.watching import WatchKind
+from kebab_tui.indexing.status import FolderState, LiveState, Phase, Trouble
+from kebab_tui.indexing.watcher import WatchKind
 from kebab_tui.tui.live_words import LiveWords, changed_words, live_words
 
 OWN, OTHER = 100, 4711

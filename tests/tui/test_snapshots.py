@@ -25,8 +25,8 @@ from kebab_tui.domain.errors import StoreDamagedError, StoreError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkId, DocId, SourceId
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.indexing.live_state import FolderState, LastChange, LiveState, Phase, Trouble
-from kebab_tui.indexing.watching import WatchKind
+from kebab_tui.indexing.status import FolderState, LastChange, LiveState, Phase, Trouble
+from kebab_tui.indexing.watcher import WatchKind
 from kebab_tui.search import answer
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.search.ranking import Evidence, FusionSettings

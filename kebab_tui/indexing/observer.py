@@ -14,11 +14,12 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from kebab_tui.indexing.watch_events import SILENCE, IsInteresting, NoEventsError, Report
+from kebab_tui.indexing.inotify import SILENCE, IsInteresting, NoEventsError, Report
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers.api import BaseObserver, EventEmitter
+
 
 _CLOSING_S = 0.1
 _UNUSABLE = {

@@ -10,26 +10,141 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kebab_tui.domain.document import Fingerprint, Source
 from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, VectorError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.ignore import IGNORE_FILES
-from kebab_tui.indexing.board import Board
-from kebab_tui.indexing.callbacks import Callbacks, WatchCallbacks
-from kebab_tui.indexing.errands import LOOK_S, Errands
-from kebab_tui.indexing.grace import Grace
+from kebab_tui.indexing.embed import BackgroundEmbedding, EmbeddingQueue
 from kebab_tui.indexing.ingest import Ingest
-from kebab_tui.indexing.path_queue import Batch, PathQueue
+from kebab_tui.indexing.path_queue import PathBatch, PathQueue
 from kebab_tui.indexing.pipeline import Recipe
-from kebab_tui.indexing.report import Outcome, Progress, SourceReport
+from kebab_tui.indexing.reconcile import DeletionGracePeriod
+from kebab_tui.indexing.report import Callbacks, Outcome, Progress, SourceReport, WatchCallbacks
 from kebab_tui.indexing.session import Session
-from kebab_tui.indexing.vector_duty import VectorDuty, Vectors
-from kebab_tui.indexing.watched_folders import WatchedFolders
+from kebab_tui.indexing.status import FolderState, StatusPublisher
+from kebab_tui.indexing.watched_folders import PeriodicRescan, Retries, WatchedFolders
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.requests import RequestFolder
+from kebab_tui.storage.requests import RequestFolder, Rescan
 from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.rows import shown
+
+# What a keeper does though no folder announced it: what others ask for, what is tried again, rounds.
+#
+# Says what is to be looked at, in the queue, and when to give way; looks at nothing itself.
+
+LOOK_S = 0.1
+"""How often requests are looked for."""
+
+_MOST_PLACES = 100
+
+
+class Maintenance:
+    """`places`: roots and paths that could not be looked at. `disk`: an index that could not be written."""
+
+    def __init__(self, requests: RequestFolder, queue: PathQueue, watched: WatchedFolders) -> None:
+        self._requests = requests
+        self._queue = queue
+        self._watched = watched
+        self._rounds = PeriodicRescan()
+        self._looked_at = self._ran_at = 0.0
+        self._asked: list[Rescan] = []
+        self._paused: dict[str, str] = {}
+        """Why nothing in a root was believed at the last look; empty: it was."""
+        self.places: Retries[tuple[str, bytes]] = Retries()
+        self.disk: Retries[str] = Retries()
+
+    def is_way_wanted(self) -> bool:
+        """Whether another process waits to write; cheap enough to be asked for every file."""
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_S:
+            return False
+        wanted, asked = self._requests.look()
+        self._asked += asked
+        if not wanted:  # who waits is still there at the next question
+            self._looked_at = now
+        return wanted
+
+    def run(self) -> None:
+        """Cheap, however often: it is done some times a second."""
+        now = time.monotonic()
+        if now - self._ran_at < LOOK_S:
+            return
+        self._ran_at = now
+        self.is_way_wanted()
+        asked, self._asked = self._asked, []
+        for request in asked:
+            if request.retry:
+                self.places.all_now()
+                self.disk.all_now()
+            self._rescan(request)
+        self._look_again()
+        if why := self._rounds.due():
+            for source in self._watched.sources():
+                self._queue.reconcile(source.root, why)
+
+    def remember_unseen(self, batch: PathBatch, report: SourceReport) -> None:
+        """Nobody tells when a folder can be read again."""
+        unseen = {path for path in report.unseen if os.fsdecode(path).rpartition("/")[2] not in IGNORE_FILES}
+        unseen = {b""} if report.paused else _gathered(unseen)
+        waiting = {path for root, path in self.places if root == batch.root}
+        looked_at = waiting if batch.whole else waiting & {*batch.paths, *batch.subtrees}
+        self._paused[batch.root] = report.paused
+        for path in looked_at - unseen:
+            self.places.succeeded((batch.root, path))
+        for path in unseen:
+            self.places.failed((batch.root, path))
+
+    def states(self) -> tuple[FolderState, ...]:
+        """How well the folders are watched; what cannot be looked at is not watched well."""
+        return tuple(self._with_unseen(state) for state in self._watched.states())
+
+    def _with_unseen(self, state: FolderState) -> FolderState:
+        if state.kind != "paused" and (reason := self._paused.get(state.root)):
+            return replace(state, kind="paused", reason=reason)
+        unseen = [path for root, path in self.places.stuck() if root == state.root]
+        if state.kind != "live" or not unseen:
+            return state
+        more = f" and {len(unseen) - 1} more" if unseen[1:] else ""
+        reason = f"cannot be read: {shown(os.fsdecode(unseen[0])) or '.'}{more}; tried again now and then"
+        return replace(state, kind="partial", reason=reason)
+
+    def _rescan(self, request: Rescan) -> None:
+        for source in self._watched.sources():
+            if not request.paths:
+                self._queue.reconcile(source.root, "asked for")
+            for path in request.paths:
+                if (place := _within(source.root, path)) is not None:
+                    is_folder = os.path.isdir(path)
+                    self._queue.add(source.root, os.fsencode(place), is_folder, settle_s=0)
+
+    def _look_again(self) -> None:
+        for root, path in self.places.due():
+            if self._watched.source_at(root) is None:
+                self.places.succeeded((root, path))
+            elif path:
+                self._queue.add(root, path, is_dir=True, settle_s=0)
+            else:
+                self._queue.reconcile(root, "trying again")
+
+
+def _gathered(unseen: set[bytes]) -> set[bytes]:
+    """What is remembered of them is little: the folders of many files, the root of many folders."""
+    if len(unseen) > _MOST_PLACES:
+        unseen = {path.rpartition(b"/")[0] for path in unseen}
+    return unseen if len(unseen) <= _MOST_PLACES else {b""}
+
+
+def _within(root: str, path: str) -> str | None:
+    """A path relative to the root that holds it, however either is spelled."""
+    for outer, inner in ((root, os.path.abspath(path)), (os.path.realpath(root), os.path.realpath(path))):
+        if inner == outer:
+            return ""
+        if inner.startswith(outer.rstrip("/") + "/"):
+            return inner[len(outer.rstrip("/")) + 1 :]
+    return None
+
 
 _READ_AT_LEAST_S = 1.0
 """Reading a whole folder steps back behind saved notes, but gets on in between."""
@@ -43,14 +158,14 @@ _NEWS: tuple[Outcome, ...] = ("added", "changed", "moved")
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class WorkerConfig:
     """Which index is kept, and how its notes are read."""
 
     folder: DataFolder
     reader: StoreReader
     recipe: Recipe
     declared: Sequence[Source] = ()
-    vectors: Vectors | None = None
+    vectors: BackgroundEmbedding | None = None
     bulk_chunks: int = 2000
     command: str = "kebab watch"
 
@@ -68,22 +183,22 @@ class _Turn:
         return self.cut
 
 
-class Duty:
+class IndexWorker:
     """Outlives the sessions: what is heard meanwhile is done in the next one."""
 
-    def __init__(self, charge: Charge, callbacks: WatchCallbacks) -> None:
+    def __init__(self, charge: WorkerConfig, callbacks: WatchCallbacks) -> None:
         self._charge = charge
         self._callbacks = callbacks
         self._queue = PathQueue()
         self._watched = WatchedFolders(self._queue, callbacks.stopping)
-        self._grace = Grace()
+        self._grace = DeletionGracePeriod()
         self._too_slow: set[tuple[SourceId, str, Fingerprint]] = set()
-        self._errands = Errands(RequestFolder(charge.folder.root), self._queue, self._watched)
-        self._vectors = VectorDuty(charge.vectors)
+        self._errands = Maintenance(RequestFolder(charge.folder.root), self._queue, self._watched)
+        self._vectors = EmbeddingQueue(charge.vectors)
         self._busy_at = time.monotonic()
         self._next_place_check = 0.0
         self._complete: set[SourceId] = set()
-        self.board = Board(charge.folder, callbacks, self._errands.states, self._queue.pending)
+        self.board = StatusPublisher(charge.folder, callbacks, self._errands.states, self._queue.pending)
 
     def serve(self, session: Session) -> None:
         """Work until asked to stop or to give way."""
@@ -141,7 +256,7 @@ class Duty:
 
     # Notes
 
-    def _work_on(self, session: Session, batches: Sequence[Batch]) -> None:
+    def _work_on(self, session: Session, batches: Sequence[PathBatch]) -> None:
         left = list(batches)
         try:
             while left and not self._is_over():
@@ -157,7 +272,7 @@ class Duty:
             self._busy_at = time.monotonic()
             self.board.at_rest()
 
-    def _work(self, session: Session, batch: Batch) -> None:
+    def _work(self, session: Session, batch: PathBatch) -> None:
         source = self._watched.source_at(batch.root)
         if source is None:
             return
@@ -203,14 +318,14 @@ class Duty:
         since = turn.reading_since
         return since is not None and time.monotonic() - since > _READ_AT_LEAST_S and self._queue.has_due()
 
-    def _mind_rules(self, source: Source, batch: Batch) -> None:
+    def _mind_rules(self, source: Source, batch: PathBatch) -> None:
         if any(os.fsdecode(path).rpartition("/")[2] in IGNORE_FILES for path in batch.paths):
             self._watched.rules_changed(source)
         elif batch.subtrees:
             self._watched.folders_changed(source)
 
     def _take_note(
-        self, session: Session, source: Source, batch: Batch, report: SourceReport, *, cut: bool
+        self, session: Session, source: Source, batch: PathBatch, report: SourceReport, *, cut: bool
     ) -> None:
         self._errands.remember_unseen(batch, report)
         if report.paused and not batch.whole:
@@ -230,7 +345,7 @@ class Duty:
         if any(report.counts.get(outcome) for outcome in _NEWS):
             self._vectors.notes_changed()
 
-    def _put_back(self, batch: Batch) -> None:
+    def _put_back(self, batch: PathBatch) -> None:
         if batch.whole:
             self._queue.reconcile(batch.root, batch.whole)
         for path in batch.paths:

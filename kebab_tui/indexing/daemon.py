@@ -21,12 +21,10 @@ from kebab_tui.domain.errors import (
     StoreError,
     StoreReadOnlyError,
 )
-from kebab_tui.indexing.board import WatchSummary
-from kebab_tui.indexing.callbacks import WatchCallbacks
-from kebab_tui.indexing.duty import Charge, Duty
-from kebab_tui.indexing.live_state import expected_back, read_live
-from kebab_tui.indexing.session import Session, look_again, open_session, taken_away
-from kebab_tui.indexing.source_names import relation
+from kebab_tui.indexing.report import WatchCallbacks
+from kebab_tui.indexing.session import Session, look_again, open_session, relation, taken_away
+from kebab_tui.indexing.status import WatchSummary, expected_back, read_live
+from kebab_tui.indexing.worker import IndexWorker, WorkerConfig
 from kebab_tui.storage.lock import Holder, WriterLock
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.storage.sqlite.connection import read_error
@@ -38,13 +36,13 @@ _FULL_S = 5.0
 _HEALING_S = 30.0
 
 
-class Keeper:
+class IndexDaemon:
     """Made for one run."""
 
-    def __init__(self, charge: Charge, callbacks: WatchCallbacks) -> None:
+    def __init__(self, charge: WorkerConfig, callbacks: WatchCallbacks) -> None:
         self._charge = charge
         self._callbacks = callbacks
-        self._duty = Duty(charge, callbacks)
+        self._duty = IndexWorker(charge, callbacks)
         self._requests = RequestFolder(charge.folder.root)
         self._lock = WriterLock(charge.folder.lock)
         self._in_charge = False

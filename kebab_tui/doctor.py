@@ -12,14 +12,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kebab_tui.domain.errors import KebabError, ModelError
-from kebab_tui.semantics.half import RUN_KIND
 from kebab_tui.storage.sqlite.health import Finding
+from kebab_tui.vector_search import RUN_KIND
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.document import Source
     from kebab_tui.embedding.card import ModelCard
-    from kebab_tui.semantics.half import SemanticHalf
-    from kebab_tui.storage.lock import DataFolder
+    from kebab_tui.parts import Parts
+    from kebab_tui.storage.lock import DataFolder, Holder
+    from kebab_tui.storage.sqlite.catalogue import Figures, IndexRun
     from kebab_tui.storage.sqlite.reader import StoreReader
+    from kebab_tui.vector_search import VectorSearch
+
 
 FileState = Literal["none", "current", "behind", "unusable"]
 
@@ -63,7 +67,7 @@ class VectorState:
         return self.total - self.pending
 
 
-def pending(semantics: SemanticHalf, reader: StoreReader) -> Pending:
+def pending(semantics: VectorSearch, reader: StoreReader) -> Pending:
     card = semantics.card()
     with reader.vectors(card.fingerprint) as source:
         passages, texts = source.pending_count(), source.pending_texts()
@@ -71,7 +75,7 @@ def pending(semantics: SemanticHalf, reader: StoreReader) -> Pending:
     return Pending(passages, texts, texts / rate if rate else None)
 
 
-def vector_state(semantics: SemanticHalf, reader: StoreReader, folder: DataFolder) -> VectorState:
+def vector_state(semantics: VectorSearch, reader: StoreReader, folder: DataFolder) -> VectorState:
     model = semantics.chosen()
     try:
         card = semantics.card()
@@ -96,7 +100,7 @@ def vector_state(semantics: SemanticHalf, reader: StoreReader, folder: DataFolde
     )
 
 
-def examine_semantics(semantics: SemanticHalf, reader: StoreReader, folder: DataFolder) -> Iterator[Finding]:
+def examine_semantics(semantics: VectorSearch, reader: StoreReader, folder: DataFolder) -> Iterator[Finding]:
     """The model, then the vectors; silent where there is no index: the store's part has said so."""
     try:
         yield _model(semantics)
@@ -111,7 +115,7 @@ def examine_semantics(semantics: SemanticHalf, reader: StoreReader, folder: Data
         yield _file(state)
 
 
-def _model(semantics: SemanticHalf) -> Finding:
+def _model(semantics: VectorSearch) -> Finding:
     from kebab_tui.embedding.integrity import require, verify
     from kebab_tui.embedding.model_folders import BUNDLED_MODEL, probe
 
@@ -178,3 +182,40 @@ def _file_bytes(folder: DataFolder) -> int:
         return os.path.getsize(os.path.join(folder.root, FILE_NAME))
     except OSError:
         return 0
+
+
+# The index at a glance: sizes, versions, folders, past runs, who writes. Counts, judges nothing.
+
+_RUNS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """What can be known without looking at a single note."""
+
+    figures: Figures
+    expected_lexical_version: str
+    vectors: VectorState
+    sources: list[Source]
+    runs: list[IndexRun]
+    database: str
+    database_bytes: int
+    holder: Holder | None
+
+
+def index_status(parts: Parts, folder: DataFolder) -> IndexStatus:
+    """All of one moment of the index."""
+    from kebab_tui.storage.lock import WriterLock
+    from kebab_tui.storage.sqlite import schema
+
+    with parts.reader.catalogue() as catalogue:
+        return IndexStatus(
+            figures=catalogue.figures(),
+            expected_lexical_version=schema.lexical_version(schema.fts_signature(), parts.recipe.made_by),
+            vectors=vector_state(parts.semantics, parts.reader, folder),
+            sources=catalogue.sources(),
+            runs=catalogue.runs(_RUNS),
+            database=folder.database,
+            database_bytes=folder.database_bytes(),
+            holder=WriterLock(folder.lock).holder(),
+        )

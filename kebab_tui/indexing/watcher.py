@@ -8,17 +8,154 @@ folder, decides nothing about what a change means.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kebab_tui.indexing.inotify import IsInteresting, NoEventsError, TreeEvents
+from kebab_tui.indexing.observer import ObserverEvents
 from kebab_tui.indexing.path_queue import PathQueue
-from kebab_tui.indexing.polling import TreePoll
-from kebab_tui.indexing.root_place import RootPlace, place_of
-from kebab_tui.indexing.watch_events import IsInteresting, NoEventsError, TreeEvents
-from kebab_tui.indexing.watch_observer import ObserverEvents
+
+# Finds changed files by looking: for folders of which the system announces nothing.
+#
+# Compares stamps with those of the last look and reports the paths that differ. Remembers
+# one number for each file, reads none, follows no link.
+
+
+class TreePoll:
+    """The files below some folders of a root, as they were at the last look."""
+
+    def __init__(self, root: bytes, is_interesting: IsInteresting, cancelled: Callable[[], bool]) -> None:
+        self._root = root
+        self._is_interesting = is_interesting
+        self._cancelled = cancelled
+        self._stamps: dict[bytes, int] = {}
+        self.directories = 0
+        """How many folders the last look went through."""
+
+    def look(self, subtrees: Iterable[bytes]) -> list[bytes]:
+        """Go through some folders; gives what came, went or changed since the look before."""
+        self.directories = 0
+        now = dict(entry for subtree in subtrees for entry in self._files(subtree))
+        if self._cancelled():
+            return []
+        was, self._stamps = self._stamps, now
+        changed = [path for path, stamp in now.items() if was.get(path) != stamp]
+        return changed + [path for path in was if path not in now]
+
+    def _files(self, subtree: bytes) -> Iterator[tuple[bytes, int]]:
+        pending = [subtree]
+        while pending and not self._cancelled():
+            folder = pending.pop()
+            for entry in self._entries(folder):
+                path = folder + b"/" + entry.name if folder else entry.name
+                is_dir = entry.is_dir(follow_symlinks=False)
+                if not self._is_interesting(path, is_dir):
+                    continue
+                if is_dir:
+                    pending.append(path)
+                elif (stamp := _stamp(entry)) is not None:
+                    yield path, stamp
+
+    def _entries(self, folder: bytes) -> list[os.DirEntry[bytes]]:
+        try:
+            with os.scandir(self._root + b"/" + folder if folder else self._root) as entries:
+                self.directories += 1
+                return list(entries)
+        except OSError:
+            return []  # what was in it is reported as gone; who looks closer finds out
+
+
+def _stamp(entry: os.DirEntry[bytes]) -> int | None:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return hash((found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
+
+
+# What a root stands on: which folder it is, on which mount, and what is mounted within it.
+#
+# An unmounted disk leaves an empty folder under the same name; only by this does it
+# differ from a folder whose notes were all deleted. Reads the mount table and the
+# folder's own entry, nothing in it.
+
+_MOUNTS = "/proc/self/mountinfo"
+_OCTAL = re.compile(rb"\\([0-7]{3})")
+_REMOTE = re.compile(
+    r"nfs4?|cifs|smb3?|smbfs|9p|virtiofs|ceph|glusterfs|lustre|afs|coda|davfs|ncpfs|vboxsf|prl_fs|vmhgfs"
+    r"|fuse\..*"  # not `fuseblk`: that is a local disk
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    number: int
+    point: bytes
+    kind: str
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether others can change files on it that our system then does not announce."""
+        return _REMOTE.fullmatch(self.kind) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class RootPlace:
+    device: int
+    inode: int
+    holder: Mount
+    """The mount that the root lies on."""
+    within: frozenset[Mount] = frozenset()
+
+    def has_lost_its_disk(self, now: RootPlace) -> bool:
+        """Whether `now`, under the same path, is only what a mount had covered."""
+        return now.holder.point != self.holder.point and _holds(now.holder.point, self.holder.point)
+
+
+_EVERYTHING = Mount(0, b"/", "")
+
+
+def place_of(root: bytes) -> RootPlace:
+    """Look at a root; OSError where it is no folder whose entries can be seen."""
+    with os.scandir(root):
+        here = os.stat(root)
+    holder, within = _EVERYTHING, set()
+    path = os.path.realpath(root)
+    for mount in _mounts():
+        if mount.point != path and _holds(path, mount.point):
+            within.add(mount)
+        elif _holds(mount.point, path) and len(mount.point) >= len(holder.point):
+            holder = mount  # of several on one point the last one lies on top
+    return RootPlace(here.st_dev, here.st_ino, holder, frozenset(within))
+
+
+def _holds(folder: bytes, path: bytes) -> bool:
+    return path == folder or path.startswith(folder.rstrip(b"/") + b"/")
+
+
+def _mounts() -> list[Mount]:
+    try:
+        descriptor = os.open(_MOUNTS, os.O_RDONLY)  # read each second: a buffered file costs twice the calls
+    except OSError:
+        return []  # not Linux, or no /proc: one file system then
+    try:
+        table = b"".join(iter(lambda: os.read(descriptor, 1 << 16), b""))
+    finally:
+        os.close(descriptor)
+    return [_mount(line) for line in table.split(b"\n") if line]
+
+
+def _mount(line: bytes) -> Mount:
+    """`36 35 98:0 /root /point options [optional…] - kind source options`."""
+    fields = line.split()
+    point = _OCTAL.sub(lambda match: bytes([int(match[1], 8)]), fields[4])
+    return Mount(int(fields[0]), point, fields[fields.index(b"-", 6) + 1].decode())
+
 
 EVENTS: type[TreeEvents | ObserverEvents] = TreeEvents if sys.platform == "linux" else ObserverEvents
 WatchKind = Literal["live", "partial", "polling", "paused"]

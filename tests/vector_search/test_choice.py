@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.semantics.choice import FILE_NAME, remember, remembered
+from kebab_tui.vector_search import FILE_NAME, save_selected_model, selected_model
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_what_is_no_choice_counts_as_none_and_is_replaced(
 ) -> None:
     (tmp_path / "other").write_text("other\n")
     put(tmp_path / FILE_NAME)
-    assert remembered(str(tmp_path)) == ""
-    remember(str(tmp_path), "own")
-    assert remembered(str(tmp_path)) == "own"
+    assert selected_model(str(tmp_path)) == ""
+    save_selected_model(str(tmp_path), "own")
+    assert selected_model(str(tmp_path)) == "own"
     assert (tmp_path / "other").read_text() == "other\n"

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 
+
 IsInteresting = Callable[[bytes, bool], bool]
 """Of a path relative to the root, and whether it is a folder."""
 Report = Callable[[bytes, bool], None]
