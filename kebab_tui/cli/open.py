@@ -16,9 +16,7 @@ from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.output import field, say, write
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.errors import NotFoundError
-from kebab_tui.editor.choice import choose, line_hint
-from kebab_tui.editor.errors import EditorError
-from kebab_tui.editor.running import open_note
+from kebab_tui.editor import EditorError, choose, line_hint, open_note
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:

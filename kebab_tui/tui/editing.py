@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, TypeVar
 from textual.app import SuspendNotSupported
 
 from kebab_tui.domain.text import visible
-from kebab_tui.editor.running import Outcome, open_note
+from kebab_tui.editor import OpenResult, open_note
 
 if TYPE_CHECKING:
     from textual.app import App
 
-    from kebab_tui.editor.launch import Launch
+    from kebab_tui.editor import Launch
 
 Result = TypeVar("Result")
 
 _TERMINAL = "/dev/tty"
 
 
-def open_in_editor(app: App[Result], made: Launch, path: str) -> Outcome:
+def open_in_editor(app: App[Result], made: Launch, path: str) -> OpenResult:
     """Open an existing file; returns when a terminal editor has ended, at once for one with a window."""
     if made.kind == "gui":
         return open_note(made, path)
@@ -35,15 +35,17 @@ def open_in_editor(app: App[Result], made: Launch, path: str) -> Outcome:
         with app.suspend():
             return _inside(made, path)
     except SuspendNotSupported:
-        return Outcome(False, f"this terminal cannot be lent to {made.program}; the file is {visible(path)}")
+        return OpenResult(
+            False, f"this terminal cannot be lent to {made.program}; the file is {visible(path)}"
+        )
 
 
-def _inside(made: Launch, path: str) -> Outcome:
+def _inside(made: Launch, path: str) -> OpenResult:
     try:
         with _terminal() as descriptor:
             return open_note(made, path, descriptor)
     except Exception as error:  # noqa: BLE001 - past this block the screen would be lost
-        return Outcome(False, visible(f"{made.program} could not be run: {error}"))
+        return OpenResult(False, visible(f"{made.program} could not be run: {error}"))
 
 
 @contextlib.contextmanager

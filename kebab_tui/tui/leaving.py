@@ -85,7 +85,7 @@ class Leaving:
 
     def edit(self, path: str, line: int = 1) -> str:
         """Run the editor; gives what the user should know of it, raises what went wrong."""
-        from kebab_tui.editor.choice import choose, line_hint
+        from kebab_tui.editor import choose, line_hint
         from kebab_tui.tui.editing import open_in_editor
 
         made = choose(self._app.settings.editor, os.environ, shutil.which).at(path, line)

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.editor.choice import choose, line_hint
-from kebab_tui.editor.errors import EditorError
-from kebab_tui.editor.launch import Kind
+from kebab_tui.editor import EditorError, Kind, choose, line_hint
 from kebab_tui.settings.settings import EditorSettings
 
 PATH = "/notes/a b.md"

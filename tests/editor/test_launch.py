@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.editor.launch import MANNERS, Kind, launch, launch_template
+from kebab_tui.editor import MANNERS, Kind, launch, launch_template
 
 PATH = "/notes/a.md"
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.editor.launch import Kind, Launch
-from kebab_tui.editor.running import open_note
+from kebab_tui.editor import Kind, Launch, open_note
 
 WRITER = """
 import json, os, sys
@@ -81,7 +80,7 @@ def test_a_failing_editor_is_a_message(note: Path) -> None:
 def test_a_window_that_fails_at_once_is_a_message(
     note: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kebab_tui.editor.running._FIRST_SIGNS_S", 30.0)
+    monkeypatch.setattr("kebab_tui.editor._FIRST_SIGNS_S", 30.0)
     assert not open_note(script("gui", "import sys; sys.exit(1)"), str(note)).ok
 
 

@@ -9,7 +9,7 @@ import sys
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from kebab_tui.editor.choice import choose
+from kebab_tui.editor import choose
 from kebab_tui.settings.settings import EditorSettings
 from kebab_tui.tui.clipboard import copy
 from kebab_tui.tui.editing import open_in_editor

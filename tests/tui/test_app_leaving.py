@@ -14,8 +14,7 @@ import pytest
 from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.editor.launch import Launch
-from kebab_tui.editor.running import Outcome
+from kebab_tui.editor import Launch, OpenResult
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import editing
 from kebab_tui.tui.app import KebabApp
@@ -54,9 +53,9 @@ class Desk:
     def screen(self, query: str = "spindle", **options: Any) -> KebabApp:
         return kebab(self.data, query=query, mode="lexical", **options)
 
-    def take(self, app: object, made: Launch, path: str) -> Outcome:
+    def take(self, app: object, made: Launch, path: str) -> OpenResult:
         self.opened.append(made.argv)
-        return Outcome(True, "")
+        return OpenResult(True, "")
 
     @property
     def lines(self) -> list[str]:

@@ -19,8 +19,7 @@ from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import Notice, SearchResponse
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.editor.launch import Launch
-from kebab_tui.editor.running import Outcome
+from kebab_tui.editor import Launch, OpenResult
 from kebab_tui.indexing.status import FolderState, LiveState, Phase, read_live
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.lock import DataFolder
@@ -377,10 +376,10 @@ async def test_trying_again_on_the_page_of_files_asks_the_keeper(desk: Desk) -> 
 async def test_a_note_that_the_editor_changes_is_right_when_one_comes_back(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def edit(_app: object, _made: Launch, path: str) -> Outcome:
+    def edit(_app: object, _made: Launch, path: str) -> OpenResult:
         note = Path(path)
         note.write_text(note.read_text().replace("sleeps", "eats"))
-        return Outcome(True, "")
+        return OpenResult(True, "")
 
     monkeypatch.setattr(editing, "open_in_editor", edit)
     monkeypatch.setenv("KEBAB_EDITOR", "vi")

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
-from kebab_tui.editor.launch import Launch
-from kebab_tui.editor.running import Outcome
+from kebab_tui.editor import Launch, OpenResult
 from kebab_tui.tui import editing
 from kebab_tui.tui.editing import open_in_editor
 from tests.command_line import ROOT
@@ -170,10 +169,10 @@ async def test_a_terminal_that_cannot_be_lent_shows_the_path(tmp_path: Path) -> 
 
 
 def test_nothing_is_raised_while_the_terminal_is_lent(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> Outcome:
+    def broken(*_: object) -> OpenResult:
         raise RuntimeError("unforeseen")
 
     monkeypatch.setattr(editing, "open_note", broken)
-    assert editing._inside(Launch(("vim", "x"), "terminal"), "/x") == Outcome(
+    assert editing._inside(Launch(("vim", "x"), "terminal"), "/x") == OpenResult(
         False, "vim could not be run: unforeseen"
     )
