@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from kebab_tui.cli.eval_jobs import Job
     from kebab_tui.cli.options import Given
     from kebab_tui.domain.hit import Notice
-    from kebab_tui.evaluation.comparison import Comparison
-    from kebab_tui.evaluation.report import Report
-    from kebab_tui.evaluation.runs import Run
+    from kebab_tui.evaluation.measure import EvalRun
+    from kebab_tui.evaluation.summary import Comparison, Report
 
 _GOLDEN_ENDINGS = (".yaml", ".yml")
 _WHAT = "`kebab eval GOLDEN.yaml`, or `kebab eval --beir FOLDER`"
@@ -68,9 +67,8 @@ def command(invocation: Invocation, /, files: tuple[str, ...], **given: Any) -> 
     present index; --beir FOLDER brings its own documents. Every mode is shown with its 95 %
     intervals and, beside lexical, with the chance that the difference is luck.
     """
-    from kebab_tui.evaluation.comparison import compared
-    from kebab_tui.evaluation.report import reported
-    from kebab_tui.evaluation.runs import load_run, save_run
+    from kebab_tui.evaluation.measure import load_run, save_run
+    from kebab_tui.evaluation.summary import compared, reported
 
     golden, saved = _told_apart(files, given)
     runs = [load_run(path) for path in saved]
@@ -102,7 +100,7 @@ def _told_apart(files: Sequence[str], given: Given) -> tuple[str | None, list[st
     return (golden[0] if golden else None), saved
 
 
-def _run(invocation: Invocation, golden: str | None, given: Given) -> tuple[Run, list[Notice]]:
+def _run(invocation: Invocation, golden: str | None, given: Given) -> tuple[EvalRun, list[Notice]]:
     from kebab_tui.cli import eval_jobs
 
     if golden is not None:
@@ -115,12 +113,11 @@ def _run(invocation: Invocation, golden: str | None, given: Given) -> tuple[Run,
         return _asked(job, given)
 
 
-def _asked(job: Job, given: Given) -> tuple[Run, list[Notice]]:
+def _asked(job: Job, given: Given) -> tuple[EvalRun, list[Notice]]:
     from msgspec import to_builtins
 
     from kebab_tui.cli.eval_jobs import query_bar
-    from kebab_tui.evaluation.measuring import Measuring
-    from kebab_tui.evaluation.runs import Run
+    from kebab_tui.evaluation.measure import EvalRun, Measuring
 
     start = time.perf_counter()
     with query_bar(len(job.tasks)) as show:
@@ -129,7 +126,7 @@ def _asked(job: Job, given: Given) -> tuple[Run, list[Notice]]:
     say(f"asked {len(job.tasks):,} × {', '.join(modes)} in {time.perf_counter() - start:.1f} s")
     settings = to_builtins(job.workspace.settings)
     kept = {part: settings[part] for part in _KEPT_SETTINGS}
-    run = Run(version=__version__, set=job.set, depth=given["depth"], settings=kept, modes=modes)
+    run = EvalRun(version=__version__, set=job.set, depth=given["depth"], settings=kept, modes=modes)
     return run, measuring.notices
 
 

@@ -22,15 +22,13 @@ from kebab_tui.cli.terminal import detect
 from kebab_tui.domain.errors import ModelError, StoreReadOnlyError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchFilters, SearchMode
-from kebab_tui.evaluation.measuring import Task
-from kebab_tui.evaluation.runs import QuestionSet
+from kebab_tui.evaluation.measure import QuestionSet, Task
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
     from kebab_tui.cli.context import Invocation
     from kebab_tui.domain.document import Chunk, Document
-    from kebab_tui.evaluation.beir import BeirSet
-    from kebab_tui.evaluation.beir_notes import CorpusNotes
+    from kebab_tui.evaluation.beir import BeirSet, CorpusNotes
 
 _FOLDER = "eval"
 """Below the data folder: one folder for each corpus that was ever asked."""
@@ -48,8 +46,7 @@ class Job:
 
 def golden_job(invocation: Invocation, path: str, limit: int | None) -> Job:
     """The queries of a golden file, their expectations found in the present index."""
-    from kebab_tui.evaluation.golden import golden_digest, read_golden
-    from kebab_tui.evaluation.places import placed
+    from kebab_tui.evaluation.golden import golden_digest, placed, read_golden
 
     queries = read_golden(path)[:limit]
     workspace = Workspace(invocation.settings, invocation.data_dir)
@@ -102,7 +99,7 @@ def _corpus(invocation: Invocation, found: BeirSet) -> tuple[Workspace, CorpusNo
     """The documents as notes, and the index of their own that is to hold them."""
     from msgspec.structs import replace
 
-    from kebab_tui.evaluation.beir_notes import FOLDER_FORMAT
+    from kebab_tui.evaluation.beir import FOLDER_FORMAT
 
     place = os.path.join(invocation.data_dir, _FOLDER, f"{found.corpus_digest}-{FOLDER_FORMAT}")
     index = os.path.join(place, "index")
@@ -111,7 +108,7 @@ def _corpus(invocation: Invocation, found: BeirSet) -> tuple[Workspace, CorpusNo
 
 
 def _written(folder: str, found: BeirSet) -> CorpusNotes:
-    from kebab_tui.evaluation.beir_notes import corpus_notes
+    from kebab_tui.evaluation.beir import corpus_notes
 
     try:
         return corpus_notes(folder, found.documents())

@@ -15,10 +15,16 @@ from kebab_tui.cli.table import aligned
 from kebab_tui.cli.terminal import detect
 
 if TYPE_CHECKING:
-    from kebab_tui.evaluation.comparison import Change, Comparison, ModeComparison
-    from kebab_tui.evaluation.report import ModeSummary, Report, Summary
-    from kebab_tui.evaluation.runs import QuestionSet
-    from kebab_tui.evaluation.significance import Difference
+    from kebab_tui.evaluation.measure import QuestionSet
+    from kebab_tui.evaluation.summary import (
+        Comparison,
+        Difference,
+        MetricChange,
+        ModeComparison,
+        ModeSummary,
+        Report,
+        Summary,
+    )
 
 _OF_LANGUAGES = ("ndcg@10", "recall@10", "mrr@10", "hit@1", "hit@5")
 _OF_PROBES = ("ndcg@10", "hit@5")
@@ -143,6 +149,6 @@ def _sums(found: ModeComparison) -> str:
     return f"{found.mode}: {counts} · ndcg@10 {change}, p {chance}{unmatched}"
 
 
-def _change_cells(change: Change) -> tuple[str, ...]:
+def _change_cells(change: MetricChange) -> tuple[str, ...]:
     figures = (f"{change.gain:+.3f}", f"{change.before:.3f}", f"{change.now:.3f}")
     return (change.outcome, *figures, field(change.id), field(change.query))

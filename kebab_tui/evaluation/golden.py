@@ -10,16 +10,99 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal, TypeVar
 
+from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.evaluation.input_files import nearest, read_text, refusal
-from kebab_tui.evaluation.questions import QUERY_LANGUAGES, QueryLanguage, query_language
+from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.text import is_hangul
 
 if TYPE_CHECKING:
     from yaml import Node
+
+
+# Reading what somebody else wrote: every refusal names the file, and the line where one is to blame.
+#
+# Takes UTF-8 only, with or without a byte order mark. Knows no format.
+
+
+def read_text(path: str, hint: str = "") -> str:
+    """The whole file."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise refusal(path, data.count(b"\n", 0, error.start) + 1, "not UTF-8 text") from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error, hint) from None
+
+
+def numbered_lines(path: str, hint: str = "") -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, without their ends, numbered from 1."""
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if text := _decoded(path, number, line).strip("\r\n"):
+                    yield number, text
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error, hint) from None
+
+
+def refusal(path: str, line: int, what: str, hint: str = "") -> UsageError:
+    return UsageError(f"{path}:{line}: {what}", hint)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`did you mean …?`, where something is near."""
+    near = get_close_matches(word, list(known), 1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _decoded(path: str, number: int, line: bytes) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError:
+        raise refusal(path, number, "not UTF-8 text") from None
+
+
+def _unreadable(path: str, error: OSError | ValueError, hint: str) -> UsageError:
+    """A path with a NUL in it is a ValueError; everything else is the system's word."""
+    reason = error.strerror if isinstance(error, OSError) and error.errno else str(error)
+    return UsageError(f"cannot read {path}: {reason}", hint)
+
+
+# What is asked of a search, and what would be a good answer to it.
+#
+# An item is whatever a set of questions judges: a document of a BEIR corpus, an
+# expectation of a golden file. Knows no file format and asks nothing.
+
+QueryLanguage = Literal["ko", "en", "mixed"]
+QUERY_LANGUAGES: tuple[QueryLanguage, ...] = ("ko", "en", "mixed")
+SetKind = Literal["golden", "beir"]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQuery:
+    """`relevant`: item -> grade, all above 0; at least one."""
+
+    id: str
+    text: str
+    lang: QueryLanguage
+    relevant: Mapping[str, int]
+    probe: str = ""
+    """What it exercises, where its author said so."""
+
+
+def query_language(text: str) -> QueryLanguage:
+    """Korean by a fair share of Hangul, mixed by a little of it, else English."""
+    if is_hangul(text):
+        return "ko"
+    return "mixed" if any("\uac00" <= character <= "\ud7a3" for character in text) else "en"
+
 
 T = TypeVar("T")
 
@@ -55,7 +138,7 @@ class GoldenQuery:
 
 def read_golden(path: str) -> tuple[GoldenQuery, ...]:
     """The queries in the order of the file; UsageError for anything that is not as it should be."""
-    return _Reader(path).queries(_root(path, read_text(path)))
+    return _GoldenParser(path).queries(_root(path, read_text(path)))
 
 
 def golden_digest(queries: Sequence[GoldenQuery]) -> str:
@@ -88,7 +171,7 @@ def _root(path: str, text: str) -> Node:
     return root
 
 
-class _Reader:
+class _GoldenParser:
     """Goes down the nodes of one file; each method takes the node of one thing."""
 
     def __init__(self, path: str) -> None:
@@ -195,3 +278,119 @@ def _line(node: Node) -> int:
 
 def _normal(text: str) -> str:
     return unicodedata.normalize("NFC", text.strip())
+
+
+# Where the expectations of a golden file stand in the index, and which hits reach them.
+#
+# A hit counts when its cited lines overlap the lines of what is expected: of the note, of
+# the section with its subsections, of the lines that are named. Sections are known by the
+# headings of the index's own passages, so merged neighbours count for each of their names.
+
+_MERGED = " · "
+_CUT = "…"
+
+Lines = tuple[int, int]
+ChunksOf = Callable[[str], Sequence[Chunk]]
+"""The passages of a note, by its path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`item` names it in a ranking; without `spans` any line of the note will do."""
+
+    item: str
+    note: str
+    grade: int
+    spans: tuple[Lines, ...] | None
+
+    def holds(self, hit: SearchHit) -> bool:
+        if hit.path != self.note:
+            return False
+        cited = hit.citation.span
+        return self.spans is None or any(
+            first <= cited.last and cited.first <= last for first, last in self.spans
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedQuery:
+    """A golden query whose expectations have been found."""
+
+    query: GoldenQuery
+    places: tuple[Target, ...]
+
+    @property
+    def question(self) -> JudgedQuery:
+        relevant = {place.item: place.grade for place in self.places}
+        return JudgedQuery(self.query.id, self.query.text, self.query.lang, relevant, self.query.probe)
+
+    def ranking(self, hits: Sequence[SearchHit]) -> list[str]:
+        """Each hit under the name of the best place it reaches first, or under its citation."""
+        left = sorted(self.places, key=lambda place: -place.grade)
+        ranked = []
+        for hit in hits:
+            place = next((place for place in left if place.holds(hit)), None)
+            if place is not None:
+                left.remove(place)
+            ranked.append(place.item if place else str(hit.citation))
+        return ranked
+
+
+def placed(
+    file: str, queries: Sequence[GoldenQuery], notes: Collection[str], chunks_of: ChunksOf
+) -> list[PlacedQuery]:
+    """Find every expectation in the index; what is not there is refused with its line in `file`."""
+    return [
+        PlacedQuery(query, tuple(_place(file, expected, notes, chunks_of) for expected in query.expect))
+        for query in queries
+    ]
+
+
+def _place(file: str, expected: Expectation, notes: Collection[str], chunks_of: ChunksOf) -> Target:
+    if expected.note not in notes:
+        hint = nearest(expected.note, notes) or "paths are relative to the folder that was indexed"
+        raise refusal(file, expected.line, f"note: {expected.note} is not in the index", hint)
+    spans = None
+    if expected.heading:
+        spans = _section(file, expected, chunks_of(expected.note))
+    elif expected.lines:
+        spans = _lines(file, expected, chunks_of(expected.note), expected.lines)
+    return Target(str(expected), expected.note, expected.relevance, spans)
+
+
+def _section(file: str, expected: Expectation, chunks: Sequence[Chunk]) -> tuple[Lines, ...]:
+    spans = tuple((c.span.first, c.span.last) for c in chunks if _is_below(c, expected.heading))
+    if not spans:
+        known = dict.fromkeys(trail for chunk in chunks for trail in _trails(chunk))
+        hint = nearest(expected.heading, known) or f"its headings: {', '.join(known) or 'none'}"
+        raise refusal(file, expected.line, f"heading: {expected.note} has no {expected.heading!r}", hint)
+    return spans
+
+
+def _lines(file: str, expected: Expectation, chunks: Sequence[Chunk], lines: Lines) -> tuple[Lines, ...]:
+    if not any(c.span.first <= lines[1] and lines[0] <= c.span.last for c in chunks):
+        last = max((chunk.span.last for chunk in chunks), default=0)
+        what = f"lines: no passage of {expected.note} stands at {lines[0]}-{lines[1]}"
+        raise refusal(file, expected.line, what, f"its last line of text is {last}")
+    return (lines,)
+
+
+def _is_below(chunk: Chunk, heading: str) -> bool:
+    """Whether a passage belongs to a section, by itself or merged with neighbours."""
+    below = heading + HEADING_SEPARATOR
+    if any(trail == heading or trail.startswith(below) for trail in _trails(chunk)):
+        return True
+    # A long list of merged names is cut short; the passage itself still holds the headings.
+    parent, _, name = heading.rpartition(HEADING_SEPARATOR)
+    return chunk.heading_path.endswith(_CUT) and chunk.heading_path.startswith(parent) and name in chunk.text
+
+
+def _trails(chunk: Chunk) -> Iterator[str]:
+    """The headings of a passage; of a merged one, those of each of its sections as well."""
+    yield chunk.heading_path
+    parent, separator, label = chunk.heading_path.rpartition(HEADING_SEPARATOR)
+    first, *names = label.split(_MERGED)
+    if names:
+        yield from (parent + separator + name for name in (first, *names))
+        # The first may be the parent of the others: its own text was merged with them.
+        yield from (parent + separator + first + HEADING_SEPARATOR + name for name in names)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kebab_tui.evaluation.comparison import Change, Comparison, ModeComparison
-from kebab_tui.evaluation.report import ModeSummary, Report, Summary
-from kebab_tui.evaluation.runs import QuestionSet
-from kebab_tui.evaluation.significance import Difference
+from kebab_tui.evaluation.measure import QuestionSet
+from kebab_tui.evaluation.summary import (
+    Comparison,
+    Difference,
+    MetricChange,
+    ModeComparison,
+    ModeSummary,
+    Report,
+    Summary,
+)
 from kebab_tui.wire.encode import Json, notice
 
 _PLACES = 6
@@ -91,7 +97,7 @@ def _compared_mode(found: ModeComparison) -> Json:
     }
 
 
-def _change(change: Change) -> Json:
+def _change(change: MetricChange) -> Json:
     return {
         "id": change.id,
         "query": change.query,

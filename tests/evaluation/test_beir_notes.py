@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.evaluation.beir import BeirDocument
-from kebab_tui.evaluation.beir_notes import corpus_notes
+from kebab_tui.evaluation.beir import BeirDocument, corpus_notes
 from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.formats.registry import parse_markdown
 from tests.evaluation.answers import a_hit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.evaluation.comparison import compared
+from kebab_tui.evaluation.summary import compared
 from tests.evaluation.runs_made import a_run
 
 

@@ -10,8 +10,8 @@ import pytest
 from kebab_tui.domain.errors import ModelError, NotIndexedError, RawQueryError, UsageError
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
-from kebab_tui.evaluation.measuring import Measuring, Task
-from kebab_tui.evaluation.questions import Question
+from kebab_tui.evaluation.golden import JudgedQuery
+from kebab_tui.evaluation.measure import Measuring, Task
 from tests.evaluation.answers import a_hit, a_response
 
 
@@ -41,7 +41,7 @@ def by_path(hits: Sequence[SearchHit]) -> list[str]:
 
 
 def task(text: str = "word", relevant: str = "d5") -> Task:
-    return Task(Question(text, text, "en", {relevant: 1}), by_path)
+    return Task(JudgedQuery(text, text, "en", {relevant: 1}), by_path)
 
 
 HITS = [a_hit(f"d{number // 30}") for number in range(300)]

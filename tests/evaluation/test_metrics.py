@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import RR, R, Success, nDCG
 
-from kebab_tui.evaluation.metrics import METRICS, measured
+from kebab_tui.evaluation.measure import METRICS, measured
 
 ITEMS = [f"d{number}" for number in range(130)]
 THEIRS = {

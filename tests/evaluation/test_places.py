@@ -11,8 +11,7 @@ from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.document import Chunk
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId
-from kebab_tui.evaluation.golden import Expectation, GoldenQuery
-from kebab_tui.evaluation.places import PlacedQuery, placed
+from kebab_tui.evaluation.golden import Expectation, GoldenQuery, PlacedQuery, placed
 from tests.evaluation.answers import a_hit
 
 

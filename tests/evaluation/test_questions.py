@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kebab_tui.evaluation.questions import QueryLanguage, query_language
+from kebab_tui.evaluation.golden import QueryLanguage, query_language
 
 
 @pytest.mark.parametrize(

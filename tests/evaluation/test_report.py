@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kebab_tui.evaluation.report import reported
+from kebab_tui.evaluation.summary import reported
 from tests.evaluation.runs_made import Ranks, a_run
 
 KOREAN = [f"질문 {number}" for number in range(40)]

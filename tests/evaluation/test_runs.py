@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.evaluation.runs import load_run, save_run
+from kebab_tui.evaluation.measure import load_run, save_run
 from tests.evaluation.runs_made import a_run
 
 RUN = a_run(lexical={"포트": 1, "port": None}, hybrid={"포트": 2, "port": 3})

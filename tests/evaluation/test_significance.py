@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kebab_tui.evaluation.significance import PERMUTATIONS, difference, intervals
+from kebab_tui.evaluation.summary import PERMUTATIONS, difference, intervals
 
 
 def test_the_same_values_give_the_same_interval() -> None:
