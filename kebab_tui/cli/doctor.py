@@ -38,7 +38,7 @@ def command(invocation: Invocation, as_json: bool) -> int:
             if not as_json:
                 _show(finding, style)
     if as_json:
-        from kebab_tui.wire.encode_reports import doctor
+        from kebab_tui.wire.reports import doctor
 
         write_json(doctor(found))
     return EXIT_UNHEALTHY if any(finding.level == "problem" for finding in found) else 0

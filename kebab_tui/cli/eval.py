@@ -132,7 +132,7 @@ def _asked(job: Job, given: Given) -> tuple[EvalRun, list[Notice]]:
 
 def _show(report: Report, comparison: Comparison | None, *, as_json: bool) -> None:
     if as_json:
-        from kebab_tui.wire.encode_eval import eval_report
+        from kebab_tui.wire.reports import eval_report
 
         write_json(eval_report(report, comparison))
     else:

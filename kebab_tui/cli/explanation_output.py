@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kebab_tui.cli.output import field
 from kebab_tui.cli.table import aligned
 from kebab_tui.domain.text import digits_of_shares, printed
-from kebab_tui.wire.encode_explanation import strongest_bm25
+from kebab_tui.wire.encode import strongest_bm25
 
 if TYPE_CHECKING:
     from kebab_tui.search.explanation import (

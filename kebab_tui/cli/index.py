@@ -46,7 +46,7 @@ def command(invocation: Invocation, /, as_json: bool, **wanted: bool) -> int:
         told, cancelled = _done(workspace, chosen[0])
         found = workspace.status()
     if as_json:
-        from kebab_tui.wire.encode_reports import index_status
+        from kebab_tui.wire.reports import index_status
 
         write_json(index_status(found))
     else:

@@ -58,7 +58,7 @@ def command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, qui
             _tell(report, as_json=as_json, quiet=quiet)
             vectors = _vectors(workspace, wait=wait and not report.cancelled, quiet=quiet)
     if as_json:
-        from kebab_tui.wire.encode_reports import ingest_report
+        from kebab_tui.wire.reports import ingest_report
 
         write_json(ingest_report(report, vectors))
     if trouble is not None:

@@ -44,7 +44,7 @@ def command(invocation: Invocation, target: str, full: bool, as_json: bool) -> N
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         found = workspace.inspect(target)
     if as_json:
-        from kebab_tui.wire.encode_reports import inspection
+        from kebab_tui.wire.reports import inspection
 
         write_json(inspection(found))
         return

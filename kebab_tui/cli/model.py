@@ -42,8 +42,7 @@ def list_(invocation: Invocation, as_json: bool) -> None:
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         found = workspace.models.all()
     if as_json:
-        from kebab_tui.wire.encode import listing
-        from kebab_tui.wire.encode_models import model
+        from kebab_tui.wire.encode import listing, model
 
         write_json(listing("model", map(model, found), len(found)))
         return
@@ -114,7 +113,7 @@ def verify(invocation: Invocation, name: str | None, as_json: bool) -> int:
             if not as_json:
                 write(f"{field(model.listed.model_id)}: {field('; '.join(problems)) or 'ok'}")
     if as_json:
-        from kebab_tui.wire.encode_models import model_check
+        from kebab_tui.wire.encode import model_check
 
         write_json(model_check(checked))
     return EXIT_UNHEALTHY if any(problems for _, problems in checked) else 0
@@ -163,7 +162,7 @@ def use(invocation: Invocation, name: str, yes: bool, as_json: bool) -> int:
             workspace.use_model(name, Callbacks(waiting=tell_waiting, notice=tell_notice))
         languages = set(workspace.models.find(name).languages)
     if as_json:
-        from kebab_tui.wire.encode_models import model_switch
+        from kebab_tui.wire.encode import model_switch
 
         write_json(model_switch(switch))
     for line in _told(switch, knows_korean=bool(languages & _HANGUL_LANGUAGES)):
@@ -196,6 +195,6 @@ def _agreed(what: str) -> bool:
 
 
 def _write_model(model: ModelInfo) -> None:
-    from kebab_tui.wire.encode_models import model as encoded
+    from kebab_tui.wire.encode import model as encoded
 
     write_json(encoded(model))

@@ -124,7 +124,7 @@ def _mended(workspace: Workspace, ask: Callable[[], T]) -> T:
 def _tell_why_not(workspace: Workspace, asked: SearchQuery, path: str, form: str) -> int:
     verdict = _mended(workspace, lambda: workspace.why_not(asked, path))
     if form in ("json", "jsonl"):
-        from kebab_tui.wire.encode_reports import why_not
+        from kebab_tui.wire.reports import why_not
 
         write_json(why_not(verdict))
         return 0

@@ -71,7 +71,7 @@ def _write_json(answer: Answer, form: str, *, full: bool) -> None:
 
     encoded = search_response(answer.response, full)
     if answer.explained is not None:
-        from kebab_tui.wire.encode_explanation import explanation, filtered
+        from kebab_tui.wire.encode import explanation, filtered
 
         if answer.explained.filtered is not None:
             encoded["filtered"] = filtered(answer.explained.filtered)

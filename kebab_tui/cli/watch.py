@@ -113,7 +113,7 @@ def _detail(change: NoteChange) -> str:
 
 
 def _json_told(change: NoteChange) -> None:
-    from kebab_tui.wire.encode_watch import watch_event
+    from kebab_tui.wire.reports import watch_event
 
     write_json(watch_event(change, _waited_ms(change)))
     _flush()
