@@ -9,7 +9,7 @@ def main() -> None:
         import gc
         import sys
 
-        from kebab_tui.cli.interrupt import CtrlC
+        from kebab_tui.cli.progress import CtrlC
 
         # NumPy's algebra starts a thread per processor that spins a while: a third of a cold search by
         # meaning.

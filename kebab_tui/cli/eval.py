@@ -6,26 +6,34 @@ what is printed `eval_output`.
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kebab_tui import __version__
-from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
-from kebab_tui.cli.interrupt import Interrupt
-from kebab_tui.cli.output import field, say, write, write_json
-from kebab_tui.domain.errors import UsageError
-from kebab_tui.domain.query import SEARCH_MODES, SearchMode
+from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
+from kebab_tui.cli.output import detect, field, say, write, write_json
+from kebab_tui.cli.progress import Interrupt, embed_watched, ingest_watched
+from kebab_tui.domain.errors import ModelError, StoreReadOnlyError, UsageError
+from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.query import SEARCH_MODES, SearchFilters, SearchMode
+from kebab_tui.evaluation.measure import QuestionSet, Task
+from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.cli.eval_jobs import Job
     from kebab_tui.cli.options import Given
-    from kebab_tui.domain.hit import Notice
+    from kebab_tui.domain.document import Chunk, Document
+    from kebab_tui.evaluation.beir import BeirSet, CorpusNotes
     from kebab_tui.evaluation.measure import EvalRun
     from kebab_tui.evaluation.summary import Comparison, Report
+
 
 _GOLDEN_ENDINGS = (".yaml", ".yml")
 _WHAT = "`kebab eval GOLDEN.yaml`, or `kebab eval --beir FOLDER`"
@@ -60,7 +68,7 @@ def _modes(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--json", "as_json", is_flag=True, help="As an eval_report.v1 object.")
 @shared_options
 @pass_invocation
-def command(invocation: Invocation, /, files: tuple[str, ...], **given: Any) -> int:
+def eval_command(invocation: Invocation, /, files: tuple[str, ...], **given: Any) -> int:
     """Judge the search by questions with known answers.
 
     GOLDEN.yaml lists queries with the notes, headings or lines that should be found in the
@@ -101,14 +109,13 @@ def _told_apart(files: Sequence[str], given: Given) -> tuple[str | None, list[st
 
 
 def _run(invocation: Invocation, golden: str | None, given: Given) -> tuple[EvalRun, list[Notice]]:
-    from kebab_tui.cli import eval_jobs
 
     if golden is not None:
-        job = eval_jobs.golden_job(invocation, golden, given["limit"])
+        job = golden_job(invocation, golden, given["limit"])
     else:
         vectors = given["modes"] != ("lexical",)
         split = given["split"] or "test"
-        job = eval_jobs.beir_job(invocation, given["beir"], split, given["limit"], vectors=vectors)
+        job = beir_job(invocation, given["beir"], split, given["limit"], vectors=vectors)
     with closing(job.workspace):
         return _asked(job, given)
 
@@ -116,7 +123,6 @@ def _run(invocation: Invocation, golden: str | None, given: Given) -> tuple[Eval
 def _asked(job: Job, given: Given) -> tuple[EvalRun, list[Notice]]:
     from msgspec import to_builtins
 
-    from kebab_tui.cli.eval_jobs import query_bar
     from kebab_tui.evaluation.measure import EvalRun, Measuring
 
     start = time.perf_counter()
@@ -143,3 +149,143 @@ def _show(report: Report, comparison: Comparison | None, *, as_json: bool) -> No
             write(line)
     for notice in report.notices:
         say(f"{'warning: ' if notice.level == 'warning' else ''}{field(notice.text)}")
+
+
+# Who is asked what in an evaluation.
+#
+# A golden file is asked of the present index. A BEIR folder's documents become notes in an
+# index of their own, below the data folder, where the next evaluation finds them again:
+# same settings, same reading, same search as for any folder of notes.
+
+_FOLDER = "eval"
+"""Below the data folder: one folder for each corpus that was ever asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The index to ask, and what to ask it."""
+
+    workspace: Workspace
+    set: QuestionSet
+    tasks: Sequence[Task]
+    notices: tuple[Notice, ...] = ()
+
+
+def golden_job(invocation: Invocation, path: str, limit: int | None) -> Job:
+    """The queries of a golden file, their expectations found in the present index."""
+    from kebab_tui.evaluation.golden import golden_digest, placed, read_golden
+
+    queries = read_golden(path)[:limit]
+    workspace = Workspace(invocation.settings, invocation.data_dir)
+    found, _ = workspace.documents(SearchFilters(), ("ok",))
+    by_path: dict[str, list[Document]] = {}
+    for document in found:
+        by_path.setdefault(document.path, []).append(document)
+    known = placed(path, queries, by_path, lambda note: _chunks(workspace, by_path[note]))
+    asked = QuestionSet(
+        kind="golden",
+        name=os.path.basename(path),
+        split="",
+        digest=golden_digest(queries),
+        queries=len(known),
+        documents=len(found),
+    )
+    return Job(workspace, asked, [Task(query.question, query.ranking) for query in known])
+
+
+def _chunks(workspace: Workspace, documents: Sequence[Document]) -> list[Chunk]:
+    """The passages of the notes of one path: two folders may each have one."""
+    roots = {source.source_id: os.fsencode(source.root) for source in workspace.sources()}
+    paths = (os.fsdecode(os.path.join(roots[note.source], note.raw_path)) for note in documents)
+    return [chunk for path in paths for chunk in workspace.inspect(path).chunks]
+
+
+def beir_job(invocation: Invocation, folder: str, split: str, limit: int | None, *, vectors: bool) -> Job:
+    """The questions of a BEIR folder, and its documents as notes of an index of their own."""
+    from kebab_tui.evaluation.beir import read_beir
+
+    found = read_beir(folder, split)
+    workspace, notes = _corpus(invocation, found)
+    notices = list(_brought_up_to_date(workspace, notes.folder, vectors=vectors))
+    questions = found.questions[:limit]
+    asked = QuestionSet(
+        kind="beir",
+        name=found.name,
+        split=split,
+        digest=found.digest,
+        queries=len(questions),
+        documents=found.document_count,
+    )
+    if found.unanswerable:
+        text = f"{found.unanswerable} of the queries have no relevant document and were left out"
+        notices.append(Notice("unanswerable", text))
+    return Job(workspace, asked, [Task(question, notes.ranking) for question in questions], tuple(notices))
+
+
+def _corpus(invocation: Invocation, found: BeirSet) -> tuple[Workspace, CorpusNotes]:
+    """The documents as notes, and the index of their own that is to hold them."""
+    from msgspec.structs import replace
+
+    from kebab_tui.evaluation.beir import FOLDER_FORMAT
+
+    place = os.path.join(invocation.data_dir, _FOLDER, f"{found.corpus_digest}-{FOLDER_FORMAT}")
+    index = os.path.join(place, "index")
+    notes = _written(os.path.join(place, "corpus"), found)
+    return Workspace(replace(invocation.settings, data_dir=index, sources=()), index), notes
+
+
+def _written(folder: str, found: BeirSet) -> CorpusNotes:
+    from kebab_tui.evaluation.beir import corpus_notes
+
+    try:
+        return corpus_notes(folder, found.documents())
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        raise StoreReadOnlyError(
+            f"cannot write the corpus to {folder}: {error.strerror}", "name another folder with --data-dir"
+        ) from None
+
+
+def _brought_up_to_date(workspace: Workspace, folder: str, *, vectors: bool) -> Iterator[Notice]:
+    """Index what is not indexed yet; says what is missing then."""
+    report = ingest_watched(workspace, [folder], quiet=False)
+    cancelled = report.cancelled
+    if report.chunks_added:
+        say(f"indexed {field(folder)} in {report.seconds:.1f} s")
+    if lost := report.count("failed") + report.count("skipped"):
+        yield Notice("not_indexed", f"{lost} of the documents could not be indexed", "warning")
+    if vectors and not cancelled:
+        try:
+            cancelled = embed_watched(workspace, quiet=False).cancelled
+        except ModelError as error:
+            yield Notice("no_model", error.message)
+    if cancelled:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def query_bar(queries: int) -> Iterator[Callable[[SearchMode, int], None]]:
+    """Give what shows how many queries were asked: one bar for each mode."""
+    with _bars() as show:
+        yield lambda mode, done: show(mode, done, queries)
+
+
+@contextmanager
+def _bars() -> Iterator[Callable[[str, int, int], None]]:
+    """Named bars on a terminal, gone when the work is done; nothing elsewhere."""
+    if not detect(sys.stderr, os.environ).tty:
+        yield lambda _name, _done, _total: None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    bars: dict[str, rich.TaskID] = {}
+    with rich.Progress(console=Console(stderr=True), transient=True) as screen:
+
+        def show(name: str, done: int, total: int) -> None:
+            if name not in bars:
+                bars[name] = screen.add_task(name, total=total)
+            screen.update(bars[name], completed=done, total=total)
+
+        yield show

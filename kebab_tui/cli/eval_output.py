@@ -10,9 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kebab_tui.cli.output import field, write
-from kebab_tui.cli.table import aligned
-from kebab_tui.cli.terminal import detect
+from kebab_tui.cli.output import aligned, detect, field, write
 
 if TYPE_CHECKING:
     from kebab_tui.evaluation.measure import QuestionSet

@@ -11,35 +11,41 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import get_completion_class
 
 from kebab_tui import __version__
-from kebab_tui.cli.context import shared_options
+from kebab_tui.cli.edge import COMPLETE_VARIABLE, PROGRAM, shared_flag, shared_options
 from kebab_tui.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+
 VERBS: dict[str, tuple[str, str, str]] = {
-    "tui": ("kebab_tui.cli.tui", "command", "Open the screen; the same as `kebab-tui`."),
-    "init": ("kebab_tui.cli.init", "command", "Write a commented configuration file to start from."),
-    "source": ("kebab_tui.cli.source", "command", "Add, list or remove folders of notes."),
-    "ingest": ("kebab_tui.cli.ingest", "command", "Bring the index up to date with the notes."),
-    "watch": ("kebab_tui.cli.watch", "command", "Keep the index up to date as notes change."),
-    "search": ("kebab_tui.cli.search", "command", "Find passages and cite their exact lines."),
-    "list": ("kebab_tui.cli.list", "command", "List the notes of the index and their state."),
-    "inspect": ("kebab_tui.cli.inspect", "command", "Show all that is known of one note or passage."),
-    "open": ("kebab_tui.cli.open", "command", "Open a citation in your editor, at its line."),
-    "index": ("kebab_tui.cli.index", "command", "Show, complete or rebuild the index."),
+    "tui": ("kebab_tui.cli.main", "tui_command", "Open the screen; the same as `kebab-tui`."),
+    "init": ("kebab_tui.cli.source", "init_command", "Write a commented configuration file to start from."),
+    "source": ("kebab_tui.cli.source", "source_command", "Add, list or remove folders of notes."),
+    "ingest": ("kebab_tui.cli.index", "ingest_command", "Bring the index up to date with the notes."),
+    "watch": ("kebab_tui.cli.index", "watch_command", "Keep the index up to date as notes change."),
+    "search": ("kebab_tui.cli.search", "search_command", "Find passages and cite their exact lines."),
+    "list": ("kebab_tui.cli.show", "list_command", "List the notes of the index and their state."),
+    "inspect": ("kebab_tui.cli.show", "inspect_command", "Show all that is known of one note or passage."),
+    "open": ("kebab_tui.cli.show", "open_command", "Open a citation in your editor, at its line."),
+    "index": ("kebab_tui.cli.index", "index_command", "Show, complete or rebuild the index."),
     "model": (
         "kebab_tui.cli.model",
-        "command",
+        "model_command",
         "List, check, add or choose the models for search by meaning.",
     ),
-    "doctor": ("kebab_tui.cli.doctor", "command", "Check that everything is sound, and say how to mend it."),
-    "eval": ("kebab_tui.cli.eval", "command", "Judge the search by questions with known answers."),
+    "doctor": (
+        "kebab_tui.cli.index",
+        "doctor_command",
+        "Check that everything is sound, and say how to mend it.",
+    ),
+    "eval": ("kebab_tui.cli.eval", "eval_command", "Judge the search by questions with known answers."),
     "completion": (
-        "kebab_tui.cli.completion",
-        "command",
+        "kebab_tui.cli.main",
+        "completion_command",
         "Print the script that completes commands in a shell.",
     ),
 }
@@ -92,3 +98,46 @@ def _nearest_verb(word: str) -> str:
 @shared_options
 def cli() -> None:
     """Search folders of notes, with exact citations, in Korean and English."""
+
+
+# `kebab tui`: another name for `kebab-tui`. Every argument is the screen's, `--help` included.
+
+
+class _Verbatim(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.params["arguments"] = tuple(args)
+        return args
+
+
+@click.command(cls=_Verbatim)
+@click.argument("arguments", nargs=-1, type=click.Path())
+@click.pass_context
+def tui_command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
+    """Open the screen, as `kebab-tui` does."""
+    import gc
+
+    from kebab_tui.tui import main
+
+    gc.set_threshold(700, 10, 10)  # Python's default: a screen lives longer than a command
+    shared = [("--data-dir", shared_flag(ctx, "data_dir")), ("--config", shared_flag(ctx, "config"))]
+    main([*(word for option, value in shared if value for word in (option, value)), *arguments])
+
+
+# `kebab completion`: prints click's completion script for a shell. Installs nothing itself.
+
+
+@click.command()
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
+@shared_options
+@click.pass_context
+def completion_command(ctx: click.Context, shell: str) -> None:
+    """Print the script that completes `kebab` in SHELL.
+
+    \b
+    bash: eval "$(kebab completion bash)"    in ~/.bashrc
+    zsh:  eval "$(kebab completion zsh)"     in ~/.zshrc
+    fish: kebab completion fish | source     in ~/.config/fish/config.fish
+    """
+    writer = get_completion_class(shell)
+    assert writer is not None
+    click.echo(writer(ctx.find_root().command, {}, PROGRAM, COMPLETE_VARIABLE).source())

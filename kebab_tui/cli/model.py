@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
-from kebab_tui.cli.doctor import EXIT_UNHEALTHY
-from kebab_tui.cli.interrupt import Interrupt
-from kebab_tui.cli.output import field, plural, say, write, write_json
-from kebab_tui.cli.progress import tell_notice, tell_waiting
-from kebab_tui.cli.table import table_lines
+from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
+from kebab_tui.cli.index import EXIT_UNHEALTHY
+from kebab_tui.cli.output import field, plural, say, table_lines, write, write_json
+from kebab_tui.cli.progress import Interrupt, tell_notice, tell_waiting
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.workspace import Callbacks, Workspace
 
@@ -29,11 +27,11 @@ as_json_option = click.option("--json", "as_json", is_flag=True, help="As JSON."
 
 @click.group()
 @shared_options
-def command() -> None:
+def model_command() -> None:
     """List, check, add or choose the models that find notes by meaning."""
 
 
-@command.command("list")
+@model_command.command("list")
 @as_json_option
 @shared_options
 @pass_invocation
@@ -58,7 +56,7 @@ def _row(model: ModelInfo) -> tuple[str, ...]:
     return (used, listed.model_id, origin, languages, dims, str(model.vectors), listed.problem)
 
 
-@command.command()
+@model_command.command()
 @click.argument("name")
 @as_json_option
 @shared_options
@@ -94,7 +92,7 @@ def _facts(model: ModelInfo) -> Iterator[str]:
     yield f"folder: {field(card.folder)}"
 
 
-@command.command()
+@model_command.command()
 @click.argument("name", required=False)
 @as_json_option
 @shared_options
@@ -119,7 +117,7 @@ def verify(invocation: Invocation, name: str | None, as_json: bool) -> int:
     return EXIT_UNHEALTHY if any(problems for _, problems in checked) else 0
 
 
-@command.command()
+@model_command.command()
 @click.argument("folder", metavar="DIR", type=click.Path())
 @as_json_option
 @shared_options
@@ -141,7 +139,7 @@ def add(invocation: Invocation, folder: str, as_json: bool) -> None:
         say(f"added; `kebab model use {field(added.listed.model_id)}` uses it")
 
 
-@command.command()
+@model_command.command()
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @as_json_option
@@ -171,7 +169,7 @@ def use(invocation: Invocation, name: str, yes: bool, as_json: bool) -> int:
 
 
 def _cost(switch: Switch) -> str:
-    from kebab_tui.cli.embedding import estimated
+    from kebab_tui.cli.progress import estimated
 
     return (
         f"{field(switch.model)} has yet to read {plural(switch.pending, 'passage')}, "

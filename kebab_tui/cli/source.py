@@ -7,17 +7,16 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
-from kebab_tui.cli.context import Invocation, pass_invocation, shared_options
+from kebab_tui.cli.edge import Invocation, pass_invocation, shared_flag, shared_options
 from kebab_tui.cli.options import TRUST_LABELS, chosen_format, format_options
-from kebab_tui.cli.output import field, plural, say, write, write_json
+from kebab_tui.cli.output import field, plural, say, table_lines, write, write_json
 from kebab_tui.cli.progress import tell_notice, tell_waiting
-from kebab_tui.cli.table import table_lines
 from kebab_tui.domain.document import Source, Trust
-from kebab_tui.domain.errors import NotFoundError, UsageError
+from kebab_tui.domain.errors import ConfigError, NotFoundError, UsageError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.workspace import Callbacks, Workspace
 
@@ -27,7 +26,7 @@ _COLUMNS = ("id", "state", "notes", "passages", "title", "folder")
 
 @click.group()
 @shared_options
-def command() -> None:
+def source_command() -> None:
     """Add, list or remove folders of notes."""
 
 
@@ -43,7 +42,7 @@ def _weight(ctx: click.Context, param: click.Parameter, value: float) -> float:
     return value
 
 
-@command.command()
+@source_command.command()
 @click.argument("folder", type=click.Path())
 @click.option("--id", "source_id", callback=_name, metavar="NAME", help="Its name for in: and --in.")
 @click.option("--title", metavar="TEXT", help="The name shown; else the folder's.")
@@ -94,7 +93,7 @@ def _source(source_id: SourceId, title: str, root: str, given: dict[str, Any]) -
     )
 
 
-@command.command("list")
+@source_command.command("list")
 @format_options("human", "txt", "json")
 @shared_options
 @pass_invocation
@@ -132,7 +131,7 @@ def _described(sources: Sequence[Source]) -> Iterator[str]:
         yield f"   Folder: {field(source.root)}"
 
 
-@command.command()
+@source_command.command()
 @click.argument("source_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @shared_options
@@ -162,3 +161,61 @@ def _agreed(what: str) -> bool:
     if not sys.stdin.isatty():
         raise UsageError(f"{what}; nobody is here to be asked", "add --yes to go ahead; no file is touched")
     return click.confirm(f"{what}; no file is touched. Go ahead?", err=True)
+
+
+# `kebab init`: puts a commented configuration file in place. Never overwrites one.
+
+NEXT = """\
+next:
+  kebab ingest ~/notes         index a folder of notes
+  kebab search "a few words"   find passages and their exact lines
+"""
+NAME_ANOTHER = "name another file: kebab init --path FILE"
+
+
+@click.command()
+@click.option("--path", type=click.Path(), metavar="FILE", help="Write it here instead of the usual place.")
+@shared_options
+@click.pass_context
+def init_command(ctx: click.Context, path: str | None) -> None:
+    """Write a configuration file in which every setting stands with its default, commented out.
+
+    Prints the file's path. A file that is already there is left as it is.
+    """
+    from kebab_tui.settings.load import absolute, config_path
+
+    target = absolute(path) if path else config_path(os.environ, shared_flag(ctx, "config"))
+    written = _write_new(target)
+    click.echo(target)
+    click.echo(
+        "written; every setting is commented out" if written else "already there; left as it is", err=True
+    )
+    click.echo(NEXT, err=True, nl=False)
+
+
+def _write_new(path: str) -> bool:
+    """False when a file is there already."""
+    from kebab_tui.settings.starter import starter_text
+
+    text = starter_text()
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "x", encoding="utf-8") as file:
+            _fill(file, text)
+    except FileExistsError:
+        if os.path.isfile(path):
+            return False
+        raise ConfigError(f"cannot write {path}: something else has that name", NAME_ANOTHER) from None
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}", NAME_ANOTHER) from None
+    return True
+
+
+def _fill(file: TextIO, text: str) -> None:
+    """All of the text, or no file: half a file would count as "already there" next time."""
+    try:
+        file.write(text)
+        file.flush()
+    except OSError:
+        os.unlink(file.name)
+        raise

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 VERBS = """
 import errno, os, signal, sys, time
 import click
-from kebab_tui.cli.context import pass_invocation; from kebab_tui.cli.context import shared_options
+from kebab_tui.cli.edge import pass_invocation; from kebab_tui.cli.edge import shared_options
 from kebab_tui.cli.edge import run
 from kebab_tui.domain.errors import NotFoundError
 

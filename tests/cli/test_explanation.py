@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.cli.explanation_output import explanation_lines
+from kebab_tui.cli.search_output import explanation_lines
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.text import printed
 from kebab_tui.workspace import Workspace

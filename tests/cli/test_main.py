@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
 
 from kebab_tui import __version__
-from kebab_tui.cli.context import Invocation, invocation, pass_invocation, shared_options
-from kebab_tui.cli.edge import run
+from kebab_tui.cli.edge import Invocation, invocation, pass_invocation, run, shared_options
 from kebab_tui.cli.main import VERBS, cli
 
 
@@ -53,9 +53,10 @@ def test_a_bare_call_shows_the_help_and_is_an_error(capsys: pytest.CaptureFixtur
     assert "Verbs:" in capsys.readouterr().err
 
 
-def test_each_verb_has_a_module_of_its_own_name() -> None:
+def test_each_verb_is_a_command_of_its_own_name() -> None:
     for name, (module, attribute, _) in VERBS.items():
-        assert (module, attribute) == (f"kebab_tui.cli.{name}", "command")
+        assert attribute == f"{name}_command"
+        assert getattr(import_module(module), attribute).name == name
 
 
 @pytest.mark.parametrize("name", sorted(VERBS.keys() - {"tui"}))

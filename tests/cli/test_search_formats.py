@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from kebab_tui.cli.quickfix import write_quickfix
+from kebab_tui.cli.line_formats import write_quickfix
 from kebab_tui.cli.search_output import shown_score
 from tests.command_line import Kebab
 from tests.tui.hits import hit

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kebab_tui.cli.terminal import DEFAULT_WIDTH, detect, hyperlink
+from kebab_tui.cli.output import DEFAULT_WIDTH, detect, hyperlink
 
 
 @pytest.fixture
