@@ -22,7 +22,7 @@ _ALLOWED = {
     "storage/sqlite/batch.py": "when a note was indexed, for people",
     "storage/lock.py": "since when somebody holds the lock, for people",
     "storage/sqlite/writer.py": "when a run ended and a source was added, for people",
-    "tui/freshness.py": "how long after its saving a note was shown; notices a jump",
+    "tui/hit_diff.py": "how long after its saving a note was shown; notices a jump",
 }
 
 

@@ -17,9 +17,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     # Textual paints in steps of this clock. At its own 60 a key that comes right behind
     # the painting of an answer is seen up to 33 ms later.
     os.environ.setdefault("TEXTUAL_FPS", "250")
-    from kebab_tui.tui.settling import hold
+    from kebab_tui.tui.launch import prepare_startup
 
-    hold()
+    prepare_startup()
     try:
         from kebab_tui.tui.launch import main as launch
 

@@ -9,8 +9,15 @@ application performs an action by its id.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, assert_never
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, assert_never
+
+from textual.app import App
+from textual.binding import Binding, BindingsMap
+from textual.dom import DOMNode
+
+from kebab_tui.tui.keys import arrives_as, shown
 
 Place = Literal["query", "lists"]
 PLACES: tuple[Place, ...] = ("query", "lists")
@@ -163,3 +170,100 @@ def action_of(actions: Actions, action_id: str) -> Action:
 def available(actions: Actions, facts: Facts) -> Actions:
     """The actions that would do something now, in the order of the registry."""
     return tuple(action for action in actions if action.is_available(facts))
+
+
+# Gives the keys of the registry to the widgets and the footer.
+#
+# A widget gets the keys of its place *and* those that hold everywhere, so that none of
+# its own (`ctrl+k` of an input, `home` of a scrolling view) stands in front of them.
+# The application gets those that hold everywhere, for when nothing has the focus, and
+# `quit` before anything else. Every binding runs `app.act('<id>')`, which it performs.
+
+
+def act(action_id: str) -> str:
+    """The call that performs an action, as bindings and the palette write it."""
+    return f"app.act({action_id!r})"
+
+
+def bindings(actions: Actions, place: Place) -> list[Binding]:
+    """One binding a key; of each action only the first key is shown in the footer."""
+    return list(_bindings(actions, place))
+
+
+def bind(node: DOMNode, actions: Actions, place: Place) -> None:
+    """Put the keys of a place on a widget, over those that its class brought along."""
+    ours = BindingsMap(bindings(actions, place)).key_to_bindings
+    # The library lets only an App bind keys at run time; a widget's own map is its instance's, too.
+    node._bindings.key_to_bindings.update(ours)
+
+
+def bind_call(node: DOMNode, keys: Iterable[str], call: str) -> None:
+    """Let keys of the registry call something else while `node` is on top."""
+    ours = BindingsMap(Binding(name, call) for key in keys for name in arrives_as(key))
+    node._bindings.key_to_bindings.update(ours.key_to_bindings)
+
+
+def bind_app(app: App[Any], actions: Actions) -> None:
+    """Put the keys that hold everywhere on the application; `quit` works over every other screen, too."""
+    own = app._bindings.key_to_bindings
+    for key in ("ctrl+q", app.COMMAND_PALETTE_BINDING):
+        own.pop(key, None)  # the library's own meanings, which would come before those of any widget
+    own.update(BindingsMap(_everywhere(actions)).key_to_bindings)
+
+
+def _everywhere(actions: Actions) -> Iterator[Binding]:
+    for action in actions:
+        only_everywhere = replace(action, query=(), lists=())
+        for binding in _bindings((only_everywhere,), "query"):
+            yield replace(binding, id=None, priority=action.id == "quit")
+
+
+def _bindings(actions: Actions, place: Place) -> Iterator[Binding]:
+    # What holds on an empty box only must be asked before what its key does otherwise.
+    for action in sorted(actions, key=lambda action: action.when != "empty_query"):
+        for number, key in enumerate(action.keys(place)):
+            for name in arrives_as(key):
+                yield Binding(
+                    name,
+                    act(action.id),
+                    action.label,
+                    show=action.in_footer and number == 0,
+                    key_display=shown(key).replace("ctrl+", "^"),  # in 80 columns the footer is narrow
+                    tooltip=action.help,
+                    id=f"{action.id}.{place}",
+                )
+
+
+# What esc does: one rung of a ladder at a time, and never a loss of more than the query's text.
+
+EscapeAction = Literal[
+    "close_overlay", "stop_search", "focus_query", "drop_marks", "clear_query", "say_how_to_quit"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class EscapeState:
+    """Where the user is when esc is pressed."""
+
+    overlay: bool
+    searching: bool
+    """A search has been running long enough to be seen."""
+    marks: bool
+    """Hits are marked, of this query or of one before."""
+    focus: Place
+    query: str
+
+
+def escape_action(standing: EscapeState) -> EscapeAction:
+    """The first rung that there is."""
+    if standing.overlay:
+        return "close_overlay"
+    if standing.searching:
+        return "stop_search"
+    if standing.focus != "query":
+        return "focus_query"
+    if standing.marks:
+        return "drop_marks"
+    if standing.query:
+        return "clear_query"
+    return "say_how_to_quit"

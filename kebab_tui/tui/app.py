@@ -9,55 +9,191 @@ engine's error leaves the last hits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input
 
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
-from kebab_tui.tui import layout, states
-from kebab_tui.tui.actions import Facts, action_of
-from kebab_tui.tui.asking import Asker
-from kebab_tui.tui.background import BackgroundIndexing
-from kebab_tui.tui.chips import ChipsLine
-from kebab_tui.tui.explain_panel import ExplainPanel
-from kebab_tui.tui.held import MOVES, Held
-from kebab_tui.tui.history import History
-from kebab_tui.tui.hits_list import HitsList
+from kebab_tui.tui import layout
+from kebab_tui.tui.actions import Actions, Facts, action_of, bind, bind_app
+from kebab_tui.tui.commands import Commands
+from kebab_tui.tui.current_query import MOVES, CurrentQuery, PendingActions, query_of
+from kebab_tui.tui.engine_thread import EngineThread
+from kebab_tui.tui.explain.panel import ExplainPanel
+from kebab_tui.tui.explain.what_if import Keys
+from kebab_tui.tui.hand_off import HandOff
+from kebab_tui.tui.history import History, HistoryRecorder, TypingDebounce
+from kebab_tui.tui.indexer import BackgroundIndexing
 from kebab_tui.tui.keymap import keymap
-from kebab_tui.tui.layout import Toggles
-from kebab_tui.tui.leaving import Leaving
+from kebab_tui.tui.keys import KeysInOrder, shown
+from kebab_tui.tui.launch import AT_LAST_S, tune_for_typing
+from kebab_tui.tui.layout import Toggles, dress
 from kebab_tui.tui.messages import (
-    Answered,
-    Completed,
+    CompletionsReady,
     CorpusChanged,
     EngineReady,
     EngineWarm,
     Explained,
     HitLocated,
+    HitsLocated,
     IndexingProgress,
     LiveChanged,
     MoreFound,
-    Placed,
+    PathsFound,
     Refused,
+    SearchDone,
     SourcesCounted,
-    Weighed,
+    SuggestionsReady,
+    WhyNotReady,
 )
-from kebab_tui.tui.performing import Performer
-from kebab_tui.tui.questions import Questions
-from kebab_tui.tui.remembering import Remembering
-from kebab_tui.tui.rhythm import Rhythm
-from kebab_tui.tui.settling import AT_LAST_S, settle
-from kebab_tui.tui.showing import Showing
-from kebab_tui.tui.themes import dress
-from kebab_tui.tui.why_not_talk import WhyNotTalk
+from kebab_tui.tui.preview.pane import Preview
+from kebab_tui.tui.results import ResultsPresenter
+from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
+from kebab_tui.tui.widgets import empty_states
+from kebab_tui.tui.widgets.empty_states import WordsPane
+from kebab_tui.tui.widgets.footer import KeysLine
+from kebab_tui.tui.widgets.hits_list import HitsList
+from kebab_tui.tui.widgets.query_box import QueryBox, QueryLine
+from kebab_tui.tui.widgets.query_text import ChipsLine
+from kebab_tui.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit
     from kebab_tui.settings.settings import Settings
     from kebab_tui.tui.launch import Options
+    from kebab_tui.tui.layout import Layout
     from kebab_tui.workspace import Workspace
+
+
+# What the screen is made of, where each part stands, and whose a key is.
+#
+# Knows no engine and no message.
+
+Pane = TypeVar("Pane", bound=Widget)
+
+
+class Composition(KeysInOrder[tuple[str, ...]]):
+    """One query line, three panes, a status line."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "kebab"
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, actions: Actions, history: History, query: str) -> None:
+        super().__init__()
+        bind_app(self, actions)
+        self.actions = actions
+        self.history = history
+        self._query_at_first = query
+
+    # Held and not looked up: an answer may come when the last widget is already gone.
+    box: QueryBox
+    query_line: QueryLine
+    chips: ChipsLine
+    hits: HitsList
+    words: WordsPane
+    preview: Preview
+    explain: ExplainPanel
+    panes: Container
+    status: StatusLine
+    footer: KeysLine
+
+    def compose(self) -> ComposeResult:
+        self.box = QueryBox(self._query_at_first, actions=self.actions, history=self.history, id="box")
+        self.query_line = QueryLine(self.box, id="query")
+        self.chips = ChipsLine(id="chips")
+        self.hits = _titled(HitsList(id="hits"), "hits")
+        self.words = WordsPane(id="words")
+        self.preview = _titled(Preview(id="preview"), "preview")
+        self.explain = _titled(ExplainPanel(keys=self._knobs, id="explain"), "explain")
+        self.panes = Container(self.hits, self.words, self.preview, self.explain, id="panes")
+        self.status = StatusLine(id="status")
+        self.footer = KeysLine(id="footer")
+        yield from (self.query_line, self.chips, self.panes, self.status, self.footer)
+
+    @property
+    def _knobs(self) -> Keys:
+        """The user's keys for the what-if strip."""
+        return Keys(
+            f"{self._key('rrf_k_down')} {self._key('rrf_k_up')}",
+            f"{self._key('vector_weight_down')} {self._key('vector_weight_up')}",
+            self._key("second_look"),
+            self._key("what_if_reset"),
+        )
+
+    def _key(self, action_id: str) -> str:
+        return next(map(shown, action_of(self.actions, action_id).keys("lists")), "")
+
+    def bind_panes(self) -> None:
+        """Give the panes their keys; the box has brought its own."""
+        for pane in (self.hits, self.preview, self.explain):
+            bind(pane, self.actions, "lists")
+
+    def typing_box(self) -> Input | None:
+        """What is typed in a list and means nothing there belongs to the query."""
+        return self.box if len(self.screen_stack) == 1 else super().typing_box()
+
+    def refresh_bindings(self) -> None:
+        if self.screen_stack:  # at the end the last answer may come when there is none any more
+            super().refresh_bindings()
+
+    def place(self, chosen: Layout, has_hits: bool, starting: bool) -> None:
+        """Put the panes where a layout wants them; words stand in for hits that are not there."""
+        for arrangement in ("stacked", "beside", "columns", "single"):
+            self.panes.set_class(has_hits and arrangement == chosen.arrangement, f"-{arrangement}")
+        self.panes.set_class(len(chosen.panes) < 3, "-pair")
+        starting = starting and "preview" in chosen.panes
+        self.hits.display = has_hits and "hits" in chosen.panes
+        self.words.display = starting or not has_hits
+        self.preview.display = has_hits and "preview" in chosen.panes and not starting
+        self.explain.display = has_hits and "explain" in chosen.panes
+        self.set_class(chosen.frames, "-framed")
+        self.set_class(not chosen.frames, "-plain")
+        self.query_line.frame(chosen.frames)
+        self.footer.display = chosen.footer
+
+
+def _titled(pane: Pane, title: str) -> Pane:
+    pane.border_title = Content(title)
+    return pane
+
+
+# The talk with the prompt that asks why a note is not among the hits: paths to offer, then an answer.
+
+
+class WhyNotTalk(Composition):
+    """Whoever shows the prompt asks through `asker`, about what stands in the box."""
+
+    asker: EngineThread
+    mode: SearchMode
+
+    @on(WhyNotPrompt.Typed)
+    def _paths_wanted(self, message: WhyNotPrompt.Typed) -> None:
+        self.asker.find_paths(message.part)
+
+    @on(PathsFound)
+    def _paths_found(self, message: PathsFound) -> None:
+        if isinstance(self.screen, WhyNotPrompt):
+            self.screen.offer(message.part, message.paths)
+
+    @on(WhyNotPrompt.Asked)
+    def _why_not(self, message: WhyNotPrompt.Asked) -> None:
+        self.asker.judge(query_of(self.box.value, self.mode), message.path)
+
+    @on(WhyNotReady)
+    def _judged(self, message: WhyNotReady) -> None:
+        if not isinstance(self.screen, WhyNotPrompt):
+            return
+        if message.why is not None:
+            self.screen.answer(message.path, message.why)
+        else:
+            self.screen.fail(message.path, message.error, message.hint)
 
 
 class KebabApp(WhyNotTalk):
@@ -71,15 +207,15 @@ class KebabApp(WhyNotTalk):
         self.mode = _mode(options.mode, settings.search.mode)
         self.toggles = Toggles(explain=options.explain)
         by_meaning = self.mode != "lexical"
-        self.asker = Asker(self.open_workspace, self.post_message, by_meaning=by_meaning)
+        self.asker = EngineThread(self.open_workspace, self.post_message, by_meaning=by_meaning)
         self.indexing = BackgroundIndexing(settings.data_dir, options.config, self.post_message)
-        self.remembering = Remembering(self.history)
-        self.showing = Showing(self, self.mode)
-        self.leaving = Leaving(self)
-        self._performer = Performer(self)
-        self.rhythm = Rhythm(self._preview_selected)
-        self.questions = Questions(self.asker, self.showing.search)
-        self._held = Held()
+        self.remembering = HistoryRecorder(self.history)
+        self.showing = ResultsPresenter(self, self.mode)
+        self.leaving = HandOff(self)
+        self._performer = Commands(self)
+        self.rhythm = TypingDebounce(self._preview_selected)
+        self.questions = CurrentQuery(self.asker, self.showing.search)
+        self._held = PendingActions()
         self._moved = False
         self._has_news = False
         self._jumps = 0
@@ -97,7 +233,7 @@ class KebabApp(WhyNotTalk):
 
     def on_ready(self) -> None:
         """The first frame is on the screen: the engine's imports no longer delay it."""
-        self.set_timer(AT_LAST_S, settle)
+        self.set_timer(AT_LAST_S, tune_for_typing)
         self.rhythm.key()  # the hits first, then the preview
         self.ask()
         self.asker.start()
@@ -160,9 +296,9 @@ class KebabApp(WhyNotTalk):
         has_hits = self.showing.has_hits
         self.place(chosen, has_hits, starting=has_hits and not self.box.value and not self._moved)
         if chosen.too_small:
-            self.status.say(states.TOO_SMALL)
+            self.status.say(empty_states.TOO_SMALL)
         else:
-            self.status.take_back(states.TOO_SMALL)
+            self.status.take_back(empty_states.TOO_SMALL)
 
     def on_resize(self) -> None:
         self.call_next(self.arrange)  # the library writes the new size down after this
@@ -189,8 +325,8 @@ class KebabApp(WhyNotTalk):
         shown = self.showing.response
         self.questions.ask(self.box.value, self.mode, explain=self.toggles.explain, again=again, shown=shown)
 
-    @on(Answered)
-    def _answered(self, message: Answered) -> None:
+    @on(SearchDone)
+    def _answered(self, message: SearchDone) -> None:
         if not self.questions.is_open(message.generation):
             return
         response, selected, again = message.response, self.hits.selected, self.questions.is_again
@@ -216,8 +352,8 @@ class KebabApp(WhyNotTalk):
         elif message.final and response.query.strip():
             self.asker.weigh(message.generation, self.questions.query)
 
-    @on(Weighed)
-    def _weighed(self, message: Weighed) -> None:
+    @on(SuggestionsReady)
+    def _weighed(self, message: SuggestionsReady) -> None:
         if self.questions.is_open(message.generation):
             self.showing.weigh(message.costs)
 
@@ -281,7 +417,7 @@ class KebabApp(WhyNotTalk):
 
     @on(EngineWarm)
     def _engine_warm(self) -> None:
-        settle()
+        tune_for_typing()
 
     @on(SourcesCounted)
     def _sources_counted(self, message: SourcesCounted) -> None:
@@ -291,8 +427,8 @@ class KebabApp(WhyNotTalk):
             else:
                 self.showing.begin()
 
-    @on(Completed)
-    def _completed(self, message: Completed) -> None:
+    @on(CompletionsReady)
+    def _completed(self, message: CompletionsReady) -> None:
         self.box.know(message.completions)
 
     # The notes
@@ -346,8 +482,8 @@ class KebabApp(WhyNotTalk):
     def _located(self, message: HitLocated) -> None:
         self.showing.locate(message.hit, message.located)
 
-    @on(Placed)
-    def _placed(self, message: Placed) -> None:
+    @on(HitsLocated)
+    def _placed(self, message: HitsLocated) -> None:
         self.leaving.go_on(message)
 
     @on(HitsList.Chosen)

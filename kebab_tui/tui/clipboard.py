@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.text import visible
-from kebab_tui.tui.text import clean
+from kebab_tui.tui.widgets.segments import clean
 
 if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located

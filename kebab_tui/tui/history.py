@@ -9,9 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from time import monotonic
+from typing import TYPE_CHECKING
 
 from kebab_tui import own_files
+
+if TYPE_CHECKING:
+    from textual.message_pump import MessagePump
+    from textual.timer import Timer
+
 
 MOST = 200
 FILE = "queries.txt"
@@ -84,3 +91,66 @@ def _write(path: str, queries: Iterable[str]) -> None:
     # A history that cannot be kept is no reason to interrupt a search.
     with contextlib.suppress(OSError):
         own_files.replace(path, data, synced=False)
+
+
+# Which queries are worth remembering: those that were used, and those whose hits were read.
+#
+# A query is used when a hit of it is opened, picked or copied. It was read when its hits
+# stood on the screen for a while before another query took their place.
+
+READ_S = 2.0
+
+
+class HistoryRecorder:
+    def __init__(self, history: History, clock: Callable[[], float] = monotonic) -> None:
+        self._history = history
+        self._clock = clock
+        self._shown = ""
+        self._since = 0.0
+
+    def shown(self, query: str) -> None:
+        """The hits of a query are on the screen; none of them is a query to forget."""
+        if query != self._shown:
+            self._shown, self._since = query, self._clock()
+
+    def left(self) -> None:
+        """Another query takes its place."""
+        shown, self._shown = self._shown, ""
+        # One that is known keeps its place: the user may be on the way through the older ones.
+        if shown and self._clock() - self._since >= READ_S and shown not in self._history.queries:
+            self._history.add(shown)
+
+    def used(self, query: str) -> None:
+        self._history.add(query)
+
+
+# Whether somebody is typing just now: what is costly to paint then waits for a pause.
+
+PAUSE_S = 0.22
+"""Longer than a quick typist takes from one key to the next, shorter than a look to the other pane."""
+
+
+class TypingDebounce:
+    """`paused` is called when no key has come for a while."""
+
+    def __init__(self, paused: Callable[[], None]) -> None:
+        self._paused = paused
+        self._timer: Timer | None = None
+        self.is_typing = False
+
+    def start_clock(self, owner: MessagePump) -> None:
+        # One timer for all keys: one of its own for each would cost more.
+        self._timer = owner.set_interval(PAUSE_S, self._rest, pause=True)
+
+    def key(self) -> None:
+        """A key has changed the query."""
+        if self._timer is not None:
+            self.is_typing = True
+            self._timer.reset()
+            self._timer.resume()
+
+    def _rest(self) -> None:
+        if self._timer is not None:
+            self._timer.pause()
+        self.is_typing = False
+        self._paused()

@@ -13,8 +13,8 @@ from difflib import get_close_matches
 from itertools import combinations
 
 from kebab_tui.domain.errors import ConfigError
-from kebab_tui.tui.actions import ACTIONS, PLACES, Action, Actions
-from kebab_tui.tui.key_names import EDITING, key_name, shown, types_a_character
+from kebab_tui.tui.actions import ACTIONS, PLACES, SECTIONS, Action, Actions
+from kebab_tui.tui.keys import EDITING, key_name, shown, types_a_character
 
 
 def keymap(written: Mapping[str, tuple[str, ...]]) -> Actions:
@@ -90,3 +90,41 @@ def _may_share(first: Action, second: Action) -> bool:
 def _spare(first: Action, second: Action, written: Mapping[str, tuple[str, ...]]) -> str:
     """The action whose keys the user has not chosen, if there is one."""
     return second.id if first.id in written else first.id
+
+
+# The README's table of keys, written from the registry.
+
+BEGIN, END = "<!-- keys -->", "<!-- /keys -->"
+
+
+def key_table() -> str:
+    """A Markdown table: the action, its keys in the query box, its keys in the lists."""
+    return "\n".join(_lines())
+
+
+def with_key_table(text: str) -> str:
+    """A document with the table between its markers; without markers it stays as it is."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return f"{before}{begin}\n{key_table()}\n{end}{after}" if end else text
+
+
+def _lines() -> Iterator[str]:
+    yield "| | in the query box | in the lists | `[keys]` |"
+    yield "|---|---|---|---|"
+    for section in SECTIONS:
+        yield f"| **{section}** | | | |"
+        for action in ACTIONS:
+            if action.section == section:
+                yield _line(action)
+
+
+def _line(action: Action) -> str:
+    return (
+        f"| {action.help} | {_cell(action.keys('query'))} | {_cell(action.keys('lists'))} | `{action.id}` |"
+    )
+
+
+def _cell(keys: tuple[str, ...]) -> str:
+    # A bar inside a code span would still end the cell of a table.
+    return " ".join(f"`{shown(key)}`".replace("|", r"\|") for key in keys)

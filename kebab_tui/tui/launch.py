@@ -11,10 +11,14 @@ import argparse
 import asyncio
 import codecs
 import contextlib
+import gc
 import io
 import os
+import select
 import signal
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,11 +26,65 @@ from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 
 from kebab_tui import __version__, own_files
 from kebab_tui.domain.errors import KebabError
-from kebab_tui.tui.hanging_up import heed_hanging_up
 
 if TYPE_CHECKING:
     from kebab_tui.settings.settings import Settings
     from kebab_tui.tui.app import KebabApp
+
+
+# What the interpreter does otherwise while the screen starts than while somebody types.
+#
+# What the start makes (modules, classes, styles) lives as long as the screen. A look at all
+# of it by the garbage collector takes 30 ms, ten times as long as the echo of a key, and
+# would come again and again. And while the engine is imported, changing threads often costs
+# a tenth of the time to the first hits; later a key must not wait for the engine's thread.
+
+AT_LAST_S = 15.0
+"""After this time nothing is held any more, even when the engine has not come."""
+
+_TURN_AT_START_S, _TURN_S = 0.0005, 0.0001
+"""How long a thread works on while another one waits."""
+
+
+def prepare_startup() -> None:
+    """Collect nothing while the screen starts."""
+    gc.disable()
+    sys.setswitchinterval(_TURN_AT_START_S)
+
+
+def tune_for_typing() -> None:
+    """Collect again, but leave alone what is there by now; nothing where nothing was held."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+        sys.setswitchinterval(_TURN_S)
+
+
+# Notices that the terminal has gone away.
+#
+# The kernel tells the leader of the session, and nobody else. A screen that was started by
+# `make`, `sudo` or a script would go on for ever without a terminal, and the library's
+# reader would go round at its end of file at full speed.
+
+_TO_LEAVE_S = 2.0
+"""Who has not left by then, with nobody to look at it, is ended."""
+
+
+def heed_hanging_up() -> None:
+    """Send SIGHUP to this process when its terminal goes, as if it led the session."""
+    with contextlib.suppress(AttributeError, OSError):  # not every system can tell
+        watch = select.poll()
+        watch.register(0, 0)  # that it is gone is told unasked
+        threading.Thread(target=_heed, args=(watch,), name="terminal", daemon=True).start()
+
+
+def _heed(watch: select.poll) -> None:
+    gone = select.POLLHUP | select.POLLERR
+    if any(event & gone for _, event in watch.poll()):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGHUP)
+        time.sleep(_TO_LEAVE_S)
+        os._exit(128 + signal.SIGHUP)
+
 
 LOG = "screen.log"
 PickedAs = Literal["editor", "citation", "line"]
@@ -121,7 +179,7 @@ def _hand_over(picked: Sequence[str], *, print0: bool) -> None:
     """The citations as the file system spells them, which need not be text; a terminal gets them visible."""
     end = b"\0" if print0 else b"\n"
     if sys.stdout.isatty():
-        from kebab_tui.tui.text import clean
+        from kebab_tui.tui.widgets.segments import clean
 
         picked, end = [clean(citation) for citation in picked], b"\n"
     with contextlib.suppress(BrokenPipeError):

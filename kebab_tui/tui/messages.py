@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.why_not import WhyNot
-    from kebab_tui.tui.costs import Cost
+    from kebab_tui.tui.engine_thread import RelaxedQuery
     from kebab_tui.workspace import Workspace
 
 
-class Answered(Message):
+class SearchDone(Message):
     """The engine's answer to question number `generation`; `final` unless a better one follows.
 
     `explained` are the figures behind its hits, where they were asked for.
@@ -89,7 +89,7 @@ class PlacedHit:
     problem: str = ""
 
 
-class Placed(Message):
+class HitsLocated(Message):
     """Where the passages of request number `number` stand now: it can go on."""
 
     def __init__(self, number: int, places: tuple[PlacedHit, ...]) -> None:
@@ -98,10 +98,10 @@ class Placed(Message):
         self.places = places
 
 
-class Weighed(Message):
+class SuggestionsReady(Message):
     """What question number `generation` would find without each filter and word, the most first."""
 
-    def __init__(self, generation: int, costs: tuple[Cost, ...]) -> None:
+    def __init__(self, generation: int, costs: tuple[RelaxedQuery, ...]) -> None:
         super().__init__()
         self.generation = generation
         self.costs = costs
@@ -127,7 +127,7 @@ class SourcesCounted(Message):
         self.count = count
 
 
-class Completed(Message):
+class CompletionsReady(Message):
     """What the query box can offer, as of now."""
 
     def __init__(self, completions: Completions) -> None:
@@ -144,7 +144,7 @@ class PathsFound(Message):
         self.paths = paths
 
 
-class Judged(Message):
+class WhyNotReady(Message):
     """Why a note is not among the hits; None and an error's words when it cannot be said."""
 
     def __init__(self, path: str, why: WhyNot | None, error: str = "", hint: str = "") -> None:

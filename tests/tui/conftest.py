@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.tui.preview_lexers import Lexers
+from kebab_tui.tui.preview.syntax import Lexers
 from tests.tui.pty_screen import IDLE_SCREEN, PtyScreen, Start
 from tests.tui.screen import SharedScreen
 

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from kebab_tui.editor import choose
 from kebab_tui.settings.settings import EditorSettings
 from kebab_tui.tui.clipboard import copy
-from kebab_tui.tui.editing import open_in_editor
+from kebab_tui.tui.hand_off import open_in_editor
 
 
 class EditingHost(App[None]):

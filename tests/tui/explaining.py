@@ -9,8 +9,8 @@ from dataclasses import replace
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
 from kebab_tui.search.ranking import Evidence, FusionSettings, fuse
-from kebab_tui.tui.explain_rows import explain_rows
-from kebab_tui.tui.segments import PLAIN, Row, Signs, row_text
+from kebab_tui.tui.explain.breakdown import explain_rows
+from kebab_tui.tui.widgets.segments import PLAIN, Row, Signs, row_text
 from kebab_tui.workspace import Workspace
 
 

@@ -20,15 +20,13 @@ from textual.widgets import Input
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
-from kebab_tui.tui.asking import Asker
-from kebab_tui.tui.held import Held
+from kebab_tui.tui.current_query import PAGE, CurrentQuery, PendingActions
+from kebab_tui.tui.engine_thread import EngineThread
+from kebab_tui.tui.history import HistoryRecorder
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.layout import Toggles
-from kebab_tui.tui.questions import PAGE, Questions
-from kebab_tui.tui.remembering import Remembering
-from kebab_tui.tui.showing import Showing
-from kebab_tui.tui.status_line import Status
-from kebab_tui.tui.themes import dress
+from kebab_tui.tui.layout import Toggles, dress
+from kebab_tui.tui.results import ResultsPresenter
+from kebab_tui.tui.widgets.status_line import StatusContent
 from kebab_tui.workspace import Workspace
 
 Screen = Pilot[tuple[str, ...]]
@@ -49,9 +47,9 @@ def kebab(
     app = KebabApp(Options(**({"watch": False} | options)), made)
     app.indexing = Idle()  # type: ignore[assignment]
     if workspace is not None:
-        app.asker = Asker(workspace, app.post_message)
+        app.asker = EngineThread(workspace, app.post_message)
     if workspace is not None or page != PAGE:
-        app.questions = Questions(app.asker, app.showing.search, page)
+        app.questions = CurrentQuery(app.asker, app.showing.search, page)
     return app
 
 
@@ -178,12 +176,12 @@ async def _begin_anew(pilot: Screen, app: KebabApp, options: Options, size: tupl
     Path(app.history._path).unlink(missing_ok=True)
     app.history._queries.clear()
     app.history._at = 0
-    app.remembering = Remembering(app.history)
-    parse, app.showing = app.showing.parse, Showing(app, app.mode)
+    app.remembering = HistoryRecorder(app.history)
+    parse, app.showing = app.showing.parse, ResultsPresenter(app, app.mode)
     app.showing.parse = parse
     app.questions._say_searching = app.showing.search
     app.questions.drop()
-    app._held, app._moved, app._has_news = Held(), False, False
+    app._held, app._moved, app._has_news = PendingActions(), False, False
     app.hits._marks.clear()
     app.hits._located.clear()
     app.hits.show(_NOTHING)
@@ -192,7 +190,7 @@ async def _begin_anew(pilot: Screen, app: KebabApp, options: Options, size: tupl
     for pane in (app.hits, app.preview, app.explain):
         pane.vertical_scrollbar.position = 0
     app.status.hush()
-    app.status.show(Status(mode=app.mode))
+    app.status.show(StatusContent(mode=app.mode))
     app.chips.show(())
     with app.prevent(Input.Changed):
         app.box.write(options.query)

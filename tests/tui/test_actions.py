@@ -14,13 +14,23 @@ from textual.widget import Widget
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
-from kebab_tui.tui.actions import ACTIONS, PLACES, SECTIONS, Action, Facts, Place, action_of, available
-from kebab_tui.tui.bindings import act, bind, bind_app, bindings
-from kebab_tui.tui.help import help_groups
-from kebab_tui.tui.key_names import arrives_as, key_name, shown, shown_all, survives, types_a_character
-from kebab_tui.tui.key_table import BEGIN, END, key_table, with_key_table
-from kebab_tui.tui.keymap import keymap
-from kebab_tui.tui.palette import commands
+from kebab_tui.tui.actions import (
+    ACTIONS,
+    PLACES,
+    SECTIONS,
+    Action,
+    Facts,
+    Place,
+    act,
+    action_of,
+    available,
+    bind,
+    bind_app,
+    bindings,
+)
+from kebab_tui.tui.keymap import BEGIN, END, key_table, keymap, with_key_table
+from kebab_tui.tui.keys import arrives_as, key_name, shown, shown_all, survives, types_a_character
+from kebab_tui.tui.screens.help import commands, help_groups
 
 README = Path(__file__).parents[2] / "README.md"
 EVERYTHING = Facts(hits=True, empty_query=True, filters=True, explain=True, first_run=True)

@@ -13,10 +13,10 @@ from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
-from kebab_tui.tui.help import HelpSheet
-from kebab_tui.tui.messages import Answered
-from kebab_tui.tui.query_text import LONGEST
-from kebab_tui.tui.why_not_prompt import WhyNotPrompt
+from kebab_tui.tui.messages import SearchDone
+from kebab_tui.tui.screens.help import HelpSheet
+from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
+from kebab_tui.tui.widgets.query_text import LONGEST
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import (
     WIDE,
@@ -97,7 +97,7 @@ async def test_an_answer_with_an_older_number_is_dropped(shared: SharedScreen) -
         app = await found(pilot)
         shown = watched(app)
         assert app.showing.response is not None
-        app.post_message(Answered(app.questions._number - 1, app.showing.response, final=True))
+        app.post_message(SearchDone(app.questions._number - 1, app.showing.response, final=True))
         await pilot.pause()
         assert not shown
 

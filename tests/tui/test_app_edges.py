@@ -16,9 +16,9 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.actions import ACTIONS, action_of, available
 from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.palette import commands
-from kebab_tui.tui.performing import Performer
+from kebab_tui.tui.screens.help import commands
 from kebab_tui.workspace import Workspace
 from tests.tui.screen import (
     WIDE,
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_every_action_of_the_registry_is_performed_and_nothing_else() -> None:
-    performed = {name.removeprefix("do_") for name in vars(Performer) if name.startswith("do_")}
+    performed = {name.removeprefix("do_") for name in vars(Commands) if name.startswith("do_")}
     assert performed == {action.id for action in ACTIONS}
 
 

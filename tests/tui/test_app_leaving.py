@@ -16,9 +16,9 @@ from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.editor import Launch, OpenResult
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui import editing
+from kebab_tui.tui import hand_off
 from kebab_tui.tui.app import KebabApp
-from kebab_tui.tui.leaving import misread
+from kebab_tui.tui.hand_off import misread
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import WIDE, Door, focus, found, kebab, painted, until
 
@@ -70,7 +70,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     made.index()
     (tmp_path / "vim").touch(0o755)
     monkeypatch.setenv("KEBAB_EDITOR", str(tmp_path / "vim"))
-    monkeypatch.setattr(editing, "open_in_editor", made.take)
+    monkeypatch.setattr(hand_off, "open_in_editor", made.take)
     return made
 
 

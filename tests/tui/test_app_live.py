@@ -24,11 +24,11 @@ from kebab_tui.indexing.status import FolderState, LiveState, Phase, read_live
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.requests import RequestFolder, Rescan
-from kebab_tui.tui import editing, showing
+from kebab_tui.tui import hand_off, results
 from kebab_tui.tui.app import KebabApp
-from kebab_tui.tui.health_page import HealthPage
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import CorpusChanged, IndexingProgress, LiveChanged
+from kebab_tui.tui.screens.file_states import HealthPage
 from kebab_tui.workspace import Workspace
 from tests.indexing.keeping import Kept
 from tests.indexing.keeping import until as until_seen
@@ -381,7 +381,7 @@ async def test_a_note_that_the_editor_changes_is_right_when_one_comes_back(
         note.write_text(note.read_text().replace("sleeps", "eats"))
         return OpenResult(True, "")
 
-    monkeypatch.setattr(editing, "open_in_editor", edit)
+    monkeypatch.setattr(hand_off, "open_in_editor", edit)
     monkeypatch.setenv("KEBAB_EDITOR", "vi")
     app = desk.screen()
     async with desk.open(app) as pilot:
@@ -441,7 +441,7 @@ async def test_while_a_folder_is_read_the_best_hit_stays_on_top_until_somebody_m
 
 
 async def test_news_are_told_for_a_moment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(showing, "FRESH_S", 0.1)
+    monkeypatch.setattr(results, "FRESH_S", 0.1)
     app = desk.screen()
     async with desk.open(app) as pilot:
         said: list[str] = []

@@ -15,8 +15,8 @@ from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.current_query import CurrentQuery
 from kebab_tui.tui.messages import MoreFound
-from kebab_tui.tui.questions import Questions
 from kebab_tui.workspace import Workspace
 from tests.tui.hits import answer_of
 from tests.tui.screen import WIDE, Door, Screen, focus, found, kebab, painted, until
@@ -324,7 +324,7 @@ def test_as_many_hits_are_asked_for_again_as_are_shown(
     loaded: int, total: int, text: str, asked: int
 ) -> None:
     engine = Asked()
-    questions = Questions(engine, lambda _: None)
+    questions = CurrentQuery(engine, lambda _: None)
     shown = answer_of(loaded, total=total)
     for wanted in (False, True):
         questions.ask(text, "lexical", explain=wanted, shown=shown)
@@ -333,7 +333,7 @@ def test_as_many_hits_are_asked_for_again_as_are_shown(
 
 def test_one_page_is_asked_for_at_a_time_and_pages_grow_with_the_list() -> None:
     engine = Asked()
-    questions = Questions(engine, lambda _: None)
+    questions = CurrentQuery(engine, lambda _: None)
     questions.ask("workspace", "lexical", explain=False)
     questions.load_more(answer_of(50, total=9_000))
     assert len(engine.all) == 1  # there is no answer yet

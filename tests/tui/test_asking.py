@@ -18,17 +18,17 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.status import LiveState
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.requests import RequestFolder, Rescan
-from kebab_tui.tui import asking
-from kebab_tui.tui.asking import Asker
+from kebab_tui.tui import engine_thread
+from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.messages import (
-    Answered,
-    Completed,
+    CompletionsReady,
     CorpusChanged,
     EngineReady,
     EngineWarm,
     LiveChanged,
     MoreFound,
     Refused,
+    SearchDone,
     SourcesCounted,
 )
 from kebab_tui.workspace import Workspace
@@ -90,7 +90,7 @@ class Asking:
     def __init__(self, engine: Any) -> None:
         self.engine = engine
         self._posted: queue.Queue[Message] = queue.Queue()
-        self.asker = Asker(lambda: engine, self._posted.put)
+        self.asker = EngineThread(lambda: engine, self._posted.put)
 
     def next(self) -> Message:
         return self._posted.get(timeout=_PATIENCE_S)
@@ -135,22 +135,22 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(asking, "time", made)
+    monkeypatch.setattr(engine_thread, "time", made)
     return made
 
 
 @pytest.fixture
 def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
     """Start an asker that looks for news all the time; gives it once the engine is open."""
-    monkeypatch.setattr(asking, "_LOOK_AGAIN_S", 0.005)
+    monkeypatch.setattr(engine_thread, "_LOOK_AGAIN_S", 0.005)
     begun: list[Asking] = []
 
     def start(engine: Any, *, rest_s: float = 0.0, offer_s: float = 60.0) -> Asking:
-        monkeypatch.setattr(asking, "_REST_S", rest_s)
-        monkeypatch.setattr(asking, "_OFFER_S", offer_s)
+        monkeypatch.setattr(engine_thread, "_REST_S", rest_s)
+        monkeypatch.setattr(engine_thread, "_OFFER_S", offer_s)
         begun.append(made := Asking(engine))
         made.asker.start()
-        offered = [Completed] if engine.has_index else []
+        offered = [CompletionsReady] if engine.has_index else []
         for kind in (EngineReady, SourcesCounted, *offered, EngineWarm):
             assert isinstance(made.next(), kind)
         return made
@@ -167,7 +167,7 @@ def test_the_first_question_is_answered_before_anything_else_is_read(begin: Begi
     made.asker.start()
     kinds = [type(made.next()) for _ in range(5)]
     made.asker.close()
-    assert kinds == [EngineReady, Answered, Answered, SourcesCounted, Completed]
+    assert kinds == [EngineReady, SearchDone, SearchDone, SourcesCounted, CompletionsReady]
 
 
 def test_a_new_question_takes_the_place_of_pages_that_wait() -> None:
@@ -186,25 +186,25 @@ def test_a_new_question_takes_the_place_of_pages_that_wait() -> None:
 def test_a_first_answer_is_painted_before_the_search_goes_on(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "_PAINTING_S", _PATIENCE_S)
+    monkeypatch.setattr(engine_thread, "_PAINTING_S", _PATIENCE_S)
     at_work = begin(Engine())
     at_work.asker.ask(1, RUST, False)
-    assert isinstance(at_work.next(), Answered)
+    assert isinstance(at_work.next(), SearchDone)
     assert at_work.engine.asked == [("lexical", True)]
     at_work.asker.painted()
-    assert isinstance(at_work.next(), Answered)
+    assert isinstance(at_work.next(), SearchDone)
 
 
 def test_a_newer_question_does_not_wait_for_the_painting_of_an_older_answer(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "_PAINTING_S", _PATIENCE_S)
+    monkeypatch.setattr(engine_thread, "_PAINTING_S", _PATIENCE_S)
     at_work = begin(Engine())
     at_work.asker.ask(1, RUST, False)
     at_work.next()
     at_work.asker.ask(2, SearchQuery("rust", "lexical"), False)
     newer = at_work.next()
-    assert isinstance(newer, Answered) and newer.generation == 2 and newer.final
+    assert isinstance(newer, SearchDone) and newer.generation == 2 and newer.final
 
 
 def test_a_question_waits_for_no_more_than_a_bit_of_what_is_loaded_before_it(begin: Begin) -> None:
@@ -249,7 +249,7 @@ def test_nothing_is_read_while_no_file_changes(begin: Begin, monkeypatch: pytest
 
             return may_have_changed
 
-    monkeypatch.setattr(asking, "_LOOK_ANYWAY_S", 3600.0)
+    monkeypatch.setattr(engine_thread, "_LOOK_ANYWAY_S", 3600.0)
     at_work = begin(engine := Steady())
     at_work.silence()
     engine.steady = True
@@ -265,7 +265,7 @@ def test_nothing_is_read_while_no_file_changes(begin: Begin, monkeypatch: pytest
 def test_a_process_that_dies_changes_no_file_and_is_missed_all_the_same(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "_LOOK_ANYWAY_S", 0.02)
+    monkeypatch.setattr(engine_thread, "_LOOK_ANYWAY_S", 0.02)
     at_work = begin(Engine(kept=LiveState(1)))
     at_work.until(LiveChanged)
     at_work.engine.steady = True
@@ -278,7 +278,7 @@ def test_a_process_that_dies_changes_no_file_and_is_missed_all_the_same(
 def test_no_news_are_told_while_somebody_types(begin: Begin, clock: Clock) -> None:
     at_work = begin(Engine(), rest_s=60)
     at_work.asker.ask(1, RUST, explain=False)
-    at_work.until(Answered)
+    at_work.until(SearchDone)
     at_work.engine.number = 2
     clock.now += 59
     assert CorpusChanged not in at_work.kinds_until_silence()
@@ -289,7 +289,7 @@ def test_no_news_are_told_while_somebody_types(begin: Begin, clock: Clock) -> No
 def test_an_answer_given_again_does_not_put_news_off(begin: Begin) -> None:
     at_work = begin(Engine(), rest_s=60)
     at_work.asker.ask(1, RUST, explain=False, again=True)
-    at_work.until(Answered)
+    at_work.until(SearchDone)
     at_work.engine.number = 2
     at_work.until(CorpusChanged)
 
@@ -332,8 +332,8 @@ def test_a_question_that_failed_is_asked_again_when_the_index_can_be_read(begin:
 def test_a_question_by_both_is_answered_by_words_first(begin: Begin) -> None:
     at_work = begin(Engine())
     at_work.asker.ask(1, RUST, explain=False)
-    first, last = at_work.until(Answered)[-1], at_work.until(Answered)[-1]
-    assert isinstance(first, Answered) and isinstance(last, Answered)
+    first, last = at_work.until(SearchDone)[-1], at_work.until(SearchDone)[-1]
+    assert isinstance(first, SearchDone) and isinstance(last, SearchDone)
     assert (first.final, last.final) == (False, True)
     assert at_work.engine.asked == [("lexical", True), ("hybrid", False)]
 
@@ -341,8 +341,8 @@ def test_a_question_by_both_is_answered_by_words_first(begin: Begin) -> None:
 def test_asked_again_only_the_whole_answer_takes_the_place_of_the_last(begin: Begin) -> None:
     at_work = begin(Engine())
     at_work.asker.ask(1, RUST, explain=False, again=True)
-    answered = at_work.until(Answered)[-1]
-    assert isinstance(answered, Answered)
+    answered = at_work.until(SearchDone)[-1]
+    assert isinstance(answered, SearchDone)
     assert answered.final
     assert at_work.engine.asked == [("hybrid", False)]
 
@@ -356,12 +356,12 @@ def test_what_can_be_completed_is_read_anew_some_time_after_a_change(begin: Begi
     at_work.until(CorpusChanged)
     at_work.engine.number = 3
     clock.now += 59
-    assert Completed not in at_work.kinds_until_silence()
+    assert CompletionsReady not in at_work.kinds_until_silence()
     clock.now += 2
-    completed = at_work.until(Completed)[-1]
-    assert isinstance(completed, Completed)
+    completed = at_work.until(CompletionsReady)[-1]
+    assert isinstance(completed, CompletionsReady)
     assert str(completed.completions) == "as of 3"
-    assert Completed not in at_work.kinds_until_silence()
+    assert CompletionsReady not in at_work.kinds_until_silence()
 
 
 # Who keeps the index
@@ -380,7 +380,7 @@ def test_what_the_keeper_tells_is_passed_on_when_it_is_another_thing(begin: Begi
 def test_the_keeper_is_heard_while_somebody_types(begin: Begin) -> None:
     at_work = begin(Engine(), rest_s=60)
     at_work.asker.ask(1, RUST, explain=False)
-    at_work.until(Answered)
+    at_work.until(SearchDone)
     at_work.engine.kept = LiveState(1)
     at_work.until(LiveChanged)
 

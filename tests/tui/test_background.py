@@ -21,9 +21,8 @@ from kebab_tui.domain.errors import NotIndexedError
 from kebab_tui.indexing.status import LiveState, Trouble, read_live
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder, WriterLock
-from kebab_tui.tui import background
-from kebab_tui.tui.background import BackgroundIndexing
-from kebab_tui.tui.indexer import _keeping
+from kebab_tui.tui import indexer
+from kebab_tui.tui.indexer import BackgroundIndexing, _keeping
 from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.workspace import Callbacks, Workspace
 
@@ -225,8 +224,8 @@ def test_one_that_is_killed_before_it_knows_its_folder_is_begun_again_with_it(be
 def test_one_that_never_gets_to_work_is_begun_again_at_a_pace_that_costs_nothing(
     behind: Behind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "_BEGIN_AGAIN_S", 0.01)
-    monkeypatch.setattr(background, "_LONGEST_PAUSE_S", 0.08)
+    monkeypatch.setattr(indexer, "_BEGIN_AGAIN_S", 0.01)
+    monkeypatch.setattr(indexer, "_LONGEST_PAUSE_S", 0.08)
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     behind.indexing = BackgroundIndexing(str(behind.data), "", behind.take)
     pauses: list[float] = []

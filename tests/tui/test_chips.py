@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
 from kebab_tui.search.query_language import Chip
-from kebab_tui.tui.chips import ChipsLine, chip_row
+from kebab_tui.tui.widgets.query_text import ChipsLine, chip_row
 from kebab_tui.workspace import Workspace
 
 QUERY = "설계 tag:rust path:notes/** lang:ko"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 
 from kebab_tui.search.filter_keys import MOST, completions_of
-from kebab_tui.tui.completion import complete
-from kebab_tui.tui.query_box import QueryBox
+from kebab_tui.tui.widgets.query_box import QueryBox
+from kebab_tui.tui.widgets.query_text import complete
 from kebab_tui.workspace import Workspace
 from tests.vault import Vault
 

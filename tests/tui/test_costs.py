@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui import rules
-from kebab_tui.tui.costs import MOST, Cost, ordered, shorter
+from kebab_tui.tui.engine_thread import MOST, RelaxedQuery, ordered, shorter
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def test_what_is_shorter_is_shorter_and_there_are_not_too_many(text: str) -> Non
 
 def test_filters_come_before_words_and_what_does_not_help_is_left_out() -> None:
     word, small, large, useless = (
-        Cost("a", "x", False, 90),
-        Cost("tag:a", "x", True, 2),
-        Cost("lang:ko", "x", True, 7),
-        Cost("b", "x", False, 0),
+        RelaxedQuery("a", "x", False, 90),
+        RelaxedQuery("tag:a", "x", True, 2),
+        RelaxedQuery("lang:ko", "x", True, 7),
+        RelaxedQuery("b", "x", False, 0),
     )
     assert ordered([word, small, useless, large]) == (large, small, word)

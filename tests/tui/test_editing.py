@@ -13,8 +13,8 @@ import pytest
 from textual.app import App
 
 from kebab_tui.editor import Launch, OpenResult
-from kebab_tui.tui import editing
-from kebab_tui.tui.editing import open_in_editor
+from kebab_tui.tui import hand_off
+from kebab_tui.tui.hand_off import open_in_editor
 from tests.command_line import ROOT
 from tests.tui.tmux import Terminal
 
@@ -172,7 +172,7 @@ def test_nothing_is_raised_while_the_terminal_is_lent(monkeypatch: pytest.Monkey
     def broken(*_: object) -> OpenResult:
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr(editing, "open_note", broken)
-    assert editing._inside(Launch(("vim", "x"), "terminal"), "/x") == OpenResult(
+    monkeypatch.setattr(hand_off, "open_note", broken)
+    assert hand_off._inside(Launch(("vim", "x"), "terminal"), "/x") == OpenResult(
         False, "vim could not be run: unforeseen"
     )

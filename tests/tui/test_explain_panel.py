@@ -8,8 +8,8 @@ import pytest
 from textual.app import App, ComposeResult
 
 from kebab_tui.search.explanation import ExplainedResponse
-from kebab_tui.tui.explain_panel import ExplainPanel
-from kebab_tui.tui.text import ASCII
+from kebab_tui.tui.explain.panel import ExplainPanel
+from kebab_tui.tui.widgets.segments import ASCII
 from kebab_tui.workspace import Workspace
 from tests.tui.explaining import explained
 

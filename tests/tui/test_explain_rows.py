@@ -15,7 +15,7 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
 from kebab_tui.search.ranking import Evidence, FusionSettings
-from kebab_tui.tui.segments import ASCII_ONLY, row_text, row_width
+from kebab_tui.tui.widgets.segments import ASCII_ONLY, row_text, row_width
 from kebab_tui.workspace import Workspace
 from tests.figures import add_up, is_true
 from tests.tui.explaining import explained, flat, lines_of, rows_of, section, with_fusion

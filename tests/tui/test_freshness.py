@@ -8,7 +8,7 @@ from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import DocId
 from kebab_tui.indexing.status import LastChange
-from kebab_tui.tui.freshness import Lateness, News, news, successor
+from kebab_tui.tui.hit_diff import HitDiff, Latency, diff_hits, successor
 from tests.tui.hits import hit
 
 _SECOND = 1_000_000_000
@@ -46,7 +46,7 @@ def test_hits_are_new_changed_or_gone(
     gone: int,
     words: str,
 ) -> None:
-    found = news(before, after)
+    found = diff_hits(before, after)
     assert found.fresh == {one.chunk_id: novelty for one, novelty in fresh.items()}
     assert found.gone == gone
     counts = sorted(str(found).split(", "))
@@ -54,7 +54,7 @@ def test_hits_are_new_changed_or_gone(
 
 
 def test_what_changed_is_told_after_what_is_new_and_before_what_went() -> None:
-    assert str(News({A.chunk_id: "changed", B.chunk_id: "new"}, 3)) == "1 new, 1 changed, 3 gone"
+    assert str(HitDiff({A.chunk_id: "changed", B.chunk_id: "new"}, 3)) == "1 new, 1 changed, 3 gone"
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def lateness(clock: Clock) -> Lateness:
-    return Lateness(clock, clock.steady)
+def lateness(clock: Clock) -> Latency:
+    return Latency(clock, clock.steady)
 
 
 def saved(saved_at: float | None, committed_at: float) -> LastChange:
@@ -106,31 +106,31 @@ def saved(saved_at: float | None, committed_at: float) -> LastChange:
     return LastChange("a.md", "changed", at, int(committed_at * _SECOND))
 
 
-def answered(lateness: Lateness, clock: Clock, asked_at: float, shown_at: float) -> None:
+def answered(lateness: Latency, clock: Clock, asked_at: float, shown_at: float) -> None:
     clock.now = asked_at
     lateness.asked()
     clock.now = shown_at
     lateness.shown()
 
 
-def test_the_time_from_saving_to_showing_is_told(lateness: Lateness, clock: Clock) -> None:
+def test_the_time_from_saving_to_showing_is_told(lateness: Latency, clock: Clock) -> None:
     answered(lateness, clock, 110.25, 110.31)
     assert lateness.of(saved(110.0, 110.2)) == pytest.approx(0.31)
 
 
-def test_what_was_saved_before_the_screen_stood_has_no_time(lateness: Lateness, clock: Clock) -> None:
+def test_what_was_saved_before_the_screen_stood_has_no_time(lateness: Latency, clock: Clock) -> None:
     answered(lateness, clock, 110.25, 110.31)
     assert lateness.of(saved(60.0, 110.2)) is None
 
 
-def test_nothing_is_claimed_before_it_is_shown(lateness: Lateness, clock: Clock) -> None:
+def test_nothing_is_claimed_before_it_is_shown(lateness: Latency, clock: Clock) -> None:
     assert lateness.of(saved(110.0, 110.2)) is None
     answered(lateness, clock, 105, 106)
     assert lateness.of(saved(110.0, 110.2)) is None
 
 
 def test_an_answer_that_was_asked_for_before_the_commit_does_not_count(
-    lateness: Lateness, clock: Clock
+    lateness: Latency, clock: Clock
 ) -> None:
     answered(lateness, clock, 110.1, 110.3)
     assert lateness.of(saved(110.0, 110.2)) is None, "it is painted after the commit and knows nothing of it"
@@ -138,14 +138,14 @@ def test_an_answer_that_was_asked_for_before_the_commit_does_not_count(
     assert lateness.of(saved(110.0, 110.2)) == pytest.approx(1.0)
 
 
-def test_the_first_showing_counts_not_the_last(lateness: Lateness, clock: Clock) -> None:
+def test_the_first_showing_counts_not_the_last(lateness: Latency, clock: Clock) -> None:
     answered(lateness, clock, 110.25, 110.3)
     answered(lateness, clock, 150, 151)
     assert lateness.of(saved(110.0, 110.2)) == pytest.approx(0.3)
 
 
 def test_a_question_asked_just_before_the_writer_s_look_at_the_clock_counts(
-    lateness: Lateness, clock: Clock
+    lateness: Latency, clock: Clock
 ) -> None:
     answered(lateness, clock, 110.199, 110.3)
     assert lateness.of(saved(110.0, 110.2)) == pytest.approx(0.3)
@@ -156,7 +156,7 @@ def test_a_question_asked_just_before_the_writer_s_look_at_the_clock_counts(
     [saved(None, 110.2), saved(90.0, 99.0)],
     ids=["a file that is gone was not saved", "it happened before the screen was there"],
 )
-def test_no_time_is_told_of(lateness: Lateness, clock: Clock, change: LastChange) -> None:
+def test_no_time_is_told_of(lateness: Latency, clock: Clock, change: LastChange) -> None:
     answered(lateness, clock, 120, 121)
     assert lateness.of(change) is None
 
@@ -166,7 +166,7 @@ _DAY = 86_400.0
 
 @pytest.mark.parametrize("day", [-_DAY, _DAY])
 def test_no_time_is_told_across_a_jump_of_the_clock_and_the_right_one_after_it(
-    lateness: Lateness, clock: Clock, day: float
+    lateness: Latency, clock: Clock, day: float
 ) -> None:
     answered(lateness, clock, 110.1, 110.2)
     clock.jumped = day
@@ -177,6 +177,6 @@ def test_no_time_is_told_across_a_jump_of_the_clock_and_the_right_one_after_it(
     assert lateness.of(saved(120.0 + day, 120.2 + day)) == pytest.approx(0.31)
 
 
-def test_a_note_from_the_future_has_no_time(lateness: Lateness, clock: Clock) -> None:
+def test_a_note_from_the_future_has_no_time(lateness: Latency, clock: Clock) -> None:
     answered(lateness, clock, 110.25, 110.31)
     assert lateness.of(saved(110.0 + _DAY, 110.2)) is None

@@ -14,9 +14,9 @@ from textual.widgets import Input
 from kebab_tui.editor import EditorError
 from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui.health_page import HealthPage
-from kebab_tui.tui.health_table import Heading
-from kebab_tui.tui.keys_in_order import KeysInOrder
+from kebab_tui.tui.keys import KeysInOrder
+from kebab_tui.tui.screens.file_states import HealthPage
+from kebab_tui.tui.screens.file_table import Heading
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.hits import HOSTILE
 from tests.tui.listed_files import NOTES, Listing, a_file, some_files
@@ -66,7 +66,7 @@ async def wait(pilot: Seen, condition: Callable[[], object]) -> None:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is told when it is known, whatever comes behind it."""
-    monkeypatch.setattr("kebab_tui.tui.health_looking._BATCH_S", -1.0)
+    monkeypatch.setattr("kebab_tui.tui.screens.file_states._BATCH_S", -1.0)
 
 
 async def test_every_state_is_on_the_screen_with_its_reason() -> None:

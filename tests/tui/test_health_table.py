@@ -9,9 +9,18 @@ from hypothesis import strategies as st
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.status import FolderState, LiveState
-from kebab_tui.tui.health_rows import HealthRows, detail_rows, summary_row
-from kebab_tui.tui.health_table import STATES, Folder, Heading, HealthTable, Spot, folders_of
-from kebab_tui.tui.segments import ASCII_ONLY, PLAIN, Signs, row_text, row_width
+from kebab_tui.tui.screens.file_table import (
+    STATES,
+    Folder,
+    Heading,
+    HealthRows,
+    HealthTable,
+    SelectableRow,
+    detail_rows,
+    folders_of,
+    summary_row,
+)
+from kebab_tui.tui.widgets.segments import ASCII_ONLY, PLAIN, Signs, row_text, row_width
 from tests.tui.hits import HOSTILE
 from tests.tui.listed_files import a_file, some_files
 
@@ -110,7 +119,7 @@ def test_a_place_keeps_its_name_while_files_come_in_above() -> None:
 def test_a_file_is_found_in_another_state() -> None:
     table = HealthTable()
     table.add([a_file("broken.md", "ok")])
-    assert table.find(a_file("broken.md", "failed")) == Spot("ok", 0)
+    assert table.find(a_file("broken.md", "failed")) == SelectableRow("ok", 0)
     assert table.find(a_file("broken.md", "failed", source="other")) is None
 
 
@@ -132,7 +141,7 @@ def test_every_row_has_a_spot_that_leads_back_to_it(states: list[str], folded: s
         assert spot is not None and table.row_of(spot) == y
     assert table.spot(0) is None and table.spot(len(table)) is None
     for state in STATES:  # also where a group is empty or closed there is a row to stand on
-        assert 0 <= table.row_of(Spot(state, 3)) < len(table)
+        assert 0 <= table.row_of(SelectableRow(state, 3)) < len(table)
 
 
 def test_of_two_folders_every_file_names_its_own() -> None:

@@ -8,9 +8,8 @@ from textual.command import CommandPalette
 from textual.widgets import Input, Static
 
 from kebab_tui.tui.actions import ACTIONS, Actions, Facts
-from kebab_tui.tui.help import HelpSheet, help_content, help_groups
 from kebab_tui.tui.keymap import keymap
-from kebab_tui.tui.palette import palette
+from kebab_tui.tui.screens.help import HelpSheet, help_content, help_groups, palette
 
 pytestmark = pytest.mark.slow
 

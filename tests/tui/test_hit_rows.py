@@ -12,9 +12,19 @@ from rich.cells import cell_len
 
 from kebab_tui.domain.citation import Located, SourceSpan
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit
-from kebab_tui.tui.freshness import Novelty
-from kebab_tui.tui.hit_rows import FULL, Line, Look, Role, badges, bar, hit_lines, share, shown_score
-from kebab_tui.tui.text import ASCII, UNICODE
+from kebab_tui.tui.hit_diff import Novelty
+from kebab_tui.tui.widgets.hit_rows import (
+    FULL,
+    HitStyle,
+    Line,
+    Role,
+    badges,
+    bar,
+    hit_lines,
+    share,
+    shown_score,
+)
+from kebab_tui.tui.widgets.segments import ASCII, UNICODE
 from tests.tui.hits import HOSTILE, hit
 
 _WORDS = RetrievalDetail("hybrid", lexical_rank=3)
@@ -22,7 +32,7 @@ _MEANING = RetrievalDetail("hybrid", vector_rank=2)
 _ALONE = RetrievalDetail("lexical", lexical_rank=1)
 
 
-def _texts(found: SearchHit, look: Look) -> tuple[str, str]:
+def _texts(found: SearchHit, look: HitStyle) -> tuple[str, str]:
     first, second = hit_lines(found, look, UNICODE)
     return "".join(text for text, _ in first), "".join(text for text, _ in second)
 
@@ -32,45 +42,45 @@ def _of(line: Line, role: Role) -> list[str]:
 
 
 def _words(found: SearchHit, **look: Any) -> list[str]:
-    return [text for text, _ in badges(found, Look(80, **look))]
+    return [text for text, _ in badges(found, HitStyle(80, **look))]
 
 
 def test_the_first_line_holds_citation_title_headings_bar_and_score() -> None:
-    first, _ = _texts(hit(), Look(72))
+    first, _ = _texts(hit(), HitStyle(72))
     assert first == "   notes/rust/kb.md:L12-L34  Workspace › Setup".ljust(61) + " █████ 0.82"
 
 
 def test_a_further_match_has_a_badge_and_no_score_that_would_stand_out_of_order() -> None:
     found = hit(further=True, score=0.97, retrieval=_WORDS)
-    first, second = _texts(found, Look(72))
+    first, second = _texts(found, HitStyle(72))
     assert "0.97" not in first and "█" not in first
     assert second.endswith("  further")
 
 
 def test_the_second_line_holds_the_passage_and_the_badges() -> None:
-    _, second = _texts(hit(), Look(72))
+    _, second = _texts(hit(), HitStyle(72))
     assert second == "   A Rust workspace keeps several crates together                   both"
 
 
 def test_a_single_line_and_a_page_are_cited_as_such() -> None:
-    assert "kb.md:L7 " in _texts(hit(span=SourceSpan(7, 7)), Look(72))[0]
-    assert "paper.pdf#p=23 " in _texts(hit(path="paper.pdf", span=SourceSpan(1, 1, page=23)), Look(72))[0]
+    assert "kb.md:L7 " in _texts(hit(span=SourceSpan(7, 7)), HitStyle(72))[0]
+    assert "paper.pdf#p=23 " in _texts(hit(path="paper.pdf", span=SourceSpan(1, 1, page=23)), HitStyle(72))[0]
 
 
 @pytest.mark.parametrize("width", [44, 50, 60, 72, 100])
 def test_the_name_and_the_lines_survive_a_long_path(width: int) -> None:
-    first, _ = _texts(hit(path="a/very/long/" * 9 + "design.md", span=SourceSpan(120, 134)), Look(width))
+    first, _ = _texts(hit(path="a/very/long/" * 9 + "design.md", span=SourceSpan(120, 134)), HitStyle(width))
     assert "…/design.md:L120-L134" in first
 
 
 def test_the_lines_survive_a_name_longer_than_the_row() -> None:
-    first, _ = _texts(hit(path="n" * 200 + ".md"), Look(40))
+    first, _ = _texts(hit(path="n" * 200 + ".md"), HitStyle(40))
     assert "….md:L12-L34" in first.replace("n", "")
 
 
 def test_a_title_that_is_the_first_heading_is_not_said_twice() -> None:
-    assert _texts(hit(), Look(80))[0].count("Workspace") == 1
-    assert "Workspace › Other › Setup" in _texts(hit(heading_path="Other > Setup"), Look(100))[0]
+    assert _texts(hit(), HitStyle(80))[0].count("Workspace") == 1
+    assert "Workspace › Other › Setup" in _texts(hit(heading_path="Other > Setup"), HitStyle(100))[0]
 
 
 @pytest.mark.parametrize(
@@ -103,53 +113,55 @@ def test_badges_say_what_to_know_before_trusting_a_hit(
 def test_a_note_whose_path_another_folder_has_too_is_told_apart() -> None:
     assert _words(hit(), source="old-notes") == ["in old-notes", "both"]
     assert _words(hit(stale=True), source="old-notes") == ["stale", "in old-notes", "both"]
-    assert _texts(hit(snippet="x" * 200), Look(60, source="old-notes"))[1].endswith("  both · in old-notes")
-    assert _texts(hit(snippet="x" * 200), Look(60, source="한글이름"))[1].endswith("  both · in 한글이름")
+    assert _texts(hit(snippet="x" * 200), HitStyle(60, source="old-notes"))[1].endswith(
+        "  both · in old-notes"
+    )
+    assert _texts(hit(snippet="x" * 200), HitStyle(60, source="한글이름"))[1].endswith("  both · in 한글이름")
 
 
 def test_the_weightiest_badge_is_the_last_to_go() -> None:
     found = hit(kind="code", relaxed=True, stale=True, snippet="x" * 200)
-    assert _texts(found, Look(80))[1].endswith("  both · code · relaxed · stale")
-    assert _texts(found, Look(40))[1].endswith("  relaxed · stale")
-    assert _texts(found, Look(20))[1].endswith("  stale")
+    assert _texts(found, HitStyle(80))[1].endswith("  both · code · relaxed · stale")
+    assert _texts(found, HitStyle(40))[1].endswith("  relaxed · stale")
+    assert _texts(found, HitStyle(20))[1].endswith("  stale")
 
 
 def test_matches_have_a_role_of_their_own() -> None:
-    _, second = hit_lines(hit(highlights=((2, 6), (7, 16))), Look(72), UNICODE)
+    _, second = hit_lines(hit(highlights=((2, 6), (7, 16))), HitStyle(72), UNICODE)
     assert _of(second, "match") == ["Rust", "workspace"]
 
 
 def test_the_passage_is_moved_so_that_the_first_match_is_seen() -> None:
     found = hit(snippet="lorem ipsum " * 15 + "needle" + " dolor sit" * 5, highlights=((180, 186),))
     for width in (20, 30, 40, 72, 120):
-        _, second = hit_lines(found, Look(width), UNICODE)
+        _, second = hit_lines(found, HitStyle(width), UNICODE)
         assert _of(second, "match") == ["needle"]
         assert _of(second, "text")[0] == "…"
 
 
 def test_a_match_longer_than_the_row_is_shown_from_its_start() -> None:
-    _, second = hit_lines(hit(snippet="a " + "n" * 90 + "z", highlights=((2, 93),)), Look(30), UNICODE)
+    _, second = hit_lines(hit(snippet="a " + "n" * 90 + "z", highlights=((2, 93),)), HitStyle(30), UNICODE)
     assert _of(second, "match")[0].startswith("nnn")
 
 
 def test_a_match_never_takes_a_character_apart() -> None:
     found = hit(snippet="x e\u0301 y", highlights=((2, 3),))
-    _, second = hit_lines(found, Look(60), UNICODE)
+    _, second = hit_lines(found, HitStyle(60), UNICODE)
     assert _of(second, "match") == ["e\u0301"]
 
 
 def test_the_cursor_and_a_mark_are_glyphs_in_the_gutter() -> None:
-    first, second = _texts(hit(), Look(60, cursor=True, marked=True))
+    first, second = _texts(hit(), HitStyle(60, cursor=True, marked=True))
     assert first.startswith("▌✓ notes/")
     assert second.startswith("▌  A Rust")
-    assert _texts(hit(), Look(60))[0].startswith("   notes/")
-    assert _texts(hit(), Look(30, cursor=True, marked=True))[0].startswith("▌✓")
+    assert _texts(hit(), HitStyle(60))[0].startswith("   notes/")
+    assert _texts(hit(), HitStyle(30, cursor=True, marked=True))[0].startswith("▌✓")
 
 
 def test_a_change_of_rank_stands_before_the_bar() -> None:
-    assert " ▲3 █" in _texts(hit(), Look(72, change=3))[0]
-    assert " ▼12 █" in _texts(hit(), Look(72, change=-12))[0]
-    first, _ = hit_lines(hit(), Look(72, change=-12), ASCII)
+    assert " ▲3 █" in _texts(hit(), HitStyle(72, change=3))[0]
+    assert " ▼12 █" in _texts(hit(), HitStyle(72, change=-12))[0]
+    first, _ = hit_lines(hit(), HitStyle(72, change=-12), ASCII)
     assert _of(first, "score")[0] == " v12"
 
 
@@ -187,7 +199,7 @@ def test_a_small_score_is_not_shown_as_nothing(score: float, shown: str) -> None
 @pytest.mark.parametrize(("fresh", "sign"), [(None, " "), ("new", "+"), ("changed", "~")])
 @pytest.mark.parametrize("width", [20, 39, 40, 120])
 def test_what_is_fresh_says_so_under_the_mark(width: int, fresh: Novelty | None, sign: str) -> None:
-    look = Look(width, cursor=True, marked=True, fresh=fresh)
+    look = HitStyle(width, cursor=True, marked=True, fresh=fresh)
     first, second = ("".join(text for text, _ in line) for line in hit_lines(hit(), look, UNICODE))
     assert first.startswith("▌✓")
     assert second.startswith(f"▌{sign}")
@@ -195,7 +207,7 @@ def test_what_is_fresh_says_so_under_the_mark(width: int, fresh: Novelty | None,
 
 def test_the_ascii_look_is_ascii() -> None:
     found = hit(path="a/" * 60 + "b.md", snippet="word " * 60, highlights=((100, 104),), kind="code")
-    for line in hit_lines(found, Look(60, cursor=True, marked=True, change=2), ASCII):
+    for line in hit_lines(found, HitStyle(60, cursor=True, marked=True, change=2), ASCII):
         assert "".join(text for text, _ in line).isascii()
 
 
@@ -203,7 +215,7 @@ _ODD = st.text(
     alphabet=st.sampled_from("ab 설계👍🏽👩\u200d\ufe0f❤e\u0301ᄀ\u1161\x1b\u202e[/]\n\t/"), max_size=80
 )
 _LOOKS = st.builds(
-    Look,
+    HitStyle,
     width=st.integers(0, 130),
     share=st.integers(0, FULL),
     cursor=st.booleans(),
@@ -216,7 +228,7 @@ _LOOKS = st.builds(
 
 @given(_ODD, _ODD, st.lists(st.integers(0, 90), max_size=6), _LOOKS, st.sampled_from([UNICODE, ASCII]))
 def test_every_line_is_exactly_as_wide_as_asked(
-    path: str, text: str, places: list[int], look: Look, glyphs: Any
+    path: str, text: str, places: list[int], look: HitStyle, glyphs: Any
 ) -> None:
     places.sort()
     highlights = tuple(zip(places[::2], places[1::2], strict=False))
@@ -227,7 +239,7 @@ def test_every_line_is_exactly_as_wide_as_asked(
 
 
 @given(st.text(), _LOOKS)
-def test_nothing_of_a_note_reaches_a_line_unseen(text: str, look: Look) -> None:
+def test_nothing_of_a_note_reaches_a_line_unseen(text: str, look: HitStyle) -> None:
     evil = HOSTILE + text
     found = hit(path=evil, title=evil, heading_path=evil, snippet=evil, highlights=((0, 9),))
     for line in hit_lines(found, look, UNICODE):

@@ -15,12 +15,11 @@ from textual.message import Message
 from kebab_tui.domain.citation import Located, SourceSpan
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import ChunkRow, DocId
-from kebab_tui.tui import hits_list
-from kebab_tui.tui.actions import ACTIONS
-from kebab_tui.tui.bindings import bind
-from kebab_tui.tui.hit_rows import Line, Look, hit_lines
-from kebab_tui.tui.hits_list import HitsList
-from kebab_tui.tui.text import Glyphs
+from kebab_tui.tui.actions import ACTIONS, bind
+from kebab_tui.tui.widgets import hits_list
+from kebab_tui.tui.widgets.hit_rows import HitStyle, Line, hit_lines
+from kebab_tui.tui.widgets.hits_list import HitsList
+from kebab_tui.tui.widgets.segments import Glyphs
 from tests.tui.hits import HOSTILE, answer, answer_of, hit
 from tests.tui.screen import until
 
@@ -86,7 +85,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paths of the hits that were laid out, in order."""
     paths: list[str] = []
 
-    def noting(hit: SearchHit, look: Look, glyphs: Glyphs) -> tuple[Line, Line]:
+    def noting(hit: SearchHit, look: HitStyle, glyphs: Glyphs) -> tuple[Line, Line]:
         paths.append(hit.path)
         return hit_lines(hit, look, glyphs)
 

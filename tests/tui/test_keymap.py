@@ -12,8 +12,8 @@ from kebab_tui.domain.errors import ConfigError
 from kebab_tui.settings.load import load_settings
 from kebab_tui.settings.starter import starter_text
 from kebab_tui.tui.actions import ACTIONS, action_of
-from kebab_tui.tui.key_names import key_name, shown, survives
 from kebab_tui.tui.keymap import keymap
+from kebab_tui.tui.keys import key_name, shown, survives
 
 
 def refusal(written: dict[str, tuple[str, ...]]) -> ConfigError:

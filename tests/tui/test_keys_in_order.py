@@ -10,8 +10,8 @@ from textual.selection import SELECT_ALL
 from textual.widgets import Input
 
 from kebab_tui.tui.app import KebabApp
-from kebab_tui.tui.held import Held
-from kebab_tui.tui.why_not_prompt import WhyNotPrompt
+from kebab_tui.tui.current_query import PendingActions
+from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from tests.tui.screen import WIDE, SharedScreen, focus, found, kebab, painted, paths, type_at_once, until
 
 pytestmark = pytest.mark.slow
@@ -94,14 +94,14 @@ async def test_who_goes_on_typing_wants_no_hit_of_what_was_typed_before(data: Pa
     ],
 )
 def test_what_waits_for_the_hits(action: str, asked: bool, shown: bool, held: bool) -> None:
-    waiting = Held()
+    waiting = PendingActions()
     assert waiting.take(action, "rust", asked=asked, shown=shown) == held
     assert waiting.give("rust") == ([action] if held else [])
     assert waiting.give("rust") == []
 
 
 def test_what_waits_keeps_its_order_and_belongs_to_one_query() -> None:
-    waiting = Held()
+    waiting = PendingActions()
     assert waiting.take("next_hit", "a", asked=False, shown=False)
     assert waiting.take("next_hit", "a", asked=True, shown=False), "behind one that waits"
     assert waiting.take("open", "a", asked=True, shown=False)

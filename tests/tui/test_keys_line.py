@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.widgets import Input
 
-from kebab_tui.tui.keys_line import KeysLine, key_row
+from kebab_tui.tui.widgets.footer import KeysLine, key_row
 
 OPEN = Binding("f9", "app.note('open')", "open", key_display="enter")
 COPY = Binding("ctrl+y", "app.note('copy')", "copy", key_display="^y")

@@ -7,7 +7,7 @@ import pytest
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.status import FolderState, LiveState, Phase, Trouble
 from kebab_tui.indexing.watcher import WatchKind
-from kebab_tui.tui.live_words import LiveWords, changed_words, live_words
+from kebab_tui.tui.widgets.status_line import LiveWords, changed_words, live_words
 
 OWN, OTHER = 100, 4711
 

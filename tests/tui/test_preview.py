@@ -17,9 +17,9 @@ from textual.pilot import Pilot
 from kebab_tui.domain.citation import Citation, Located, SourceSpan
 from kebab_tui.domain.ids import ChunkId
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui import preview_lexers, preview_reading
-from kebab_tui.tui.preview import Preview, PreviewEngine
-from kebab_tui.tui.text import ASCII
+from kebab_tui.tui.preview import pane, syntax
+from kebab_tui.tui.preview.pane import Preview, PreviewEngine
+from kebab_tui.tui.widgets.segments import ASCII
 from kebab_tui.workspace import Workspace
 from tests.tui.preview_hits import Engine, hit, note
 
@@ -326,8 +326,8 @@ async def test_a_note_that_was_saved_is_read_anew(tmp_path: Path) -> None:
 async def test_a_large_file_is_read_away_from_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool
 ) -> None:
-    monkeypatch.setattr(preview_reading, "AT_ONCE_BYTES", 10)
-    monkeypatch.setattr(preview_reading, "WHOLE_BYTES", 10_000_000 if whole else 10)
+    monkeypatch.setattr(pane, "AT_ONCE_BYTES", 10)
+    monkeypatch.setattr(pane, "WHOLE_BYTES", 10_000_000 if whole else 10)
     note(tmp_path, LINES)
     async with (app := Host()).run_test(size=(40, 31)) as pilot:
         app.preview.show(hit(tmp_path, span=SourceSpan(150, 150), text="line 150"), None, "line")
@@ -341,7 +341,7 @@ async def test_a_large_file_is_read_away_from_the_screen(
 async def test_a_large_file_that_arrives_late_does_not_replace_a_newer_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preview_reading, "AT_ONCE_BYTES", 1000)
+    monkeypatch.setattr(pane, "AT_ONCE_BYTES", 1000)
     note(tmp_path, LINES, "large.md")
     note(tmp_path, ["small"], "small.md")
     async with (app := Host()).run_test(size=(40, 10)) as pilot:
@@ -402,9 +402,9 @@ async def test_no_colour_leaves_marks_bold_and_text_plain(
 async def test_colours_are_painted_when_what_knows_them_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    let, load = threading.Event(), preview_lexers._load
-    monkeypatch.setattr(preview_lexers, "_ready", {})
-    monkeypatch.setattr(preview_lexers, "_load", lambda name: let.wait() and load(name))
+    let, load = threading.Event(), syntax._load
+    monkeypatch.setattr(syntax, "_ready", {})
+    monkeypatch.setattr(syntax, "_load", lambda name: let.wait() and load(name))
     note(tmp_path, ["# bread heading"])
     async with (app := Host()).run_test(size=(40, 10)) as pilot:
         app.preview.show(hit(tmp_path, text="# bread heading"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kebab_tui.domain.citation import Located, SourceSpan
-from kebab_tui.tui.preview_header import CHANGED, header, state_of
+from kebab_tui.tui.preview.painting import CHANGED, header, state_of
 from tests.tui.preview_hits import hit
 
 ROOT = Path("/notes")

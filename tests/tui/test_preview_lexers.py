@@ -7,10 +7,9 @@ import threading
 
 import pytest
 
-from kebab_tui.tui import preview_lexers
-from kebab_tui.tui.preview_lexers import Lexers
-from kebab_tui.tui.preview_source import WholeText
-from kebab_tui.tui.preview_syntax import Syntax
+from kebab_tui.tui.preview import syntax
+from kebab_tui.tui.preview.source_lines import WholeText
+from kebab_tui.tui.preview.syntax import Lexers, Syntax
 
 _PATIENCE_S = 30.0
 
@@ -20,9 +19,9 @@ class Later:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._let, self._arrived = threading.Semaphore(0), threading.Semaphore(0)
-        load = preview_lexers._load
-        monkeypatch.setattr(preview_lexers, "_ready", {})
-        monkeypatch.setattr(preview_lexers, "_load", lambda name: self._let.acquire() and load(name))
+        load = syntax._load
+        monkeypatch.setattr(syntax, "_ready", {})
+        monkeypatch.setattr(syntax, "_load", lambda name: self._let.acquire() and load(name))
         self.lexers = Lexers(self._arrived.release)
 
     def let_one_come(self) -> None:

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.hit import Highlight
 from kebab_tui.search.snippet import highlight, sought
-from kebab_tui.tui import preview_marks
-from kebab_tui.tui.preview_marks import LONG_LINE, Marks, Place
-from kebab_tui.tui.preview_source import WholeText
+from kebab_tui.tui.preview import matches
+from kebab_tui.tui.preview.matches import LONG_LINE, Marks, MatchSpan
+from kebab_tui.tui.preview.source_lines import WholeText
 
 
-def word(wanted: str) -> preview_marks.Find:
+def word(wanted: str) -> matches.Find:
     return lambda text: [match.span() for match in re.finditer(wanted, text)]
 
 
-def hunted(marks: Marks, place: Place, forward: bool = True) -> list[Place]:
+def hunted(marks: Marks, place: MatchSpan, forward: bool = True) -> list[MatchSpan]:
     return [found for found in marks.hunt(place, forward) if found is not None]
 
 
@@ -87,16 +87,16 @@ def test_the_hunt_visits_every_match_once_in_order_and_comes_round(
     lines: list[str], line: int, column: int, block: int, long_line: int
 ) -> None:
     every = [
-        Place(number, match.start())
+        MatchSpan(number, match.start())
         for number, text in enumerate(lines, 1)
         for match in re.finditer("a", text)
     ]
-    place = Place(line, column)
+    place = MatchSpan(line, column)
     with (
-        patch.object(preview_marks, "BLOCK", block),
-        patch.object(preview_marks, "LONG_LINE", long_line),
-        patch.object(preview_marks, "_PIECE", 3),
-        patch.object(preview_marks, "_OVERLAP", 1),
+        patch.object(matches, "BLOCK", block),
+        patch.object(matches, "LONG_LINE", long_line),
+        patch.object(matches, "_PIECE", 3),
+        patch.object(matches, "_OVERLAP", 1),
     ):
         marks = Marks(WholeText(lines), word("a"))
         onward = next(iter(hunted(marks, place)), None)
@@ -109,10 +109,10 @@ def test_the_hunt_visits_every_match_once_in_order_and_comes_round(
 def test_the_hunt_gives_way_between_blocks() -> None:
     text = WholeText(("nothing",) * 640)
 
-    steps = list(Marks(text, word("needle")).hunt(Place(1, -1), forward=True))
+    steps = list(Marks(text, word("needle")).hunt(MatchSpan(1, -1), forward=True))
 
     assert steps == [None] * 11
 
 
 def test_an_empty_note_has_no_match() -> None:
-    assert hunted(Marks(WholeText(()), word("a")), Place(1, -1)) == []
+    assert hunted(Marks(WholeText(()), word("a")), MatchSpan(1, -1)) == []

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from kebab_tui.tui.preview_rendered import Look, Rendered, rendered
+from kebab_tui.tui.preview.rendered import Rendered, RenderStyles, rendered
 
-LOOK = Look(40, "▌", True, {"text": Style(), "cited": Style(), "mark": Style()})
+LOOK = RenderStyles(40, "▌", True, {"text": Style(), "cited": Style(), "mark": Style()})
 
 
 def shown(lines: Sequence[str], first: int = 1, last: int = 0) -> Rendered:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.formats.decode import decode
-from kebab_tui.tui import preview_source
-from kebab_tui.tui.preview_source import InBlocks, LargeText, OpenFile, identity, whole_text
+from kebab_tui.tui.preview import source_lines
+from kebab_tui.tui.preview.source_lines import InBlocks, LargeText, OpenFile, identity, whole_text
 
 _TEXT = st.text(st.sampled_from("ab\n\r가🙂\x0b\x85\u2028"), max_size=60)
 
@@ -42,9 +42,9 @@ def test_a_large_file_has_the_lines_that_the_index_counts(
 ) -> None:
     file = opened(folder / "note.md", text)
     with (
-        patch.object(preview_source, "_BLOCK", block),
-        patch.object(preview_source, "_BLOCKS_AT_ONCE", 2),
-        patch.object(preview_source, "LONGEST_LINE", longest * 4),
+        patch.object(source_lines, "_BLOCK", block),
+        patch.object(source_lines, "_BLOCKS_AT_ONCE", 2),
+        patch.object(source_lines, "LONGEST_LINE", longest * 4),
     ):
         large = counted(file)
         lines = list(decode(text.encode()).lines)
@@ -64,7 +64,7 @@ def test_lines_in_blocks_are_the_same_lines(tmp_path: Path) -> None:
 
 
 def test_what_is_not_counted_yet_is_not_shown(tmp_path: Path) -> None:
-    with patch.object(preview_source, "_BLOCK", 10), patch.object(preview_source, "_BLOCKS_AT_ONCE", 1):
+    with patch.object(source_lines, "_BLOCK", 10), patch.object(source_lines, "_BLOCKS_AT_ONCE", 1):
         text = LargeText(opened(tmp_path / "note.md", "one\ntwo\nthree\nfour\nfive\n"))
         text.count_on()
 
@@ -74,7 +74,7 @@ def test_what_is_not_counted_yet_is_not_shown(tmp_path: Path) -> None:
 
 
 def test_of_a_very_long_line_only_the_beginning_is_read(tmp_path: Path) -> None:
-    with patch.object(preview_source, "LONGEST_LINE", 10):
+    with patch.object(source_lines, "LONGEST_LINE", 10):
         text = counted(opened(tmp_path / "note.md", "x" * 50 + "\nnext\n"))
 
         assert list(text.slice(1, 2)) == ["x" * 10 + "…", "next"]

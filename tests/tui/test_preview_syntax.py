@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kebab_tui.tui.preview_lexers import Lexers
-from kebab_tui.tui.preview_source import WholeText
-from kebab_tui.tui.preview_syntax import Stretch, Syntax
+from kebab_tui.tui.preview.source_lines import WholeText
+from kebab_tui.tui.preview.syntax import Lexers, StyledRange, Syntax
 
 LEXERS = Lexers()
 
@@ -26,14 +25,14 @@ FENCED = [
 @pytest.mark.parametrize(
     ("name", "line", "stretch"),
     [
-        ("note.md", "# Title", Stretch(0, 7, "heading")),
-        ("note.MD", "## Title", Stretch(0, 8, "heading")),
-        ("note.md", "so **it** is", Stretch(3, 9, "strong")),
-        ("tool.py", "import os", Stretch(0, 6, "keyword")),
-        ("tool.rs", "// why", Stretch(0, 6, "comment")),
+        ("note.md", "# Title", StyledRange(0, 7, "heading")),
+        ("note.MD", "## Title", StyledRange(0, 8, "heading")),
+        ("note.md", "so **it** is", StyledRange(3, 9, "strong")),
+        ("tool.py", "import os", StyledRange(0, 6, "keyword")),
+        ("tool.rs", "// why", StyledRange(0, 6, "comment")),
     ],
 )
-def test_text_is_told_apart_by_the_ending_of_the_file(name: str, line: str, stretch: Stretch) -> None:
+def test_text_is_told_apart_by_the_ending_of_the_file(name: str, line: str, stretch: StyledRange) -> None:
     assert stretch in Syntax(name, WholeText((line,))).of(1, LEXERS)
 
 
@@ -52,7 +51,7 @@ def test_a_block_inside_a_fence_is_still_code() -> None:
 def test_text_after_a_long_fence_is_text_again() -> None:
     lines = ["```", *["code"] * 100, "```", *["prose"] * 100, "# Heading"]
 
-    assert Syntax("note.md", WholeText(lines)).of(len(lines), LEXERS) == [Stretch(0, 9, "heading")]
+    assert Syntax("note.md", WholeText(lines)).of(len(lines), LEXERS) == [StyledRange(0, 9, "heading")]
 
 
 def test_a_string_over_several_lines_is_one_in_each_of_them() -> None:

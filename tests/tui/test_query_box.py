@@ -14,13 +14,19 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kebab_tui.domain.text import visible
-from kebab_tui.tui.actions import ACTIONS, Facts, action_of
-from kebab_tui.tui.bindings import bind_app
+from kebab_tui.tui.actions import ACTIONS, Facts, action_of, bind_app
 from kebab_tui.tui.history import History
-from kebab_tui.tui.keys_in_order import KeysInOrder
-from kebab_tui.tui.query_box import QueryBox, QueryLine, frame_title
-from kebab_tui.tui.query_colours import ROLES, component, painted
-from kebab_tui.tui.query_text import LONGEST, flattened, speakable, word_start
+from kebab_tui.tui.keys import KeysInOrder
+from kebab_tui.tui.widgets.query_box import QueryBox, QueryLine, frame_title
+from kebab_tui.tui.widgets.query_text import (
+    LONGEST,
+    ROLES,
+    component,
+    flattened,
+    painted,
+    speakable,
+    word_start,
+)
 from kebab_tui.workspace import Workspace
 
 pytestmark = pytest.mark.slow

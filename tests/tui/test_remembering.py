@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.tui.history import History
-from kebab_tui.tui.remembering import READ_S, Remembering
+from kebab_tui.tui.history import READ_S, History, HistoryRecorder
 
 
 class Reader:
@@ -16,7 +15,7 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         self.now = 0.0
         self.history = History(str(folder))
-        self.remembering = Remembering(self.history, lambda: self.now)
+        self.remembering = HistoryRecorder(self.history, lambda: self.now)
 
     def read(self, query: str, seconds: float) -> None:
         self.remembering.shown(query)

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kebab_tui.tui.segments import (
+from kebab_tui.tui.widgets.segments import (
+    ASCII,
     ASCII_ONLY,
     PLAIN,
+    UNICODE,
     Segment,
     bar,
     columns,
@@ -21,7 +23,6 @@ from kebab_tui.tui.segments import (
     signs_for,
     wrapped,
 )
-from kebab_tui.tui.text import ASCII, UNICODE
 
 TEXTS = st.text("ab 가나다e\u0301🙂.-", max_size=60)
 

@@ -9,7 +9,7 @@ from tests.command_line import ROOT
 
 _SCRIPT = """
 import gc
-from kebab_tui.tui.settling import hold; from kebab_tui.tui.settling import settle
+from kebab_tui.tui.launch import prepare_startup as hold; from kebab_tui.tui.launch import tune_for_typing as settle
 settle()
 assert gc.isenabled() and not gc.get_freeze_count(), "nothing was held"
 hold()

@@ -31,10 +31,11 @@ from kebab_tui.search import answer
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.search.ranking import Evidence, FusionSettings
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui import hits_list, showing
+from kebab_tui.tui import results
 from kebab_tui.tui.app import KebabApp
-from kebab_tui.tui.freshness import Lateness
+from kebab_tui.tui.hit_diff import Latency
 from kebab_tui.tui.messages import CorpusChanged, IndexingProgress, LiveChanged
+from kebab_tui.tui.widgets import hits_list
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import SAMPLE
 from tests.tui.explaining import with_fusion
@@ -296,7 +297,7 @@ async def test_what_a_saved_note_changes_is_marked(
     look_at: Look, screen: SharedScreen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One hit is new, one has another text, one is gone; and the note was seen in 0.31 s."""
-    for module in (hits_list, showing):
+    for module in (hits_list, results):
         monkeypatch.setattr(module, "FRESH_S", 1000)
     saved = False
 
@@ -310,7 +311,7 @@ async def test_what_a_saved_note_changes_is_marked(
     async def save(pilot: Screen, app: KebabApp) -> None:
         nonlocal saved
         time_ns = _NOW - 1_000_000_000
-        app.showing._lateness = Lateness(lambda: time_ns, lambda: time_ns)
+        app.showing._lateness = Latency(lambda: time_ns, lambda: time_ns)
         time_ns = _NOW
         await answered(pilot, app)
         saved = True

@@ -6,29 +6,31 @@ from functools import partial
 
 import pytest
 
-from kebab_tui.tui import states
-from kebab_tui.tui.costs import Cost
-from kebab_tui.tui.segments import row_text, row_width
+from kebab_tui.tui.engine_thread import RelaxedQuery
+from kebab_tui.tui.widgets import empty_states
+from kebab_tui.tui.widgets.segments import row_text, row_width
 from tests.tui.hits import HOSTILE
 
-COSTS = (Cost("tag:요리", "rust", True, 9), Cost("rust", "tag:요리", False, 1))
-EVERY: dict[str, states.Words] = {
-    "first_run": partial(states.first_run, sample_key="F7", quit_key="ctrl+q", data_folder=HOSTILE),
-    "indexing": partial(states.indexing, done=312, total=4031),
-    "indexing_begun": partial(states.indexing, done=0, total=0),
-    "healing": partial(states.healing, message=HOSTILE, done=1, total=2),
-    "nothing_there": partial(states.nothing_there, rescan_key="F5"),
+COSTS = (RelaxedQuery("tag:요리", "rust", True, 9), RelaxedQuery("rust", "tag:요리", False, 1))
+EVERY: dict[str, empty_states.Words] = {
+    "first_run": partial(empty_states.first_run, sample_key="F7", quit_key="ctrl+q", data_folder=HOSTILE),
+    "indexing": partial(empty_states.indexing, done=312, total=4031),
+    "indexing_begun": partial(empty_states.indexing, done=0, total=0),
+    "healing": partial(empty_states.healing, message=HOSTILE, done=1, total=2),
+    "nothing_there": partial(empty_states.nothing_there, rescan_key="F5"),
     "nothing_found": partial(
-        states.nothing_found, query=f"rust {HOSTILE}", costs=COSTS, drop_key="F8", mode_key="ctrl+t"
+        empty_states.nothing_found, query=f"rust {HOSTILE}", costs=COSTS, drop_key="F8", mode_key="ctrl+t"
     ),
-    "nothing_helps": partial(states.nothing_found, query="a b", costs=(), drop_key="F8", mode_key="ctrl+t"),
-    "start": partial(states.start, recent=["설계", HOSTILE] * 5, recall_key="↑"),
-    "start_afresh": partial(states.start, recent=[], recall_key="↑"),
-    "refused": partial(states.refused, message=HOSTILE, hint="try again"),
+    "nothing_helps": partial(
+        empty_states.nothing_found, query="a b", costs=(), drop_key="F8", mode_key="ctrl+t"
+    ),
+    "start": partial(empty_states.start, recent=["설계", HOSTILE] * 5, recall_key="↑"),
+    "start_afresh": partial(empty_states.start, recent=[], recall_key="↑"),
+    "refused": partial(empty_states.refused, message=HOSTILE, hint="try again"),
 }
 
 
-def text(words: states.Words, width: int = 80) -> str:
+def text(words: empty_states.Words, width: int = 80) -> str:
     return "\n".join(map(row_text, words(width)))
 
 
@@ -47,17 +49,17 @@ def test_each_cost_is_told_and_the_key_stands_at_the_first() -> None:
 
 
 def test_one_part_alone_is_not_said_to_be_no_help() -> None:
-    words = partial(states.nothing_found, query="xyzzy", costs=(), drop_key="F8", mode_key="ctrl+t")
+    words = partial(empty_states.nothing_found, query="xyzzy", costs=(), drop_key="F8", mode_key="ctrl+t")
     assert "would not help" not in text(words)
     assert "would not help" in text(EVERY["nothing_helps"])
 
 
 def test_the_newest_query_comes_first_beside_its_key() -> None:
-    words = partial(states.start, recent=["old", "new"], recall_key="↑")
+    words = partial(empty_states.start, recent=["old", "new"], recall_key="↑")
     lines = [line.split() for line in text(words).splitlines()]
     assert lines.index(["↑", "new"]) < lines.index(["old"])
 
 
 def test_the_bar_grows_with_what_is_done() -> None:
-    shares = [text(partial(states.indexing, done=done, total=100)).count("█") for done in (0, 50, 100)]
+    shares = [text(partial(empty_states.indexing, done=done, total=100)).count("█") for done in (0, 50, 100)]
     assert shares == sorted(set(shares))

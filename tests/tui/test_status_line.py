@@ -12,15 +12,15 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
 from kebab_tui.domain.hit import Notice
-from kebab_tui.tui.status_line import Fact, Status, StatusLine, facts, fitted
-from kebab_tui.tui.text import ASCII
+from kebab_tui.tui.widgets.segments import ASCII
+from kebab_tui.tui.widgets.status_line import Fact, StatusContent, StatusLine, facts, fitted
 from tests.tui.hits import HOSTILE
 from tests.tui.screen import until
 
-_ANSWERED = Status(hits=12, total=4031, milliseconds=38.2, index="live")
+_ANSWERED = StatusContent(hits=12, total=4031, milliseconds=38.2, index="live")
 
 
-def _text(status: Status, width: int = 200) -> str:
+def _text(status: StatusContent, width: int = 200) -> str:
     return " · ".join(fact.text for fact in fitted(list(facts(status)), width))
 
 
@@ -28,28 +28,30 @@ def _text(status: Status, width: int = 200) -> str:
     ("status", "text"),
     [
         (_ANSWERED, "12 of 4,031 passages · 38 ms · hybrid · live"),
-        (Status(hits=1, total=1, milliseconds=1234), "1 of 1 passage · 1.2 s · hybrid"),
-        (Status(hits=0, total=0, milliseconds=3), "nothing found · 3 ms · hybrid"),
-        (Status(hits=12, total=90, complete=False), "12 of 90 passages so far · hybrid"),
-        (Status(hits=2, total=2, raw=True, mode="lexical"), "2 of 2 passages · RAW"),
-        (Status(total=4031, mode="vector"), "4,031 notes · vector"),
-        (Status(hits=3, total=9, marked=2), "3 of 9 passages · hybrid · 2 marked"),
-        (Status(progress="indexing 312 of 4,031"), "hybrid · indexing 312 of 4,031"),
+        (StatusContent(hits=1, total=1, milliseconds=1234), "1 of 1 passage · 1.2 s · hybrid"),
+        (StatusContent(hits=0, total=0, milliseconds=3), "nothing found · 3 ms · hybrid"),
+        (StatusContent(hits=12, total=90, complete=False), "12 of 90 passages so far · hybrid"),
+        (StatusContent(hits=2, total=2, raw=True, mode="lexical"), "2 of 2 passages · RAW"),
+        (StatusContent(total=4031, mode="vector"), "4,031 notes · vector"),
+        (StatusContent(hits=3, total=9, marked=2), "3 of 9 passages · hybrid · 2 marked"),
+        (StatusContent(progress="indexing 312 of 4,031"), "hybrid · indexing 312 of 4,031"),
         (
-            Status(hits=3, total=9, index="live, 3 pending", changed="a.md 0.31 s"),
+            StatusContent(hits=3, total=9, index="live, 3 pending", changed="a.md 0.31 s"),
             "3 of 9 passages · hybrid · live, 3 pending · a.md 0.31 s",
         ),
         (
-            Status(hits=3, total=9, index="live", trouble="the disk is full", failed=1),
+            StatusContent(hits=3, total=9, index="live", trouble="the disk is full", failed=1),
             "3 of 9 passages · hybrid · live · warning: the disk is full · warning: 1 file could not be read",
         ),
         (
-            Status(hits=3, total=9, notices=(Notice("x", "No model.", "warning"), Notice("y", "Relaxed."))),
+            StatusContent(
+                hits=3, total=9, notices=(Notice("x", "No model.", "warning"), Notice("y", "Relaxed."))
+            ),
             "3 of 9 passages · hybrid · warning: No model. · Relaxed.",
         ),
     ],
 )
-def test_an_answer_is_told_in_one_line(status: Status, text: str) -> None:
+def test_an_answer_is_told_in_one_line(status: StatusContent, text: str) -> None:
     assert _text(status) == text
 
 
@@ -69,13 +71,17 @@ def test_the_least_important_goes_first(width: int, text: str) -> None:
 
 
 def test_why_the_index_is_not_kept_stays_longer_than_what_changed_and_how_it_is_watched() -> None:
-    status = Status(hits=3, total=9, index="live", changed="a.md 0.31 s", trouble="no room left on the disk")
+    status = StatusContent(
+        hits=3, total=9, index="live", changed="a.md 0.31 s", trouble="no room left on the disk"
+    )
     assert _text(status, 45) == "3 of 9 passages · warning: no room left on t…"
     assert _text(replace(status, trouble=""), 35) == "3 of 9 passages · hybrid · live"
 
 
 def test_a_warning_outlives_the_time_and_loses_its_end_before_it_goes() -> None:
-    status = Status(hits=3, total=9, milliseconds=5, notices=(Notice("m", "No model is here.", "warning"),))
+    status = StatusContent(
+        hits=3, total=9, milliseconds=5, notices=(Notice("m", "No model is here.", "warning"),)
+    )
     assert _text(status, 36) == "3 of 9 passages · warning: No model…"
     assert _text(status, 24) == "3 of 9 passages · hybrid"
 
@@ -118,7 +124,7 @@ async def test_an_error_stays_until_it_is_taken_back() -> None:
         app.status.say(Notice("copied", "Copied notes/a.md:L12"))
         assert app.line.startswith("Copied notes/a.md:L12 · 12 of 4,031 passages")
         app.status.fail("The index could not be read", "run `kebab doctor`")
-        app.status.show(Status(hits=1, total=1))
+        app.status.show(StatusContent(hits=1, total=1))
         app.status.say(Notice("x", "Something else"))
         assert app.line.startswith(
             "error: The index could not be read · run `kebab doctor` · Something else · 1 of"
@@ -153,7 +159,7 @@ async def test_nothing_said_is_obeyed_by_the_terminal_or_read_as_markup() -> Non
         app.status.fail(HOSTILE, HOSTILE)
         app.status.say(Notice("x", HOSTILE))
         app.status.show(
-            Status(
+            StatusContent(
                 index=HOSTILE,
                 progress=HOSTILE,
                 changed=HOSTILE,

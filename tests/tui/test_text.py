@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kebab_tui.tui.text import (
+from kebab_tui.tui.widgets.segments import (
     ASCII,
     UNICODE,
     border,

@@ -12,7 +12,7 @@ from kebab_tui.domain.errors import UsageError
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.themes import dress
+from kebab_tui.tui.layout import dress
 from tests.tui.screen import WIDE, SharedScreen, found, kebab, until
 
 pytestmark = pytest.mark.slow

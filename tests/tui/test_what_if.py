@@ -7,17 +7,17 @@ import pytest
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.search.ranking import FusionSettings, fuse
 from kebab_tui.search.ranking import rescore as fused_again
-from kebab_tui.tui.segments import PLAIN, row_text, row_width
-from kebab_tui.tui.what_if import (
+from kebab_tui.tui.explain.what_if import (
     RRF_K_STEPS,
     WEIGHT_STEPS,
     Keys,
-    Outcome,
     WhatIf,
+    WhatIfResult,
     outcome,
     place_change,
     strip_rows,
 )
+from kebab_tui.tui.widgets.segments import PLAIN, row_text, row_width
 from kebab_tui.workspace import Workspace
 from tests.tui.explaining import explained
 
@@ -66,7 +66,7 @@ def present(base: ExplainedResponse) -> WhatIf:
     return WhatIf.of(base.fusion)
 
 
-def turned(base: ExplainedResponse, what_if: WhatIf) -> Outcome:
+def turned(base: ExplainedResponse, what_if: WhatIf) -> WhatIfResult:
     now = outcome(what_if, base, Workspace.refuse)
     assert now is not None
     return now

@@ -7,9 +7,8 @@ from textual.app import App
 from textual.widgets import Input
 
 from kebab_tui.search.why_not import WhyNot, WhyNotStage
-from kebab_tui.tui.rows_view import RowsView
-from kebab_tui.tui.segments import ASCII_ONLY, PLAIN, row_text, row_width
-from kebab_tui.tui.why_not_prompt import MOST_OFFERED, WhyNotPrompt, offer_rows, verdict_rows
+from kebab_tui.tui.screens.why_not_prompt import MOST_OFFERED, WhyNotPrompt, offer_rows, verdict_rows
+from kebab_tui.tui.widgets.segments import ASCII_ONLY, PLAIN, RowsView, row_text, row_width
 from tests.tui.hits import HOSTILE
 
 pytestmark = pytest.mark.slow

@@ -17,5 +17,5 @@ def _never(_: object, generation: int, query: SearchQuery | None, explain: bool,
 
 
 if __name__ == "__main__":
-    with mock.patch("kebab_tui.tui.asking.Asker.ask", _never):
+    with mock.patch("kebab_tui.tui.engine_thread.EngineThread.ask", _never):
         main()

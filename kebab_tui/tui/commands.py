@@ -1,0 +1,278 @@
+"""What every action of the registry does: one short method each, named `do_<id>`.
+
+Knows the application's parts, holds no state. A test sees to it that registry and
+methods are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.query import SEARCH_MODES
+from kebab_tui.tui.actions import EscapeState, Place, Section, action_of, escape_action
+from kebab_tui.tui.layout import Pane
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.hit import SearchHit
+    from kebab_tui.tui.app import KebabApp
+
+
+READ_ONLY = Notice("read_only", "the data folder is read-only: what changed in the notes is not taken up")
+
+
+class Commands:
+    def __init__(self, app: KebabApp) -> None:
+        self._app = app
+
+    def perform(self, action_id: str) -> Awaitable[None] | None:
+        """Do it; gives what to wait for when that opens a page over the others."""
+        opening: Awaitable[None] | None = getattr(self, f"do_{action_id}")()
+        return opening
+
+    # Hits
+
+    def do_open(self) -> None:
+        """Open the chosen hits; with --pick, end with their citations instead."""
+        leave = self._app.leaving.pick if self._app.options.pick else self._app.leaving.open
+        leave(self._chosen())
+
+    def do_next_hit(self) -> None:
+        self._vertically("down")
+
+    def do_previous_hit(self) -> None:
+        self._vertically("up")
+
+    def _vertically(self, way: str) -> None:
+        """In the preview and the explanation the same keys scroll."""
+        app = self._app
+        if app.focused in (app.preview, app.explain):
+            scroll = app.focused.scroll_down if way == "down" else app.focused.scroll_up
+            scroll(animate=False)
+            return
+        app.moved_by_hand()
+        app.hits.move_to(app.hits.cursor + (1 if way == "down" else -1))
+
+    def do_next_page(self) -> None:
+        self._by_pages(1)
+
+    def do_previous_page(self) -> None:
+        self._by_pages(-1)
+
+    def _by_pages(self, pages: int) -> None:
+        app = self._app
+        if app.focused is app.explain:
+            app.explain.scroll_relative(y=pages * max(app.explain.size.height - 1, 1), animate=False)
+            return
+        app.moved_by_hand()
+        app.hits.move_by_pages(pages)
+
+    def do_first_hit(self) -> None:
+        if self._app.focused in (self._app.preview, self._app.explain):
+            self._app.focused.scroll_home(animate=False)
+        else:
+            self._app.hits.move_to(0)
+
+    def do_last_hit(self) -> None:
+        if self._app.focused in (self._app.preview, self._app.explain):
+            self._app.focused.scroll_end(animate=False)
+        else:
+            self._app.go_to_last()
+
+    def do_mark(self) -> None:
+        self._app.moved_by_hand()
+        self._app.hits.toggle_mark()
+
+    def do_copy(self) -> None:
+        self._app.leaving.copy(self._chosen(), with_text=False)
+
+    def do_copy_text(self) -> None:
+        self._app.leaving.copy(self._chosen(), with_text=True)
+
+    def _chosen(self) -> tuple[SearchHit, ...]:
+        hits = self._app.hits
+        if hits.marked:
+            return hits.marked
+        return (hits.selected,) if hits.selected is not None else ()
+
+    # Query
+
+    def do_focus_query(self) -> None:
+        self._app.screen.set_focus(self._app.box)  # at once: the next key may be waiting
+
+    def do_mode(self) -> None:
+        app = self._app
+        modes = ("hybrid", *(mode for mode in SEARCH_MODES if mode != "hybrid"))
+        app.mode = SEARCH_MODES[SEARCH_MODES.index(modes[(modes.index(app.mode) + 1) % len(modes)])]
+        app.query_line.mode = app.mode
+        app.ask()
+
+    def do_drop_filter(self) -> None:
+        """Drop the last filter; where nothing is found, what costs most."""
+        app = self._app
+        if app.showing.costs:
+            app.box.write(app.showing.costs[0].text)
+        else:
+            app.chips.drop_last()
+
+    def do_recall_query(self) -> None:
+        self._app.box.older_query()
+
+    def do_older_query(self) -> None:
+        self._app.box.older_query()
+
+    def do_newer_query(self) -> None:
+        self._app.box.newer_query()
+
+    # Preview
+
+    def do_preview(self) -> None:
+        self._toggle(preview=not self._app.toggles.preview)
+
+    def do_scroll_down(self) -> None:
+        self._app.preview.scroll_down(animate=False)
+
+    def do_scroll_up(self) -> None:
+        self._app.preview.scroll_up(animate=False)
+
+    def do_half_page_down(self) -> None:
+        self._app.preview.scroll_relative(y=self._app.preview.size.height // 2, animate=False)
+
+    def do_half_page_up(self) -> None:
+        self._app.preview.scroll_relative(y=-(self._app.preview.size.height // 2), animate=False)
+
+    def do_next_match(self) -> None:
+        self._app.preview.next_match()
+
+    def do_previous_match(self) -> None:
+        self._app.preview.previous_match()
+
+    def do_render(self) -> None:
+        self._app.preview.toggle_rendered()
+
+    # Explain
+
+    def do_explain(self) -> None:
+        self._toggle(explain=not self._app.toggles.explain)
+        if self._app.toggles.explain:
+            self._app.moved_by_hand()
+            if self._app.questions.is_answered:
+                self._app.explain_selected()
+            else:
+                self._app.ask()
+
+    def do_rrf_k_down(self) -> None:
+        self._app.explain.turn_rrf_k(up=False)
+
+    def do_rrf_k_up(self) -> None:
+        self._app.explain.turn_rrf_k(up=True)
+
+    def do_vector_weight_down(self) -> None:
+        self._app.explain.turn_vector_weight(up=False)
+
+    def do_vector_weight_up(self) -> None:
+        self._app.explain.turn_vector_weight(up=True)
+
+    def do_second_look(self) -> None:
+        self._app.explain.turn_second_look()
+
+    def do_what_if_reset(self) -> None:
+        self._app.explain.reset_what_if()
+
+    def do_why_not(self) -> Awaitable[None]:
+        from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
+
+        return self._app.push_screen(WhyNotPrompt(self._app.box.value))
+
+    # Screen
+
+    def do_layout(self) -> None:
+        self._toggle(swapped=not self._app.toggles.swapped)
+
+    def do_zoom(self) -> None:
+        app = self._app
+        pane: Pane = "hits"
+        if app.focused is app.preview:
+            pane = "preview"
+        elif app.focused is app.explain:
+            pane = "explain"
+        app.toggles = replace(app.toggles, zoomed=None if app.toggles.zoomed else pane)
+        app.arrange()
+
+    def do_next_pane(self) -> None:
+        self._app.screen.focus_next()
+
+    def do_previous_pane(self) -> None:
+        self._app.screen.focus_previous()
+
+    def do_rescan(self) -> None:
+        self._app.index((), retry=True)
+        self._app.moved_by_hand()
+        is_read_only = self._app.showing.is_read_only
+        self._app.ask(again=is_read_only)  # what is said of it stays
+        if is_read_only:
+            self._app.showing.say(READ_ONLY)
+
+    def do_health(self) -> Awaitable[None]:
+        from kebab_tui.tui.screens.file_states import HealthPage
+
+        own_keys = action_of(self._app.actions, "health").keys("lists")
+        page = HealthPage(self._app.open_workspace, self._app.leaving.edit, keys=own_keys)
+        return self._app.push_screen(page)
+
+    def do_sample_vault(self) -> None:
+        from kebab_tui.tui.widgets.query_box import sample_folder
+
+        folder = sample_folder(self._app.settings.data_dir)
+        if folder is None:
+            self._app.showing.fail("the sample notes did not come with this installation", "kebab-tui FOLDER")
+        else:
+            self._app.showing.say(Notice("sample", "reading the sample notes"))
+            self._app.index((folder,))
+
+    def do_help(self) -> Awaitable[None]:
+        from kebab_tui.tui.screens.help import HelpSheet
+
+        return self._app.push_screen(HelpSheet(self._app.actions, self._section()))
+
+    def do_palette(self) -> Awaitable[None]:
+        from kebab_tui.tui.screens.help import palette
+
+        return self._app.push_screen(palette())
+
+    def do_back(self) -> None:
+        app = self._app
+        overlay = len(app.screen_stack) > 1
+        focus: Place = "query" if app.focused is app.box else "lists"
+        match escape_action(
+            EscapeState(overlay, app.questions.is_slow, bool(app.hits.marked), focus, app.box.value)
+        ):
+            case "close_overlay":
+                app.pop_screen()
+            case "stop_search":
+                app.stop_search()
+            case "focus_query":
+                app.screen.set_focus(app.box)
+            case "drop_marks":
+                app.hits.clear_marks()
+            case "clear_query":
+                app.box.clear()
+            case "say_how_to_quit":
+                app.showing.say_how_to_quit()
+
+    def do_quit(self) -> None:
+        self._app.exit(())
+
+    def _section(self) -> Section:
+        app = self._app
+        if app.focused is app.preview:
+            return "Preview"
+        if app.focused is app.explain:
+            return "Explain"
+        return "Hits" if app.focused is app.hits else "Query"
+
+    def _toggle(self, **changes: bool) -> None:
+        self._app.toggles = replace(self._app.toggles, zoomed=None, **changes)
+        self._app.arrange()

@@ -1,0 +1,152 @@
+"""What if the fusion were set otherwise: the same candidates, ordered anew, at once.
+
+Pure. The turning of each knob, what it does to the places, and the strip that says so.
+Who fuses is given by the caller, and nothing is retrieved again: a what-if can re-order
+what was found, not find what was not.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kebab_tui.tui.widgets.segments import Row, Segment, Signs, flow, moved, paragraph
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.ids import ChunkRow
+    from kebab_tui.search.explanation import ExplainedResponse
+    from kebab_tui.search.ranking import Fused, FusionSettings
+
+
+Refuse = Callable[[Sequence["Fused"], "FusionSettings"], list["Fused"]]
+
+RRF_K_STEPS = (1, 2, 5, 10, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000)
+WEIGHT_STEPS = (*(tenths / 10 for tenths in range(20)), 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """The settings of a fusion that can be turned on the screen."""
+
+    rrf_k: int
+    vector_weight: float
+    second_look: bool
+
+    @classmethod
+    def of(cls, settings: FusionSettings) -> WhatIf:
+        return cls(settings.rrf_k, settings.vector_weight, settings.second_look)
+
+    def turn_rrf_k(self, up: bool) -> WhatIf:
+        return replace(self, rrf_k=int(_next(RRF_K_STEPS, self.rrf_k, up)))
+
+    def turn_vector_weight(self, up: bool) -> WhatIf:
+        return replace(self, vector_weight=_next(WEIGHT_STEPS, self.vector_weight, up))
+
+    def turn_second_look(self) -> WhatIf:
+        return replace(self, second_look=not self.second_look)
+
+    def settings(self, base: FusionSettings) -> FusionSettings:
+        return replace(base, rrf_k=self.rrf_k, vector_weight=self.vector_weight, second_look=self.second_look)
+
+
+def _next(steps: Sequence[float], present: float, up: bool) -> float:
+    """The neighbouring step, also of a value that lies between two; the ends are ends."""
+    if up:
+        place = bisect_right(steps, present)
+        return steps[place] if place < len(steps) else present
+    place = bisect_left(steps, present)
+    return steps[place - 1] if place else present
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfResult:
+    """The answer as the what-if would have it, and how many places each candidate moves up."""
+
+    answer: ExplainedResponse
+    order: tuple[ChunkRow, ...]
+    changes: Mapping[ChunkRow, int]
+
+
+def outcome(what_if: WhatIf, base: ExplainedResponse, refuse: Refuse) -> WhatIfResult | None:
+    """None for an answer that was not fused: there is nothing to turn."""
+    if base.fusion is None:
+        return None
+    settings = what_if.settings(base.fusion)
+    same = settings == base.fusion
+    candidates = base.candidates if same else tuple(refuse(base.candidates, settings))
+    fused = {one.evidence.row: one for one in candidates}
+    hits = tuple(replace(one, fused=fused.get(one.hit.row)) for one in base.hits)
+    before = {one.evidence.row: one.rank for one in base.candidates}
+    return WhatIfResult(
+        base if same else replace(base, hits=hits, candidates=candidates, fusion=settings),
+        tuple(fused),
+        {row: before[row] - one.rank for row, one in fused.items() if one.rank != before[row]},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What to press, as the strip names it; other keys where the user has chosen others."""
+
+    rrf_k: str = "[ ]"
+    vector_weight: str = "{ }"
+    second_look: str = "|"
+    reset: str = "="
+
+
+def strip_rows(
+    base: ExplainedResponse, now: WhatIfResult, width: int, signs: Signs, keys: Keys
+) -> Iterator[Row]:
+    """The knobs with their present values, and what turning them has moved."""
+    if base.fusion is None or now.answer.fusion is None:
+        return
+    was, present = WhatIf.of(base.fusion), WhatIf.of(now.answer.fusion)
+    knobs = (
+        _knob(keys.rrf_k, "rrf_k", str(was.rrf_k), str(present.rrf_k), signs),
+        _knob(keys.vector_weight, "meaning weight", f"{was.vector_weight:g}",
+              f"{present.vector_weight:g}", signs),
+        _knob(keys.second_look, "second look", _switch(was.second_look),
+              _switch(present.second_look), signs),
+    )  # fmt: skip
+    reset = ((Segment(f"{keys.reset} ", "heading"), Segment("reset")),) if was != present else ()
+    yield from flow(((Segment("what if", "heading"),), *knobs, *reset), width)
+    if was != present:
+        yield from _effect(base, now, width, signs, keys)
+
+
+def _knob(key: str, name: str, was: str, present: str, signs: Signs) -> Row:
+    if was == present:
+        return Segment(f"{key} ", "muted"), Segment(f"{name} {present}", "muted")
+    return Segment(f"{key} ", "heading"), Segment(f"{name} {was}{signs.arrow}"), Segment(present, "number")
+
+
+def _switch(on: bool) -> str:
+    return "on" if on else "off"
+
+
+def _effect(
+    base: ExplainedResponse, now: WhatIfResult, width: int, signs: Signs, keys: Keys
+) -> Iterator[Row]:
+    changes = [now.changes.get(one.hit.row, 0) for one in base.hits]
+    up, down = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
+    if up or down:
+        ways = f"{up} {signs.glyphs.up} {down} {signs.glyphs.down}"
+        summary = f"{up + down} of {len(changes)} hits move: {ways}"
+    else:
+        summary = f"none of {len(changes)} hits moves"
+    yield from paragraph(summary, width, "sum")
+    settings = now.answer.fusion
+    if settings is not None and settings.second_look and not now.changes:
+        hint = (
+            f"the second look orders the best {settings.look_depth}: rrf_k and weight only choose them"
+            f" ({keys.second_look} turns it off)"
+        )
+        yield from paragraph(hint, width, "muted")
+
+
+def place_change(row: ChunkRow, rank: int, changes: Mapping[ChunkRow, int], signs: Signs) -> str:
+    """`5→3 ▲2` for a candidate that a what-if has moved to `rank`; nothing for others."""
+    change = changes.get(row, 0)
+    return f"{rank + change}{signs.arrow}{rank} {moved(change, signs)}" if change else ""

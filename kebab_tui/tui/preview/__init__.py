@@ -1,0 +1,1 @@
+"""The preview pane: the source of a hit at the cited lines."""

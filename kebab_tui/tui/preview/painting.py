@@ -1,0 +1,267 @@
+"""One line of a note, painted: its number, the mark of the citation, and the columns in view.
+
+Pure. A short line is measured in cells, so Korean and emoji keep their columns; in a very
+long one a column is a character, so that only what is in view is ever measured. A sign at
+the edge says that a line goes on. Everything passes `clean`; markup is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from kebab_tui.domain.citation import Citation
+from kebab_tui.tui.preview.matches import LONG_LINE
+from kebab_tui.tui.preview.syntax import KINDS
+from kebab_tui.tui.widgets.segments import UNICODE, Glyphs, clean, cut, cut_path, take
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.citation import Located
+    from kebab_tui.domain.hit import SearchHit
+
+
+TAB = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    cited: str
+    near: str
+    """Stands where a passage was, or at the nearest thing to it."""
+    before: str
+    after: str
+    """The line goes on beyond this edge."""
+
+
+PREVIEW_UNICODE = Signs("▌", "┆", "‹", "›")
+PREVIEW_ASCII = Signs("|", ":", "<", ">")
+
+Span = tuple[int, int, str]
+"""[start, end) in characters, and the name of a style; later ones lie on top of earlier ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Which columns are in view, and how wide the gutter before them is."""
+
+    left: int
+    width: int
+    digits: int
+    signs: Signs = PREVIEW_UNICODE
+
+    @property
+    def gutter(self) -> int:
+        return self.digits + 2
+
+    @property
+    def columns(self) -> int:
+        return max(1, self.width - self.gutter)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int
+    text: str
+    spans: tuple[Span, ...] = ()
+    mark: str = " "
+    """What the gutter shows; a space where the line is not cited."""
+
+
+def paint(line: Line, view: View, styles: Mapping[str, Style]) -> Strip:
+    """The line as wide as the view; `styles` are those of `preview_look`."""
+    base = styles["text"] if line.mark == " " else styles["cited"]
+    number = Segment(f"{line.number:>{view.digits}}", base + styles["gutter"])
+    gutter = Strip([number, Segment(f"{line.mark} ", base + styles["mark"])], view.gutter)
+    return Strip.join([gutter, _body(line, view, base, styles)]).crop_extend(0, view.width, base)
+
+
+def column_of(text: str, index: int) -> int:
+    """The column that a character stands in."""
+    return index if _is_long(text) else cell_len(_expanded(text[:index], ())[0])
+
+
+def _body(line: Line, view: View, base: Style, styles: Mapping[str, Style]) -> Strip:
+    width = view.columns
+    if _is_long(line.text):
+        shown = line.text[view.left : view.left + width + 1].replace("\t", " ")
+        spans: Iterable[Span] = [
+            (start - view.left, end - view.left, name) for start, end, name in line.spans
+        ]
+        strip, left = Strip(_segments(shown, spans, base, styles)), 0
+    else:
+        shown, spans = _expanded(line.text, line.spans)
+        strip, left = Strip(_segments(shown, spans, base, styles)), view.left
+    goes_on = strip.cell_length > left + width
+    strip = strip.crop_extend(left, left + width, base)
+    if goes_on:
+        strip = Strip.join(
+            [strip.crop(0, width - 1), Strip([Segment(view.signs.after, base + styles["cut"])], 1)]
+        )
+    if view.left and line.text:
+        strip = Strip.join([Strip([Segment(view.signs.before, base + styles["cut"])], 1), strip.crop(1)])
+    return strip
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > LONG_LINE
+
+
+def _segments(
+    text: str, spans: Iterable[Span], base: Style, styles: Mapping[str, Style]
+) -> Iterator[Segment]:
+    shown = clean(text)
+    within = [(max(start, 0), min(end, len(shown)), styles[name]) for start, end, name in spans]
+    within = [(start, end, style) for start, end, style in within if start < end]
+    if not within:
+        if shown:
+            yield Segment(shown, base)
+        return
+    cuts = sorted({0, len(shown), *(at for start, end, _ in within for at in (start, end))})
+    for start, end in pairwise(cuts):
+        on_top = [style for first, last, style in within if first <= start and end <= last]
+        yield Segment(shown[start:end], Style.combine([base, *on_top]))
+
+
+def _expanded(text: str, spans: Sequence[Span]) -> tuple[str, Sequence[Span]]:
+    """The text with its tabs as spaces up to the next stop, the spans moved along."""
+    if "\t" not in text:
+        return text, spans
+    parts: list[str] = []
+    places: list[int] = []
+    length = cells = 0
+    for character in text:
+        part = " " * (TAB - cells % TAB) if character == "\t" else character
+        places.append(length)
+        parts.append(part)
+        length += len(part)
+        cells += cell_len(part)
+    places.append(length)
+    last = len(text)
+    moved = [(places[min(start, last)], places[min(end, last)], name) for start, end, name in spans]
+    return "".join(parts), moved
+
+
+# The first row of the preview: which lines of which note these are, and whether they are still true.
+#
+# Pure. The state is the last thing to be cut: nobody may read a wrong line without a word.
+
+CHANGED = "changed since it was indexed"
+_LEAST_TITLE = 8
+_GAP = "  "
+
+Part = tuple[str, str]
+"""A text and the name of its style."""
+
+
+def state_of(hit: SearchHit, located: Located | None) -> str:
+    """What to say of a passage whose file can be read; nothing where it is as it was."""
+    if located is None:
+        return CHANGED if hit.stale or hit.gone else ""
+    match located.state:
+        case "moved":
+            return f"moved {located.shift:+d}"
+        case "changed":
+            return CHANGED
+        case "gone":
+            return "passage gone"
+    return ""
+
+
+def header(
+    hit: SearchHit, located: Located | None, state: str, width: int, glyphs: Glyphs = UNICODE
+) -> list[Part]:
+    """The parts of the row, `width` cells together."""
+    if cell_len(state) > width // 2:
+        state = state.replace(CHANGED, "changed")
+    shown_state = take(clean(state), width)
+    room = width - cell_len(shown_state) - (len(_GAP) if shown_state else 0)
+    path = cut_path(clean(_citation(hit, located)), max(room, 0), glyphs.ellipsis)
+    left = room - cell_len(path) - len(_GAP)
+    title = cut(clean(_title(hit, glyphs)), left, glyphs.ellipsis) if left >= _LEAST_TITLE else ""
+    before = [(path, "path"), (f"{_GAP}{title}" if title else "", "title")]
+    padding = width - cell_len(path) - cell_len(before[1][0]) - cell_len(shown_state)
+    return [*before, (" " * padding, "title"), (shown_state, "state")]
+
+
+def _citation(hit: SearchHit, located: Located | None) -> str:
+    return str(Citation(hit.path, located.span) if located else hit.citation)
+
+
+def _title(hit: SearchHit, glyphs: Glyphs) -> str:
+    headings = [part for part in hit.heading_path.split(" > ") if part and part != hit.title]
+    return f" {glyphs.step} ".join([hit.title, *headings])
+
+
+# How the parts of the preview look: its component classes and the styles made of them.
+#
+# Only the theme's own colours, and no meaning by colour alone: cited lines have a mark in
+# the gutter, matches are bold and underlined, the match that was jumped to is reversed.
+
+_PARTS = ("header", "path", "title", "state", "gutter", "mark", "cited", "cut", "match", "current", *KINDS)
+COMPONENT_CLASSES = {f"preview--{part}" for part in _PARTS}
+
+CSS = """
+PreviewPane {
+    overflow-x: hidden;
+    scrollbar-gutter: stable;
+    scrollbar-size-vertical: 1;
+    & > .preview--header { background: $surface; }
+    &:focus > .preview--header { background: $primary 30%; text-style: underline; }
+    & > .preview--path { text-style: bold; }
+    & > .preview--title { color: $text-muted; }
+    & > .preview--state { color: $warning; text-style: bold; }
+    & > .preview--gutter { color: $text-muted; }
+    & > .preview--mark { color: $accent; text-style: bold; }
+    & > .preview--cited { background: $primary 14%; }
+    & > .preview--cut { color: $accent; text-style: bold; }
+    & > .preview--match { color: $accent; text-style: bold underline; }
+    & > .preview--current { color: $accent; text-style: bold reverse; }
+    & > .preview--heading { color: $primary; text-style: bold; }
+    & > .preview--strong { text-style: bold; }
+    & > .preview--emphasis { text-style: italic; }
+    & > .preview--comment { color: $text-muted; text-style: italic; }
+    & > .preview--keyword { color: $primary; }
+    & > .preview--string { color: $success; }
+    & > .preview--number { color: $warning; }
+    & > .preview--name { color: $secondary; }
+    & > .preview--link { color: $secondary; text-style: underline; }
+    &:ansi > .preview--header, &:ansi > .preview--cited { background: $background; }
+    &:ansi:focus > .preview--header { background: $background; text-style: underline; }
+}
+"""
+
+_MARKDOWN = {
+    "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
+    "code": "string", "code_block": "string", "block_quote": "emphasis", "list": "gutter",
+    "item.bullet": "mark", "item.number": "mark", "hr": "gutter", "link": "link", "link_url": "link",
+    "table.border": "gutter", "table.header": "strong", "kbd": "strong",
+}  # fmt: skip
+
+
+def look_of(preview: Widget) -> dict[str, Style]:
+    """The styles by name; all but "text", "cited" and "header" are to be laid over one of these."""
+    styles = {part: _ink(preview.get_component_rich_style(f"preview--{part}")) for part in _PARTS}
+    styles["text"] = preview.rich_style
+    for ground in ("cited", "header"):
+        styles[ground] = preview.get_component_rich_style(f"preview--{ground}")
+    return styles | {f"markdown.{element}": styles[part] for element, part in _MARKDOWN.items()}
+
+
+def _ink(style: Style) -> Style:
+    """The style without its ground; a muted colour is only known once it is mixed with one."""
+    return Style(
+        color=style.color,
+        bold=style.bold,
+        dim=style.dim,
+        italic=style.italic,
+        underline=style.underline,
+        reverse=style.reverse,
+    )

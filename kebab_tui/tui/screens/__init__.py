@@ -1,0 +1,1 @@
+"""Screens and prompts above the main screen."""

@@ -1,0 +1,102 @@
+"""The last line: the keys that do something where the focus is, and what.
+
+One row, painted in one go: the library's footer is a widget for each key, which are all
+made anew whenever an action comes or goes, and that is dearer than the key itself. A
+click does what the key does. Which keys there are is the registry's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.strip import Strip
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual.binding import Binding
+    from textual.events import Click
+    from textual.screen import Screen
+
+
+_GAP = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedKey:
+    """A key with the cells it takes, `end` exclusive."""
+
+    binding: Binding
+    start: int
+    end: int
+
+
+def key_row(bindings: Iterable[Binding], width: int) -> tuple[PlacedKey, ...]:
+    """The keys to show, of each action the first, as far as they fit beside each other."""
+    placed: list[PlacedKey] = []
+    actions: set[str] = set()
+    at = 0
+    for binding in bindings:
+        end = at + cell_len(binding.key_display or binding.key) + 1 + cell_len(binding.description)
+        if not binding.show or binding.action in actions:
+            continue
+        if end > width:
+            break
+        actions.add(binding.action)
+        placed.append(PlacedKey(binding, at, end))
+        at = end + _GAP
+    return tuple(placed)
+
+
+class KeysLine(Widget):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"keys-line--key"}
+    DEFAULT_CSS = """
+    KeysLine {
+        height: 1;
+        color: $footer-description-foreground;
+        background: $footer-background;
+        & > .keys-line--key { color: $footer-key-foreground; text-style: bold; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 -- the library's own name for it
+        super().__init__(id=id)
+        self._offered: tuple[Binding, ...] = ()
+
+    @property
+    def keys(self) -> tuple[PlacedKey, ...]:
+        """What is shown."""
+        return key_row(self._offered, self.content_size.width)
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
+
+    def _bindings_changed(self, screen: Screen[object]) -> None:
+        active = tuple(active.binding for active in screen.active_bindings.values() if active.binding.show)
+        if active != self._offered:
+            self._offered = active
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width, label = self.content_size.width, self.rich_style
+        key = self.get_visual_style("keys-line--key").rich_style
+        segments: list[Segment] = []
+        for placed in self.keys if y == 0 else ():
+            name = placed.binding.key_display or placed.binding.key
+            gap = " " * _GAP if segments else ""
+            segments += [
+                Segment(gap, label),
+                Segment(name, key),
+                Segment(f" {placed.binding.description}", label),
+            ]
+        return Strip(segments).adjust_cell_length(width, label)
+
+    def on_click(self, event: Click) -> None:
+        place = event.get_content_offset(self)
+        for placed in self.keys:
+            if place is not None and placed.start <= place.x < placed.end:
+                event.stop()
+                self.app.simulate_key(placed.binding.key)
