@@ -18,11 +18,11 @@ from kebab_tui.vector_search import RUN_KIND
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Source
     from kebab_tui.embedding.card import ModelCard
-    from kebab_tui.parts import Parts
     from kebab_tui.storage.lock import DataFolder, Holder
     from kebab_tui.storage.sqlite.catalogue import Figures, IndexRun
     from kebab_tui.storage.sqlite.reader import StoreReader
     from kebab_tui.vector_search import VectorSearch
+    from kebab_tui.workspace import Engine
 
 
 FileState = Literal["none", "current", "behind", "unusable"]
@@ -203,7 +203,7 @@ class IndexStatus:
     holder: Holder | None
 
 
-def index_status(parts: Parts, folder: DataFolder) -> IndexStatus:
+def index_status(parts: Engine, folder: DataFolder) -> IndexStatus:
     """All of one moment of the index."""
     from kebab_tui.storage.lock import WriterLock
     from kebab_tui.storage.sqlite import schema
