@@ -27,7 +27,7 @@ _CONTROLS = re.compile(
     rb"|\x1b[=>()78]B?"
 )
 SCREEN = (sys.executable, "-c", "from kebab_tui.tui import main; main()")
-_IDLE = "from kebab_tui.tui import app; from kebab_tui.tui import main; app.KebabApp.index = lambda *_, **__: None; main()"
+_IDLE = "from kebab_tui.tui import app, main; app.KebabApp.index = lambda *_, **__: None; main()"
 IDLE_SCREEN = (sys.executable, "-c", _IDLE)
 """Starts no indexing."""
 

@@ -217,7 +217,7 @@ def test_a_folder_is_indexed_behind_the_screen_and_found(start: Start, tmp_path:
 
 def test_what_libraries_write_to_stderr_goes_to_the_log(start: Start, data: Path) -> None:
     noisy = (
-        "import os; from kebab_tui.tui import app; from kebab_tui.tui import launch; from kebab_tui.tui import main\n"
+        "import os; from kebab_tui.tui import app, launch, main\n"
         "mount = app.KebabApp.on_mount\n"
         "def loud(self): os.write(2, b'NOISE of a library'); mount(self)\n"
         "app.KebabApp.on_mount, app.KebabApp.index = loud, lambda *_, **__: None\n"

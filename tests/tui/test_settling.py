@@ -9,15 +9,15 @@ from tests.command_line import ROOT
 
 _SCRIPT = """
 import gc
-from kebab_tui.tui.launch import prepare_startup as hold; from kebab_tui.tui.launch import tune_for_typing as settle
-settle()
+from kebab_tui.tui.launch import prepare_startup, tune_for_typing
+tune_for_typing()
 assert gc.isenabled() and not gc.get_freeze_count(), "nothing was held"
-hold()
+prepare_startup()
 assert not gc.isenabled()
-settle()
+tune_for_typing()
 assert gc.isenabled() and gc.get_freeze_count() > 1000
 frozen = gc.get_freeze_count()
-settle()
+tune_for_typing()
 assert gc.get_freeze_count() == frozen
 """
 
