@@ -1,1 +1,1 @@
-"""SQLite, the truth: schema, the one writer, the readers. Nobody else imports sqlite3."""
+"""The index on disk: SQLite database, writer lock, requests. Only this package imports sqlite3."""

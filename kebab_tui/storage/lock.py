@@ -1,4 +1,9 @@
-"""The data folder: which file is what. Knows names, opens nothing."""
+"""The data folder (which file is which) and the writer's lock: at most one process writes an index.
+
+The lock is an operating-system lock on a file, so a killed holder frees it. The file also names
+its holder; that text is for people and decides nothing. A waiting process leaves a request, and a
+holder that only watches for changes then gives way.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +27,21 @@ _OURS = (
     "embedding.lock", "suspect", "model.txt", "models", "sample-notes", "queries.txt", "screen.log",
     "crash.log",
 )  # fmt: skip
+_MOST_BYTES = 65_536
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_POLL_S = 0.05
+_SILENT_S = 1.0
+"""A shorter wait is not reported: a holder that only watches gives way sooner."""
 
 
 def is_ours(name: str) -> bool:
-    """Whether a file or folder of this name in a data folder is the program's own."""
+    """Whether the program creates files or folders of this name in a data folder."""
     return name.lstrip(".").startswith(_OURS)
 
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
-    """Everything that belongs to one index lives in `root`, never among the notes."""
+    """Paths of the files of one index; all of them are in `root`, none among the notes."""
 
     root: str
 
@@ -45,51 +55,38 @@ class DataFolder:
 
     @property
     def embedding_lock(self) -> str:
-        """Held by the one process that makes vectors, between two times of writing too."""
+        """Held by the one embedding process, also between its write sessions."""
         return os.path.join(self.root, "embedding.lock")
 
     @property
     def sources(self) -> str:
-        """A copy of the table of sources: what a rebuild of a lost database starts from."""
+        """A copy of the table of sources: input for the rebuild of a lost database."""
         return os.path.join(self.root, "sources.json")
 
     @property
-    def suspicion(self) -> str:
-        """A file that is there when somebody has met damage: the next writer looks closely."""
+    def suspect(self) -> str:
+        """Exists after a process met damage: the next writer then checks the whole database."""
         return os.path.join(self.root, "suspect")
 
     @property
     def seal(self) -> str:
-        """Checksums of the database's pages, while nobody writes."""
+        """Checksums of the database's pages; absent during a write session."""
         return os.path.join(self.root, "kebab.seal")
 
     @property
     def live(self) -> str:
-        """What the process that keeps the index in step tells of itself."""
+        """Status of the indexing process."""
         return os.path.join(self.root, "live.json")
 
     def database_bytes(self) -> int:
-        """The database with the part of it that is still in the log."""
+        """Size of the database and its log."""
         files = (self.database, self.database + "-wal")
         return sum(os.path.getsize(file) for file in files if os.path.exists(file))
 
 
-# The writer's lock: at most one process writes to an index.
-#
-# An operating-system lock on a file, so a killed holder frees it by dying. The file also
-# says who holds it; that text is for people and never decides anything. Who waits leaves a
-# request meanwhile, at which a holder that only keeps watch gives way.
-
-_MOST_BYTES = 65_536
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_POLL_S = 0.05
-_SILENT_S = 1.0
-"""A wait shorter than this is not worth a word: a holder that keeps watch gives way in less."""
-
-
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds the lock, as the holder itself wrote it down."""
+    """The process that holds the lock, as it described itself."""
 
     pid: int
     command: str
@@ -101,7 +98,7 @@ class Holder:
 
 
 class WriterLock:
-    """Acquire and release; works on the bare descriptor, because a buffer fails again on a full disk."""
+    """Uses the bare descriptor: on a full disk a buffered file would fail again on close."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -115,36 +112,37 @@ class WriterLock:
         *,
         makes_folder: bool = True,
     ) -> bool:
-        """Take the lock, waiting up to `timeout_s`; `waiting` is told once, with the holder.
+        """Take the lock, waiting up to `timeout_s`; a longer wait calls `waiting` once with the holder.
 
-        True when the last holder went without letting go: it was killed. Raises NotIndexedError
-        when the data folder is gone and is not to be made anew.
+        True if the last holder was killed before it released the lock. Raises NotIndexedError if the
+        data folder is missing and `makes_folder` is False.
         """
         descriptor = self._open(makes_folder)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise StoreReadOnlyError(f"{self._path} is not a regular file", "remove it, and try again")
-            self._wait(descriptor, timeout_s, waiting)
+            if not try_lock(descriptor):
+                self._wait(descriptor, timeout_s, waiting)
             os.lseek(descriptor, 0, os.SEEK_SET)
             unclean = bool(os.read(descriptor, 1))
         except BaseException:
             os.close(descriptor)
             raise
         self._descriptor = descriptor
-        own_files.tighten(os.path.dirname(self._path), is_ours)
+        own_files.restrict_access(os.path.dirname(self._path), is_ours)
         self._sign(descriptor, command)
         return unclean
 
     def release(self) -> None:
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
-            # Where that fails, the next writer takes this one for killed, and looks at every page.
+            # If this fails, the next writer assumes a kill and checks every page.
             with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, 0)
             os.close(descriptor)
 
     def is_in_place(self) -> bool:
-        """Whether it is still this lock that others meet: the data folder may have been taken away."""
+        """Whether the lock file is still in the data folder; other processes see only that file."""
         try:
             return self._descriptor is not None and os.path.samestat(
                 os.fstat(self._descriptor), os.stat(self._path)
@@ -152,10 +150,10 @@ class WriterLock:
         except FileNotFoundError:
             return False
         except OSError:
-            return True  # not for us to see just now
+            return True  # unknown for the moment
 
     def holder(self) -> Holder | None:
-        """Who says to hold the lock; None when nobody does."""
+        """The holder's description; None if the lock is free or the description is invalid."""
         try:
             descriptor = os.open(self._path, os.O_RDWR | _NOFOLLOW)
         except OSError:
@@ -168,71 +166,52 @@ class WriterLock:
             os.lseek(descriptor, 0, os.SEEK_SET)
             facts = json.loads(os.read(descriptor, _MOST_BYTES) or "null")
             holder = Holder(int(facts["pid"]), str(facts["command"]), float(facts["since"]))
-            str(holder)  # the time may be none that a calendar knows
+            str(holder)  # raises for a time outside the calendar
         except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return None
         finally:
             os.close(descriptor)
         return holder
 
-    def is_held(self) -> bool:
-        """Whether any process holds the lock now."""
-        if self._descriptor is not None:
-            return True
-        try:
-            descriptor = os.open(self._path, os.O_RDWR | _NOFOLLOW)
-        except OSError:
-            return False
-        try:
-            return not try_lock(descriptor)
-        finally:
-            os.close(descriptor)
-
-    def _wait(self, descriptor: int, timeout_s: float, waiting: Callable[[Holder | None], None]) -> None:
-        if try_lock(descriptor):
-            return
-        if timeout_s <= 0:
-            raise self._busy()
-        with RequestFolder(os.path.dirname(self._path)).wanting():
-            self._wait_asking(descriptor, timeout_s, waiting)
-
-    def _wait_asking(
-        self, descriptor: int, timeout_s: float, waiting: Callable[[Holder | None], None]
-    ) -> None:
-        began = time.monotonic()
-        told = False
-        while not try_lock(descriptor):
-            waited = time.monotonic() - began
-            if not told and waited >= min(_SILENT_S, timeout_s / 2):
-                waiting(self.holder())
-                told = True
-            elif waited >= timeout_s:
-                raise self._busy()
-            else:
-                time.sleep(min(_POLL_S, timeout_s / 4))
-
-    def _busy(self) -> StoreBusyError:
-        who = self.holder() or "another process"
-        return StoreBusyError(
-            f"the index is being written by {who}",
-            "wait for it to end, or stop it; searching works meanwhile",
-        )
-
     def _open(self, makes_folder: bool) -> int:
+        folder = os.path.dirname(self._path)
         try:
             if makes_folder:
-                own_files.make_folder(os.path.dirname(self._path))
+                own_files.make_folder(folder)
             if os.path.islink(self._path):
                 os.unlink(self._path)
             return os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
         except OSError as error:
             if error.errno == errno.ENOENT and not makes_folder:
-                raise NotIndexedError(f"there is no data folder {os.path.dirname(self._path)}") from error
+                raise NotIndexedError(f"there is no data folder {folder}") from error
             raise write_error(error, self._path) from error
+
+    def _wait(self, descriptor: int, timeout_s: float, waiting: Callable[[Holder | None], None]) -> None:
+        if timeout_s <= 0:
+            raise self._busy()
+        with RequestFolder(os.path.dirname(self._path)).wanting():
+            began = time.monotonic()
+            reported = False
+            while not try_lock(descriptor):
+                waited = time.monotonic() - began
+                if not reported and waited >= min(_SILENT_S, timeout_s / 2):
+                    waiting(self.holder())
+                    reported = True
+                elif waited >= timeout_s:
+                    raise self._busy()
+                else:
+                    time.sleep(min(_POLL_S, timeout_s / 4))
+
+    def _busy(self) -> StoreBusyError:
+        holder = self.holder() or "another process"
+        return StoreBusyError(
+            f"the index is being written by {holder}",
+            "wait for it to end, or stop it; searching works meanwhile",
+        )
 
     def _sign(self, descriptor: int, command: str) -> None:
         facts = json.dumps({"pid": os.getpid(), "command": command, "since": time.time()}).encode()
-        # A full disk must not stop a writer that may be about to free space.
+        # A full disk must not stop a writer: it may be about to free space.
         with contextlib.suppress(OSError):
             os.lseek(descriptor, 0, os.SEEK_SET)
             os.write(descriptor, facts)

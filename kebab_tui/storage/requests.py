@@ -1,9 +1,9 @@
-"""What other processes want of the one that writes: small files in the data folder.
+"""Requests of other processes to the writer: small files in the data folder.
 
-`<pid>-<n>.want` says that a process waits to write; whoever holds the writer's lock for
-long gives way while it is there. Its owner keeps a lock on it, so one that was left by a
-killed process is known and swept. `<pid>-<n>.json` asks for notes to be looked at again;
-any holder takes it. Results go another way: everybody sees what is committed.
+`<pid>-<n>.want`: a process waits for the writer's lock; a holder that only watches gives way.
+Its owner keeps it locked, so that the file of a killed process is recognised and removed.
+`<pid>-<n>.json`: a request to scan notes again; any writer takes it. Requests get no reply: the
+effect is visible in the database.
 """
 
 from __future__ import annotations
@@ -20,57 +20,24 @@ from kebab_tui import own_files
 from kebab_tui.own_files import try_lock
 from kebab_tui.storage.sqlite.connection import write_error
 
-# Tells by `stat` alone whether files may have changed, so that nobody reads them again for nothing.
-
-_COARSEST_S = 2.5
-"""A file system's clock may tick this rarely, and two changes within a tick look like one."""
-
 Stamp = tuple[int, int, int]
-
-
-class ChangeCheck:
-    """Asked before each reading, says whether to read: yes at first and while it is not sure."""
-
-    def __init__(self, *paths: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._paths = paths
-        self._clock = clock
-        self._stamps: list[Stamp | None] | None = None
-        self._first_seen = 0.0
-        self._sure = False
-
-    def may_have_changed(self) -> bool:
-        """Whether something was written, made, replaced or removed since it was last asked."""
-        stamps, now = [stamp_of(path) for path in self._paths], self._clock()
-        if stamps != self._stamps:
-            self._stamps, self._first_seen, self._sure = stamps, now, False
-            return True
-        was_sure, self._sure = self._sure, now - self._first_seen >= _COARSEST_S
-        return not was_sure
-
-
-def stamp_of(path: str) -> Stamp | None:
-    """None where nothing is."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
 
 _FOLDER = "requests"
 _WANT, _RESCAN = ".want", ".json"
 _MOST_BYTES = 64 << 20
 _UNFINISHED_S = 60
 _LIST_ANYWAY_S = 2.0
-"""Some file systems do not stamp a folder when a file is put into it, or tell of it late."""
+"""Some file systems update the time of a folder late, or not at all, when a file is added."""
+_COARSEST_S = 2.5
+"""The longest tick of a file system's clock; two changes within one tick have the same stamp."""
 _numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Rescan:
-    """Look at these files and folders again, absolute paths; at everything when none is named.
+    """Scan these absolute paths again; everything if there are none.
 
-    `retry`: also at what is set aside until later because it went wrong.
+    `retry`: also retry files that failed and wait for a later attempt.
     """
 
     paths: tuple[str, ...] = ()
@@ -85,30 +52,12 @@ class RequestFolder:
         self._clock = clock
         self._check = ChangeCheck(self._path, clock=clock)
         self._names: list[str] = []
-        """What is in the folder, as long as nothing is added to it or taken from it."""
         self._listed_at = 0.0
         self._unfinished: dict[str, float] = {}
-        """Files that are being written, by when each was first seen: its own time may be of any clock."""
-
-    @contextlib.contextmanager
-    def wanting(self) -> Iterator[None]:
-        """Ask whoever holds the lock to give way, for as long as the context lasts."""
-        left = self._left_want()
-        try:
-            yield
-        finally:
-            if left is not None:
-                path, descriptor = left
-                _remove(path)
-                os.close(descriptor)
-
-    def wanted(self) -> bool:
-        """Whether a living process waits to write; costs one `stat` when none does."""
-        self._look()
-        return any(self._is_alive(path) for path in self._all(_WANT))
+        """Partly written files and when each was first seen; their own times may be of another clock."""
 
     def ask(self, rescan: Rescan) -> None:
-        """Leave a request for the present writer, or for the next one."""
+        """Leave a request for the present writer or the next one."""
         facts = json.dumps({"verb": "rescan", "paths": rescan.paths, "retry": rescan.retry})
         path = self._new_name(_RESCAN)
         try:
@@ -117,62 +66,34 @@ class RequestFolder:
         except OSError as error:
             raise write_error(error, self._path) from error
 
-    def look(self) -> tuple[bool, list[Rescan]]:
-        """Whether a living process waits to write, and what was asked for, which is taken.
+    @contextlib.contextmanager
+    def wanting(self) -> Iterator[None]:
+        """Ask the holder of the writer's lock to give way while the context lasts.
 
-        Costs one `stat` when nothing is there; what cannot be read is dropped.
+        If the request cannot be written (full disk), the caller just waits.
         """
-        return self.wanted(), self._take()
-
-    def _take(self) -> list[Rescan]:
-        taken = []
-        for path in self._all(_RESCAN):
-            with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-                taken.append(_read(path))
-            _remove(path)
-        self._sweep()
-        return taken
-
-    def _sweep(self) -> None:
-        """Take away what was half written by a process that was killed in that moment."""
-        now = self._clock()
-        found = (*self._all(_WANT, hidden=True), *self._all(f"{_RESCAN}.new"))
-        self._unfinished = {path: self._unfinished.get(path, now) for path in found}
-        for path, seen in self._unfinished.items():
-            if now - seen > _UNFINISHED_S:
-                _remove(path)
-
-    def _left_want(self) -> tuple[str, int] | None:
-        """On a full disk nobody can be asked; one waits all the same."""
         path = self._new_name(_WANT)
+        hidden = os.path.join(self._path, f".{os.path.basename(path)}")
+        descriptor = -1
         try:
             own_files.make_folder(self._path)
-            descriptor = own_files.create(_hidden(path), os.O_RDWR)
-        except OSError:
-            return None
-        try:
+            descriptor = own_files.create(hidden, os.O_RDWR)
             try_lock(descriptor)
-            os.replace(_hidden(path), path)  # seen only with its lock on
+            os.replace(hidden, path)  # visible only once it is locked
         except OSError:
-            os.close(descriptor)
-            _remove(_hidden(path))
-            return None
-        return path, descriptor
-
-    def _is_alive(self, path: str) -> bool:
+            if descriptor >= 0:
+                os.close(descriptor)
+                descriptor = -1
+                _remove(hidden)
         try:
-            descriptor = os.open(path, os.O_RDWR)
-        except OSError:
-            return False
-        try:
-            if not try_lock(descriptor):
-                return True
-            _remove(path)
-            return False
+            yield
         finally:
-            os.close(descriptor)
+            if descriptor >= 0:
+                _remove(path)
+                os.close(descriptor)
 
-    def _look(self) -> None:
+    def wanted(self) -> bool:
+        """Whether a living process waits for the lock; costs one `stat` if the folder is unchanged."""
         now = self._clock()
         if self._check.may_have_changed() or now - self._listed_at >= _LIST_ANYWAY_S:
             self._listed_at = now
@@ -180,6 +101,30 @@ class RequestFolder:
                 self._names = sorted(os.listdir(self._path))
             except OSError:
                 self._names = []
+        return any(_is_alive(path) for path in self._all(_WANT))
+
+    def look(self) -> tuple[bool, list[Rescan]]:
+        """Whether a living process waits for the lock, and the rescan requests, which are removed.
+
+        Drops unreadable requests. Costs one `stat` if the folder is unchanged.
+        """
+        wanted = self.wanted()
+        taken = []
+        for path in self._all(_RESCAN):
+            with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+                taken.append(_read(path))
+            _remove(path)
+        self._remove_unfinished()
+        return wanted, taken
+
+    def _remove_unfinished(self) -> None:
+        """Remove files whose writer was killed halfway."""
+        now = self._clock()
+        found = (*self._all(_WANT, hidden=True), *self._all(f"{_RESCAN}.new"))
+        self._unfinished = {path: self._unfinished.get(path, now) for path in found}
+        for path, seen in self._unfinished.items():
+            if now - seen > _UNFINISHED_S:
+                _remove(path)
 
     def _all(self, ending: str, *, hidden: bool = False) -> list[str]:
         return [
@@ -192,21 +137,57 @@ class RequestFolder:
         return os.path.join(self._path, f"{os.getpid()}-{next(_numbers):09}{ending}")
 
 
-def _hidden(path: str) -> str:
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}")
+class ChangeCheck:
+    """Detects by `stat` alone whether files may have changed since the last call."""
+
+    def __init__(self, *paths: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._paths = paths
+        self._clock = clock
+        self._stamps: list[Stamp | None] | None = None
+        self._first_seen = 0.0
+        self._sure = False
+
+    def may_have_changed(self) -> bool:
+        """True at the first call, after a change, and until a clock tick has passed since that change."""
+        stamps, now = [stamp_of(path) for path in self._paths], self._clock()
+        if stamps != self._stamps:
+            self._stamps, self._first_seen, self._sure = stamps, now, False
+            return True
+        was_sure, self._sure = self._sure, now - self._first_seen >= _COARSEST_S
+        return not was_sure
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """Inode, size and time of the last change; None if there is no such file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _is_alive(path: str) -> bool:
+    """Whether the process that left a `.want` file still lives; removes the file if not."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        if not try_lock(descriptor):
+            return True
+        _remove(path)
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def _read(path: str) -> Rescan:
     facts = own_files.read_json(path, _MOST_BYTES)
-    if facts["verb"] != "rescan" or not all(_is_path(name) for name in facts["paths"]):
+    # `fsencode` raises ValueError for text that no file name contains.
+    is_valid = all(isinstance(name, str) and b"\0" not in os.fsencode(name) for name in facts["paths"])
+    if facts["verb"] != "rescan" or not is_valid:
         raise ValueError(path)
     return Rescan(tuple(facts["paths"]), bool(facts["retry"]))
-
-
-def _is_path(name: object) -> bool:
-    """Whether the system can be asked about it; raises ValueError for text that is in no file name."""
-    return isinstance(name, str) and b"\0" not in os.fsencode(name)
 
 
 def _remove(path: str) -> None:

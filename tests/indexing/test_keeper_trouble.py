@@ -95,7 +95,7 @@ def test_a_disk_that_cannot_be_written_for_a_while_is_said_and_got_over(
             until(lambda: kept.error_code() == told)
             assert vault.find("alpha") == ["a.md"], "searching goes on"
             with RequestFolder(vault.workspace.folder.root).wanting():
-                until(lambda: not WriterLock(vault.workspace.folder.lock).is_held())
+                until(lambda: WriterLock(vault.workspace.folder.lock).holder() is None)
             tried = refused.count
             until(lambda: refused.count > tried)
         until(lambda: found(vault, "beta") == ["b.md"])

@@ -230,7 +230,7 @@ def test_a_bit_that_flipped_in_a_text_is_said_and_healed_instead_of_shown(vault:
         connection.execute("DROP TRIGGER chunks_au")
         connection.execute("UPDATE chunks SET text = replace(text, 'open', 'shut')")
     connection.close()
-    with pytest.raises(StoreDamagedError, match="not the text that was stored"):
+    with pytest.raises(StoreDamagedError, match="the text of a passage was altered"):
         vault.find("harbour")
     assert vault.ingest().healed
     assert vault.find("open") == ["a.md"] and not vault.find("shut")
@@ -308,7 +308,7 @@ def test_a_disk_that_fails_on_and_on_is_an_error_and_the_index_stays(
     vault.write("new.md", "alpha new")
     with monkeypatch.context() as patch:
         patch.setattr(Batch, "finish", lambda *_: (_ for _ in ()).throw(StoreDamagedError("malformed")))
-        with pytest.raises(DiskFaultError, match="the index is sound") as fault:
+        with pytest.raises(DiskFaultError, match="the index is intact") as fault:
             vault.ingest()
     assert "check the disk" in fault.value.hint
     assert vault.ingest().read_error is False

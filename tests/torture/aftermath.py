@@ -113,7 +113,7 @@ def _compare(workspace: Workspace, point: Point, notes: str, scratch: str, verdi
     fresh.ingest([notes], Callbacks())
     verdict.stale += [*_untrue(folder), *differences(workspace, fresh)]
     fresh.close()
-    if os.path.exists(folder.suspicion) or os.path.getsize(folder.lock):
+    if os.path.exists(folder.suspect) or os.path.getsize(folder.lock):
         verdict.manual.append("a sign of damage or of a writer is left")
     verdict.litter += _litter(folder.root)
 

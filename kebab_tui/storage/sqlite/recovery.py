@@ -1,7 +1,9 @@
-"""What is done about a database that may be none any more.
+"""Detects damage, sets a damaged database aside, and keeps a copy of the list of folders.
 
-Whoever meets damage leaves a sign; the next writer then looks at every page, row and
-word once, sets a damaged database aside (never deletes it) and begins anew.
+A process that meets damage leaves a mark. The next writer then checks every page, row and word
+once, moves a damaged database away (never deletes it) and starts a new one. The notes can rebuild
+everything but the list of their folders: a copy of it is written at each change of a source and
+read only after the database is lost or damaged.
 """
 
 from __future__ import annotations
@@ -25,18 +27,22 @@ from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.checksum import PageChecksums
 from kebab_tui.storage.sqlite.connection import heed_signal, open_reader, translate, uri_of, write_error
 
-_UNIT = 0.01
+_NORM_TOLERANCE = 0.01
 _VECTORS = (
     "SELECT text_hash, model, vector FROM embeddings WHERE text_hash >= ? AND text_hash < ? "
     "AND typeof(text_hash) = 'blob' AND typeof(model) = 'text' AND typeof(vector) = 'blob' "
     "ORDER BY text_hash {order}, model {order}"
 )
 _COMPANIONS = ("", "-wal", "-shm")
-"""The database first: without its log it is only old, but a log without its database is nothing."""
+"""The database first: without its log it is only old, but a log alone is useless."""
+_ALTERED = "index corrupted: the text of a passage was altered"
+_DERIVED = ("state", "documents", "chunks")
+_MOST_BYTES = 64 << 20
+_SHOWN = 5
 
 
 def open_known(folder: DataFolder) -> sqlite3.Connection:
-    """Open for reading. Without a database a list of folders says that there was one, and it is lost."""
+    """Open for reading; StoreLostError if only the list of folders is left of an index."""
     verify_checksums(folder)
     try:
         return open_reader(folder.database)
@@ -44,15 +50,16 @@ def open_known(folder: DataFolder) -> sqlite3.Connection:
         if folder.database_bytes() or not read(folder.sources):
             raise
         raise StoreLostError(
-            f"the index is lost: {folder.database}", "run `kebab ingest`: it is rebuilt from your notes"
+            f"the index is lost: {folder.database}",
+            "run `kebab ingest`: it rebuilds the index from your notes",
         ) from None
 
 
 def verify_checksums(folder: DataFolder, *, every_page: bool = False) -> bool:
-    """Raise StoreDamagedError if a database at rest is not what its writer left.
+    """Raise StoreDamagedError if the database differs from what its last writer left.
 
-    False when the seal is of another state of the database, which may be sound: a sign is
-    left, and whoever writes next looks at it by other means.
+    False if the checksums belong to another state of the database, which may be intact: leaves the
+    mark, so that the next writer checks it by other means.
     """
     seal = PageChecksums(folder)
     try:
@@ -61,48 +68,37 @@ def verify_checksums(folder: DataFolder, *, every_page: bool = False) -> bool:
         else:
             seal.check()
     except StoreDamagedError:
-        if _is_of_this_state(seal, folder):
+        belongs = True
+        with (
+            contextlib.suppress(NotIndexedError, sqlite3.Error, OSError, ValueError, TypeError),
+            contextlib.closing(open_reader(folder.database)) as connection,
+        ):
+            belongs = seal.matches(connection)
+        if belongs:
             raise
         mark_suspect(folder)
         return False
     return True
 
 
-def _is_of_this_state(seal: PageChecksums, folder: DataFolder) -> bool:
-    """One that is not ours, or is newer, is said to be that."""
-    try:
-        connection = open_reader(folder.database)
-    except NotIndexedError:
-        return True
-    try:
-        return seal.is_of(connection)
-    except (sqlite3.Error, OSError, ValueError, TypeError):
-        return True
-    finally:
-        connection.close()
-
-
-_ALTERED = "the index is damaged: a passage is not the text that was stored"
-
-
 def mark_suspect(folder: DataFolder) -> None:
-    """Leave the sign; on a read-only disk there is no next writer to read it."""
+    """Leave the mark; a failure does not matter, as a read-only disk has no next writer."""
     with contextlib.suppress(OSError):
-        os.close(own_files.create(folder.suspicion))
+        os.close(own_files.create(folder.suspect))
 
 
 def is_suspect(folder: DataFolder) -> bool:
-    return os.path.exists(folder.suspicion)
+    return os.path.exists(folder.suspect)
 
 
 def clear(folder: DataFolder) -> None:
-    """Take the sign away, once the database is known to be sound; one that stays costs another look."""
+    """Remove the mark after a successful check; a mark that stays costs one more check."""
     with contextlib.suppress(OSError):
-        os.remove(folder.suspicion)
+        os.remove(folder.suspect)
 
 
 def set_aside(folder: DataFolder) -> str:
-    """Move the database and its log out of the way; the caller holds the writer's lock."""
+    """Rename the database and its log; returns the new path. The caller holds the writer's lock."""
     PageChecksums(folder).forget()
     stem = f"{folder.database}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     aside, number = stem, 2
@@ -115,9 +111,9 @@ def set_aside(folder: DataFolder) -> str:
 
 
 def full_check(folder: DataFolder, *, indexes: bool = False) -> None:
-    """Look at every page, reference and text; raises StoreDamagedError when one is not sound.
+    """Check every page, reference and text; raises StoreDamagedError.
 
-    `indexes`: also whether every index agrees with its table, which takes longer.
+    `indexes`: also compare every index with its table, which takes longer.
     """
     if not os.path.exists(folder.database):
         return
@@ -127,23 +123,31 @@ def full_check(folder: DataFolder, *, indexes: bool = False) -> None:
         check = "integrity_check" if indexes else "quick_check"
         answer = connection.execute(f"PRAGMA {check}(1)").fetchone()
         orphan = connection.execute("PRAGMA foreign_key_check").fetchone()
-        altered = _has_altered_text(connection)
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(chunks)")]
+        altered = None
+        if "embed_hash" in columns:
+            connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
+            altered = connection.execute(
+                "SELECT 1 FROM chunks WHERE embed_hash <> kebab_embedded(title, heading_path, text) LIMIT 1"
+            ).fetchone()
     except sqlite3.DatabaseError as error:
         raise translate(error, folder.database) from error
     finally:
         connection.close()
     if answer != ("ok",):
-        raise StoreDamagedError(f"the index is damaged: {answer[0] if answer else 'no answer'}")
+        raise StoreDamagedError(
+            f"index corrupted: {answer[0] if answer else 'the integrity check returned nothing'}"
+        )
     if orphan is not None:
-        raise StoreDamagedError(f"the index is damaged: a row of {orphan[0]} has lost its owner")
+        raise StoreDamagedError(f"index corrupted: orphan row in table {orphan[0]}")
     if altered:
         raise StoreDamagedError(_ALTERED)
 
 
 def readable_vectors(path: str) -> Iterator[tuple[bytes, str, bytes]]:
-    """Text hash, model and vector of every row that reads well in a database that was set aside.
+    """Text hash, model and vector of every readable row of a database that was set aside.
 
-    Goes through the table in 256 parts, each from both ends: a bad page hides no more than itself.
+    Reads the table in 256 parts, each from both ends, so that a bad page hides no row but its own.
     """
     connection = sqlite3.connect(f"{uri_of(path)}?mode=ro", uri=True)
     try:
@@ -152,7 +156,11 @@ def readable_vectors(path: str) -> Iterator[tuple[bytes, str, bytes]]:
             for order in ("ASC", "DESC"):
                 try:
                     for row in connection.execute(_VECTORS.format(order=order), part):
-                        if _is_vector(row[2]):
+                        blob = row[2]
+                        numbers = struct.unpack(f"<{len(blob) // 2}e", blob[: len(blob) & ~1])
+                        if (
+                            abs(math.hypot(*numbers) - 1) < _NORM_TOLERANCE
+                        ):  # most flipped bits change the norm
                             yield row
                     break
                 except sqlite3.DatabaseError:
@@ -161,14 +169,8 @@ def readable_vectors(path: str) -> Iterator[tuple[bytes, str, bytes]]:
         connection.close()
 
 
-def _is_vector(blob: bytes) -> bool:
-    """Whether it is what every vector is, of unit length: a flipped bit mostly shows."""
-    numbers = struct.unpack(f"<{len(blob) // 2}e", blob[: len(blob) & ~1])
-    return bool(abs(math.hypot(*numbers) - 1) < _UNIT)
-
-
 def require_unaltered(title: str, heading_path: str, text: str, text_hash: bytes) -> None:
-    """A bit that flipped on the disk must not be shown as the note's own words: SQLite has no checksums."""
+    """Raise StoreDamagedError if a stored text does not match its hash; SQLite itself has no checksums."""
     try:
         unaltered = embedded_hash(title, heading_path, text) == text_hash
     except (TypeError, AttributeError):
@@ -177,16 +179,8 @@ def require_unaltered(title: str, heading_path: str, text: str, text_hash: bytes
         raise StoreDamagedError(_ALTERED, "run `kebab ingest`: it rebuilds the index from your notes")
 
 
-def _has_altered_text(connection: sqlite3.Connection) -> bool:
-    if connection.execute("SELECT 1 FROM pragma_table_info('chunks') WHERE name = 'embed_hash'").fetchone():
-        connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
-        altered = "SELECT 1 FROM chunks WHERE embed_hash <> kebab_embedded(title, heading_path, text) LIMIT 1"
-        return connection.execute(altered).fetchone() is not None
-    return False
-
-
 def full_text_complaint(connection: sqlite3.Connection) -> str:
-    """What FTS5 says of its index compared with the text; empty when they agree.
+    """The error of FTS5's integrity check of index and text; empty if they agree.
 
     Needs a writing connection: FTS5 takes its commands as inserts.
     """
@@ -198,18 +192,8 @@ def full_text_complaint(connection: sqlite3.Connection) -> str:
     return ""
 
 
-# A copy of the list of folders beside the database.
-#
-# The notes can rebuild everything but this: which folders they are in. Written on every
-# change of a source, read only when a lost or damaged database is made anew.
-
-_DERIVED = ("state", "documents", "chunks")
-_MOST_BYTES = 64 << 20
-_SHOWN = 5
-
-
 def write(path: str, sources: Iterable[Source]) -> None:
-    """Replace the file as a whole or not at all."""
+    """Write the copy of the list of folders."""
     facts = [{key: value for key, value in asdict(s).items() if key not in _DERIVED} for s in sources]
     try:
         own_files.replace(path, json.dumps(facts, indent=1).encode("ascii"))
@@ -218,12 +202,12 @@ def write(path: str, sources: Iterable[Source]) -> None:
 
 
 def read(path: str) -> list[Source]:
-    """The sources as last written; none when there is no file or it is unreadable."""
+    """The valid entries of the copy; empty if the file is missing or unreadable."""
     return examine(path)[0]
 
 
 def examine(path: str) -> tuple[list[Source], str]:
-    """The sources of all valid entries, and what is wrong with the file; empty when nothing is."""
+    """The valid entries of the copy, and a description of its errors, which may be empty."""
     try:
         entries = own_files.read_json(path, _MOST_BYTES)
     except FileNotFoundError:
@@ -241,26 +225,23 @@ def examine(path: str) -> tuple[list[Source], str]:
             bad.append(number)
         else:
             sources.append(source)
-    return sources, f"has {_invalid(bad)}" if bad else ""
+    if not bad:
+        return sources, ""
+    shown = ", ".join(map(str, bad[:_SHOWN])) + (f" and {len(bad) - _SHOWN} more" if bad[_SHOWN:] else "")
+    return sources, f"has {'invalid entries' if bad[1:] else 'an invalid entry'} ({shown})"
 
 
 def set_sources_aside(path: str) -> str:
-    """Keep a list that cannot be read as a whole under another name; gives that name."""
+    """Rename a partly unreadable copy, to keep it; returns the new path."""
     aside = f"{path}.unusable-{time.strftime('%Y%m%d-%H%M%S')}"
-    with contextlib.suppress(OSError):  # it stays until the next list is written
+    with contextlib.suppress(OSError):  # it stays until the next write
         os.replace(path, aside)
     return aside
 
 
-def _invalid(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:_SHOWN]))
-    more = f" and {len(numbers) - _SHOWN} more" if numbers[_SHOWN:] else ""
-    return f"{'invalid entries' if numbers[1:] else 'an invalid entry'} ({shown}{more})"
-
-
 def _to_source(entry: Any) -> Source | None:
-    """None for an entry that is invalid, or could not be stored."""
-    import msgspec  # only whoever has lost a database needs it
+    """None for an entry that is invalid or cannot be stored."""
+    import msgspec  # needed only after a database was lost; a search must not load it
 
     try:
         facts = {key: value for key, value in entry.items() if key not in _DERIVED}
@@ -269,5 +250,5 @@ def _to_source(entry: Any) -> Source | None:
         f"{source.source_id}{source.version_label}".encode()
     except (AttributeError, ValueError, msgspec.ValidationError):
         return None
-    is_sound = source.source_id and os.path.isabs(root) and b"\0" not in root and math.isfinite(source.weight)
-    return source if is_sound else None
+    is_valid = source.source_id and os.path.isabs(root) and b"\0" not in root and math.isfinite(source.weight)
+    return source if is_valid else None

@@ -1,4 +1,4 @@
-"""The data folder is its owner's alone, whatever the umask, and however it was made before."""
+"""The files of the data folder: private to their owner, replaced as a whole, read with a size limit."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def open_to_others(folder: Path) -> dict[str, str]:
-    """What anybody but the owner may do anything with."""
+    """Paths on which group or others have any permission."""
     found = [folder, *(path for path in folder.rglob("*") if not path.is_symlink())]
     modes = {str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode) for path in found}
     return {name: oct(mode) for name, mode in modes.items() if mode & 0o077}
 
 
 def everything_written(vault: Vault) -> None:
-    """An index with all that stands beside it, and a connection open so that the log is there too."""
+    """Write an index and all files beside it; an open connection keeps the log."""
     vault.write("a.md", "alpha")
     vault.ingest()
     with vault.workspace._parts.reader.snapshot():
@@ -55,7 +55,7 @@ WRITERS: dict[str, Callable[[DataFolder], object]] = {
 }
 
 
-def test_nobody_else_can_read_an_index(umask: None, tmp_path: Path) -> None:
+def test_an_index_is_readable_by_its_owner_only(umask: None, tmp_path: Path) -> None:
     vault = Vault(tmp_path)
     everything_written(vault)
     vault.workspace.request_rescan()
@@ -64,7 +64,7 @@ def test_nobody_else_can_read_an_index(umask: None, tmp_path: Path) -> None:
     vault.workspace.close()
 
 
-def test_what_was_open_to_others_is_closed_by_the_next_writer(tmp_path: Path) -> None:
+def test_the_next_writer_restricts_files_that_others_could_read(tmp_path: Path) -> None:
     vault = Vault(tmp_path)
     everything_written(vault)
     (vault.data / "models" / "mine").mkdir(parents=True)
@@ -77,7 +77,7 @@ def test_what_was_open_to_others_is_closed_by_the_next_writer(tmp_path: Path) ->
     vault.workspace.close()
 
 
-def test_in_a_folder_of_many_things_only_the_index_is_closed(tmp_path: Path) -> None:
+def test_in_a_mixed_folder_only_the_index_is_restricted(tmp_path: Path) -> None:
     vault = Vault(tmp_path)
     vault.data.mkdir(mode=0o755)
     (vault.data / "script.sh").touch(0o755)
@@ -90,7 +90,7 @@ def test_in_a_folder_of_many_things_only_the_index_is_closed(tmp_path: Path) -> 
     vault.workspace.close()
 
 
-def test_a_file_system_without_permissions_is_no_obstacle(
+def test_a_file_system_without_permissions_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault = Vault(tmp_path)
@@ -151,7 +151,7 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_of_two_who_write_one_file_one_gives_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_writers_of_one_file_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tmp_path / "file")
     sync = os.fsync
 
@@ -163,3 +163,49 @@ def test_of_two_who_write_one_file_one_gives_up(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(FileExistsError):
         own_files.replace(path, b"first")
     assert os.listdir(tmp_path) == ["file.new"], "the other one goes on"
+
+
+def test_a_small_file_is_read_whole(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"12345")
+    assert own_files.read(str(tmp_path / "file"), 5) == b"12345"
+    with pytest.raises(OSError, match="larger than 4 bytes"):
+        own_files.read(str(tmp_path / "file"), 4)
+
+
+def test_only_a_regular_file_is_read_without_blocking(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in (tmp_path / "pipe", tmp_path / "folder", "/dev/zero"):
+        with pytest.raises(OSError, match="not a regular file"):
+            own_files.read(str(name), 10)
+
+
+def test_a_huge_file_is_rejected_without_reading_it(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    os.truncate(tmp_path / "file", 8 << 40)
+    with pytest.raises(OSError, match="larger than 4 bytes"):
+        own_files.read(str(tmp_path / "file"), 4)
+
+
+def test_a_rejected_file_is_closed(tmp_path: Path) -> None:
+    lowest = os.dup(0)
+    os.close(lowest)
+    with pytest.raises(OSError, match="not a regular file"):
+        own_files.read(str(tmp_path), 4)
+    again = os.dup(0)
+    os.close(again)
+    assert again == lowest
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"1")
+    (tmp_path / "link").symlink_to("file")
+    with pytest.raises(OSError, match="a symbolic link"):
+        own_files.read(str(tmp_path / "link"), 10)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 200_000, "1" * 10_000, "\x80", "nul"])
+def test_invalid_json_is_a_value_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "file").write_text(text, "latin-1")
+    with pytest.raises(ValueError):
+        own_files.read_json(str(tmp_path / "file"), 1 << 20)
