@@ -265,7 +265,7 @@ def test_a_note_has_the_trust_of_its_source_unless_it_says_so_itself(vault: Vaul
 def test_a_folder_that_was_rewritten_leaves_no_full_text_of_what_it_was(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kebab_tui.storage.sqlite.writer._ENOUGH", 1)
+    monkeypatch.setattr("kebab_tui.storage.sqlite.writer._MERGE_ROWS", 1)
     for version in range(3):
         vault.write("a.md", f"form {version}")
         vault.ingest()

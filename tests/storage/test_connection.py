@@ -260,7 +260,7 @@ def test_a_database_that_may_not_grow_says_that_there_is_no_room(vault: Vault) -
 def test_a_log_index_that_cannot_grow_is_a_full_disk_only_where_no_block_is_left(
     monkeypatch: pytest.MonkeyPatch, blocks: int, kind: type[StoreError]
 ) -> None:
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=blocks))
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=blocks, f_flag=0))
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
     assert type(connections.translate(error, "/x/kebab.sqlite")) is kind
@@ -409,7 +409,7 @@ def test_an_index_that_may_not_be_looked_at_is_not_said_to_be_none(
     monkeypatch.setattr(os, "stat", stat)
     with pytest.raises(StoreError, match=f"cannot read the index .*: {os.strerror(number)}") as told:
         vault.find("alpha")
-    assert "make the data folder one that you can read" in told.value.hint
+    assert "make the data folder readable" in told.value.hint
     assert not isinstance(told.value, NotIndexedError)
 
 
@@ -429,7 +429,7 @@ def test_a_disk_that_fills_up_while_the_schema_is_made_leaves_nothing_half_made(
     connect = sqlite3.connect
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, factory=Small, **more))
-        with pytest.raises(DiskFullError, match="no room left"):
+        with pytest.raises(DiskFullError, match="no space left"):
             open_writer(path).close()
     with pytest.raises(NotIndexedError, match="nothing has been indexed yet"):
         open_reader(path)

@@ -10,7 +10,7 @@ import pytest
 from kebab_tui.domain.errors import DiskFullError, StoreBusyError, StoreError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite import writer as fts_merge
+from kebab_tui.storage.sqlite import writer as writing
 from kebab_tui.storage.sqlite.writer import Writer
 from tests.notes import a_note
 from tests.storage.test_writer import matches
@@ -21,7 +21,7 @@ NOTES = 300
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps of a page, so that a small index takes many."""
-    monkeypatch.setattr(fts_merge, "_PAGES", 1)
+    monkeypatch.setattr(writing, "_MERGE_PAGES", 1)
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_the_next_writer_knows_of_it(rewritten: Writer, folder: DataFolder) -> N
 def test_it_asks_once_until_something_is_taken_away(writer: Writer) -> None:
     writer.apply([a_note("a.md", "fox")])
     writer.merge_full_text()
-    with mock.patch.object(fts_merge, "is_due") as asked:
+    with mock.patch.object(Writer, "_needs_merging") as asked:
         writer.merge_full_text()
         writer.apply([a_note("b.md", "fox")])
         writer.merge_full_text()
@@ -142,7 +142,7 @@ def test_it_asks_once_until_something_is_taken_away(writer: Writer) -> None:
 def test_what_goes_wrong_is_no_reason_to_fail(
     rewritten: Writer, database: sqlite3.Connection, trouble: type[StoreError]
 ) -> None:
-    with mock.patch.object(fts_merge, "merge_step", side_effect=trouble("not now", "later")):
+    with mock.patch.object(Writer, "_merge_step", side_effect=trouble("not now", "later")):
         rewritten.merge_full_text()
     assert gone(database) == 2 * NOTES
     rewritten.apply([a_note("0.md", "another fox")])

@@ -82,7 +82,7 @@ HARMS = pytest.mark.parametrize("harm", [flipped, zeroed, cut_short, grown, empt
 @HARMS
 def test_damage_is_said_before_anything_is_answered(vault: Vault, harm: Harm) -> None:
     harm(database(vault))
-    with pytest.raises(StoreDamagedError, match="the index is damaged"):
+    with pytest.raises(StoreDamagedError, match="index corrupted"):
         vault.find("alpha")
 
 
@@ -119,9 +119,9 @@ def test_sums_brought_up_to_date_are_those_made_anew(vault: Vault) -> None:
         vault.ingest()
         kept = sums(vault)
         folder = PageChecksums(DataFolder(str(vault.data)))
-        folder.take_off()
+        folder.remove()
         folder.forget()
-        folder.put_on(None, (1, 1))
+        folder.write(None, (1, 1))
         assert sums(vault) == kept
 
 
@@ -231,7 +231,7 @@ def test_looking_at_the_pages_drops_no_lock_of_a_connection(vault: Vault) -> Non
         vault.write("new.md", "epsilon")
         vault.ingest()
     folder = PageChecksums(DataFolder(str(vault.data)))
-    folder.put_on(None, (1, 1))
+    folder.write(None, (1, 1))
     folder.check_pages()
     other = (
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT 1 FROM chunks'); c.close()"

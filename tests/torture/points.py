@@ -34,7 +34,6 @@ class Point:
 
 _BATCH = "kebab_tui.storage.sqlite.batch:Batch"
 _WRITER = "kebab_tui.storage.sqlite.writer:Writer"
-_MERGING = "kebab_tui.storage.sqlite.writer"
 _LOCK = "kebab_tui.storage.lock:WriterLock"
 _FILE = "kebab_tui.vectors.file"
 _CONTENTS = "kebab_tui.vectors.faiss_index:Contents"
@@ -50,13 +49,13 @@ _INGEST = (
     Point("random time, damaged", at_random, 250, "damaged"),
     Point("before Batch.finish", before(_BATCH, "finish"), 4),
     Point("after Batch.finish", after(_BATCH, "finish"), 4),
-    Point("before the bulk load", before(_BATCH, "_insert_around_the_trigger"), 2),
-    Point("after the bulk load", after(_BATCH, "_insert_around_the_trigger"), 2),
+    Point("before the bulk load", statement("DROP TRIGGER chunks_ai", True), 2),
+    Point("after the bulk load", statement("CREATE TRIGGER chunks_ai", False), 2),
     Point("trigger dropped", statement("DROP TRIGGER", False), 2),
     Point("before learning words", before("kebab_tui.storage.sqlite.vocabulary", "learn"), 3),
     Point("after learning words", after("kebab_tui.storage.sqlite.vocabulary", "learn"), 3),
-    Point("before a merge", before(_MERGING, "merge_step"), 3),
-    Point("after a merge", after(_MERGING, "merge_step"), 3),
+    Point("before a merge", before(_WRITER, "_merge_step"), 3),
+    Point("after a merge", after(_WRITER, "_merge_step"), 3),
     Point("after moves", after(_BATCH, "_move"), 1),
     Point("before COMMIT", statement("COMMIT", True), 6),
     Point("after COMMIT", statement("COMMIT", False), 6),
@@ -86,13 +85,13 @@ _VECTORS = (
     _vectors("before COMMIT", statement("COMMIT", True), 8),
     _vectors("after COMMIT", statement("COMMIT", False), 8),
     _vectors("before tidying up", before("kebab_tui.indexing.embed:EmbeddingJob", "_tidy")),
-    _vectors("before the file", before(_FILE, "_write_synced")),
-    _vectors("between the file's parts", before(_FILE, "_write_all"), 7),
+    _vectors("before the file", before(_FILE, "write")),
+    _vectors("between the file's parts", before("os", "write"), 7),
     _vectors("before the file's fsync", before("os", "fsync"), 2),
     _vectors("after the file's fsync", after("os", "fsync"), 2),
     _vectors("file written, not in place", replacing(".kebabvec", True)),
     _vectors("file in place", replacing(".kebabvec", False)),
-    _vectors("after the folder's fsync", after(_FILE, "_sync_folder")),
+    _vectors("after the folder's fsync", after(_FILE, "write")),
     _vectors("random time", at_random, 350, "use model"),
     _vectors("before Writer.use_model", before(_WRITER, "use_model"), 1, "use model"),
     _vectors("after Writer.use_model", after(_WRITER, "use_model"), 1, "use model"),
@@ -129,8 +128,8 @@ _WATCH = (
     _watch("after Batch.finish", after(_BATCH, "finish"), 5),
     _watch("before COMMIT", statement("COMMIT", True), 20),
     _watch("after COMMIT", statement("COMMIT", False), 20),
-    _watch("before a merge", before(_MERGING, "merge_step"), 3),
-    _watch("after a merge", after(_MERGING, "merge_step"), 3),
+    _watch("before a merge", before(_WRITER, "_merge_step"), 3),
+    _watch("after a merge", after(_WRITER, "_merge_step"), 3),
     _watch("before save_vectors", before(_WRITER, "save_vectors"), 6),
     _watch("after save_vectors", after(_WRITER, "save_vectors"), 6),
     _watch("before the vectors' file", before(_KEPT, "save"), 2),

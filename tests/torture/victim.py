@@ -50,7 +50,7 @@ def take_small_steps() -> None:
     embed._ROUND = _COMMIT_VECTORS
     embed._SAVE_AFTER_S, embed._SAVES_APART_S, embed._REST_AFTER_S = 0.1, 0.3, 0.6
     worker._QUIET_S = 0.2
-    writer._ENOUGH, writer._SHARE, writer._PAGES = 1, 1_000, 1
+    writer._MERGE_ROWS, writer._MERGE_SHARE, writer._MERGE_PAGES = 1, 1_000, 1
     faiss_index._SAMPLED = SAMPLED
     faiss_index._GONE_MOST = faiss_index._FRESH_MOST = 3
     faiss_index._GONE_SHARE = faiss_index._FRESH_SHARE = 100

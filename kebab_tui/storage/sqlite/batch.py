@@ -1,35 +1,30 @@
-"""One transaction's worth of changes, as rows.
+"""Changes of notes, and how one transaction stores them as rows.
 
-Chunks are compared by id: an id says heading path and text, so a known id is the same
-passage, perhaps at other lines. Moving lines touches no index. Opens no transaction
-and commits nothing; the writer does.
+A change describes the present state of one note's file. Chunks are compared by id, which is a
+hash of heading path and text: a known id keeps its row, perhaps with new lines, and the full text
+stays untouched. Opens no transaction and commits nothing; the writer does.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kebab_tui.domain.document import Document, Fingerprint, Passage, Trust
-from kebab_tui.domain.ids import ChunkId, DocId, chunk_ids, text_hash
+from kebab_tui.domain.ids import DocId, chunk_ids, text_hash
 from kebab_tui.domain.text import embedded_hash, is_hangul
 from kebab_tui.storage.sqlite import rows, schema, vocabulary
-
-# What can happen to a note, as the writer is told it.
-#
-# Each change is one fact about one note, decided from the file's present state; a list
-# of them is applied in one transaction or not at all.
 
 
 @dataclass(frozen=True, slots=True)
 class SaveNote:
-    """The note reads like this now. Chunks whose text is known keep their rows.
+    """Store a note as it was read. Chunks with a known text keep their rows.
 
-    `own_trust` is what the note says of itself; None leaves it to its source. `checked_ns`
-    is a moment before the file was read; 0, not known, has it read again next time.
+    `own_trust`: the trust from the note's front matter; None inherits it from the source. `checked_ns`:
+    a moment before the file was read; 0 (unknown) makes the next run read it again.
     """
 
     document: Document
@@ -42,7 +37,7 @@ class SaveNote:
 
 @dataclass(frozen=True, slots=True)
 class MarkNote:
-    """The note could not be read now; `keep_text` leaves what was last indexed of it as it was."""
+    """Record that a note could not be read; `keep_text` keeps its last indexed chunks."""
 
     document: Document
     made_by: str
@@ -51,7 +46,7 @@ class MarkNote:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The same note, found under another path."""
+    """A note whose path changed."""
 
     doc_id: DocId
     path: str
@@ -60,14 +55,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveNotes:
-    """Notes that changed places, all at once: two of them may have swapped."""
+    """Change paths in one step, because two notes may have swapped theirs."""
 
     moves: tuple[Move, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TouchNote:
-    """Only the file's stamp is new; the text is what it was."""
+    """Store the new stamp of a file with unchanged text."""
 
     doc_id: DocId
     fingerprint: Fingerprint
@@ -76,7 +71,7 @@ class TouchNote:
 
 @dataclass(frozen=True, slots=True)
 class RemoveNote:
-    """The file is gone."""
+    """Delete a note whose file no longer exists."""
 
     doc_id: DocId
 
@@ -86,7 +81,7 @@ Change = SaveNote | MarkNote | MoveNotes | TouchNote | RemoveNote
 
 @dataclass(frozen=True, slots=True)
 class ChunkCounts:
-    """What became of the chunks of a note."""
+    """Numbers of changed chunks of one note."""
 
     added: int = 0
     removed: int = 0
@@ -95,16 +90,16 @@ class ChunkCounts:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What one transaction did. The revision stays when nothing a search could see changed."""
+    """Result of one transaction. The revision stays the same if no search result can differ."""
 
     revision: int
     chunks_added: int = 0
     chunks_removed: int = 0
     chunks_kept: int = 0
     each: tuple[ChunkCounts, ...] = ()
-    """For every change that was applied, in order."""
+    """One entry per applied change, in order."""
     failed: Mapping[int, str] = field(default_factory=dict)
-    """Which of the changes could not be stored, by their place, and why."""
+    """Index and error of each change that could not be stored."""
 
 
 _SAVE_DOCUMENT = (
@@ -136,11 +131,11 @@ UNSTORABLE = (
     sqlite3.DataError, sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError,
     ArithmeticError, TypeError, ValueError,
 )  # fmt: skip
-"""What a value that SQLite does not take is refused with; what a bad disk answers is none of these."""
+"""Errors of a value that SQLite cannot store; a disk fault raises none of them."""
 
 
 class Batch:
-    """Gathers changes; `visible` says whether a search could see a difference."""
+    """Collects changes; `visible` is whether a search result can differ."""
 
     def __init__(self, connection: sqlite3.Connection, revision: int) -> None:
         self._connection = connection
@@ -155,17 +150,11 @@ class Batch:
 
     @property
     def left_behind(self) -> int:
-        """Of how many chunks the full text now holds a state that is gone."""
+        """Number of obsolete rows that the changes leave in the full-text index."""
         return len(self._removed) + len(self._renamed)
 
     def take(self, change: Change) -> None:
         added, removed, kept = len(self._new), len(self._removed), self._kept
-        self._take(change)
-        self._each.append(
-            ChunkCounts(len(self._new) - added, len(self._removed) - removed, self._kept - kept)
-        )
-
-    def _take(self, change: Change) -> None:
         match change:
             case SaveNote():
                 self._save(change)
@@ -181,9 +170,12 @@ class Batch:
                 self._drop_chunks(self._rows_of(change.doc_id))
                 self._connection.execute("DELETE FROM documents WHERE doc_id = ?", (change.doc_id,))
                 self.visible = True
+        self._each.append(
+            ChunkCounts(len(self._new) - added, len(self._removed) - removed, self._kept - kept)
+        )
 
     def fail(self, change: Change, reason: str) -> None:
-        """Mark the note of a change that cannot be stored; what was last indexed of it stays."""
+        """Mark the note of a change that cannot be stored; its last indexed chunks stay."""
         match change:
             case SaveNote(document) | MarkNote(document):
                 known = self._connection.execute(
@@ -192,20 +184,36 @@ class Batch:
                     (document.doc_id, document.source, document.raw_path),
                 ).fetchone()
                 if known is None or known[1:] != ("failed", reason):
-                    bare = _bare(document, known[0] if known else document.doc_id, reason)
+                    bare = replace(
+                        document, doc_id=known[0] if known else document.doc_id,
+                        title=document.path.rpartition("/")[2], lang="und",
+                        fingerprint=Fingerprint(0, 0, 0, 0), content_hash="",
+                        state="failed", reason=reason, tags=(), aliases=(), flags=(),
+                    )  # fmt: skip
                     self._mark(MarkNote(bare, "", keep_text=True))
             case TouchNote(doc_id):
                 self.visible = self._connection.execute(_FAIL, ("failed", reason, doc_id)).rowcount > 0
         self._each.append(ChunkCounts())
 
     def finish(self, bulk_chunks: int) -> Applied:
-        """Write the new chunks, in one statement when they are many, and the change log."""
-        if len(self._new) > bulk_chunks:
-            self._insert_around_the_trigger()
-        elif self._new:
-            last = self._last_row()
+        """Write the new chunks and the change log; more than `bulk_chunks` are indexed by one statement."""
+        execute = self._connection.execute
+        if self._new:
+            last = int(execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0])
+            is_bulk = len(self._new) > bulk_chunks
+            if is_bulk:
+                execute(schema.DROP_INSERT_TRIGGER)
             self._connection.executemany(_INSERT_CHUNK, self._new)
-            self._log_added(last)
+            if is_bulk:
+                execute(schema.INDEX_CHUNKS_AFTER, (last,))
+                execute(schema.INSERT_TRIGGER)
+                # After a bulk load followers of the log read everything again: faster, and no log to store.
+                execute("UPDATE meta SET value = ? WHERE key = 'changes_after'", (self.revision,))
+            else:
+                execute(
+                    "INSERT INTO changes(revision, chunk, op) SELECT ?, id, 'add' FROM chunks WHERE id > ?",
+                    (self.revision, last),
+                )
         texts = [f"{row[9]} {row[7]} {row[8]}" for row in self._new] + self._new_titles
         if texts:
             vocabulary.learn(self._connection, texts)
@@ -213,7 +221,7 @@ class Batch:
             "INSERT OR IGNORE INTO changes(revision, chunk, op) VALUES (?, ?, 'remove')",
             [(self.revision, row) for (row,) in self._removed],
         )
-        # Another title is another text to embed: who follows the vectors forgets the old one and looks again.
+        # A new title changes the embedded text: followers drop the old vector and fetch the new one.
         for op in ("remove", "add"):
             self._connection.executemany(
                 f"INSERT OR IGNORE INTO changes(revision, chunk, op) VALUES (?, ?, '{op}')", self._renamed
@@ -222,22 +230,47 @@ class Batch:
         return Applied(revision, len(self._new), len(self._removed), self._kept, tuple(self._each))
 
     def _save(self, change: SaveNote) -> None:
-        document = change.document
+        document, passages = change.document, change.passages
         self._write_document(document, change.own_trust, change.made_by, change.checked_ns)
         known = {row[0]: row for row in self._connection.execute(_CHUNKS_OF, (document.doc_id,))}
-        ids = self._ids(document.doc_id, change.chunker, change.passages)
-        for ordinal, (chunk_id, passage) in enumerate(zip(ids, change.passages, strict=True)):
+        texts = [(passage.heading_path, text_hash(passage.text)) for passage in passages]
+        ids = chunk_ids(document.doc_id, change.chunker, texts)
+        title = rows.storable(document.title)
+        for ordinal, (chunk_id, passage) in enumerate(zip(ids, passages, strict=True)):
+            span = passage.span
+            place = (ordinal, passage.kind, span.first, span.last, span.page)
             row = known.pop(chunk_id, None)
-            if row is None:
-                self._new.append(_chunk_values(chunk_id, document, ordinal, passage))
-            else:
-                self._keep(row, rows.storable(document.title), ordinal, passage)
+            if row is not None:
+                self._keep(row, title, place)
+                continue
+            heading, text = rows.storable(passage.heading_path), rows.storable(passage.text)
+            self._new.append(
+                (
+                    chunk_id, document.doc_id, *place, heading, text, title,
+                    rows.indexed_grams(title, heading, text), embedded_hash(title, heading, text),
+                    is_hangul(text),
+                )
+            )  # fmt: skip
         self._drop_chunks([row[1] for row in known.values()])
         self.visible = True
 
+    def _keep(self, row: tuple[Any, ...], title: str, place: tuple[Any, ...]) -> None:
+        chunk, heading, text = row[1], row[8], row[9]
+        if row[2:7] != place:
+            self._connection.execute(_MOVE_CHUNK, (*place, chunk))
+        if row[7] != title:
+            self._new_titles.append(title)
+            self._renamed.append((self.revision, chunk))
+            grams = rows.indexed_grams(title, heading, text)
+            self._connection.execute(
+                "UPDATE chunks SET title = ?, grams = ?, embed_hash = ? WHERE id = ?",
+                (title, grams, embedded_hash(title, heading, text), chunk),
+            )
+        self._kept += 1
+
     def _move(self, change: MoveNotes) -> None:
-        # By way of a place no file can have, or a swap would meet its own other half. A title may come
-        # from the path: without a maker the note is read again, also when this run ends before it does.
+        # Through unique temporary paths, because notes may swap theirs. Without `made_by` the next run
+        # reads the note again: its title may come from the path.
         self._connection.executemany(
             "UPDATE documents SET raw_path = CAST('/' || doc_id AS BLOB) WHERE doc_id = ?",
             [(move.doc_id,) for move in change.moves],
@@ -247,25 +280,6 @@ class Batch:
             [(move.raw_path, move.path, move.doc_id) for move in change.moves],
         )
         self.visible = True
-
-    def _keep(self, row: tuple[Any, ...], title: str, ordinal: int, passage: Passage) -> None:
-        span = passage.span
-        place = (ordinal, passage.kind, span.first, span.last, span.page)
-        if row[2:7] != place:
-            self._connection.execute(_MOVE_CHUNK, (*place, row[1]))
-        if row[7] != title:
-            self._new_titles.append(title)
-            self._renamed.append((self.revision, row[1]))
-            self._connection.execute(
-                "UPDATE chunks SET title = ?, grams = ?, embed_hash = ? WHERE id = ?",
-                (
-                    title,
-                    rows.indexed_grams(title, row[8], row[9]),
-                    embedded_hash(title, row[8], row[9]),
-                    row[1],
-                ),
-            )
-        self._kept += 1
 
     def _mark(self, change: MarkNote) -> None:
         document = change.document
@@ -297,9 +311,6 @@ class Batch:
             [(document.doc_id, rows.fold(tag), tag) for tag in map(rows.storable, document.tags)],
         )
 
-    def _ids(self, doc: DocId, chunker: str, passages: Sequence[Passage]) -> list[ChunkId]:
-        return chunk_ids(doc, chunker, [(p.heading_path, text_hash(p.text)) for p in passages])
-
     def _rows_of(self, doc: DocId) -> list[int]:
         return [row for (row,) in self._connection.execute("SELECT id FROM chunks WHERE doc_id = ?", (doc,))]
 
@@ -307,41 +318,3 @@ class Batch:
         gone = [(row,) for row in chunk_rows]
         self._connection.executemany("DELETE FROM chunks WHERE id = ?", gone)
         self._removed += gone
-
-    def _insert_around_the_trigger(self) -> None:
-        last = self._last_row()
-        self._connection.execute(schema.DROP_INSERT_TRIGGER)
-        self._connection.executemany(_INSERT_CHUNK, self._new)
-        self._connection.execute(schema.INDEX_CHUNKS_AFTER, (last,))
-        self._connection.execute(schema.INSERT_TRIGGER)
-        # Whoever follows the log reads everything anew after a load: faster, and nothing to keep.
-        self._connection.execute("UPDATE meta SET value = ? WHERE key = 'changes_after'", (self.revision,))
-
-    def _last_row(self) -> int:
-        return int(self._connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0])
-
-    def _log_added(self, last: int) -> None:
-        self._connection.execute(
-            "INSERT INTO changes(revision, chunk, op) SELECT ?, id, 'add' FROM chunks WHERE id > ?",
-            (self.revision, last),
-        )
-
-
-def _bare(document: Document, doc_id: DocId, reason: str) -> Document:
-    """No more of a document than says which file it is and what is wrong with it."""
-    return replace(
-        document, doc_id=doc_id, title=document.path.rpartition("/")[2], lang="und",
-        fingerprint=Fingerprint(0, 0, 0, 0), content_hash="",
-        state="failed", reason=reason, tags=(), aliases=(), flags=(),
-    )  # fmt: skip
-
-
-def _chunk_values(chunk_id: ChunkId, document: Document, ordinal: int, passage: Passage) -> tuple[Any, ...]:
-    span = passage.span
-    title = rows.storable(document.title)
-    heading, text = rows.storable(passage.heading_path), rows.storable(passage.text)
-    return (
-        chunk_id, document.doc_id, ordinal, passage.kind, span.first, span.last, span.page,
-        heading, text, title, rows.indexed_grams(title, heading, text),
-        embedded_hash(title, heading, text), is_hangul(text),
-    )  # fmt: skip

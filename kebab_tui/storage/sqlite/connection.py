@@ -1,7 +1,7 @@
-"""How a database is opened, and what its complaints mean.
+"""Opens the database for writing or reading, and translates SQLite's errors to those of the package.
 
-A writer may create and migrate; a reader never changes a byte, and works on a
-read-only disk too. SQLite's errors are translated here, once.
+A writer may create and migrate. A reader never changes a byte, and also works on a read-only or
+full disk.
 """
 
 from __future__ import annotations
@@ -23,16 +23,13 @@ from kebab_tui.storage.sqlite.rows import fold, indexed_grams
 _PAGE_BYTES = 16_384
 """A chunk and its columns fill half a page of the default size: larger pages waste less."""
 _CHECKPOINT_PAGES = 8_192
-"""How far the log grows before it is copied into the database; a load would copy pages over and over."""
+"""Size of the log at which it is copied into the database; a bulk load would copy pages repeatedly."""
 _STEPS_BETWEEN_SIGNALS = 100_000
 
 _LOST = ("no such table", "vtable constructor failed")
-"""In a database of the right version these mean that its list of tables is damaged."""
-
+"""In a database of the right version these errors mean that the table of tables is damaged."""
 _CUT_OFF = (sqlite3.SQLITE_IOERR_SHORT_READ,)
-"""A file, mostly the log, is shorter than it was when it was opened."""
-
-
+"""A file, usually the log, became shorter while it was open."""
 _WRITING = (
     sqlite3.SQLITE_IOERR_WRITE,
     sqlite3.SQLITE_IOERR_FSYNC,
@@ -40,18 +37,17 @@ _WRITING = (
     sqlite3.SQLITE_IOERR_TRUNCATE,
     sqlite3.SQLITE_IOERR_DELETE,
 )
-
 _CHECK_DISK = "run the command again; if that happens again, check the disk"
 
 
 class Detached(sqlite3.Connection):
-    """A copy, or a view that takes the file for unchanging: what is committed later is not seen."""
+    """A copy of the file, or a view of an immutable file: does not see later commits."""
 
 
 def open_writer(path: str) -> sqlite3.Connection:
     """Open for writing, creating and migrating as needed. The caller holds the writer's lock."""
     _require_files(path)
-    with contextlib.suppress(OSError):  # SQLite says more of it, and gives its log the same permissions
+    with contextlib.suppress(OSError):  # SQLite reports it better, and copies the permissions to its log
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with translated(path):
         connection = sqlite3.connect(path, isolation_level=None)
@@ -66,12 +62,11 @@ def open_writer(path: str) -> sqlite3.Connection:
             connection.execute("PRAGMA recursive_triggers = ON")
             connection.execute("PRAGMA journal_size_limit = 67108864")
             _register_functions(connection)
-            connection.set_progress_handler(_let_signals_in, _STEPS_BETWEEN_SIGNALS)
+            # Python runs signal handlers between bytecodes: without this, Ctrl+C waits for a long statement.
+            connection.set_progress_handler(lambda: 0, _STEPS_BETWEEN_SIGNALS)
             if _user_version(connection) < schema.SCHEMA_VERSION:
-                from kebab_tui.storage.sqlite.schema import migrate
-
                 connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-                migrate(connection)
+                schema.migrate(connection)
         except BaseException:
             connection.close()
             raise
@@ -79,7 +74,7 @@ def open_writer(path: str) -> sqlite3.Connection:
 
 
 def open_reader(path: str) -> sqlite3.Connection:
-    """Open for reading only; NotIndexedError when there is nothing yet."""
+    """Open for reading only; NotIndexedError if there is no index yet."""
     try:
         os.stat(path)
     except FileNotFoundError:
@@ -87,7 +82,7 @@ def open_reader(path: str) -> sqlite3.Connection:
     except OSError as error:
         raise errors.StoreError(
             f"cannot read the index {path}: {error.strerror}",
-            "make the data folder one that you can read, or choose another with --data-dir",
+            "make the data folder readable, or choose another with --data-dir",
         ) from None
     _require_files(path)
     with translated(path):
@@ -110,7 +105,7 @@ def open_reader(path: str) -> sqlite3.Connection:
 
 
 def _require_files(path: str) -> None:
-    """SQLite would wait for a pipe, also where its log should be."""
+    """SQLite would block on a pipe in place of the database or its log."""
     for name in (path, f"{path}-wal", f"{path}-shm", f"{path}-journal"):
         if os.path.exists(name) and not os.path.isfile(name):
             then = "`kebab ingest`: it rebuilds from your notes" if name == path else "the command again"
@@ -125,7 +120,7 @@ def _nothing_indexed() -> errors.NotIndexedError:
 
 @contextlib.contextmanager
 def translated(path: str) -> Iterator[None]:
-    """Turn what SQLite says into what the user can do."""
+    """Raise SQLite's errors as errors of the package, with a hint for the user."""
     try:
         yield
     except sqlite3.Error as error:
@@ -134,20 +129,22 @@ def translated(path: str) -> Iterator[None]:
 
 
 def heed_signal(error: sqlite3.Error) -> None:
-    """SQLite makes an error of its own of the KeyboardInterrupt that meets `_let_signals_in`."""
+    """Raise KeyboardInterrupt: SQLite turns one within its progress handler into its own error."""
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
         raise KeyboardInterrupt from error
 
 
 def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
     text, code = str(error), getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-    kind = code & 0xFF  # the rest of an extended code says where it happened
+    kind = code & 0xFF  # an extended code adds details in the upper bits
     if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code in _CUT_OFF or text.startswith(_LOST):
         return errors.StoreDamagedError(
-            f"the index is damaged ({text}): {path}",
+            f"index corrupted ({text}): {path}",
             "run `kebab ingest`: it sets the file aside and rebuilds from your notes",
         )
-    if kind == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR_SHMSIZE and _is_full(path)):
+    # SQLite reports SHMSIZE for any file that cannot grow; without a free block the disk is full.
+    cannot_grow = code == sqlite3.SQLITE_IOERR_SHMSIZE
+    if kind == sqlite3.SQLITE_FULL or (cannot_grow and (disk := _disk_of(path)) and disk.f_bavail == 0):
         return disk_full(path)
     is_on_read_only_disk = kind == sqlite3.SQLITE_IOERR and (
         _is_on_read_only_disk(path) or (code in _WRITING and _has_become_read_only(path))
@@ -166,7 +163,7 @@ def translate(error: sqlite3.Error, path: str) -> errors.StoreError:
 
 
 def write_error(error: OSError, path: str) -> errors.StoreError:
-    """What the user can do about a file of the data folder that could not be written."""
+    """Translate an OSError from writing a file of the data folder."""
     folder = os.path.dirname(path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return disk_full(path)
@@ -181,63 +178,62 @@ def write_error(error: OSError, path: str) -> errors.StoreError:
 
 def read_error(path: str) -> errors.DiskFaultError:
     return errors.DiskFaultError(
-        f"the disk gave read errors, but the index is sound: {path}", f"nothing is lost; {_CHECK_DISK}"
+        f"the disk reported read errors, but the index is intact: {path}", f"nothing is lost; {_CHECK_DISK}"
     )
-
-
-def _is_full(path: str) -> bool:
-    """Whether no block is left: SQLite says the same of a file that cannot grow for any other reason."""
-    try:
-        return os.statvfs(os.path.dirname(path)).f_bavail == 0
-    except (AttributeError, OSError):
-        return False
 
 
 def disk_full(path: str) -> errors.DiskFullError:
     return errors.DiskFullError(
-        f"no room left on the disk of {os.path.dirname(path)}",
-        "free some space and run the command again; nothing that was indexed is lost",
+        f"no space left on the disk of {os.path.dirname(path)}",
+        "free some space and run the command again; the index is intact",
     )
 
 
 def uri_of(path: str) -> str:
-    """A path as SQLite's URI. (`urllib` would cost a tenth of a cold search.)"""
+    """A path as an SQLite URI. Importing `urllib` would add a tenth to a cold search."""
     plain = frozenset(b"/.-_~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
     return "file:" + "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in os.fsencode(path))
 
 
 def _connect_for_reading(path: str) -> sqlite3.Connection:
     uri = uri_of(path)
-    # A WAL database needs its -shm file; where that cannot be made, the disk is read-only or full.
-    if os.access(os.path.dirname(path), os.W_OK) and _can_map(path):
-        return _attached(uri)
+    # A WAL database needs its -shm file, which cannot be created on a read-only or full disk. Root
+    # passes every permission check on a read-only mount, so the mount is checked too.
+    is_writable = os.access(os.path.dirname(path), os.W_OK)
+    if is_writable and (os.path.exists(path + "-shm") or not _is_on_read_only_disk(path)):
+        connection = _readable(f"{uri}?mode=ro")
+        try:
+            connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.Error as error:
+            connection.close()
+            if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_IOERR_SHMSIZE:
+                raise
+            # The disk is full, and a writer may return at any time.
+            return _copied_to_memory(_readable(f"{uri}?mode=ro&immutable=1"))
+        return connection
     wal = path + "-wal"
-    if os.path.exists(wal) and os.path.getsize(wal) > 0:
-        return _copy_in_memory(path)
-    return _detached(f"{uri}?mode=ro&immutable=1")
+    if not os.path.exists(wal) or os.path.getsize(wal) == 0:
+        return _detached(f"{uri}?mode=ro&immutable=1")
+
+    # The log holds the last commits and cannot be applied in place.
+    import shutil  # rarely needed, and slow to import
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="kebab-") as scratch:
+        copy = os.path.join(scratch, "copy.sqlite")
+        shutil.copyfile(path, copy)
+        shutil.copyfile(wal, copy + "-wal")
+        return _copied_to_memory(sqlite3.connect(copy))
 
 
-def _can_map(path: str) -> bool:
-    """Whether the folder really takes a file: root passes every permission check on a read-only mount."""
-    return os.path.exists(path + "-shm") or not _is_on_read_only_disk(path)
-
-
-def _is_on_read_only_disk(path: str) -> bool:
+def _copied_to_memory(on_disk: sqlite3.Connection) -> Detached:
+    """A copy of the database in memory; closes the original."""
+    memory = _detached(":memory:")
     try:
-        return bool(os.statvfs(os.path.dirname(path)).f_flag & os.ST_RDONLY)
-    except (AttributeError, OSError):
-        return False
-
-
-def _has_become_read_only(path: str) -> bool:
-    """A disk that went read-only by itself, after an error, may lack the flag: only writing shows it."""
-    probe = f"{path}.probe"
-    try:
-        os.close(own_files.create(probe))
-        os.unlink(probe)
-    except OSError as error:
-        return error.errno == errno.EROFS
-    return False
+        on_disk.backup(memory)
+    finally:
+        on_disk.close()
+    return memory
 
 
 def _readable(uri: str) -> sqlite3.Connection:
@@ -248,45 +244,27 @@ def _detached(uri: str) -> Detached:
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=Detached)
 
 
-def _attached(uri: str) -> sqlite3.Connection:
-    connection = _readable(f"{uri}?mode=ro")
+def _disk_of(path: str) -> os.statvfs_result | None:
     try:
-        connection.execute("PRAGMA user_version").fetchone()
-    except sqlite3.Error as error:
-        connection.close()
-        if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_IOERR_SHMSIZE:
-            raise
-        return _snapshot_in_memory(uri)
-    return connection
+        return os.statvfs(os.path.dirname(path))
+    except (AttributeError, OSError):  # AttributeError: Windows
+        return None
 
 
-def _snapshot_in_memory(uri: str) -> sqlite3.Connection:
-    """Read a database on a full disk, where a writer may come back at any time."""
-    memory = _detached(":memory:")
-    on_disk = _readable(f"{uri}?mode=ro&immutable=1")
+def _is_on_read_only_disk(path: str) -> bool:
+    disk = _disk_of(path)
+    return disk is not None and bool(disk.f_flag & os.ST_RDONLY)
+
+
+def _has_become_read_only(path: str) -> bool:
+    """Try a write: a disk that the kernel made read-only after an error may lack the flag."""
+    probe = f"{path}.probe"
     try:
-        on_disk.backup(memory)
-    finally:
-        on_disk.close()
-    return memory
-
-
-def _copy_in_memory(path: str) -> sqlite3.Connection:
-    """Read a database whose last commits are still in a log that cannot be applied in place."""
-    import shutil  # rarely needed, and dear at start-up
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="kebab-") as scratch:
-        copy = os.path.join(scratch, "copy.sqlite")
-        shutil.copyfile(path, copy)
-        shutil.copyfile(path + "-wal", copy + "-wal")
-        memory = _detached(":memory:")
-        on_disk = sqlite3.connect(copy)
-        try:
-            on_disk.backup(memory)
-        finally:
-            on_disk.close()
-    return memory
+        os.close(own_files.create(probe))
+        os.unlink(probe)
+    except OSError as error:
+        return error.errno == errno.EROFS
+    return False
 
 
 def _refuse_strangers(connection: sqlite3.Connection, path: str) -> None:
@@ -315,26 +293,19 @@ def _common_pragmas(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA cache_size = -32768")
 
 
-def _let_signals_in() -> int:
-    """Python's handlers run only where Python does: ctrl+c would wait for the end of a long statement."""
-    return 0
-
-
 def _register_functions(connection: sqlite3.Connection) -> None:
-    connection.create_function("kebab_glob", 2, _glob_matches, deterministic=True)
+    def matches_glob(pattern: str, path: str) -> bool:
+        return _compiled(pattern).fullmatch(path) is not None
+
+    def contains(part: str, whole: str) -> bool:
+        return fold(part) in fold(whole)
+
+    connection.create_function("kebab_glob", 2, matches_glob, deterministic=True)
     connection.create_function("kebab_grams", 3, indexed_grams, deterministic=True)
     connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
-    connection.create_function("kebab_contains", 2, _contains, deterministic=True)
+    connection.create_function("kebab_contains", 2, contains, deterministic=True)
 
 
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(glob_regex(pattern))
-
-
-def _glob_matches(pattern: str, path: str) -> bool:
-    return _compiled(pattern).fullmatch(path) is not None
-
-
-def _contains(part: str, whole: str) -> bool:
-    return fold(part) in fold(whole)

@@ -185,7 +185,7 @@ def _lock_and_full_text(folder: DataFolder) -> Iterator[Finding]:
 def _full_text(folder: DataFolder) -> Finding:
     seal = PageChecksums(folder)
     try:
-        was_sealed = seal.take_off()
+        was_sealed = seal.remove()
         connection = open_writer(folder.database)
     except StoreError as error:
         return Finding("full text", "warning", f"not checked: {error.message}", error.hint)
@@ -194,7 +194,7 @@ def _full_text(folder: DataFolder) -> Finding:
     finally:
         connection.close()
     if was_sealed:
-        seal.put_on(None, generation)
+        seal.write(None, generation)
     if complaint:
         return Finding("full text", "problem", f"differs from the notes' text ({complaint})", _REBUILD)
     return Finding("full text", "ok", "the index agrees with the text")

@@ -1,10 +1,9 @@
 """The one writer: turns changes into committed rows.
 
-Every call is one transaction: documents, chunks, full text, words, change log and
-revision move together or not at all. Few new chunks are indexed by the triggers; many
-by one statement, with the insert trigger dropped and made again *inside the same
-transaction* (a trigger costs 2.5x), so a kill at any moment leaves either the state
-before or the state after. Used by one thread, which holds the writer's lock.
+Every call is one transaction: documents, chunks, full text, words, change log and revision change
+together or not at all. The triggers index a few new chunks; one statement indexes many, with the
+insert trigger dropped and created again *in the same transaction* (a trigger costs 2.5x), so that
+a kill leaves the state before or the state after. Used by one thread, which holds the writer's lock.
 """
 
 from __future__ import annotations
@@ -25,127 +24,82 @@ from kebab_tui.storage.sqlite import recovery, rows, schema, vocabulary
 from kebab_tui.storage.sqlite.batch import UNSTORABLE, Applied, Batch, Change
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
 from kebab_tui.storage.sqlite.connection import open_writer, translated
-from kebab_tui.storage.sqlite.recovery import full_text_complaint
-
-# Full text that speaks of passages which are gone: kept until it is merged away.
-#
-# FTS5 merges as it grows, but what was taken away goes on being read at every search: when
-# four fifths of 100,000 passages had been replaced three times, a search took 5.2 ms instead
-# of 3.1; merged, 2.9. The number of rows taken away since the last merge stands in `meta`.
 
 _GONE = "gone_from_full_text"
-_ENOUGH = 500
-"""Below this no search feels it."""
-_SHARE = 5
-"""Nor while fewer than one in so many rows is gone."""
-_PAGES = 64
-"""How much one step merges: some 5 ms, at most 50, for which a saved note waits."""
+"""The key in `meta` of the number of rows that changed or went since the last merge.
 
-
-def note_gone(connection: sqlite3.Connection, rows: int) -> None:
-    if rows:
-        connection.execute(
-            "INSERT INTO meta(key, value) VALUES (?1, ?2) "
-            "ON CONFLICT(key) DO UPDATE SET value = value + excluded.value",
-            (_GONE, rows),
-        )
-
-
-def is_due(connection: sqlite3.Connection) -> bool:
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_GONE,)).fetchone()
-    gone = row[0] if row else 0
-    if gone < _ENOUGH:
-        return False
-    return bool(gone * _SHARE >= connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
-
-
-def merge_step(connection: sqlite3.Connection, *, first: bool) -> bool:
-    """One step of the merge, within a transaction; whether nothing is left to be done.
-
-    The first one takes in all there is; a merge that was cut short begins with such a step again.
-    """
-    before = connection.total_changes
-    connection.execute(
-        "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('merge', ?)", (-_PAGES if first else _PAGES,)
-    )
-    if connection.total_changes - before >= 2:  # FTS5 documents: fewer say that there was nothing to do
-        return False
-    forget(connection)
-    return True
-
-
-def forget(connection: sqlite3.Connection) -> None:
-    """The full text speaks of nothing but what is there."""
-    connection.execute("DELETE FROM meta WHERE key = ?", (_GONE,))
-
-
+FTS5 merges as it grows, but a search reads deleted rows until they are merged away: after four
+fifths of 100,000 passages had been replaced three times, a search took 5.2 ms, merged 2.9 ms.
+"""
+_MERGE_ROWS = 500
+"""Fewer deleted rows do not slow down a search."""
+_MERGE_SHARE = 5
+"""Nor does a smaller part than one in so many rows."""
+_MERGE_PAGES = 64
+"""Size of one merge step: about 5 ms, at most 50; a saved note waits that long."""
 _KEPT_REVISIONS = 5_000
 _KEPT_RUNS = 100
-_TAKEN_AT_ONCE = 4_096
+_VECTORS_AT_ONCE = 4_096
 
 
 class Writer:
-    """Owns the writing connection."""
+    """Owns the writing connection and the page checksums."""
 
     def __init__(self, folder: DataFolder, bulk_chunks: int = 2000) -> None:
         self._folder = folder
         self._bulk_chunks = bulk_chunks
         self._seal = PageChecksums(folder)
-        self._seal.take_off()
+        self._seal.remove()
         self._may_need_merging = True
         try:
             self._connection = open_writer(folder.database)
         except BaseException:
-            self._seal.put_back()
+            self._seal.restore()
             raise
         try:
             self._seal.note_log()
-            self._prepare()
+            with translated(folder.database):
+                vocabulary.prepare(self._connection)
+                self._revision()
+                if self._meta("fts_signature") != schema.fts_signature():
+                    self.rebuild_full_text()
+                if self._meta("embed_recipe") != RECIPE_VERSION:
+                    # The embedded text has another form: new hashes, and so new vectors.
+                    with self._transaction() as connection:
+                        connection.execute(
+                            "UPDATE chunks SET embed_hash = kebab_embedded(title, heading_path, text)"
+                        )
+                        self._set_meta("embed_recipe", RECIPE_VERSION)
+                        self._restart_log()
         except BaseException:
             self.close(sealing=False)
             raise
 
-    def _prepare(self) -> None:
-        with translated(self._folder.database):
-            vocabulary.prepare(self._connection)
-            self._revision()
-            if self._meta("fts_signature") != schema.fts_signature():
-                self.rebuild_full_text()
-            if self._meta("embed_recipe") != RECIPE_VERSION:
-                self._rename_vectors()
-
     def close(self, *, sealing: bool = True) -> None:
-        """`sealing`: what was written is known to be sound."""
+        """Close; `sealing`: fold in the log and write checksums, if no reader still needs older pages."""
         folded_in, changed, generation = False, None, (0, 0)
         try:
             if sealing:
                 changed, generation = self._seal.changed_pages(), generation_of(self._connection)
-                folded_in = self._fold_log_in()
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                is_busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                folded_in = not is_busy
         except sqlite3.Error:
-            pass  # left as it is, and without a seal
+            pass  # the next writer folds it in
         finally:
             self._connection.close()
         if folded_in:
-            self._seal.put_on(changed, generation)
+            self._seal.write(changed, generation)
         else:
-            self._seal.leave_off()
-
-    def _fold_log_in(self) -> bool:
-        """Whether all of the log is in the database now: a reader may need the older pages."""
-        try:
-            self._connection.execute("PRAGMA busy_timeout = 0")
-            is_busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        except sqlite3.Error:
-            return False
-        return not is_busy
+            self._seal.discard()
 
     def is_new(self) -> bool:
-        """Whether nothing was ever written to this database."""
+        """Whether the database has had no commit yet."""
         with translated(self._folder.database):
             return self._revision() == 0
 
     def apply(self, changes: Sequence[Change]) -> Applied:
-        """Commit all of `changes` as one revision. A note that cannot be stored becomes a failed one."""
+        """Commit `changes` as one revision. A note that cannot be stored gets the state `failed`."""
         with self._transaction() as connection:
             try:
                 batch = Batch(connection, self._revision() + 1)
@@ -158,7 +112,7 @@ class Writer:
                 return self._apply_one_by_one(connection, changes)
 
     def _apply_one_by_one(self, connection: sqlite3.Connection, changes: Sequence[Change]) -> Applied:
-        """The same, each change in a savepoint of its own: slower, but what goes wrong is known."""
+        """Apply each change in a separate savepoint: slower, but shows which one fails."""
         revision = self._revision() + 1
         parts: list[Applied] = []
         failed: dict[int, str] = {}
@@ -186,18 +140,18 @@ class Writer:
 
     def _finish(self, batch: Batch) -> Applied:
         applied = batch.finish(self._bulk_chunks)
-        self._note_gone(batch.left_behind)
+        self._count_gone(batch.left_behind)
         if batch.visible:
             self._set_meta("corpus_revision", applied.revision)
-            self._prune(applied.revision)
+            self._prune_log(applied.revision)
         return applied
 
     def save_source(self, source: Source) -> None:
-        """Add a source or change what is known of it; its notes stay."""
+        """Add or update a source; its notes stay."""
         self.save_sources((source,))
 
     def save_sources(self, sources: Sequence[Source]) -> None:
-        """All or none: a list that is half restored would be mirrored, and the other half lost."""
+        """Add or update sources, all or none: the copy of the list must never lose some of them."""
         now = time.time_ns()
         with self._transaction() as connection:
             connection.executemany(
@@ -213,17 +167,17 @@ class Writer:
         self.mirror_sources()
 
     def set_made_by(self, made_by: str) -> None:
-        """Remember that every note now stands as this parser and chunker make it."""
+        """Record that this parser and chunker have processed every note."""
         with translated(self._folder.database):
             before = self._meta("made_by")
         if before != made_by:
             with self._transaction():
                 self._set_meta("made_by", made_by)
                 if before is not None:
-                    self._bump()  # open screens ask again: their answers say that the index is stale
+                    self._bump()  # makes open screens search again: their results report a stale index
 
     def set_source_state(self, source: SourceId, state: SourceState, root_id: str = "") -> None:
-        """Remember how the folder was found; `root_id` names the very folder that was read."""
+        """Record the state of a source; `root_id` identifies the folder on disk."""
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE sources SET state = ?1, root_id = CASE WHEN ?2 = '' THEN root_id ELSE ?2 END "
@@ -232,7 +186,7 @@ class Writer:
             )
 
     def remove_source(self, source: SourceId) -> None:
-        """Forget a source and its notes; the files are not touched."""
+        """Delete a source and its notes from the index, not from the disk."""
         with self._transaction() as connection:
             if connection.execute("SELECT 1 FROM sources WHERE source_id = ?", (source,)).fetchone() is None:
                 raise NotFoundError(f"there is no source named {source}", "see `kebab source list`")
@@ -242,12 +196,12 @@ class Writer:
                 "JOIN documents d USING (doc_id) WHERE d.source_id = ?",
                 (self._revision(), source),
             )
-            self._note_gone(removed.rowcount)
+            self._count_gone(removed.rowcount)
             connection.execute("DELETE FROM sources WHERE source_id = ?", (source,))
         self.mirror_sources()
 
     def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
-        """Keep (text hash, fp16 vector) pairs made by a model; gives the new revision."""
+        """Store (text hash, fp16 vector) pairs of a model; returns the new revision."""
         with self._transaction() as connection:
             self._bump()
             revision = self._revision()
@@ -260,35 +214,35 @@ class Writer:
                 "SELECT ?, id, 'vector' FROM chunks WHERE embed_hash = ?",
                 [(revision, text_hash) for text_hash, _ in vectors],
             )
-            self._prune(revision)
+            self._prune_log(revision)
         return revision
 
     def take_over(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
-        """Keep (text hash, model, vector) of an index before this one; their texts are still to be read."""
+        """Store (text hash, model, vector) of an earlier index; the texts follow later."""
         rest = iter(vectors)
-        while part := list(itertools.islice(rest, _TAKEN_AT_ONCE)):
+        while part := list(itertools.islice(rest, _VECTORS_AT_ONCE)):
             with self._transaction() as connection:
                 connection.executemany(
                     "INSERT OR IGNORE INTO embeddings(text_hash, model, vector) VALUES (?, ?, ?)", part
                 )
 
     def forget_vectors(self, model: str | None = None) -> int:
-        """Drop vectors that no chunk uses, or all that a model made; gives how many went."""
+        """Delete vectors that no chunk uses, or all of a model; returns their number."""
         unused = "text_hash NOT IN (SELECT embed_hash FROM chunks)"
         with self._transaction() as connection:
             if model is None:
                 return connection.execute(f"DELETE FROM embeddings WHERE {unused}").rowcount
-            self._begin_log_anew()
+            self._restart_log()
             return connection.execute("DELETE FROM embeddings WHERE model = ?", (model,)).rowcount
 
     def use_model(self, model: str) -> None:
-        """Remember which model answers from now on."""
+        """Select the model for semantic search."""
         with self._transaction():
             self._set_meta("model", model)
             self._bump()
 
     def record_run(self, kind: str, started_ns: int, report: str) -> None:
-        """Remember what an ingest or an embedding did, for `index --status` and for estimates."""
+        """Store the report of an ingest or an embedding, for `index --status` and for estimates."""
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO runs(kind, started_ns, finished_ns, report) VALUES (?,?,?,?)",
@@ -299,7 +253,7 @@ class Writer:
             )
 
     def rebuild_full_text(self) -> None:
-        """Make grams, full-text index and words anew from the chunks; the same however often."""
+        """Rebuild grams, full-text index and words from the chunks."""
         with self._transaction() as connection:
             for trigger in ("chunks_ai", "chunks_ad", "chunks_au"):
                 connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
@@ -313,37 +267,57 @@ class Writer:
             )
             connection.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
             vocabulary.relearn(connection)
-            forget(connection)
+            connection.execute("DELETE FROM meta WHERE key = ?", (_GONE,))
             self._set_meta("fts_signature", schema.fts_signature())
             self._bump()
 
     def mend_full_text(self) -> None:
-        """Make the full text anew if it does not agree with the chunks."""
-        if full_text_complaint(self._connection):
+        """Rebuild the full text if it differs from the chunks."""
+        if recovery.full_text_complaint(self._connection):
             self.rebuild_full_text()
 
     def merge_full_text(self, cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Rid the full text of what is gone, once that is much; asks only when something went since."""
+        """Merge deleted rows away once there are many; checks only after rows were deleted."""
         if not self._may_need_merging:
             return
         try:
-            self._merge_full_text(cancelled)
+            with translated(self._folder.database):
+                self._may_need_merging = self._needs_merging()
+            is_first = True
+            while self._may_need_merging and not cancelled():
+                self._may_need_merging = not self._merge_step(is_first)
+                is_first = False
         except TEMPORARY:
-            self._may_need_merging = False  # till next time: nothing is wrong without
+            self._may_need_merging = False  # until the next change: a merge is not urgent
 
-    def _merge_full_text(self, cancelled: Callable[[], bool]) -> None:
-        with translated(self._folder.database):
-            self._may_need_merging = is_due(self._connection)
-        first = True
-        while self._may_need_merging and not cancelled():
-            with self._transaction() as connection:
-                self._may_need_merging = not merge_step(connection, first=first)
-            first = False
+    def _needs_merging(self) -> bool:
+        gone = int(self._meta(_GONE) or 0)
+        if gone < _MERGE_ROWS:
+            return False
+        chunks = self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+        return bool(gone * _MERGE_SHARE >= chunks)
+
+    def _merge_step(self, is_first: bool) -> bool:
+        """One step of a merge; whether it is done. The first step of each merge takes in all segments."""
+        with self._transaction() as connection:
+            before = connection.total_changes
+            connection.execute(
+                "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('merge', ?)",
+                (-_MERGE_PAGES if is_first else _MERGE_PAGES,),
+            )
+            # FTS5 documents that fewer than two changes mean there was nothing to merge.
+            done = connection.total_changes - before < 2
+            if done:
+                connection.execute("DELETE FROM meta WHERE key = ?", (_GONE,))
+        return done
 
     def mirror_sources(self) -> None:
-        """Bring the copy of the list of sources in step; a kill can part them."""
+        """Update the copy of the list of sources if it differs, as after a kill."""
+        statement = f"SELECT {rows.SOURCE_COLUMNS} FROM sources s ORDER BY added_ns"
         with translated(self._folder.database):
-            sources = self._sources()
+            sources = [
+                replace(rows.to_source(row), state="new") for row in self._connection.execute(statement)
+            ]
         if recovery.examine(self._folder.sources) != (sources, ""):
             recovery.write(self._folder.sources, sources)
 
@@ -356,14 +330,15 @@ class Writer:
                 self._connection.execute("COMMIT")
                 self._seal.note_commit()
             except BaseException:
-                # A full disk rolls back by itself; a second rollback would hide the first error.
+                # On a full disk SQLite rolls back; a second rollback would hide the first error.
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def _note_gone(self, chunks: int) -> None:
-        note_gone(self._connection, chunks)
-        self._may_need_merging = self._may_need_merging or chunks > 0
+    def _count_gone(self, chunks: int) -> None:
+        if chunks:
+            self._set_meta(_GONE, int(self._meta(_GONE) or 0) + chunks)
+            self._may_need_merging = True
 
     def _revision(self) -> int:
         return int(self._meta("corpus_revision") or 0)
@@ -382,26 +357,14 @@ class Writer:
             (key, value),
         )
 
-    def _prune(self, revision: int) -> None:
-        """Forget changes that no follower can still be waiting for."""
+    def _prune_log(self, revision: int) -> None:
+        """Delete old changes from the log; a follower that is so far behind reads everything again."""
         if revision % 500 == 0:
             floor = max(revision - _KEPT_REVISIONS, int(self._meta("changes_after") or 0))
             self._connection.execute("DELETE FROM changes WHERE revision <= ?", (floor,))
             self._set_meta("changes_after", floor)
 
-    def _rename_vectors(self) -> None:
-        """The text that models read has changed its form: vectors get other names, and are made anew."""
-        with self._transaction() as connection:
-            connection.execute("UPDATE chunks SET embed_hash = kebab_embedded(title, heading_path, text)")
-            self._set_meta("embed_recipe", RECIPE_VERSION)
-            self._begin_log_anew()
-
-    def _begin_log_anew(self) -> None:
-        """What happened to the vectors stands in no log: whoever follows it makes everything anew."""
+    def _restart_log(self) -> None:
+        """Make every follower of the change log read everything again."""
         self._bump()
         self._set_meta("changes_after", self._revision())
-
-    def _sources(self) -> list[Source]:
-        """In the order they were added, without what the notes tell of them."""
-        statement = f"SELECT {rows.SOURCE_COLUMNS} FROM sources s ORDER BY added_ns"
-        return [replace(rows.to_source(row), state="new") for row in self._connection.execute(statement)]
