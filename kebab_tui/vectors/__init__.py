@@ -1,1 +1,1 @@
-"""FAISS, a rebuildable cache of the truth: losing it costs time, never an answer."""
+"""The vector index with FAISS: a cache of the stored vectors. Its loss costs time, never a result."""

@@ -1,9 +1,12 @@
-"""The vector index that searches hold: `search.ports.VectorIndex` over FAISS.
+"""The vector index of a process: implements `search.ports.VectorIndex` over FAISS.
 
-A search takes the reference to the present contents and asks nobody else, so it waits
-neither for a change nor for the putting in order, which goes on in a thread of its own
-and ends with the reference swapped. The one lock, `_changing`, is held by whoever
-replaces the reference, never by a search.
+A search takes the reference to the present snapshot and needs no lock, so it waits neither for a
+change nor for a compaction, which runs in its own thread and ends by swapping the reference. The
+only lock, `_changing`, guards that swap.
+
+A snapshot is frozen: a large base, a mask of its deleted rows, and a small delta. A change makes a
+new snapshot with the same base. A replaced row is deleted in the base and added to the delta, so
+at most one of its vectors is alive. Stored blobs that are not valid vectors are skipped.
 """
 
 from __future__ import annotations
@@ -23,165 +26,127 @@ from kebab_tui.search.ports import Near, Vector
 from kebab_tui.vectors.segment import (
     Codes,
     FaissSegment,
-    Passing,
     Rows,
+    SlotMask,
     Slots,
+    are_valid,
     decoded,
     exact_cosines,
     rows_of,
-    sound_query,
-    sound_vectors,
+    validated_query,
 )
-from kebab_tui.vectors.sync import Changes, VectorLog
+from kebab_tui.vectors.sync import VectorLog
 
-# What the index holds at one moment: a large base, the rows of it that are gone, and what is fresh.
-#
-# Frozen: a change makes new contents that share the base. So a search that has taken hold
-# of some contents is never disturbed, and a file is written of one moment. A row that is
-# added again is gone in the base and stands in `fresh`; at most one of its vectors is alive.
+COMPACTION_THREAD = "kebab-vectors-compaction"
 
-_GONE_MOST, _GONE_SHARE = 256, 20
-_FRESH_MOST, _FRESH_SHARE = 4_096, 32
+_DELETED_MOST, _DELETED_SHARE = 256, 20
+_DELTA_MOST, _DELTA_SHARE = 4_096, 32
+"""A compaction starts above both the number and one part in `_SHARE` of the base."""
 _BLOCK = 8_192
+_CACHED_FILTERS = 8
+_READ_BLOCK = 4_096
+_SAMPLED = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Allowed rows as slots of both segments."""
+class FaissIndex:
+    """Any number of threads may search while one changes."""
 
-    base: Passing | None
-    fresh: Passing | None
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    base: FaissSegment
-    alive: Passing | None
-    """Which slots of the base still count; None is all of them."""
-    fresh: FaissSegment
-
-    @property
-    def dims(self) -> int:
-        return self.base.dims
+    def __init__(self, snapshot: VectorSnapshot, exact_up_to: int) -> None:
+        self._snapshot = snapshot
+        self._exact_up_to = exact_up_to
+        self._changing = threading.Lock()
+        self._since_compaction: list[_Change] | None = None
+        """Changes since the running compaction began; None if none is running."""
+        self._compaction: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._filters: tuple[_CachedFilter, ...] = ()
 
     @property
-    def gone(self) -> int:
-        return 0 if self.alive is None else len(self.base) - self.alive.count
+    def snapshot(self) -> VectorSnapshot:
+        """The present state, frozen."""
+        return self._snapshot
 
     @property
     def count(self) -> int:
-        return len(self.base) - self.gone + len(self.fresh)
+        return self._snapshot.count
 
-    def allowing(self, rows: Rows | None) -> Filter:
-        if rows is None:
-            return Filter(self.alive, None)
-        base = self.base.holding(rows)
-        if self.alive is not None:
-            base &= self.alive.mask
-        return Filter(Passing(base), Passing(self.fresh.holding(rows)))
+    def nearest(self, query: Vector, k: int, allowed: Sequence[ChunkRow] | None = None) -> list[Near]:
+        """See the port. The filter is cached by the identity of `allowed`, which must not change later.
 
-    def nearest(self, query: Vector, k: int, among: Filter) -> list[Near]:
-        of_base = self.base.best(query, k, among.base)
-        of_fresh = self.fresh.best(query, k, among.fresh)
-        rows = np.concatenate([self.base.rows[of_base], self.fresh.rows[of_fresh]])
-        cosines = exact_cosines(self._codes(of_base, of_fresh), query)
-        order = np.lexsort((rows, -cosines))[:k]
-        pairs = zip(rows[order].tolist(), cosines[order].tolist(), strict=True)
-        return [Near(ChunkRow(row), cosine) for row, cosine in pairs]
+        An int64 array is the fastest form of `allowed`.
+        """
+        snapshot = self._snapshot
+        valid = validated_query(query, snapshot.dims)
+        return snapshot.nearest(valid, k, self._filter(snapshot, allowed)) if k > 0 else []
 
-    def cosines(self, query: Vector, rows: Rows) -> dict[ChunkRow, float]:
-        of_base, of_fresh = self._slots(rows)
-        known = np.concatenate([rows[of_base >= 0], rows[of_fresh >= 0]])
-        found = exact_cosines(self._codes(of_base[of_base >= 0], of_fresh[of_fresh >= 0]), query)
-        return dict(zip(map(ChunkRow, known.tolist()), found.tolist(), strict=True))
+    def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:
+        snapshot = self._snapshot
+        return snapshot.cosines(validated_query(query, snapshot.dims), rows_of(rows))
 
-    def vectors(self, rows: Rows) -> dict[int, bytes]:
-        """The codes of given rows as the store would give them; absent rows have none."""
-        of_base, of_fresh = self._slots(rows)
-        known = np.concatenate([rows[of_base >= 0], rows[of_fresh >= 0]])
-        codes = self._codes(of_base[of_base >= 0], of_fresh[of_fresh >= 0])
-        return {row: code.tobytes() for row, code in zip(known.tolist(), codes, strict=True)}
+    def change(
+        self, rows: Sequence[int] | Rows, vectors: npt.NDArray[np.floating], removed: Sequence[int] | Rows
+    ) -> None:
+        """Delete `removed`, then add or replace the vectors of `rows`; all or nothing."""
+        added, dims = rows_of(rows), self._snapshot.dims
+        if vectors.dtype not in (np.float16, np.float32) or vectors.shape != (len(added), dims):
+            given = f"{vectors.dtype}{vectors.shape}"
+            raise VectorError(f"expected {len(added)} vectors of {dims} numbers, not {given}")
+        if not are_valid(vectors).all():
+            raise VectorError("a vector must be finite and of length 1")
+        unique, last = np.unique(added[::-1], return_index=True)  # of a repeated row the last vector counts
+        change = _Change(unique, vectors[::-1][last].astype(np.float16), rows_of(removed))
+        with self._changing:
+            if self._since_compaction is not None:
+                self._since_compaction.append(change)
+            self._swap(_apply(self._snapshot, change))
+            is_idle = self._since_compaction is None and not self._closing.is_set()
+            if is_idle and self._snapshot.needs_compaction():
+                self._since_compaction = []
+                self._compaction = threading.Thread(
+                    target=self._compact,
+                    args=(self._snapshot, self._since_compaction),
+                    name=COMPACTION_THREAD,
+                )
+                self._compaction.start()
 
-    def live_rows(self) -> Rows:
-        """Every row that has a vector, in order."""
-        return np.sort(np.concatenate([self.base.rows[self._live_slots()], self.fresh.rows]))
+    def replace(self, snapshot: VectorSnapshot) -> None:
+        """Replace the whole index."""
+        with self._changing:
+            self._since_compaction = None
+            self._swap(snapshot)
 
-    def changed(self, rows: Rows, codes: Codes, removed: Rows) -> Contents:
-        """Without `removed`, then with `rows`, in place of what they had; each named once."""
-        gone = np.concatenate([removed, rows])
-        kept = ~np.isin(self.fresh.rows, gone)
-        fresh_rows = np.concatenate([self.fresh.rows[kept], rows])
-        order = np.argsort(fresh_rows)
-        fresh = FaissSegment(fresh_rows[order], self.dims)
-        fresh.codes[:] = np.concatenate([self.fresh.codes[kept], codes])[order]
-        return Contents(self.base, self._without(gone), fresh)
+    def close(self) -> None:
+        """Stop a running compaction; searches still work."""
+        self._closing.set()
+        if self._compaction is not None:
+            self._compaction.join()
 
-    def needs_order(self) -> bool:
-        """Whether so much is gone or fresh that one segment in order would be searched faster."""
-        size = len(self.base)
-        too_many_gone = self.gone > max(_GONE_MOST, size // _GONE_SHARE)
-        return too_many_gone or len(self.fresh) > max(_FRESH_MOST, size // _FRESH_SHARE)
+    def _compact(self, before: VectorSnapshot, since: list[_Change]) -> None:
+        after: VectorSnapshot | None = None
+        try:
+            after = before.compacted(self._exact_up_to, self._closing.is_set)
+        finally:  # if memory runs out, the present snapshot stays in use
+            with self._changing:
+                if self._since_compaction is since:
+                    self._since_compaction = None
+                    if after is not None:
+                        self._swap(functools.reduce(_apply, since, after))
 
-    def in_order(self, exact_up_to: int, stopped: Callable[[], bool]) -> Contents | None:
-        """The same vectors as one segment with nothing gone; None when told to stop."""
-        base = FaissSegment(self.live_rows(), self.dims)
-        slots = self._live_slots()
-        places = base.find(self.base.rows[slots])
-        for begin in range(0, len(slots), _BLOCK):
-            if stopped():
-                return None
-            block = slice(begin, begin + _BLOCK)
-            base.codes[places[block]] = self.base.codes[slots[block]]
-        base.codes[base.find(self.fresh.rows)] = self.fresh.codes
-        if len(base) > exact_up_to and not base.make_coarse(stopped):
-            return None
-        return Contents(base, None, FaissSegment(np.empty(0, np.int64), self.dims))
+    def _swap(self, snapshot: VectorSnapshot) -> None:
+        self._snapshot = snapshot
+        self._filters = ()
 
-    def _without(self, gone: Rows) -> Passing | None:
-        slots = self.base.find(gone)
-        slots = slots[slots >= 0]
-        if not len(slots):
-            return self.alive
-        mask = np.ones(len(self.base), bool) if self.alive is None else self.alive.mask.copy()
-        mask[slots] = False
-        return Passing(mask)
-
-    def _live_slots(self) -> Slots:
-        return np.arange(len(self.base)) if self.alive is None else np.flatnonzero(self.alive.mask)
-
-    def _slots(self, rows: Rows) -> tuple[Slots, Slots]:
-        of_base = self.base.find(rows)
-        if self.alive is not None:
-            of_base[(of_base >= 0) & ~self.alive.mask[of_base]] = -1
-        return of_base, self.fresh.find(rows)
-
-    def _codes(self, of_base: Slots, of_fresh: Slots) -> Codes:
-        return np.concatenate([self.base.codes[of_base], self.fresh.codes[of_fresh]])
-
-
-def contents_of(blocks: Iterable[tuple[Rows, Codes]], dims: int, exact_up_to: int) -> Contents:
-    """Made anew from blocks of rows, in any order."""
-    taken = list(blocks)
-    nothing = np.empty(0, np.int64)
-    base = FaissSegment(_different(np.concatenate([rows for rows, _ in taken] or [nothing])), dims)
-    while taken:  # each block is let go as it is copied, so that nothing is held twice
-        rows, codes = taken.pop()
-        base.codes[base.find(rows)] = codes
-    if len(base) > exact_up_to:
-        base.make_coarse(lambda: False)
-    return Contents(base, None, FaissSegment(nothing, dims))
-
-
-def _different(rows: Rows) -> Rows:
-    """In order, each once: a damaged store names one twice, and a slot that nobody fills holds anything."""
-    ordered = np.sort(rows)
-    first = np.ones(len(ordered), bool)
-    first[1:] = ordered[1:] != ordered[:-1]
-    return ordered[first]
-
-
-_REMEMBERED_FILTERS = 8
-ORDER_THREAD = "kebab-vectors-order"
+    def _filter(self, snapshot: VectorSnapshot, allowed: Sequence[ChunkRow] | None) -> Filter:
+        if allowed is None:
+            return snapshot.allowing(None)
+        cached = self._filters
+        for known in cached:
+            if known.allowed is allowed and known.snapshot is snapshot:
+                return known.filter
+        made = snapshot.allowing(rows_of(allowed))
+        if snapshot is self._snapshot:  # a cached filter must not keep a replaced base in memory
+            self._filters = (_CachedFilter(snapshot, allowed, made), *cached[: _CACHED_FILTERS - 1])
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,146 +157,168 @@ class _Change:
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
-    contents: Contents
+class Filter:
+    """Allowed rows as slots of base and delta."""
+
+    base: SlotMask | None
+    delta: SlotMask | None
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedFilter:
+    snapshot: VectorSnapshot
     allowed: Sequence[ChunkRow]
     filter: Filter
 
 
-class FaissIndex:
-    """Any number of threads may search while one changes."""
+def _apply(snapshot: VectorSnapshot, change: _Change) -> VectorSnapshot:
+    return snapshot.changed(change.rows, change.codes, change.removed)
 
-    def __init__(self, contents: Contents, exact_up_to: int) -> None:
-        self._contents = contents
-        self._exact_up_to = exact_up_to
-        self._changing = threading.Lock()
-        self._missed: list[_Change] | None = None  # by the ordering that is under way
-        self._ordering: threading.Thread | None = None
-        self._closing = threading.Event()
-        self._recent: tuple[_Remembered, ...] = ()
+
+@dataclass(frozen=True, slots=True)
+class VectorSnapshot:
+    base: FaissSegment
+    alive: SlotMask | None
+    """The slots of the base that are not deleted; None for all."""
+    delta: FaissSegment
 
     @property
-    def contents(self) -> Contents:
-        """What a search would see now; frozen."""
-        return self._contents
+    def dims(self) -> int:
+        return self.base.dims
+
+    @property
+    def deleted(self) -> int:
+        return 0 if self.alive is None else len(self.base) - self.alive.count
 
     @property
     def count(self) -> int:
-        return self._contents.count
+        return len(self.base) - self.deleted + len(self.delta)
 
-    def nearest(self, query: Vector, k: int, allowed: Sequence[ChunkRow] | None = None) -> list[Near]:
-        """As the port says. `allowed` is remembered by identity: who gives it does not change it later.
+    def allowing(self, rows: Rows | None) -> Filter:
+        if rows is None:
+            return Filter(self.alive, None)
+        base = self.base.mask_of(rows)
+        if self.alive is not None:
+            base &= self.alive.mask
+        return Filter(SlotMask(base), SlotMask(self.delta.mask_of(rows)))
 
-        An array of int64 is the fastest to give.
-        """
-        contents = self._contents
-        sound = sound_query(query, contents.dims)
-        return contents.nearest(sound, k, self._filter(contents, allowed)) if k > 0 else []
+    def nearest(self, query: Vector, k: int, among: Filter) -> list[Near]:
+        in_base = self.base.candidates(query, k, among.base)
+        in_delta = self.delta.candidates(query, k, among.delta)
+        rows = np.concatenate([self.base.rows[in_base], self.delta.rows[in_delta]])
+        cosines = exact_cosines(self._codes(in_base, in_delta), query)
+        order = np.lexsort((rows, -cosines))[:k]
+        pairs = zip(rows[order].tolist(), cosines[order].tolist(), strict=True)
+        return [Near(ChunkRow(row), cosine) for row, cosine in pairs]
 
-    def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:
-        contents = self._contents
-        return contents.cosines(sound_query(query, contents.dims), rows_of(rows))
+    def cosines(self, query: Vector, rows: Rows) -> dict[ChunkRow, float]:
+        known, codes = self._find(rows)
+        found = exact_cosines(codes, query)
+        return dict(zip(map(ChunkRow, known.tolist()), found.tolist(), strict=True))
 
-    def change(
-        self, rows: Sequence[int] | Rows, vectors: npt.NDArray[np.floating], removed: Sequence[int] | Rows
-    ) -> None:
-        """Forget `removed`, then take the vectors of `rows`, in place of any they had; all or nothing."""
-        change = _sound_change(rows_of(rows), vectors, rows_of(removed), self._contents.dims)
-        with self._changing:
-            if self._missed is not None:
-                self._missed.append(change)
-            self._show(_apply(self._contents, change))
-            if self._contents.needs_order() and self._missed is None and not self._closing.is_set():
-                self._missed = []
-                self._ordering = threading.Thread(
-                    target=self._order, args=(self._contents, self._missed), name=ORDER_THREAD
-                )
-                self._ordering.start()
+    def vectors(self, rows: Rows) -> dict[int, bytes]:
+        """The vectors of those rows that have one, as the store's blobs."""
+        known, codes = self._find(rows)
+        return {row: code.tobytes() for row, code in zip(known.tolist(), codes, strict=True)}
 
-    def replace(self, contents: Contents) -> None:
-        """Show something else from now on."""
-        with self._changing:
-            self._missed = None
-            self._show(contents)
+    def live_rows(self) -> Rows:
+        """Every row with a vector, sorted."""
+        return np.sort(np.concatenate([self.base.rows[self._live_slots()], self.delta.rows]))
 
-    def close(self) -> None:
-        """End the ordering that may be under way; searches still work."""
-        self._closing.set()
-        if self._ordering is not None:
-            self._ordering.join()
+    def changed(self, rows: Rows, codes: Codes, removed: Rows) -> VectorSnapshot:
+        """Without `removed`, then with new vectors for `rows`, which are distinct."""
+        deleted = np.concatenate([removed, rows])
+        kept = ~np.isin(self.delta.rows, deleted)
+        delta_rows = np.concatenate([self.delta.rows[kept], rows])
+        order = np.argsort(delta_rows)
+        delta = FaissSegment(delta_rows[order], self.dims)
+        delta.codes[:] = np.concatenate([self.delta.codes[kept], codes])[order]
+        alive, slots = self.alive, self.base.find(deleted)
+        slots = slots[slots >= 0]
+        if len(slots):
+            mask = np.ones(len(self.base), bool) if alive is None else alive.mask.copy()
+            mask[slots] = False
+            alive = SlotMask(mask)
+        return VectorSnapshot(self.base, alive, delta)
 
-    def _order(self, before: Contents, missed: list[_Change]) -> None:
-        after: Contents | None = None
-        try:
-            after = before.in_order(self._exact_up_to, self._closing.is_set)
-        finally:  # without memory for a second copy the present one still answers
-            with self._changing:
-                if self._missed is missed:
-                    self._missed = None
-                    if after is not None:
-                        self._show(functools.reduce(_apply, missed, after))
+    def needs_compaction(self) -> bool:
+        """Whether deleted rows or the delta slow down a search."""
+        size = len(self.base)
+        too_many_deleted = self.deleted > max(_DELETED_MOST, size // _DELETED_SHARE)
+        return too_many_deleted or len(self.delta) > max(_DELTA_MOST, size // _DELTA_SHARE)
 
-    def _show(self, contents: Contents) -> None:
-        self._contents = contents
-        self._recent = ()
+    def compacted(self, exact_up_to: int, stopped: Callable[[], bool]) -> VectorSnapshot | None:
+        """The same vectors in one base without deleted rows; None if stopped."""
+        base = FaissSegment(self.live_rows(), self.dims)
+        slots = self._live_slots()
+        places = base.find(self.base.rows[slots])
+        for begin in range(0, len(slots), _BLOCK):
+            if stopped():
+                return None
+            block = slice(begin, begin + _BLOCK)
+            base.codes[places[block]] = self.base.codes[slots[block]]
+        base.codes[base.find(self.delta.rows)] = self.delta.codes
+        if len(base) > exact_up_to and not base.make_coarse(stopped):
+            return None
+        return VectorSnapshot(base, None, FaissSegment(np.empty(0, np.int64), self.dims))
 
-    def _filter(self, contents: Contents, allowed: Sequence[ChunkRow] | None) -> Filter:
-        if allowed is None:
-            return contents.allowing(None)
-        recent = self._recent
-        for known in recent:
-            if known.allowed is allowed and known.contents is contents:
-                return known.filter
-        made = contents.allowing(rows_of(allowed))
-        if contents is self._contents:  # a filter must not keep a replaced base in memory
-            self._recent = (_Remembered(contents, allowed, made), *recent[: _REMEMBERED_FILTERS - 1])
-        return made
+    def _live_slots(self) -> Slots:
+        return np.arange(len(self.base)) if self.alive is None else np.flatnonzero(self.alive.mask)
 
+    def _find(self, rows: Rows) -> tuple[Rows, Codes]:
+        """The rows that have a vector, and their vectors."""
+        in_base, in_delta = self.base.find(rows), self.delta.find(rows)
+        if self.alive is not None:
+            in_base[(in_base >= 0) & ~self.alive.mask[in_base]] = -1
+        known = np.concatenate([rows[in_base >= 0], rows[in_delta >= 0]])
+        return known, self._codes(in_base[in_base >= 0], in_delta[in_delta >= 0])
 
-def _apply(contents: Contents, change: _Change) -> Contents:
-    return contents.changed(change.rows, change.codes, change.removed)
-
-
-def _sound_change(rows: Rows, vectors: npt.NDArray[np.floating], removed: Rows, dims: int) -> _Change:
-    if vectors.dtype not in (np.float16, np.float32) or vectors.shape != (len(rows), dims):
-        given = f"{vectors.dtype}{vectors.shape}"
-        raise VectorError(f"{len(rows)} vectors of {dims} numbers expected, not {given}")
-    if not sound_vectors(vectors).all():
-        raise VectorError("a vector must be finite and of length 1")
-    told, last = np.unique(rows[::-1], return_index=True)  # a row told twice: the later word holds
-    return _Change(told, vectors[::-1][last].astype(np.float16), removed)
-
-
-# From what the store says to arrays. A blob that is no sound vector is as good as none.
-
-_READ_BLOCK = 4_096
-_SAMPLED = 64
+    def _codes(self, in_base: Slots, in_delta: Slots) -> Codes:
+        return np.concatenate([self.base.codes[in_base], self.delta.codes[in_delta]])
 
 
-def everything(log: VectorLog, dims: int) -> Iterator[tuple[Rows, Codes]]:
-    """All vectors of the store in blocks."""
+def snapshot_of(blocks: Iterable[tuple[Rows, Codes]], dims: int, exact_up_to: int) -> VectorSnapshot:
+    """A new snapshot from blocks of rows in any order."""
+    taken = list(blocks)
+    nothing = np.empty(0, np.int64)
+    # A damaged store may repeat a row: each row once, or a slot would stay unset.
+    rows = np.sort(np.concatenate([rows for rows, _ in taken] or [nothing]))
+    is_first = np.ones(len(rows), bool)
+    is_first[1:] = rows[1:] != rows[:-1]
+    base = FaissSegment(rows[is_first], dims)
+    while taken:  # free each block once it is copied, to keep one copy in memory
+        rows, codes = taken.pop()
+        base.codes[base.find(rows)] = codes
+    if len(base) > exact_up_to:
+        base.make_coarse(lambda: False)
+    return VectorSnapshot(base, None, FaissSegment(nothing, dims))
+
+
+def stored_vectors(log: VectorLog, dims: int) -> Iterator[tuple[Rows, Codes]]:
+    """All valid vectors of the store in blocks."""
     pairs = log.all()
     while block := list(itertools.islice(pairs, _READ_BLOCK)):
-        codes, sound = decoded([vector for _, vector in block], dims)
-        yield rows_of([row for row, _ in block])[sound], codes
+        codes, valid = decoded([vector for _, vector in block], dims)
+        yield rows_of([row for row, _ in block])[valid], codes
 
 
-def news(changes: Changes, dims: int) -> tuple[Rows, Codes, Rows]:
-    """Rows with their vectors, and rows that have none any more."""
-    added: Sequence[int] = [each.row for each in changes.added]
-    codes, sound = decoded([each.vector for each in changes.added], dims)
-    rows = rows_of(added)
-    return rows[sound], codes, np.concatenate([rows_of(changes.removed), rows[~sound]])
+def decoded_changes(
+    added: Sequence[tuple[int, bytes]], removed: Sequence[int], dims: int
+) -> tuple[Rows, Codes, Rows]:
+    """Rows with their new vectors, and rows that have no valid vector any more."""
+    codes, valid = decoded([vector for _, vector in added], dims)
+    rows = rows_of([row for row, _ in added])
+    return rows[valid], codes, np.concatenate([rows_of(removed), rows[~valid]])
 
 
-def agrees(contents: Contents, log: VectorLog) -> bool:
-    """Whether samples of both sides are the same: a restored or remade store counts its revisions anew."""
-    rows = contents.live_rows()
+def matches_store(snapshot: VectorSnapshot, log: VectorLog) -> bool:
+    """Compare samples of both sides: the revisions of a restored or rebuilt store start again."""
+    rows = snapshot.live_rows()
     newest = int(rows[-1]) if len(rows) else 0
-    # Sets, since `np.union1d` loads `np.ma`: 5 ms of a first search.
+    # Sets, because `np.union1d` loads `np.ma`: 5 ms of a first search.
     sampled = sorted({*rows[:: max(1, len(rows) // _SAMPLED)].tolist(), *rows[-_SAMPLED:].tolist()})
-    sampled += range(newest + 1, newest + 1 + _SAMPLED)  # has the store gone on where we end?
-    theirs = dict(log.vectors(sampled)) | dict(itertools.islice(log.all(), _SAMPLED))
-    _, sound = decoded(list(theirs.values()), contents.dims)
-    sound_ones = dict(itertools.compress(theirs.items(), sound))
-    return contents.vectors(rows_of(sorted({*sampled, *theirs}))) == sound_ones
+    sampled += range(newest + 1, newest + 1 + _SAMPLED)  # rows that only a longer store has
+    stored = dict(log.vectors(sampled)) | dict(itertools.islice(log.all(), _SAMPLED))
+    _, valid = decoded(list(stored.values()), snapshot.dims)
+    valid_ones = dict(itertools.compress(stored.items(), valid))
+    return snapshot.vectors(rows_of(sorted({*sampled, *stored}))) == valid_ones

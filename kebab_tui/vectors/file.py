@@ -1,17 +1,16 @@
-"""The index as one file: a header of our own, then the contents of one moment.
+"""The vector index as one file: a header, a checksum, and the arrays of one snapshot.
 
-FAISS loads flipped bits and zeroed pages silently, and its parser crashes on some bytes. So
-a checksum of header and payload is compared before anything of the file is used, and FAISS
-parses nothing: all of the file is plain arrays, whose sizes and slots are checked. Whatever is
-wrong with the file is an `UnusableFileError` with a reason: the vectors are in the store.
+FAISS loads flipped bits and zeroed pages silently, and its parser crashes on some bytes. So the
+checksum of header and payload is compared before any use, and FAISS parses nothing: the payload is
+plain arrays, whose sizes and slots are checked. Any defect is an `UnusableFileError` with a reason;
+the vectors are also in the store.
 
-The checksum is the sha256 of the header and of the CRC-32 of each block of the payload.
-Against what disks do to files it says as much as a sha256 of all, and it costs a quarter
-to a third of that: at 100,000 passages 26 ms less for every process that searches.
+The checksum is the sha256 of the header and of the CRC-32 of each payload block. It detects disk
+errors as well as a sha256 of everything, in a quarter to a third of the time: 26 ms less for every
+process that searches 100,000 passages.
 
-A file is written beside and renamed: it is the old one or the new one at any moment.
-Layout, little-endian: header, checksum, base rows, base codes, gone slots, fresh rows,
-fresh codes, coarse index.
+Layout, little-endian: header, checksum, base rows, base codes, deleted slots, delta rows, delta
+codes, coarse index.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ import numpy.typing as npt
 
 from kebab_tui import own_files
 from kebab_tui.domain.errors import VectorError
-from kebab_tui.vectors.faiss_index import Contents
-from kebab_tui.vectors.segment import Codes, FaissSegment, Passing, Rows
+from kebab_tui.vectors.faiss_index import VectorSnapshot
+from kebab_tui.vectors.segment import Codes, FaissSegment, Rows, SlotMask
 
 _MAGIC = b"kebabvec"
 _VERSION = 3
@@ -42,18 +41,18 @@ _ROW_BYTES, _NUMBER_BYTES = 8, 2
 _NOT_FINITE = 0x7C00
 """The exponent of infinity and NaN in fp16."""
 _BLOCK = 256 << 10
-"""Read and summed at a time, while it is still in the processor's cache. Part of the format."""
+"""Bytes per checksum block, small enough for the processor's cache. Part of the format."""
 
 
 class UnusableFileError(VectorError):
-    """The file is missing, damaged, or of something else; the message says which."""
+    """The file is missing, damaged, or of another kind; the message has the reason."""
 
     code = "vector_file_unusable"
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    contents: Contents
+    snapshot: VectorSnapshot
     revision: int
 
 
@@ -65,24 +64,39 @@ class _Header:
     fingerprint: bytes
     revision: int
     base: int
-    gone: int
-    fresh: int
+    deleted: int
+    delta: int
     coarse_bytes: int
 
     def payload_bytes(self) -> int:
-        vectors = (self.base + self.fresh) * (_ROW_BYTES + _NUMBER_BYTES * self.dims)
-        return vectors + self.gone * _ROW_BYTES + self.coarse_bytes
+        vectors = (self.base + self.delta) * (_ROW_BYTES + _NUMBER_BYTES * self.dims)
+        return vectors + self.deleted * _ROW_BYTES + self.coarse_bytes
 
 
 def write(path: str, model: str, saved: Saved) -> None:
-    """Replace the file as a whole or leave it as it was; OSError when the disk will not have it."""
-    parts = _encoded(model, saved)
+    """Replace the file as a whole; on OSError the old one stays."""
+    snapshot = saved.snapshot
+    base, delta = snapshot.base, snapshot.delta
+    dead = () if snapshot.alive is None else np.flatnonzero(~snapshot.alive.mask)
+    coarse = base.coarse_bytes()
+    header = _HEADER.pack(
+        _MAGIC, _VERSION, snapshot.dims, _fingerprint(model), saved.revision,
+        len(base), snapshot.deleted, len(delta), len(coarse),
+    )  # fmt: skip
+    arrays: list[npt.NDArray[Any]] = [
+        base.rows, base.codes, np.asarray(dead, np.int64), delta.rows, delta.codes,
+    ]  # fmt: skip
+    payload = [*map(_memory, arrays), memoryview(coarse)]
+    checksum = _Checksum(header)
+    for part in payload:
+        for block in _blocks(part):
+            checksum.add(block)
     _set_folder_aside(path)
-    own_files.replace(path, *parts)
+    own_files.replace(path, header, checksum.digest(), *payload)
 
 
 def read(path: str, model: str, dims: int) -> Saved:
-    """What was written for this model; UnusableFileError for anything else."""
+    """The saved index of this model; UnusableFileError for any other content."""
     try:
         with open(own_files.open_regular(path), "rb", buffering=0) as file:
             return _read(file, model, dims)
@@ -93,7 +107,7 @@ def read(path: str, model: str, dims: int) -> Saved:
 
 
 def discard(path: str) -> None:
-    """Have no file from now on, whatever it was; OSError when that cannot be."""
+    """Delete the file and its scratch file; OSError if that fails."""
     _set_folder_aside(path)
     for name in (path, path + ".new"):
         with contextlib.suppress(FileNotFoundError):
@@ -101,7 +115,7 @@ def discard(path: str) -> None:
 
 
 def _set_folder_aside(path: str) -> None:
-    """Nothing of ours makes a folder of this name, so what is in it is not ours to delete."""
+    """Rename a folder in place of the file: the program did not create it and must not delete it."""
     if os.path.isdir(path) and not os.path.islink(path):
         number = 1
         while os.path.lexists(f"{path}.folder-{number}"):
@@ -109,46 +123,36 @@ def _set_folder_aside(path: str) -> None:
         os.rename(path, f"{path}.folder-{number}")
 
 
-def _encoded(model: str, saved: Saved) -> list[bytes | memoryview]:
-    contents = saved.contents
-    dead = () if contents.alive is None else np.flatnonzero(~contents.alive.mask)
-    coarse = contents.base.coarse_bytes()
-    header = _HEADER.pack(
-        _MAGIC, _VERSION, contents.dims, _fingerprint(model), saved.revision,
-        len(contents.base), contents.gone, len(contents.fresh), len(coarse),
-    )  # fmt: skip
-    base, fresh = contents.base, contents.fresh
-    gone = np.asarray(dead, np.int64)
-    arrays: list[npt.NDArray[Any]] = [base.rows, base.codes, gone, fresh.rows, fresh.codes]
-    payload = [*map(_memory, arrays), memoryview(coarse)]
-    checksum = _Checksum(header)
-    for part in payload:
-        for block in _blocks(part):
-            checksum.add(block)
-    return [header, checksum.digest(), *payload]
-
-
 def _read(file: FileIO, model: str, dims: int) -> Saved:
     start = file.read(_HEADER.size + _DIGEST_BYTES)
     header = _checked_header(start, os.fstat(file.fileno()).st_size, model, dims)
     base = FaissSegment(np.empty(header.base, np.int64), dims)
-    fresh = FaissSegment(np.empty(header.fresh, np.int64), dims)
-    gone = np.empty(header.gone, np.int64)
+    delta = FaissSegment(np.empty(header.delta, np.int64), dims)
+    deleted = np.empty(header.deleted, np.int64)
     coarse = np.empty(header.coarse_bytes, np.uint8)
     checksum = _Checksum(start[: _HEADER.size])
-    for array in (base.rows, base.codes, gone, fresh.rows, fresh.codes, coarse):
+    for array in (base.rows, base.codes, deleted, delta.rows, delta.codes, coarse):
         for block in _blocks(_memory(array)):
             _fill(file, block)
             checksum.add(block)
     if checksum.digest() != start[_HEADER.size :]:
         raise UnusableFileError("the file is damaged: its checksum differs")
-    if not (_in_order(base.rows) and _in_order(fresh.rows) and _are_slots(gone, len(base))):
+    are_slots = not len(deleted) or bool(deleted.min() >= 0 and deleted.max() < len(base))
+    if not (_are_sorted(base.rows) and _are_sorted(delta.rows) and are_slots):
         raise UnusableFileError("the file is damaged: its rows are not in order")
-    if not (_are_finite(base.codes) and _are_finite(fresh.codes)):
-        raise UnusableFileError("the file is damaged: it holds vectors that are not finite")
+    if not (_are_finite(base.codes) and _are_finite(delta.codes)):
+        raise UnusableFileError("the file is damaged: it has vectors that are not finite")
     if header.coarse_bytes:
-        _take_coarse(base, coarse.tobytes())
-    return Saved(Contents(base, _alive(base, gone), fresh), header.revision)
+        try:
+            base.load_coarse(coarse.tobytes())
+        except ValueError as error:
+            raise UnusableFileError(str(error)) from error
+    alive = None
+    if len(deleted):
+        mask = np.ones(len(base), bool)
+        mask[deleted] = False
+        alive = SlotMask(mask)
+    return Saved(VectorSnapshot(base, alive, delta), header.revision)
 
 
 def _checked_header(start: bytes, size: int, model: str, dims: int) -> _Header:
@@ -158,8 +162,8 @@ def _checked_header(start: bytes, size: int, model: str, dims: int) -> _Header:
     if (header.magic, header.version) != (_MAGIC, _VERSION):
         raise UnusableFileError("the file has another format")
     if (header.fingerprint, header.dims) != (_fingerprint(model), dims):
-        raise UnusableFileError("the file is of another model or another FAISS")
-    if size != len(start) + header.payload_bytes():  # also bounds what is allocated below
+        raise UnusableFileError("the file belongs to another model")
+    if size != len(start) + header.payload_bytes():  # also limits the memory that `_read` allocates
         raise UnusableFileError("the file is damaged: its length differs")
     return header
 
@@ -188,34 +192,15 @@ def _fill(file: FileIO, rest: memoryview) -> None:
         rest = rest[count:]
 
 
-def _take_coarse(base: FaissSegment, data: bytes) -> None:
-    try:
-        base.load_coarse(data)
-    except ValueError as error:
-        raise UnusableFileError(str(error)) from error
-
-
-def _in_order(rows: Rows) -> bool:
+def _are_sorted(rows: Rows) -> bool:
     return bool((rows[1:] > rows[:-1]).all())
 
 
-def _are_slots(gone: Rows, count: int) -> bool:
-    return not len(gone) or bool(gone.min() >= 0 and gone.max() < count)
-
-
 def _are_finite(codes: Codes) -> bool:
-    """Compares exponents as bits: an eighth of the time of `np.isfinite`, as every search opens the file."""
+    """Compare the exponent bits: an eighth of the time of `np.isfinite`, at each opening of the file."""
     bits = codes.reshape(-1).view(np.uint16)
     blocks = (bits[start : start + _BLOCK] for start in range(0, len(bits), _BLOCK))
     return all((block & 0x7FFF).max() < _NOT_FINITE for block in blocks)
-
-
-def _alive(base: FaissSegment, gone: Rows) -> Passing | None:
-    if not len(gone):
-        return None
-    mask = np.ones(len(base), bool)
-    mask[gone] = False
-    return Passing(mask)
 
 
 def _memory(array: npt.NDArray[Any]) -> memoryview:

@@ -1,12 +1,13 @@
-"""Vectors in FAISS, written once: the only module that imports faiss.
+"""An immutable set of vectors that FAISS can search. The only module that imports faiss.
 
-A segment is filled by whoever makes it and never changes afterwards, so any number of
-threads search it without a lock. Its slots stand in the order of their rows. Up to
-150,000 vectors are scanned exactly (SQfp16); on request a larger segment gets a coarse
-index beside (RaBitQ fast scan), whose best are refined on the same fp16 codes. No IDMap:
-a row that was replaced would stand in it twice under one id. Never removes; never
-re-orders. A segment of up to 2,048 vectors is compared with NumPy and never loads FAISS:
-a cold start without its import is noticeably shorter.
+A segment is filled once and never changes, so any number of threads search it without a lock. Its
+slots are sorted by row. A segment of up to 2,048 vectors is scanned with NumPy and never loads
+FAISS, which shortens a cold start noticeably. A larger one is scanned exactly (SQfp16); on request
+it gets a coarse index (RaBitQ fast scan), whose best slots are refined on the same fp16 codes. No
+IDMap: it would hold a replaced row twice under one id.
+
+FAISS checks its input with `assert`: with `python -O` it reads a vector of another length out of
+bounds, and it ranks a NaN anywhere. So this module validates all vectors first.
 """
 
 from __future__ import annotations
@@ -27,90 +28,83 @@ if TYPE_CHECKING:
     from kebab_tui.domain.ids import ChunkRow
 
 
-# The arrays that travel through this room, and what makes them sound.
-#
-# FAISS checks its input with `assert`: with `python -O` a vector of another length is read
-# out of bounds, and a NaN is ranked at any time. So nothing reaches it unchecked. A row is
-# a chunk; a code is its vector in fp16, exactly as the store keeps it.
-
 Rows: TypeAlias = npt.NDArray[np.int64]
 Slots: TypeAlias = npt.NDArray[np.int64]
 Codes: TypeAlias = npt.NDArray[np.float16]
 Scores: TypeAlias = npt.NDArray[np.float32]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+"""A row is a chunk; a slot is its index in the segment; a code is its fp16 vector, as stored."""
 
-NORM_TOLERANCE = 0.01
-"""How far from 1 a norm may be: rounding to fp16 moves it by a thousandth at most."""
-
-
-def rows_of(rows: Sequence[ChunkRow] | Sequence[int] | Rows) -> Rows:
-    """As an array; an array of int64 is taken as it is."""
-    return np.asarray(rows, dtype=np.int64).reshape(-1)
-
-
-def sound_query(query: Vector, dims: int) -> Vector:
-    """The query itself, or an error that says what is wrong with it."""
-    if not isinstance(query, np.ndarray) or query.dtype != np.float32 or query.shape != (dims,):
-        shape = f"{query.dtype}{query.shape}" if isinstance(query, np.ndarray) else type(query).__name__
-        raise VectorError(
-            f"a query vector must be {dims} numbers of float32, not {shape}",
-            "the model and the index do not belong together: run `kebab model verify`",
-        )
-    if not sound_vectors(query[np.newaxis])[0]:
-        raise VectorError("a query vector must be finite and of length 1", "run `kebab model verify`")
-    return np.ascontiguousarray(query)
-
-
-def sound_vectors(vectors: npt.NDArray[np.floating]) -> Mask:
-    """Which of the vectors are finite and of unit norm."""
-    wide = vectors.astype(np.float32, copy=False)
-    with np.errstate(all="ignore"):  # NaN and infinity are what is looked for
-        squares = np.einsum("ij,ij->i", wide, wide)
-        sound: Mask = np.abs(np.sqrt(squares) - 1.0) <= NORM_TOLERANCE
-    return sound
-
-
-def decoded(blobs: Sequence[bytes], dims: int) -> tuple[Codes, Mask]:
-    """Stored vectors as a matrix, and which of the blobs they are: unsound ones are left out."""
-    size = 2 * dims
-    fitting = np.fromiter((len(blob) == size for blob in blobs), bool, len(blobs))
-    whole = b"".join(blobs) if fitting.all() else b"".join(b for b in blobs if len(b) == size)
-    codes = np.frombuffer(whole, np.float16).reshape(-1, dims)
-    sound = sound_vectors(codes)
-    fitting[fitting] = sound
-    return codes if sound.all() else codes[sound], fitting
-
-
-def exact_cosines(codes: Codes, query: Vector) -> Scores:
-    """Cosines that do not depend on what else is in the matrix, nor on the processor.
-
-    Products of fp16 and fp32 are exact in fp64, and the sum of each row is its own. A stored
-    vector is rounded and may be a hair too long: nothing is nearer than the same.
-    """
-    products = codes.astype(np.float64)
-    products *= query.astype(np.float64)  # in place: the kernel takes longer to give memory than this takes
-    cosines: Scores = products.sum(axis=1).clip(-1.0, 1.0).astype(np.float32)
-    return cosines
-
-
+_NORM_TOLERANCE = 0.01
+"""Allowed distance of a norm from 1; rounding to fp16 moves it by a thousandth at most."""
 _FEW = 2_048
-"""So many vectors are compared one by one in a millisecond."""
+"""A NumPy scan of so many vectors takes a millisecond."""
 _SLACK = 16
 _DENSE = 0.25
-"""The share from which fetching more and dropping is faster than the selector (by 1.2x to 3x)."""
+"""From this share on, fetching more and filtering is 1.2x to 3x faster than the selector."""
 _K_FACTOR = 10
 _COARSE_MOST = 500
 _COARSE_SHARE = 20
-"""The coarse index answers for so many at most, and at most for a twentieth: more takes as long as a scan."""
+"""The coarse index fetches at most so many slots, and at most one in twenty: more is as slow as a scan."""
 _ROUNDING = 1e-5
-"""More than FAISS's fp32 sums can be wrong by."""
+"""More than the error of FAISS's fp32 sums."""
 _BLOCK = 8_192
 _SPARSE = 16
 _TRAINING = 65_536
 
 
-class Passing:
-    """Which slots of a segment may be found."""
+def rows_of(rows: Sequence[ChunkRow] | Sequence[int] | Rows) -> Rows:
+    """As an int64 array; does not copy one."""
+    return np.asarray(rows, dtype=np.int64).reshape(-1)
+
+
+def validated_query(query: Vector, dims: int) -> Vector:
+    """The query as a contiguous array; VectorError if it is invalid."""
+    if not isinstance(query, np.ndarray) or query.dtype != np.float32 or query.shape != (dims,):
+        shape = f"{query.dtype}{query.shape}" if isinstance(query, np.ndarray) else type(query).__name__
+        raise VectorError(
+            f"a query vector must be {dims} numbers of float32, not {shape}",
+            "the model does not fit the index: run `kebab model verify`",
+        )
+    if not are_valid(query[np.newaxis])[0]:
+        raise VectorError("a query vector must be finite and of length 1", "run `kebab model verify`")
+    return np.ascontiguousarray(query)
+
+
+def are_valid(vectors: npt.NDArray[np.floating]) -> Mask:
+    """Mask of the finite vectors of unit norm."""
+    wide = vectors.astype(np.float32, copy=False)
+    with np.errstate(all="ignore"):  # NaN and infinity are expected
+        squares = np.einsum("ij,ij->i", wide, wide)
+        valid: Mask = np.abs(np.sqrt(squares) - 1.0) <= _NORM_TOLERANCE
+    return valid
+
+
+def decoded(blobs: Sequence[bytes], dims: int) -> tuple[Codes, Mask]:
+    """The valid vectors as a matrix, and the mask of their blobs."""
+    size = 2 * dims
+    fitting = np.fromiter((len(blob) == size for blob in blobs), bool, len(blobs))
+    whole = b"".join(blobs) if fitting.all() else b"".join(b for b in blobs if len(b) == size)
+    codes = np.frombuffer(whole, np.float16).reshape(-1, dims)
+    valid = are_valid(codes)
+    fitting[fitting] = valid
+    return codes if valid.all() else codes[valid], fitting
+
+
+def exact_cosines(codes: Codes, query: Vector) -> Scores:
+    """Cosines that depend neither on the other rows of the matrix nor on the processor.
+
+    Products of fp16 and fp32 are exact in fp64, and each row is summed separately. The norm of a
+    rounded vector may exceed 1 slightly, so cosines are clipped.
+    """
+    products = codes.astype(np.float64)
+    products *= query.astype(np.float64)  # in place: allocating memory would take longer
+    cosines: Scores = products.sum(axis=1).clip(-1.0, 1.0).astype(np.float32)
+    return cosines
+
+
+class SlotMask:
+    """The slots of a segment that a search may return."""
 
     def __init__(self, mask: Mask) -> None:
         self.mask = mask
@@ -122,13 +116,13 @@ class Passing:
         import faiss
 
         bits = np.packbits(self.mask, bitorder="little")
-        # The stubs know only the constructors of C++; those of Python keep what they are given alive.
+        # The stubs know only the C++ constructors; the Python ones keep their arguments alive.
         selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
         return faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
 
 
 class FaissSegment:
-    """FAISS searches in the memory of `codes`: fill it before the segment is shown to anyone."""
+    """FAISS reads the memory of `codes`: fill it before other threads see the segment."""
 
     __slots__ = ("_coarse", "_flat", "_refined", "codes", "dims", "rows")
 
@@ -136,7 +130,8 @@ class FaissSegment:
         self.rows = rows
         self.dims = dims
         self._flat: faiss.IndexScalarQuantizer | None = None
-        self.codes: Codes = self._room(len(rows))
+        few = len(rows) <= _FEW
+        self.codes: Codes = np.empty((len(rows), dims), np.float16) if few else self._faiss_codes(len(rows))
         self._coarse: faiss.IndexRaBitQFastScan | None = None
         self._refined: faiss.IndexRefine | None = None
 
@@ -148,15 +143,15 @@ class FaissSegment:
         return self._coarse is not None
 
     def find(self, rows: Rows) -> Slots:
-        """The slot of each row, -1 where there is none."""
+        """The slot of each row; -1 for an unknown row."""
         if not len(self.rows):
             return np.full(len(rows), -1, np.int64)
         slots = np.searchsorted(self.rows, rows)
         slots[slots == len(self.rows)] = 0
         return np.where(self.rows[slots] == rows, slots, -1)
 
-    def holding(self, rows: Rows) -> Mask:
-        """Which slots hold one of the rows."""
+    def mask_of(self, rows: Rows) -> Mask:
+        """Mask of the slots of these rows."""
         if not len(self.rows):
             return np.zeros(0, bool)
         low, high = int(self.rows[0]), int(self.rows[-1])
@@ -165,25 +160,25 @@ class FaissSegment:
             slots = self.find(rows)
             mask[slots[slots >= 0]] = True
             return mask
-        # A table of all rows in between is 4x to 15x faster than searching each, or than `np.isin`.
+        # A table of all rows in the range is 4x to 15x faster than a search for each, or than `np.isin`.
         table = np.zeros(high - low + 1, bool)
         table[rows[(rows >= low) & (rows <= high)] - low] = True
         marked: Mask = table[self.rows - low]
         return marked
 
-    def best(self, query: Vector, count: int, passing: Passing | None) -> Slots:
-        """Slots among which are the `count` best that pass, all that tie with the last included."""
-        total = len(self) if passing is None else passing.count
+    def candidates(self, query: Vector, count: int, allowed: SlotMask | None) -> Slots:
+        """Slots that include the `count` best allowed ones and all that tie with the last."""
+        total = len(self) if allowed is None else allowed.count
         fetch = total if self._flat is None else count + _SLACK
         while fetch < total:
-            scores, slots = self._search(query, fetch, passing)
+            scores, slots = self._search(query, fetch, allowed)
             if len(slots) > count and scores[-1] < scores[count - 1] - _ROUNDING:
                 return slots
             fetch *= 4
-        return np.arange(total) if passing is None else np.flatnonzero(passing.mask)
+        return np.arange(total) if allowed is None else np.flatnonzero(allowed.mask)
 
     def make_coarse(self, stopped: Callable[[], bool]) -> bool:
-        """Build the coarse index from the codes; False when told to stop."""
+        """Build the coarse index from the codes; False if stopped."""
         coarse = self._new_coarse()
         step = max(1, len(self) // _TRAINING)
         coarse.train(self.codes[::step].astype(np.float32))
@@ -195,7 +190,7 @@ class FaissSegment:
         return True
 
     def coarse_bytes(self) -> bytes:
-        """The coarse index as plain arrays, centre and codes; nothing when there is none."""
+        """The coarse index as plain arrays, centre and codes; empty if there is none."""
         if self._coarse is None:
             return b""
         import faiss
@@ -205,9 +200,9 @@ class FaissSegment:
         return b"".join((_packed_by(faiss.__version__), centre.tobytes(), codes.tobytes()))
 
     def load_coarse(self, data: bytes) -> None:
-        """Take back what `coarse_bytes` gave; ValueError for anything else.
+        """Restore the result of `coarse_bytes`; ValueError for other data.
 
-        FAISS parses nothing: the sizes are checked here, and any bytes are codes.
+        FAISS parses nothing: this checks the sizes, and any bytes are valid codes.
         """
         import faiss
 
@@ -220,7 +215,7 @@ class FaissSegment:
         if len(data) != len(mark) + 4 * self.dims + size:
             raise ValueError("the coarse index belongs to other vectors")
         centre = np.frombuffer(data, np.float32, self.dims, len(mark))
-        if not (np.abs(centre) <= 1).all():  # of vectors of length 1; false for NaN, too
+        if not (np.abs(centre) <= 1).all():  # the norm of its vectors is 1; also False for NaN
             raise ValueError("the coarse index has no centre")
         codes = np.frombuffer(data, np.uint8, offset=len(mark) + 4 * self.dims)
         faiss.copy_array_to_vector(centre, coarse.center)
@@ -235,73 +230,67 @@ class FaissSegment:
         faiss.omp_set_num_threads(1)
         return faiss.IndexRaBitQFastScan(self.dims, faiss.METRIC_INNER_PRODUCT)
 
-    def _room(self, count: int) -> Codes:
-        if count <= _FEW:
-            return np.empty((count, self.dims), np.float16)
-        return self._faiss_room(count)
-
-    def _faiss_room(self, count: int) -> Codes:
+    def _faiss_codes(self, count: int) -> Codes:
         import faiss
 
-        room: Codes = np.empty((count, self.dims), np.float16)
+        codes: Codes = np.empty((count, self.dims), np.float16)
         quantizer = faiss.ScalarQuantizer.QT_fp16
         self._flat = faiss.IndexScalarQuantizer(self.dims, quantizer, faiss.METRIC_INNER_PRODUCT)
-        # FAISS looks at NumPy's memory, which the kernel gives in large pages and nobody fills
-        # with zeros first. To FAISS it has no owner: this segment keeps it.
-        start = faiss.swig_ptr(room.reshape(-1).view(np.uint8))
-        nobody = self._flat.codes.owner  # type: ignore[attr-defined]  # newer than the stubs, as is the next
-        view = faiss.MaybeOwnedVectorUInt8.create_view(start, room.nbytes, nobody)  # type: ignore[attr-defined]
+        # FAISS reads NumPy's memory, which comes in large pages that are not zeroed. The segment owns it.
+        start = faiss.swig_ptr(codes.reshape(-1).view(np.uint8))
+        no_owner = self._flat.codes.owner  # type: ignore[attr-defined]  # newer than the stubs, as is the next
+        view = faiss.MaybeOwnedVectorUInt8.create_view(start, codes.nbytes, no_owner)  # type: ignore[attr-defined]
         self._flat.codes = view
         self._flat.ntotal = count
-        return room
+        return codes
 
     @property
-    def _all(self) -> faiss.Index:
-        assert self._flat is not None, "a segment of a few vectors is never scanned by FAISS"
+    def _exact(self) -> faiss.Index:
+        assert self._flat is not None, "FAISS never scans a segment of a few vectors"
         return self._flat
 
     def _adopt(self, coarse: faiss.IndexRaBitQFastScan) -> None:
         import faiss
 
         if self._flat is None:
-            self.codes, few = self._faiss_room(len(self)), self.codes
+            self.codes, few = self._faiss_codes(len(self)), self.codes
             self.codes[:] = few
         self._coarse = coarse
-        self._refined = faiss.IndexRefine(coarse, self._all)
+        self._refined = faiss.IndexRefine(coarse, self._exact)
         self._refined.k_factor = _K_FACTOR
 
-    def _search(self, query: Vector, fetch: int, passing: Passing | None) -> tuple[Scores, Slots]:
-        if passing is None:
+    def _search(self, query: Vector, fetch: int, allowed: SlotMask | None) -> tuple[Scores, Slots]:
+        if allowed is None:
             return self._scan(query, fetch)
-        enough = min(len(self), int(fetch / passing.share * 1.25) + _SLACK)
-        if passing.share >= _DENSE or self._serves_coarsely(enough):
+        enough = min(len(self), int(fetch / allowed.share * 1.25) + _SLACK)
+        if allowed.share >= _DENSE or self._serves_coarsely(enough):
             scores, slots = self._scan(query, enough)
-            passed = passing.mask[slots]
-            if np.count_nonzero(passed) >= fetch:  # then these are the best of all that pass
+            passed = allowed.mask[slots]
+            if np.count_nonzero(passed) >= fetch:  # then these are the best allowed ones
                 return scores[passed][:fetch], slots[passed][:fetch]
-        return self._ask(self._all, query, fetch, passing)
+        return self._query(self._exact, query, fetch, allowed)
 
     def _serves_coarsely(self, fetch: int) -> bool:
         return self.is_coarse and fetch <= min(_COARSE_MOST, len(self) // _COARSE_SHARE)
 
     def _scan(self, query: Vector, fetch: int) -> tuple[Scores, Slots]:
         if self._refined is not None and self._serves_coarsely(fetch):
-            return self._ask(self._refined, query, fetch, None)
-        return self._ask(self._all, query, fetch, None)
+            return self._query(self._refined, query, fetch, None)
+        return self._query(self._exact, query, fetch, None)
 
-    def _ask(
-        self, index: faiss.Index, query: Vector, fetch: int, passing: Passing | None
+    def _query(
+        self, index: faiss.Index, query: Vector, fetch: int, allowed: SlotMask | None
     ) -> tuple[Scores, Slots]:
         import faiss
 
-        # Each thread has its own setting, and a team of threads makes one query 3x slower.
+        # The setting is per thread; with several threads one query is 3x slower.
         faiss.omp_set_num_threads(1)
-        parameters = None if passing is None else passing.parameters
+        parameters = None if allowed is None else allowed.parameters
         scores, slots = index.search(query[np.newaxis], fetch, params=parameters)
         found = slots[0] >= 0
         return scores[0][found], slots[0][found]
 
 
 def _packed_by(version: str) -> bytes:
-    """What one version of FAISS packed another need not unpack."""
+    """A mark of the FAISS version: another version may not be able to unpack the codes."""
     return version.encode("ascii").ljust(16)[:16]

@@ -1,9 +1,9 @@
-"""Keeps one process's vector index in step with the store: the door of this room.
+"""Opens the vector index of one process and keeps it up to date with the store.
 
-Opens from the file when it can be trusted, replays what the file has missed, and makes
-everything anew from the store's blobs otherwise; the reason is told, never raised. Each
-process follows the store's log by itself; only one may write the file. Importing this
-module loads neither numpy nor faiss; opening does.
+Loads the file if it can be trusted, replays the changes that it lacks, and otherwise rebuilds the
+index from the store; the reason is returned, never raised. Each process follows the store's change
+log on its own; only one may write the file. Importing this module loads neither numpy nor faiss:
+a keyword search needs neither. Opening the index loads both.
 """
 
 from __future__ import annotations
@@ -16,74 +16,51 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from kebab_tui.vectors.faiss_index import Contents, FaissIndex
+    from kebab_tui.vectors.faiss_index import FaissIndex, VectorSnapshot
 
+FILE_NAME = "vectors.kebabvec"
+EXACT_UP_TO = 150_000
+"""A larger index gets a coarse index at its next compaction."""
 
-# What the vector index needs of whoever keeps the vectors, as Protocols.
-#
-# The keeper is the truth. Vectors travel as fp16 blobs of `2 * dims` bytes; rows are
-# `chunks.id`, which is never reused.
-
-
-class RowVector(Protocol):
-    @property
-    def row(self) -> int: ...
-
-    @property
-    def vector(self) -> bytes: ...
-
-
-class Changes(Protocol):
-    """What happened up to `revision`: the rows that went, then those that have a vector now."""
-
-    @property
-    def revision(self) -> int: ...
-
-    @property
-    def added(self) -> Sequence[RowVector]: ...
-
-    @property
-    def removed(self) -> Sequence[int]: ...
+_UNSAVED_SHARE = 1_000
+_UNSAVED_REVISIONS = 1_000
 
 
 class VectorLog(Protocol):
-    """One moment of one model's vectors."""
+    """The vectors of one model in one read transaction of the store.
+
+    Vectors are fp16 blobs of `2 * dims` bytes; rows are `chunks.id`, which is never reused.
+    """
 
     def revision(self) -> int: ...
 
     def all(self) -> Iterator[tuple[int, bytes]]:
-        """Every row that has a vector, in any order."""
+        """Every row with a vector, in any order."""
         ...
 
-    def changes_after(self, revision: int) -> Changes | None:
-        """None when the log does not reach back so far, or the revision is not one of its own."""
+    def changes_after(self, revision: int) -> tuple[Sequence[tuple[int, bytes]], Sequence[int]] | None:
+        """Rows with a new vector, and removed rows; None if the log lacks the revision."""
         ...
 
     def vectors(self, rows: Sequence[int]) -> Mapping[int, bytes]: ...
 
 
 class VectorStore(Protocol):
+    """A protocol, because this package must not import the storage package."""
+
     def vectors(self, model: str) -> AbstractContextManager[VectorLog]: ...
-
-
-FILE_NAME = "vectors.kebabvec"
-EXACT_UP_TO = 150_000
-"""More vectors than these get the coarse index when they are next put in order."""
-
-_UNSAVED_SHARE = 1_000
-_UNSAVED_REVISIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """How the index came to be; `reason` says why it is not the file as it was."""
+    """How the index was made; `reason` explains anything but "loaded"."""
 
     how: Literal["loaded", "replayed", "rebuilt"]
     reason: str
 
 
 class VectorFollower:
-    """`open` once; then `catch_up` from any thread; `close` writes the file when enough is new."""
+    """`open` once, then `catch_up` from any thread; `close` saves the file if enough has changed."""
 
     def __init__(
         self,
@@ -103,9 +80,9 @@ class VectorFollower:
         self._exact_up_to = exact_up_to
         self._index: FaissIndex | None = None
         self._revision = 0
-        self._saved_revision: int | None = None  # None: the file, if any, is of no use
+        self._saved_revision: int | None = None  # None: there is no usable file
         self._unsaved = 0
-        self._following = threading.Lock()  # held by whoever applies changes
+        self._following = threading.Lock()  # held while changes are applied
 
     @property
     def index(self) -> FaissIndex:
@@ -115,26 +92,26 @@ class VectorFollower:
 
     @property
     def revision(self) -> int:
-        """The corpus revision that the index is of, or one before it."""
+        """The corpus revision of the index, or an earlier one while changes are applied."""
         return self._revision
 
     def open(self) -> Opened:
-        """Make the index by the shortest way that is right."""
+        """Load, replay or rebuild the index, whichever is the fastest correct way."""
         from kebab_tui.vectors.faiss_index import FaissIndex
         from kebab_tui.vectors.file import UnusableFileError
 
         with self._following, self._store.vectors(self._model) as log:
             try:
-                contents, opened = self._from_file(log)
+                snapshot, opened = self._from_file(log)
             except UnusableFileError as error:
                 self._saved_revision = None
-                contents, opened = self._rebuilt(log), Opened("rebuilt", error.message)
+                snapshot, opened = self._rebuilt(log), Opened("rebuilt", error.message)
             self._revision = log.revision()
-            self._index = FaissIndex(contents, self._exact_up_to)
+            self._index = FaissIndex(snapshot, self._exact_up_to)
         return opened
 
     def catch_up(self) -> bool:
-        """Apply what is new; says whether something was. Does not wait for another thread that is at it."""
+        """Apply new changes; whether there were any. Returns at once if another thread is applying them."""
         if not self._following.acquire(blocking=False):
             return False
         try:
@@ -142,76 +119,68 @@ class VectorFollower:
                 revision = log.revision()
                 if revision == self._revision:
                     return False
-                self._follow(log)
-                self._revision = revision  # after the contents: replaying a change twice is harmless
+                changes = log.changes_after(self._revision)
+                if changes is None:
+                    self.index.replace(self._rebuilt(log))
+                    self._saved_revision = None
+                elif any(changes):
+                    from kebab_tui.vectors.faiss_index import decoded_changes
+
+                    self.index.change(*decoded_changes(*changes, self._dims))
+                    self._unsaved += sum(map(len, changes))
+                self._revision = revision  # last: replaying a change twice is harmless
                 return True
         finally:
             self._following.release()
 
     def close(self) -> str:
-        """End what goes on in the background, write the file when enough is new; a reason when that fails."""
+        """Stop the compaction and save the file if enough has changed; an error message, or ""."""
         if self._index is None:
             return ""
         self._index.close()
-        return self._save()
+        # Replaying a few rows costs a millisecond; the cost of writing grows with all vectors.
+        count, saved = self._index.count, self._saved_revision
+        if saved is None:
+            is_worth_it = count > 0
+        else:
+            is_old = self._revision - saved >= _UNSAVED_REVISIONS
+            is_worth_it = is_old or self._unsaved > count // _UNSAVED_SHARE
+        if not is_worth_it or not self._may_save():
+            return ""
+        from kebab_tui.vectors.file import Saved, write
 
-    def _from_file(self, log: VectorLog) -> tuple[Contents, Opened]:
-        from kebab_tui.vectors.faiss_index import agrees, news
+        snapshot = self._index.snapshot
+        # Without this, processes that only open, replay and save would never compact the file.
+        compacted = None
+        if snapshot.needs_compaction():
+            compacted = snapshot.compacted(self._exact_up_to, lambda: False)
+        try:
+            write(self._path, self._model, Saved(compacted or snapshot, self._revision))
+        except OSError as error:
+            return f"the vector index could not be saved: {error.strerror}"
+        self._saved_revision, self._unsaved = self._revision, 0
+        return ""
+
+    def _from_file(self, log: VectorLog) -> tuple[VectorSnapshot, Opened]:
+        from kebab_tui.vectors.faiss_index import decoded_changes, matches_store
         from kebab_tui.vectors.file import UnusableFileError, read
 
         saved = read(self._path, self._model, self._dims)
         changes = log.changes_after(saved.revision)
         if changes is None:
             raise UnusableFileError("the file is newer than the store, or too old to catch up")
-        contents = saved.contents
-        if changes.added or changes.removed:
-            contents = contents.changed(*news(changes, self._dims))
-        if not agrees(contents, log):
-            raise UnusableFileError("the file is of another store")
+        snapshot = saved.snapshot
+        if any(changes):
+            snapshot = snapshot.changed(*decoded_changes(*changes, self._dims))
+        if not matches_store(snapshot, log):
+            raise UnusableFileError("the file belongs to another store")
         self._saved_revision = saved.revision
-        self._unsaved += len(changes.added) + len(changes.removed)
+        self._unsaved += sum(map(len, changes))
         if saved.revision == log.revision():
-            return contents, Opened("loaded", "")
-        return contents, Opened("replayed", f"the file was of revision {saved.revision}")
+            return snapshot, Opened("loaded", "")
+        return snapshot, Opened("replayed", f"the file has revision {saved.revision}")
 
-    def _rebuilt(self, log: VectorLog) -> Contents:
-        from kebab_tui.vectors.faiss_index import contents_of, everything
+    def _rebuilt(self, log: VectorLog) -> VectorSnapshot:
+        from kebab_tui.vectors.faiss_index import snapshot_of, stored_vectors
 
-        return contents_of(everything(log, self._dims), self._dims, self._exact_up_to)
-
-    def _follow(self, log: VectorLog) -> None:
-        from kebab_tui.vectors.faiss_index import news
-
-        changes = log.changes_after(self._revision)
-        if changes is None:
-            self.index.replace(self._rebuilt(log))
-            self._saved_revision = None
-        elif changes.added or changes.removed:
-            self.index.change(*news(changes, self._dims))
-            self._unsaved += len(changes.added) + len(changes.removed)
-
-    def _save(self) -> str:
-        if not self._worth_saving() or not self._may_save():
-            return ""
-        from kebab_tui.vectors.file import Saved, write
-
-        try:
-            write(self._path, self._model, Saved(self._in_order(), self._revision))
-        except OSError as error:
-            return f"the vector index could not be saved: {error.strerror}"
-        self._saved_revision, self._unsaved = self._revision, 0
-        return ""
-
-    def _in_order(self) -> Contents:
-        """Who only opens the file, replays and ends would never put in order what has gathered in it."""
-        contents = self.index.contents
-        ordered = contents.in_order(self._exact_up_to, lambda: False) if contents.needs_order() else None
-        return ordered or contents
-
-    def _worth_saving(self) -> bool:
-        """Replaying a few rows costs a millisecond; writing costs as much as there are vectors."""
-        count = self.index.count
-        if self._saved_revision is None:
-            return count > 0
-        stale = self._revision - self._saved_revision >= _UNSAVED_REVISIONS
-        return stale or self._unsaved > count // _UNSAVED_SHARE
+        return snapshot_of(stored_vectors(log, self._dims), self._dims, self._exact_up_to)

@@ -22,12 +22,12 @@ import numpy as np
 
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Vector
-from kebab_tui.vectors.faiss_index import Contents, FaissIndex, contents_of, everything
+from kebab_tui.vectors.faiss_index import FaissIndex, VectorSnapshot, snapshot_of, stored_vectors
 from kebab_tui.vectors.file import Saved, read, write
 from kebab_tui.vectors.segment import Codes
 from kebab_tui.vectors.sync import EXACT_UP_TO
 from tests.benchmarks.measuring import Figure, machine, median, report, seconds
-from tests.vectors.making import MODEL, Floats, Moment, Shelf, clustered, normal
+from tests.vectors.making import MODEL, DictLog, DictStore, Floats, clustered, normal
 
 K, QUERIES, ROUNDS, BLOCK = 10, 100, 5, 50_000
 NOISE = 0.51
@@ -73,7 +73,7 @@ def searches(index: FaissIndex, flat: faiss.IndexFlatIP, queries: Floats) -> lis
     for query, expected in zip(queries, flat.search(queries, K)[1].tolist(), strict=True):
         right += len({each.row - 1 for each in index.nearest(query, K)} & set(expected))
     ratio = median(ours.min(axis=0).tolist()) / median(theirs.min(axis=0).tolist())
-    coarse = index.contents.base.is_coarse
+    coarse = index.snapshot.base.is_coarse
     return [
         Figure("IndexFlatIP, p50 of the best rounds", median(theirs.min(axis=0).tolist()) * 1e3, "ms"),
         Figure("index, p50 of the best rounds", median(ours.min(axis=0).tolist()) * 1e3, "ms"),
@@ -93,7 +93,7 @@ def filtered(index: FaissIndex, count: int, queries: Floats) -> list[Figure]:
     for share in FILTERS:
         rows = np.flatnonzero(dice.random(count) < share).astype(np.int64) + 1
         allowed = cast("Sequence[ChunkRow]", rows)
-        first = median([seconds(partial(index.contents.allowing, rows)) for _ in range(20)]) * 1e3
+        first = median([seconds(partial(index.snapshot.allowing, rows)) for _ in range(20)]) * 1e3
         spent = timed(partial(index.nearest, k=K, allowed=allowed), queries)
         figures.append(Figure(f"filter keeping {share:.1%}, p50", spent, "ms"))
         figures.append(Figure(f"filter keeping {share:.1%}, making the bitmap", first, "ms"))
@@ -101,7 +101,7 @@ def filtered(index: FaissIndex, count: int, queries: Floats) -> list[Figure]:
 
 
 def threads(index: FaissIndex, queries: Floats) -> list[Figure]:
-    flat = index.contents.base._all
+    flat = index.snapshot.base._exact
     figures = []
     for count in (1, 2):
         faiss.omp_set_num_threads(count)
@@ -110,14 +110,14 @@ def threads(index: FaissIndex, queries: Floats) -> list[Figure]:
     return figures
 
 
-def upkeep(contents: Contents, codes: Codes, exact_up_to: int) -> list[Figure]:
+def upkeep(contents: VectorSnapshot, codes: Codes, exact_up_to: int) -> list[Figure]:
     """Changes, the file, and making everything anew."""
     index = FaissIndex(contents, exact_up_to)
     one = codes[:1].astype(np.float32)
     adding = [seconds(partial(index.change, [len(codes) + n], one, [])) for n in range(1, 201)]
     removing = [seconds(partial(index.change, [], one[:0], [n])) for n in range(1, 201)]
-    changed = index.contents
-    ordering = seconds(lambda: changed.in_order(exact_up_to, lambda: False))
+    changed = index.snapshot
+    ordering = seconds(lambda: changed.compacted(exact_up_to, lambda: False))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "vectors")
         saving = seconds(lambda: write(path, MODEL, Saved(changed, 1)))
@@ -135,10 +135,10 @@ def upkeep(contents: Contents, codes: Codes, exact_up_to: int) -> list[Figure]:
 
 def rebuild(codes: Codes, exact_up_to: int) -> list[Figure]:
     """From blobs in memory: what SQLite takes to hand them over comes on top."""
-    shelf = Shelf(dict(enumerate([code.tobytes() for code in codes], 1)))
-    log = Moment(shelf)
+    store = DictStore(dict(enumerate([code.tobytes() for code in codes], 1)))
+    log = DictLog(store)
     taken = min(
-        seconds(lambda: contents_of(everything(log, codes.shape[1]), codes.shape[1], exact_up_to))
+        seconds(lambda: snapshot_of(stored_vectors(log, codes.shape[1]), codes.shape[1], exact_up_to))
         for _ in range(3)
     )
     goal = 0.26 if len(codes) <= exact_up_to else None  # the coarse index takes as long again
@@ -156,7 +156,7 @@ def main() -> None:
     queries, real = real[asked][:QUERIES], np.delete(real, asked, 0)
     flat, codes = made_of(vectors_like(real, given.vectors), real.shape[1])
     before = resident_mb()
-    contents = contents_of([(np.arange(1, len(codes) + 1), codes)], codes.shape[1], EXACT_UP_TO)
+    contents = snapshot_of([(np.arange(1, len(codes) + 1), codes)], codes.shape[1], EXACT_UP_TO)
     index = FaissIndex(contents, EXACT_UP_TO)
     held = Figure("memory of the index", resident_mb() - before, "MB")
     print(machine())

@@ -26,7 +26,7 @@ from tests.torture.victim import SETTINGS
 
 ASKED = ("port conflict", "충돌 해결", "install backup", "title:code connection", "network -restore", "특별")
 _NEVER = (
-    "the file is of another store",
+    "the file belongs to another store",
     "the file is damaged: its checksum differs",
     "the file is damaged: its length differs",
     "the file is too short",
@@ -75,7 +75,7 @@ def _file_untrue(workspace: Workspace) -> Iterator[str]:
     sound = {row: blob for row, blob in blobs.items() if any(blob)}
     if len(sound) == len(blobs) and opened.reason in _NEVER:
         yield f"the vectors' file is of no use: {opened.reason}"
-    contents = follower.index.contents
+    contents = follower.index.snapshot
     if contents.vectors(contents.live_rows()) != sound or follower.index.count != len(sound):
         yield "the index of vectors is not what the database holds"
     if follower.revision != revision:

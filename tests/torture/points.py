@@ -36,7 +36,7 @@ _BATCH = "kebab_tui.storage.sqlite.batch:Batch"
 _WRITER = "kebab_tui.storage.sqlite.writer:Writer"
 _LOCK = "kebab_tui.storage.lock:WriterLock"
 _FILE = "kebab_tui.vectors.file"
-_CONTENTS = "kebab_tui.vectors.faiss_index:Contents"
+_SNAPSHOT = "kebab_tui.vectors.faiss_index:VectorSnapshot"
 _INDEX = "kebab_tui.vectors.faiss_index:FaissIndex"
 _HALF = "kebab_tui.vector_search:VectorSearch"
 _BOARD = "kebab_tui.indexing.status:StatusPublisher"
@@ -104,10 +104,10 @@ _VECTORS = (
     _vectors("after the old file is gone", after(_HALF, "discard_file"), 1, "rebuild", "bad vectors"),
     _vectors("file in place", replacing(".kebabvec", False), 1, "rebuild", "bad vectors"),
     _vectors("random time", at_random, 350, "search"),
-    _vectors("before compaction", before(_CONTENTS, "in_order"), 2, "search"),
-    _vectors("after compaction", after(_CONTENTS, "in_order"), 2, "search"),
-    _vectors("before the swap", before(_INDEX, "_show"), 6, "search"),
-    _vectors("after the swap", after(_INDEX, "_show"), 6, "search"),
+    _vectors("before compaction", before(_SNAPSHOT, "compacted"), 2, "search"),
+    _vectors("after compaction", after(_SNAPSHOT, "compacted"), 2, "search"),
+    _vectors("before the swap", before(_INDEX, "_swap"), 6, "search"),
+    _vectors("after the swap", after(_INDEX, "_swap"), 6, "search"),
     Point("embed, real model: random time", at_random, 1500, job="embed", model=REAL),
     Point(
         "embed, real model: after save_vectors", after(_WRITER, "save_vectors"), 3, job="embed", model=REAL

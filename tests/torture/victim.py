@@ -52,8 +52,8 @@ def take_small_steps() -> None:
     worker._QUIET_S = 0.2
     writer._MERGE_ROWS, writer._MERGE_SHARE, writer._MERGE_PAGES = 1, 1_000, 1
     faiss_index._SAMPLED = SAMPLED
-    faiss_index._GONE_MOST = faiss_index._FRESH_MOST = 3
-    faiss_index._GONE_SHARE = faiss_index._FRESH_SHARE = 100
+    faiss_index._DELETED_MOST = faiss_index._DELTA_MOST = 3
+    faiss_index._DELETED_SHARE = faiss_index._DELTA_SHARE = 100
 
 
 def _refuse_to_read_twice() -> None:

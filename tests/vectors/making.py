@@ -1,4 +1,4 @@
-"""Vectors for tests, the answer by brute force, and a keeper of vectors that is only a dictionary."""
+"""Vectors for tests, brute-force search, and a store of vectors in a dictionary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Near, Vector
-from kebab_tui.vectors.faiss_index import FaissIndex, contents_of
+from kebab_tui.vectors.faiss_index import FaissIndex, snapshot_of
 from kebab_tui.vectors.segment import Codes, Rows, rows_of
 from kebab_tui.vectors.sync import VectorFollower
 
@@ -48,7 +48,7 @@ def codes(vectors: Floats) -> Codes:
 
 def index_of(rows: Sequence[int] | Rows, vectors: Floats, exact_up_to: int = EXACT) -> FaissIndex:
     """An index as a rebuild makes it."""
-    made = contents_of([(rows_of(rows), codes(vectors))], vectors.shape[1], exact_up_to)
+    made = snapshot_of([(rows_of(rows), codes(vectors))], vectors.shape[1], exact_up_to)
     return FaissIndex(made, exact_up_to)
 
 
@@ -73,22 +73,9 @@ def chunk_rows(rows: Iterable[int]) -> list[ChunkRow]:
     return [ChunkRow(int(row)) for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    row: int
-    vector: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ToldChanges:
-    revision: int
-    added: list[Told]
-    removed: list[int]
-
-
 @dataclass
-class Shelf:
-    """Implements the ports `VectorStore` and `VectorLog` over a dictionary."""
+class DictStore:
+    """Implements the protocol `VectorStore` with a dictionary."""
 
     held: dict[int, bytes] = field(default_factory=dict)
     log: list[tuple[int, int, bool]] = field(default_factory=list)
@@ -97,9 +84,9 @@ class Shelf:
     last_row: int = 0
 
     @contextlib.contextmanager
-    def vectors(self, model: str) -> Iterator[Moment]:
+    def vectors(self, model: str) -> Iterator[DictLog]:
         assert model == MODEL
-        yield Moment(self)
+        yield DictLog(self)
 
     def save(self, added: Mapping[int, bytes], removed: Iterable[int] = ()) -> None:
         self.now += 1
@@ -122,34 +109,34 @@ class Shelf:
         self.log.clear()
 
 
-class Moment:
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+class DictLog:
+    def __init__(self, store: DictStore) -> None:
+        self._store = store
 
     def revision(self) -> int:
-        return self._shelf.now
+        return self._store.now
 
     def all(self) -> Iterator[tuple[int, bytes]]:
-        yield from self._shelf.held.items()
+        yield from self._store.held.items()
 
-    def changes_after(self, revision: int) -> ToldChanges | None:
-        shelf = self._shelf
-        if not shelf.floor <= revision <= shelf.now:
+    def changes_after(self, revision: int) -> tuple[list[tuple[int, bytes]], list[int]] | None:
+        store = self._store
+        if not store.floor <= revision <= store.now:
             return None
-        told = [(row, added) for at, row, added in shelf.log if at > revision]
-        rows = sorted({row for row, added in told if added and row in shelf.held})
-        gone = sorted({row for row, added in told if not added})
-        return ToldChanges(shelf.now, [Told(row, shelf.held[row]) for row in rows], gone)
+        changes = [(row, added) for at, row, added in store.log if at > revision]
+        rows = sorted({row for row, added in changes if added and row in store.held})
+        removed = sorted({row for row, added in changes if not added})
+        return [(row, store.held[row]) for row in rows], removed
 
     def vectors(self, rows: Sequence[int]) -> dict[int, bytes]:
-        return {row: self._shelf.held[row] for row in rows if row in self._shelf.held}
+        return {row: self._store.held[row] for row in rows if row in self._store.held}
 
 
-def follower_of(shelf: Shelf, folder: Path | str, exact_up_to: int = EXACT) -> VectorFollower:
-    return VectorFollower(shelf, str(folder), MODEL, DIMS, may_save=lambda: True, exact_up_to=exact_up_to)
+def follower_of(store: DictStore, folder: Path | str, exact_up_to: int = EXACT) -> VectorFollower:
+    return VectorFollower(store, str(folder), MODEL, DIMS, may_save=lambda: True, exact_up_to=exact_up_to)
 
 
-def holds(index: FaissIndex, shelf: Shelf) -> bool:
-    """Whether the index has exactly the vectors that the keeper has, to the bit."""
-    rows = index.contents.live_rows()
-    return index.contents.vectors(rows) == shelf.held and index.count == len(shelf.held)
+def holds(index: FaissIndex, store: DictStore) -> bool:
+    """Whether the index has exactly the vectors of the store, to the bit."""
+    rows = index.snapshot.live_rows()
+    return index.snapshot.vectors(rows) == store.held and index.count == len(store.held)

@@ -10,7 +10,7 @@ import pytest
 from kebab_tui.vectors.faiss_index import FaissIndex
 from kebab_tui.vectors.file import Saved, read, write
 from tests.vectors.making import EXACT, MODEL, Floats, chunk_rows, clustered, index_of, rows_in
-from tests.vectors.test_index import wait_until_in_order
+from tests.vectors.test_index import wait_for_compaction
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ def recall(index: FaissIndex, held: dict[int, Floats], allowed: list[int] | None
 def test_it_finds_nearly_all_that_the_exact_one_does() -> None:
     index = large()
     held = dict(enumerate(clustered(COUNT), 1))
-    assert index.contents.base.is_coarse
+    assert index.snapshot.base.is_coarse
     assert recall(index, held) >= 0.95
 
 
@@ -65,20 +65,20 @@ def test_it_does_after_changes_and_cosines_stay_exact() -> None:
 
 
 def test_growing_over_the_limit_brings_it_and_shrinking_takes_it_away() -> None:
-    index = FaissIndex(index_of(range(1, 4_001), clustered(4_000)).contents, 5_000)
-    seen = [index.contents.base.is_coarse]
+    index = FaissIndex(index_of(range(1, 4_001), clustered(4_000)).snapshot, 5_000)
+    seen = [index.snapshot.base.is_coarse]
     index.change(range(5_000, 10_000), clustered(5_000, 4), [])
-    wait_until_in_order()
-    seen.append(index.contents.base.is_coarse)
+    wait_for_compaction()
+    seen.append(index.snapshot.base.is_coarse)
     index.change([], clustered(0), range(5_000, 10_000))
-    wait_until_in_order()
-    seen.append(index.contents.base.is_coarse)
+    wait_for_compaction()
+    seen.append(index.snapshot.base.is_coarse)
     assert seen == [False, True, False]
     assert index.count == 4_000
 
 
 def test_closing_stops_the_building_of_it() -> None:
-    index = FaissIndex(index_of(range(1, 4_001), clustered(4_000)).contents, 5_000)
+    index = FaissIndex(index_of(range(1, 4_001), clustered(4_000)).snapshot, 5_000)
     index.change(range(5_000, 10_000), clustered(5_000, 4), [])
     index.close()
     assert index.count == 9_000
@@ -88,8 +88,8 @@ def test_closing_stops_the_building_of_it() -> None:
 def test_it_is_in_the_file(tmp_path: Path) -> None:
     index, path = large(), str(tmp_path / "file")
     index.change([20_000], clustered(1, 9), [5, 6])
-    write(path, MODEL, Saved(index.contents, 3))
-    again = FaissIndex(read(path, MODEL, DIMS).contents, EXACT)
-    assert again.contents.base.is_coarse
+    write(path, MODEL, Saved(index.snapshot, 3))
+    again = FaissIndex(read(path, MODEL, DIMS).snapshot, EXACT)
+    assert again.snapshot.base.is_coarse
     for query in clustered(10, 8):
         assert again.nearest(query, K) == index.nearest(query, K)

@@ -16,7 +16,7 @@ import pytest
 
 from kebab_tui.vectors import file as index_file
 from kebab_tui.vectors import segment
-from kebab_tui.vectors.faiss_index import Contents, FaissIndex
+from kebab_tui.vectors.faiss_index import FaissIndex, VectorSnapshot
 from kebab_tui.vectors.file import Saved, UnusableFileError, read, write
 from kebab_tui.vectors.segment import FaissSegment
 from tests.vectors.making import DIMS, EXACT, MODEL, codes, index_of, unit
@@ -26,17 +26,17 @@ PAYLOAD = 120
 PAGE = 4096
 
 
-def some_contents() -> Contents:
+def some_snapshot() -> VectorSnapshot:
     """A base with rows gone, and fresh rows."""
     index = index_of(range(1, 1_001), unit(1_000))
     index.change([2_000, 17], unit(2, 5), range(30, 60))
-    return index.contents
+    return index.snapshot
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     name = str(tmp_path / "vectors")
-    write(name, MODEL, Saved(some_contents(), 42))
+    write(name, MODEL, Saved(some_snapshot(), 42))
     return name
 
 
@@ -47,23 +47,23 @@ def refusal(path: str, model: str = MODEL, dims: int = DIMS) -> str:
 
 
 def test_what_was_written_is_read_to_the_bit(path: str) -> None:
-    saved, contents = read(path, MODEL, DIMS), some_contents()
+    saved, contents = read(path, MODEL, DIMS), some_snapshot()
     rows = contents.live_rows()
     assert saved.revision == 42
-    assert saved.contents.live_rows().tolist() == rows.tolist()
-    assert saved.contents.vectors(rows) == contents.vectors(rows)
-    assert (saved.contents.gone, saved.contents.count) == (31, 971)
+    assert saved.snapshot.live_rows().tolist() == rows.tolist()
+    assert saved.snapshot.vectors(rows) == contents.vectors(rows)
+    assert (saved.snapshot.deleted, saved.snapshot.count) == (31, 971)
 
 
 def test_an_empty_index_is_a_file_too(tmp_path: Path) -> None:
     name = str(tmp_path / "vectors")
-    write(name, MODEL, Saved(index_of([], unit(0)).contents, 7))
-    assert read(name, MODEL, DIMS).contents.count == 0
+    write(name, MODEL, Saved(index_of([], unit(0)).snapshot, 7))
+    assert read(name, MODEL, DIMS).snapshot.count == 0
 
 
 def test_the_same_contents_make_the_same_file(path: str) -> None:
     before = Path(path).read_bytes()
-    write(path, MODEL, Saved(some_contents(), 42))
+    write(path, MODEL, Saved(some_snapshot(), 42))
     assert Path(path).read_bytes() == before
 
 
@@ -104,7 +104,7 @@ def test_faiss_is_given_no_byte_of_a_file_with_a_flipped_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = str(tmp_path / "coarse")
-    write(name, MODEL, Saved(index_of(range(1, 2_001), unit(2_000), exact_up_to=1_000).contents, 1))
+    write(name, MODEL, Saved(index_of(range(1, 2_001), unit(2_000), exact_up_to=1_000).snapshot, 1))
     whole, parsed = Path(name).read_bytes(), []
     monkeypatch.setattr(FaissSegment, "load_coarse", lambda _, data: parsed.append(data))
     dice = random.Random(3)
@@ -168,7 +168,7 @@ def test_the_greatest_and_the_least_numbers_are_finite(path: str) -> None:
 def test_no_bytes_of_a_coarse_index_upset_faiss(tmp_path: Path) -> None:
     """Given to FAISS's own parser, 8 of 400 such files ended the process."""
     name, count = str(tmp_path / "coarse"), 2_049
-    write(name, MODEL, Saved(index_of(range(1, count + 1), unit(count), exact_up_to=1_000).contents, 1))
+    write(name, MODEL, Saved(index_of(range(1, count + 1), unit(count), exact_up_to=1_000).snapshot, 1))
     whole, dice = Path(name).read_bytes(), random.Random(6)
     start = PAYLOAD + count * (8 + 2 * DIMS)
     for _ in range(40):
@@ -177,8 +177,8 @@ def test_no_bytes_of_a_coarse_index_upset_faiss(tmp_path: Path) -> None:
             changed[dice.randrange(start, len(whole))] = dice.randrange(256)
         Path(name).write_bytes(resigned(bytes(changed)))
         with contextlib.suppress(UnusableFileError):
-            index = FaissIndex(read(name, MODEL, DIMS).contents, 1_000)
-            assert index.contents.base.is_coarse
+            index = FaissIndex(read(name, MODEL, DIMS).snapshot, 1_000)
+            assert index.snapshot.base.is_coarse
             assert len(index.nearest(unit(1, 7)[0], 5)) == 5
 
 
@@ -212,7 +212,7 @@ def test_a_coarse_index_packed_by_another_faiss_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = str(tmp_path / "coarse")
-    write(path, MODEL, Saved(index_of(range(1, 2_001), unit(2_000), exact_up_to=1_000).contents, 1))
+    write(path, MODEL, Saved(index_of(range(1, 2_001), unit(2_000), exact_up_to=1_000).snapshot, 1))
     monkeypatch.setattr(segment, "_packed_by", lambda version: b"0.0.0".ljust(16))
     assert "another FAISS" in refusal(path)
 
@@ -251,7 +251,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_scratch(
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(OSError, match="No space"):
-        write(path, MODEL, Saved(index_of(range(1, 501), unit(500)).contents, 43))
+        write(path, MODEL, Saved(index_of(range(1, 501), unit(500)).snapshot, 43))
     assert Path(path).read_bytes() == before
     assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
 
@@ -268,7 +268,7 @@ def dies(*args, **options):
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*args, **options)
 setattr(os, point, dies)
-write(path, MODEL, Saved(index_of(range(1, 4001), unit(4000)).contents, 99))
+write(path, MODEL, Saved(index_of(range(1, 4001), unit(4000)).snapshot, 99))
 """
 
 
@@ -285,7 +285,7 @@ def test_a_process_killed_while_writing_leaves_the_old_file_or_the_new(
     assert done.returncode == -9
     renamed = (point, after) == ("fsync", 1)
     assert read(path, MODEL, DIMS).revision == (99 if renamed else 42)
-    write(path, MODEL, Saved(some_contents(), 100))
+    write(path, MODEL, Saved(some_snapshot(), 100))
     assert read(path, MODEL, DIMS).revision == 100
     assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
 
@@ -293,6 +293,6 @@ def test_a_process_killed_while_writing_leaves_the_old_file_or_the_new(
 def test_thousands_of_vectors_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_file, "_BLOCK", 1_000)
     name, vectors = str(tmp_path / "vectors"), unit(3_000)
-    write(name, MODEL, Saved(index_of(range(1, 3_001), vectors, EXACT).contents, 1))
-    contents = read(name, MODEL, DIMS).contents
+    write(name, MODEL, Saved(index_of(range(1, 3_001), vectors, EXACT).snapshot, 1))
+    contents = read(name, MODEL, DIMS).snapshot
     assert (contents.base.codes == codes(vectors)).all()

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from kebab_tui.search.ports import Vector
 from tests.vectors.making import (
-    Shelf,
+    DictStore,
     brute,
     chunk_rows,
     codes,
@@ -21,7 +21,7 @@ from tests.vectors.making import (
     rows_in,
     unit,
 )
-from tests.vectors.test_index import wait_until_in_order
+from tests.vectors.test_index import wait_for_compaction
 
 SEEDS = st.integers(0, 10_000)
 
@@ -32,9 +32,9 @@ class History(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.shelf = Shelf()
-        self.first = follower_of(self.shelf, self.folder.name)
-        self.second = follower_of(self.shelf, self.folder.name)
+        self.store = DictStore()
+        self.first = follower_of(self.store, self.folder.name)
+        self.second = follower_of(self.store, self.folder.name)
         self.first.open()
         self.second.open()
 
@@ -45,59 +45,59 @@ class History(RuleBasedStateMachine):
 
     @rule(count=st.integers(1, 400), seed=SEEDS, equal=st.booleans())
     def add(self, count: int, seed: int, equal: bool) -> None:
-        self.shelf.add(np.repeat(unit(1, seed), count, axis=0) if equal else unit(count, seed))
+        self.store.add(np.repeat(unit(1, seed), count, axis=0) if equal else unit(count, seed))
 
-    @precondition(lambda self: self.shelf.held)
+    @precondition(lambda self: self.store.held)
     @rule(share=st.floats(0.01, 1), seed=SEEDS)
     def remove(self, share: float, seed: int) -> None:
-        self.shelf.save({}, removed=self.some(share, seed))
+        self.store.save({}, removed=self.some(share, seed))
 
-    @precondition(lambda self: self.shelf.held)
+    @precondition(lambda self: self.store.held)
     @rule(share=st.floats(0.01, 0.5), seed=SEEDS)
     def replace(self, share: float, seed: int) -> None:
         rows = self.some(share, seed)
         vectors = codes(unit(len(rows), seed))
-        self.shelf.save({row: code.tobytes() for row, code in zip(rows, vectors, strict=True)})
+        self.store.save({row: code.tobytes() for row, code in zip(rows, vectors, strict=True)})
 
     @rule()
     def forget_the_log(self) -> None:
-        self.shelf.forget_log()
+        self.store.forget_log()
 
     @rule()
     def reopen(self) -> None:
         assert self.first.close() == ""
-        self.first = follower_of(self.shelf, self.folder.name)
+        self.first = follower_of(self.store, self.folder.name)
         self.first.open()
 
     @rule()
     def let_the_order_be_made(self) -> None:
-        wait_until_in_order()
+        wait_for_compaction()
 
     @invariant()
     def both_hold_what_the_store_holds(self) -> None:
         for follower in (self.first, self.second):
             follower.catch_up()
-            assert follower.revision == self.shelf.now
-            assert holds(follower.index, self.shelf)
+            assert follower.revision == self.store.now
+            assert holds(follower.index, self.store)
 
     @rule(seed=SEEDS, k=st.integers(1, 60), share=st.sampled_from([0.01, 0.1, 0.3, 0.6, 0.95, None]))
     def search(self, seed: int, k: int, share: float | None) -> None:
-        near = self.some(0.001, seed) if self.shelf.held else []
+        near = self.some(0.001, seed) if self.store.held else []
         query = self.vector(near[0]) if near and seed % 2 else unit(1, seed)[0]
         allowed = None if share is None else self.some(share, seed)
-        held = {row: self.vector(row) for row in self.shelf.held}
+        held = {row: self.vector(row) for row in self.store.held}
         found = self.second.index.nearest(query, k, None if allowed is None else chunk_rows(allowed))
         assert rows_in(found) == brute(held, query, k, allowed)
         assert self.first.index.nearest(query, k, None if allowed is None else chunk_rows(allowed)) == found
 
     def some(self, share: float, seed: int) -> list[int]:
-        rows = sorted(self.shelf.held)
+        rows = sorted(self.store.held)
         count = min(len(rows), 1 + int(share * len(rows)))
         dice = np.random.default_rng(seed)
         return [] if not rows else dice.choice(np.array(rows), count, replace=False).tolist()
 
     def vector(self, row: int) -> Vector:
-        stored = np.frombuffer(self.shelf.held[row], np.float16)
+        stored = np.frombuffer(self.store.held[row], np.float16)
         return normal(stored[np.newaxis].astype(np.float32)).reshape(-1)
 
 

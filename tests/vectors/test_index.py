@@ -1,4 +1,4 @@
-"""What a search over vectors finds, compared with numpy by brute force."""
+"""The results of a vector search equal those of brute force in numpy."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import pytest
 
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.vectors.faiss_index import ORDER_THREAD, Contents, FaissIndex, Filter
+from kebab_tui.vectors.faiss_index import COMPACTION_THREAD, FaissIndex, Filter, VectorSnapshot
 from kebab_tui.vectors.segment import Rows, rows_of
 from tests.vectors.making import Floats, brute, chunk_rows, clustered, index_of, rows_in, unit
 
 SHARES = (0.001, 0.01, 0.1, 0.24, 0.26, 0.5, 0.9)
 
 
-def wait_until_in_order() -> None:
+def wait_for_compaction() -> None:
     for thread in threading.enumerate():
-        if thread.name == ORDER_THREAD:
+        if thread.name == COMPACTION_THREAD:
             thread.join()
 
 
@@ -64,15 +64,15 @@ def test_they_are_with_rows_removed_replaced_and_added() -> None:
     some = held.rows[::30].tolist()
     new = list(range(200_000, 200_080))
     held.change(some[:40] + new, clustered(120, 7), some[40:])
-    assert held.index.contents.gone == len(some)
+    assert held.index.snapshot.deleted == len(some)
     assert held.agrees()
 
 
-def test_they_are_when_most_rows_are_gone() -> None:
+def test_they_are_after_most_rows_were_deleted() -> None:
     held = Held(2_000)
     held.change([], clustered(0), held.rows[:1_900].tolist())
     assert held.agrees()
-    wait_until_in_order()
+    wait_for_compaction()
     assert held.agrees()
 
 
@@ -99,7 +99,7 @@ def test_a_row_added_again_is_found_by_its_new_vector_only() -> None:
     assert index.count == 50
 
 
-def test_a_row_told_twice_has_the_later_vector() -> None:
+def test_a_repeated_row_gets_the_later_vector() -> None:
     index = index_of([1], unit(1))
     a, b = unit(2, seed=3)
     index.change([5, 5], np.stack([a, b]), [])
@@ -160,7 +160,7 @@ def test_a_cosine_is_the_same_whether_searched_or_asked_for() -> None:
 
 def test_the_answer_does_not_depend_on_how_the_vectors_arrived() -> None:
     held = Held(600)
-    piecemeal = FaissIndex(index_of([], clustered(0)).contents, 10_000)
+    piecemeal = FaissIndex(index_of([], clustered(0)).snapshot, 10_000)
     for begin in range(580, -1, -20):
         rows = held.rows[begin : begin + 20]
         piecemeal.change(rows, held.vectors[begin : begin + 20], [])
@@ -171,13 +171,13 @@ def test_the_answer_does_not_depend_on_how_the_vectors_arrived() -> None:
 def test_a_filter_given_again_is_not_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
     index = index_of(range(1, 101), unit(100))
     allowed, query, made = chunk_rows(range(1, 50)), unit(1)[0], []
-    real = Contents.allowing
+    real = VectorSnapshot.allowing
 
-    def counted(contents: Contents, rows: Rows | None) -> Filter:
+    def counted(snapshot: VectorSnapshot, rows: Rows | None) -> Filter:
         made.append(1)
-        return real(contents, rows)
+        return real(snapshot, rows)
 
-    monkeypatch.setattr(Contents, "allowing", counted)
+    monkeypatch.setattr(VectorSnapshot, "allowing", counted)
     first = index.nearest(query, 5, allowed)
     assert index.nearest(query, 5, allowed) == first
     assert len(made) == 1
@@ -205,7 +205,7 @@ BAD: dict[str, Callable[[Floats], Any]] = {
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_a_query_that_is_no_sound_vector_is_refused(bad: str) -> None:
+def test_an_invalid_query_vector_is_rejected(bad: str) -> None:
     index = index_of([1, 2], unit(2))
     query = BAD[bad](unit(1, seed=4)[0])
     with pytest.raises(VectorError):
@@ -217,18 +217,18 @@ def test_a_query_that_is_no_sound_vector_is_refused(bad: str) -> None:
 @pytest.mark.parametrize(
     "bad", ["too short", "too long", "fp64", "NaN", "infinite", "not of length 1", "zero"]
 )
-def test_a_change_with_an_unsound_vector_changes_nothing(bad: str) -> None:
+def test_a_change_with_an_invalid_vector_changes_nothing(bad: str) -> None:
     index = index_of([1, 2], unit(2))
     vectors: Floats = np.stack([BAD[bad](unit(1, seed=4)[0])])
     with pytest.raises(VectorError):
         index.change([3], vectors, [1])
-    assert index.contents.live_rows().tolist() == [1, 2]
+    assert index.snapshot.live_rows().tolist() == [1, 2]
 
 
-def test_refusals_hold_without_assertions() -> None:
+def test_vectors_are_validated_without_assertions() -> None:
     script = (
         "from tests.vectors import test_index as t\n"
-        "for bad in t.BAD: t.test_a_query_that_is_no_sound_vector_is_refused(bad)\n"
+        "for bad in t.BAD: t.test_an_invalid_query_vector_is_rejected(bad)\n"
         "print('refused', __debug__)"
     )
     argv, root = [sys.executable, "-O", "-c", script], Path(__file__).parents[2]
@@ -236,50 +236,52 @@ def test_refusals_hold_without_assertions() -> None:
     assert done.stdout == "refused False\n", done.stderr
 
 
-def test_many_gone_are_put_in_order_in_the_background() -> None:
+def test_many_deleted_rows_are_compacted_in_the_background() -> None:
     held = Held(2_000)
     held.change([], clustered(0), held.rows[:400].tolist())
-    wait_until_in_order()
-    assert held.index.contents.gone == 0
-    assert len(held.index.contents.base) == 1_600
+    wait_for_compaction()
+    assert held.index.snapshot.deleted == 0
+    assert len(held.index.snapshot.base) == 1_600
     assert held.agrees()
 
 
-def test_few_gone_are_left_where_they_are() -> None:
+def test_few_deleted_rows_are_not_compacted() -> None:
     held = Held(2_000)
     held.change([], clustered(0), held.rows[:200].tolist())
-    wait_until_in_order()
-    assert held.index.contents.gone == 200
+    wait_for_compaction()
+    assert held.index.snapshot.deleted == 200
 
 
-def test_a_change_made_while_the_order_is_being_made_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_during_a_compaction_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(2_000)
     copied, changed = threading.Event(), threading.Event()
-    real = Contents.in_order
+    real = VectorSnapshot.compacted
 
-    def slow(contents: Contents, exact_up_to: int, stopped: Callable[[], bool]) -> Contents | None:
-        made = real(contents, exact_up_to, stopped)
+    def slow(
+        snapshot: VectorSnapshot, exact_up_to: int, stopped: Callable[[], bool]
+    ) -> VectorSnapshot | None:
+        made = real(snapshot, exact_up_to, stopped)
         copied.set()
         assert changed.wait(10)
         return made
 
-    monkeypatch.setattr(Contents, "in_order", slow)
+    monkeypatch.setattr(VectorSnapshot, "compacted", slow)
     held.change([], clustered(0), held.rows[:400].tolist())
     assert copied.wait(10)
     before = held.index.nearest(held.vectors[500], 5)
-    assert rows_in(before) == brute(held.by_row, held.vectors[500], 5), "searches go on meanwhile"
+    assert rows_in(before) == brute(held.by_row, held.vectors[500], 5), "searches do not wait"
     held.change([int(held.rows[900]), 500_000], clustered(2, 8), held.rows[400:450].tolist())
     changed.set()
-    wait_until_in_order()
-    assert len(held.index.contents.base) == 1_600
+    wait_for_compaction()
+    assert len(held.index.snapshot.base) == 1_600
     assert held.agrees()
 
 
-def test_closing_ends_the_order_under_way_and_searching_goes_on() -> None:
+def test_closing_stops_a_compaction_and_searches_still_work() -> None:
     held = Held(2_000)
     held.change([], clustered(0), held.rows[:400].tolist())
     held.index.close()
-    assert not [thread for thread in threading.enumerate() if thread.name == ORDER_THREAD]
+    assert not [thread for thread in threading.enumerate() if thread.name == COMPACTION_THREAD]
     assert held.agrees()
 
 

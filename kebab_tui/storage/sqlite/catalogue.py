@@ -1,4 +1,4 @@
-"""What is in the index: sources, notes, states, figures. Answers questions, changes nothing."""
+"""Reads the sources, documents, chunks, runs and figures of an index. Changes nothing."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprin
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.storage.sqlite import rows, schema
-from kebab_tui.storage.sqlite import rows as sql
+
+_DOCUMENTS_FROM = "FROM documents d JOIN sources s USING (source_id) WHERE"
+_DOCUMENTS = f"SELECT {rows.DOCUMENT_COLUMNS} {_DOCUMENTS_FROM}"
+_KNOWN = (
+    "SELECT raw_path, doc_id, size, mtime_ns, ctime_ns, inode, "
+    "content_hash, made_by, state, reason, checked_ns FROM documents WHERE"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """What the index remembers of one file: enough to see whether it must be read again."""
+    """The stored state of one file, which decides whether to read it again."""
 
     doc_id: DocId
     fingerprint: Fingerprint
@@ -26,12 +32,12 @@ class KnownFile:
     state: DocumentState
     reason: str
     checked_ns: int
-    """When its content was last read and compared."""
+    """When the content was last read and compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRun:
-    """One past ingest or embedding, with the report that its kind leaves."""
+    """One past ingest or embedding with its report."""
 
     kind: str
     started_ns: int
@@ -41,7 +47,7 @@ class IndexRun:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The size and the versions of an index."""
+    """Size and versions of an index."""
 
     documents: int
     failed: int
@@ -55,15 +61,8 @@ class Figures:
     made_by: str
 
 
-_KNOWN = (
-    "SELECT raw_path, doc_id, size, mtime_ns, ctime_ns, inode, "
-    "content_hash, made_by, state, reason, checked_ns FROM documents WHERE"
-)
-_DOCUMENTS = f"SELECT {rows.DOCUMENT_COLUMNS} FROM documents d JOIN sources s USING (source_id) WHERE"
-
-
 class Catalogue:
-    """Valid only while its read transaction lasts."""
+    """Valid only during its read transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -78,50 +77,54 @@ class Catalogue:
         return [rows.to_source(row[:-2], row[-2], row[-1]) for row in self._connection.execute(statement)]
 
     def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
-        found = self._connection.execute(f"{_KNOWN} source_id = ?", (source,))
-        return {row[0]: _known(row) for row in found}
+        return self._known("source_id = ?", source)
 
     def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:
-        """The same at these paths and below them; asks for nothing else."""
+        """The files at these paths and below them."""
         found: dict[bytes, KnownFile] = {}
         for place in places:
-            at = self._connection.execute(f"{_KNOWN} source_id = ? AND raw_path = ?", (source, place))
-            found |= {row[0]: _known(row) for row in at}
+            found |= self._known("source_id = ? AND raw_path = ?", source, place)
             ends = (place + b"/", place + b"0")  # "0" is the byte after "/"
-            below = self._connection.execute(
-                f"{_KNOWN} source_id = ? AND raw_path >= ? AND raw_path < ?", (source, *ends)
-            )
-            found |= {row[0]: _known(row) for row in below}
+            found |= self._known("source_id = ? AND raw_path >= ? AND raw_path < ?", source, *ends)
         return found
+
+    def _known(self, condition: str, *values: str | bytes) -> dict[bytes, KnownFile]:
+        return {
+            row[0]: KnownFile(DocId(row[1]), Fingerprint(*row[2:6]), *row[6:])
+            for row in self._connection.execute(f"{_KNOWN} {condition}", values)
+        }
 
     def has_document(self, doc_id: DocId) -> bool:
         found = self._connection.execute("SELECT 1 FROM documents WHERE doc_id = ?", (doc_id,))
         return found.fetchone() is not None
 
     def failed(self) -> int:
-        """How many notes could not be read when last looked at."""
+        """Number of notes that the last run could not read."""
         return self._number("SELECT count(*) FROM documents WHERE state = 'failed'")
 
     def documents(
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
     ) -> tuple[list[Document], int]:
-        """Notes that pass the filters, by path, and how many there are in all."""
-        where, values = _documents_where(filters, states)
-        of = f"FROM documents d JOIN sources s USING (source_id) WHERE {where}"
-        total = int(self._connection.execute(f"SELECT count(*) {of}", values).fetchone()[0])
-        statement = (
-            f"SELECT {rows.DOCUMENT_COLUMNS} {of} ORDER BY d.path, d.source_id, d.raw_path LIMIT ? OFFSET ?"
-        )
+        """One page of the notes that pass the filters, by path, and their total number."""
+        where, values = rows.predicate(filters)
+        # Other filters need no chunk and keep notes without one (failed, empty).
+        if filters.kinds or filters.headings:
+            where = f"d.doc_id IN (SELECT c.doc_id FROM {rows.FROM} WHERE {where})"
+        if states:
+            where += " AND d.state IN (SELECT value FROM json_each(?))"
+            values.append(json.dumps(list(states)))
+        total = self._number(f"SELECT count(*) {_DOCUMENTS_FROM} {where}", values)
+        statement = f"{_DOCUMENTS} {where} ORDER BY d.path, d.source_id, d.raw_path LIMIT ? OFFSET ?"
         page = self._connection.execute(statement, (*values, limit, offset))
         return [rows.to_document(row) for row in page], total
 
     def documents_at(self, path: str) -> list[Document]:
-        """Notes whose shown path is `path`, in any source."""
+        """Notes of any source with this display path."""
         statement = f"{_DOCUMENTS} d.path = ? ORDER BY d.source_id, d.raw_path"
         return [rows.to_document(row) for row in self._connection.execute(statement, (rows.shown(path),))]
 
     def documents_ending(self, ending: str, limit: int) -> list[Document]:
-        """Notes whose path ends with these parts."""
+        """Notes whose path ends with these path components."""
         pattern = "/" + ending.lstrip("/")
         statement = f"{_DOCUMENTS} substr('/' || d.path, -length(?1)) = ?1 ORDER BY d.path LIMIT ?2"
         return [rows.to_document(row) for row in self._connection.execute(statement, (pattern, limit))]
@@ -139,7 +142,7 @@ class Catalogue:
         return [rows.to_chunk(row) for row in self._connection.execute(statement, (doc_id,))]
 
     def chunks_named(self, prefix: str) -> list[Chunk]:
-        """Chunks whose id begins with `prefix`; two at most, enough to see that it is not one."""
+        """At most two chunks whose id starts with `prefix`: two show that it is ambiguous."""
         statement = (
             f"SELECT {rows.CHUNK_COLUMNS} FROM chunks c "
             "WHERE substr(c.chunk_id, 1, 8) >= ?1 AND substr(c.chunk_id, 1, 8) < ?2 "
@@ -149,26 +152,26 @@ class Catalogue:
         return [rows.to_chunk(row) for row in self._connection.execute(statement, values)]
 
     def tags(self) -> list[tuple[str, int]]:
-        """Every tag as first written, with how many notes carry it; commonest first."""
+        """Every tag with its number of notes, most frequent first."""
         statement = (
             "SELECT min(tag), count(*) AS n FROM document_tags GROUP BY folded ORDER BY n DESC, folded"
         )
         return [(tag, n) for tag, n in self._connection.execute(statement)]
 
     def paths(self) -> list[str]:
-        """The shown paths of notes that can be searched, each once."""
+        """The distinct display paths of searchable notes."""
         statement = "SELECT DISTINCT path FROM documents WHERE state = 'ok' ORDER BY path"
         return [path for (path,) in self._connection.execute(statement)]
 
     def root_id(self, source: SourceId) -> str:
-        """Which folder it was that was read last; empty before the first time."""
+        """Identity of the folder that the last ingest read; empty before the first."""
         row = self._connection.execute(
             "SELECT root_id FROM sources WHERE source_id = ?", (source,)
         ).fetchone()
         return str(row[0]) if row else ""
 
     def model(self) -> str | None:
-        """The model that was chosen for this index; None: the bundled one."""
+        """The selected model; None for the bundled one."""
         row = self._connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
         return str(row[0]) if row else None
 
@@ -196,20 +199,5 @@ class Catalogue:
             made_by=made_by,
         )
 
-    def _number(self, statement: str) -> int:
-        return int(self._connection.execute(statement).fetchone()[0])
-
-
-def _known(row: Any) -> KnownFile:
-    return KnownFile(DocId(row[1]), Fingerprint(*row[2:6]), *row[6:])
-
-
-def _documents_where(filters: SearchFilters, states: Sequence[DocumentState]) -> tuple[str, list[str | int]]:
-    """Document-level filters need no chunk, so notes without one (failed, empty) are listed too."""
-    where, values = sql.predicate(filters)
-    if filters.kinds or filters.headings:
-        where = f"d.doc_id IN (SELECT c.doc_id FROM {sql.FROM} WHERE {where})"
-    if states:
-        where += " AND d.state IN (SELECT value FROM json_each(?))"
-        values.append(json.dumps(list(states)))
-    return where, values
+    def _number(self, statement: str, values: Sequence[str | int] = ()) -> int:
+        return int(self._connection.execute(statement, values).fetchone()[0])

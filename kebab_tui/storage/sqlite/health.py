@@ -1,8 +1,8 @@
-"""Looks an index over: is it whole, in step, and has it room? Finds, never repairs.
+"""The checks of `kebab doctor`. Reports findings, repairs nothing.
 
-Damage that `kebab ingest` is to repair is left a sign of, so that it looks as closely.
-The full-text check needs a writing connection (FTS5 takes its commands as inserts), so
-it is left out, and said so, while another process writes.
+Leaves the mark for damage that `kebab ingest` can repair. Skips the full-text check, with a
+warning, while another process writes: it needs a writing connection, as FTS5 takes its commands as
+inserts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import KebabError, StoreBusyError, StoreDamagedError, StoreError
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.storage.sqlite import recovery, schema
@@ -26,7 +25,7 @@ FindingLevel = Literal["ok", "warning", "problem"]
 
 _REBUILD = "run `kebab index --rebuild-fts`"
 _START_OVER = "run `kebab ingest`: it sets a damaged index aside and rebuilds from your notes"
-_ROOM_BYTES = 100 << 20
+_FREE_BYTES = 100 << 20
 
 _PARITY = (
     "SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunks_fts_docsize), "
@@ -37,7 +36,7 @@ _PARITY = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`fix` is what the user can do about it; empty when all is well."""
+    """`fix`: a hint for the user; empty for the level `ok`."""
 
     check: str
     level: FindingLevel
@@ -46,10 +45,13 @@ class Finding:
 
 
 def examine(folder: DataFolder, made_by: str) -> Iterator[Finding]:
-    """Every check in order; stops early when the database cannot be opened at all."""
-    yield _sqlite()
+    """All checks in order; stops early if the database cannot be opened."""
+    yield Finding("sqlite", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5")
     yield _disk(folder)
-    yield from _folders(folder)
+    _, errors = recovery.examine(folder.sources)
+    if errors:
+        hint = "run `kebab ingest`: it writes the list again, from the database if there is one"
+        yield Finding("folders", "warning", f"{folder.sources} {errors}", hint)
     try:
         connection = recovery.open_known(folder)
     except KebabError as error:
@@ -59,21 +61,14 @@ def examine(folder: DataFolder, made_by: str) -> Iterator[Finding]:
         yield Finding(
             "database", "ok", f"schema {schema.SCHEMA_VERSION}, {_megabytes(folder.database_bytes())}"
         )
-        yield _pages(connection, folder)
-        yield _parity(connection)
-        yield _orphans(connection, folder)
-        yield from _versions(connection, made_by)
-        yield from _notes(connection)
-    except (sqlite3.DatabaseError, TypeError, ValueError) as error:  # damage may be in a value, too
+        yield from _integrity(connection, folder)
+        yield from _contents(Catalogue(connection), made_by)
+    except (sqlite3.DatabaseError, TypeError, ValueError) as error:  # also for a damaged value
         recovery.mark_suspect(folder)
         yield Finding("database", "problem", str(error), _START_OVER)
     finally:
         connection.close()
     yield from _lock_and_full_text(folder)
-
-
-def _sqlite() -> Finding:
-    return Finding("sqlite", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5")
 
 
 def _disk(folder: DataFolder) -> Finding:
@@ -83,84 +78,67 @@ def _disk(folder: DataFolder) -> Finding:
     detail = f"{_megabytes(free)} free in {folder.root}"
     if not os.access(folder.root, os.W_OK):
         return Finding("disk", "warning", f"read-only: {folder.root}", "make it writable to index again")
-    if free < _ROOM_BYTES:
+    if free < _FREE_BYTES:
         return Finding("disk", "problem", detail, "free some space, or move the index with --data-dir")
     return Finding("disk", "ok", detail)
 
 
-def _folders(folder: DataFolder) -> Iterator[Finding]:
-    """The list of folders beside the database; silent when it is sound."""
-    _, wrong = recovery.examine(folder.sources)
-    if wrong:
-        hint = "run `kebab ingest`: it writes the list anew, from the database if there is one"
-        yield Finding("folders", "warning", f"{folder.sources} {wrong}", hint)
-
-
-def _pages(connection: sqlite3.Connection, folder: DataFolder) -> Finding:
+def _integrity(connection: sqlite3.Connection, folder: DataFolder) -> Iterator[Finding]:
+    """Pages, row parity and orphans."""
     answer = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
     try:
         recovery.verify_checksums(folder, every_page=True)
     except StoreDamagedError as error:
         answer = [error.message]
     if answer == ["ok"]:
-        return Finding("pages", "ok", "every page of the database is sound")
-    recovery.mark_suspect(folder)
-    return Finding("pages", "problem", "; ".join(answer), _START_OVER)
+        yield Finding("pages", "ok", "every page of the database is intact")
+    else:
+        recovery.mark_suspect(folder)
+        yield Finding("pages", "problem", "; ".join(answer), _START_OVER)
 
+    chunks, indexed, missing, extra = connection.execute(_PARITY).fetchone()
+    if missing or extra:
+        detail = f"{chunks} passages, {indexed} in the full text: {missing} missing, {extra} too many"
+        yield Finding("row parity", "problem", detail, _REBUILD)
+    else:
+        yield Finding("row parity", "ok", f"{chunks} passages, all in the full text")
 
-def _parity(connection: sqlite3.Connection) -> Finding:
-    chunks, indexed, unindexed, ghosts = connection.execute(_PARITY).fetchone()
-    if unindexed or ghosts:
-        detail = f"{chunks} passages, {indexed} in the full text: {unindexed} missing, {ghosts} too many"
-        return Finding("row parity", "problem", detail, _REBUILD)
-    return Finding("row parity", "ok", f"{chunks} passages, all in the full text")
-
-
-def _orphans(connection: sqlite3.Connection, folder: DataFolder) -> Finding:
     orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
     if orphans:
         recovery.mark_suspect(folder)
         tables = ", ".join(sorted({str(row[0]) for row in orphans}))
-        return Finding("orphans", "problem", f"{len(orphans)} rows without an owner in {tables}", _START_OVER)
-    return Finding("orphans", "ok", "every passage has its note, every note its source")
+        yield Finding("orphans", "problem", f"{len(orphans)} orphan rows in {tables}", _START_OVER)
+    else:
+        yield Finding("orphans", "ok", "every passage has its note, every note its source")
 
 
-def _versions(connection: sqlite3.Connection, made_by: str) -> Iterator[Finding]:
-    figures = Catalogue(connection).figures()
+def _contents(catalogue: Catalogue, made_by: str) -> Iterator[Finding]:
+    """Versions, sources and files that could not be read."""
+    figures = catalogue.figures()
     if figures.fts_signature != schema.fts_signature():
-        yield Finding("index version", "problem", "the full text was made with other settings", _REBUILD)
+        yield Finding("index version", "problem", "the full text was built with other settings", _REBUILD)
     elif figures.made_by not in ("", made_by):
         detail = f"notes were read by {figures.made_by}, this version is {made_by}"
         yield Finding("index version", "warning", detail, "run `kebab ingest`")
     else:
         yield Finding("index version", "ok", figures.lexical_version)
 
-
-def _notes(connection: sqlite3.Connection) -> Iterator[Finding]:
-    catalogue = Catalogue(connection)
     for source in catalogue.sources():
-        yield _source(source)
-    figures = catalogue.figures()
+        name, root = f"source {source.source_id}", source.root
+        if not os.path.isdir(root):
+            detail = "not a folder" if os.path.exists(root) else "the folder is not there"
+            hint = f"bring the folder back, or run `kebab source remove {source.source_id}`"
+            yield Finding(name, "warning", f"paused: {detail}: {root}", hint)
+        elif source.state == "paused":
+            yield Finding(name, "warning", f"paused: {root}", "run `kebab ingest`, which reports the reason")
+        else:
+            yield Finding(name, "ok", f"{source.documents} files, {source.chunks} passages in {root}")
+
     if figures.failed:
-        yield Finding(
-            "notes", "warning", f"{figures.failed} of {figures.documents} files could not be read",
-            "run `kebab list --state failed` to see why",
-        )  # fmt: skip
+        detail = f"{figures.failed} of {figures.documents} files could not be read"
+        yield Finding("notes", "warning", detail, "run `kebab list --state failed` to see why")
     else:
         yield Finding("notes", "ok", f"{figures.documents} files, none failed, {figures.skipped} skipped")
-
-
-def _source(source: Source) -> Finding:
-    name = f"source {source.source_id}"
-    if not os.path.isdir(source.root):
-        what = "not a folder" if os.path.exists(source.root) else "the folder is not there"
-        return Finding(
-            name, "warning", f"paused: {what}: {source.root}",
-            f"bring the folder back, or run `kebab source remove {source.source_id}`",
-        )  # fmt: skip
-    if source.state == "paused":
-        return Finding(name, "warning", f"paused: {source.root}", "run `kebab ingest`, which says why")
-    return Finding(name, "ok", f"{source.documents} files, {source.chunks} passages in {source.root}")
 
 
 def _lock_and_full_text(folder: DataFolder) -> Iterator[Finding]:
@@ -176,7 +154,7 @@ def _lock_and_full_text(folder: DataFolder) -> Iterator[Finding]:
         yield Finding("full text", "warning", "not checked: the index cannot be written", error.hint)
         return
     try:
-        yield Finding("lock", "ok", "nobody is writing")
+        yield Finding("lock", "ok", "no other process is writing")
         yield _full_text(folder)
     finally:
         lock.release()

@@ -1,7 +1,7 @@
-"""The reading side of the store: one connection per thread, moments of the corpus.
+"""Read access to the index: one connection per thread, one consistent snapshot per transaction.
 
-Never writes, never waits for the writer. Implements `search.ports.Corpus`. A database
-that another has taken the place of (a damaged one was set aside) is let go.
+Never writes and never waits for the writer. Implements `search.ports.Corpus`. Opens a new
+connection after the database file was replaced, as when a damaged one was set aside.
 """
 
 from __future__ import annotations
@@ -25,120 +25,8 @@ from kebab_tui.storage.sqlite.snapshot import AnswerCache, StoreSnapshot
 if TYPE_CHECKING:
     from kebab_tui.storage.sqlite.catalogue import Catalogue
 
-
 _FileStamp = tuple[int, int, int]
 _Stamp = tuple[_FileStamp, _FileStamp]
-
-
-class StoreReader:
-    """Opens the database at the first question of each thread."""
-
-    def __init__(self, folder: DataFolder, weights: FieldWeights) -> None:
-        self._folder = folder
-        self._weights = weights
-        self._local = threading.local()
-        self._opened: list[sqlite3.Connection] = []
-        self._opened_lock = threading.Lock()
-
-    @contextlib.contextmanager
-    def snapshot(self) -> Iterator[StoreSnapshot]:
-        with self._moment() as connection:
-            yield StoreSnapshot(connection, self._weights, self._local.answers)
-
-    @contextlib.contextmanager
-    def catalogue(self) -> Iterator[Catalogue]:
-        from kebab_tui.storage.sqlite.catalogue import Catalogue  # a search by words never needs it
-
-        with self._moment() as connection:
-            yield Catalogue(connection)
-
-    @contextlib.contextmanager
-    def vectors(self, model: str) -> Iterator[VectorSource]:
-
-        with self._moment() as connection:
-            yield VectorSource(connection, model)
-
-    def close(self) -> None:
-        """Close every thread's connection; the reader opens anew when asked again."""
-        with self._opened_lock:
-            while self._opened:
-                self._opened.pop().close()
-            self._local = threading.local()
-
-    @contextlib.contextmanager
-    def _moment(self) -> Iterator[sqlite3.Connection]:
-        with self._noticing_damage(), translated(self._folder.database):
-            connection = self._connection()
-            if connection.in_transaction:  # a question within a question sees the same moment
-                yield connection
-                return
-            with _read_transaction(connection):
-                yield connection
-
-    def _connection(self) -> sqlite3.Connection:
-        held: tuple[sqlite3.Connection, _Stamp] | None = getattr(self._local, "held", None)
-        if held is not None and held[0].in_transaction:
-            return held[0]
-        stamp = self._stamp()
-        if held is not None:
-            if stamp == held[1]:
-                return held[0]
-            recovery.verify_checksums(self._folder)
-            if self._is_current(*held, stamp):
-                self._local.held = held[0], stamp
-                return held[0]
-            self._let_go(held[0])
-        connection = recovery.open_known(self._folder)
-        self._local.held = connection, stamp
-        self._local.answers = AnswerCache()
-        with self._opened_lock:
-            self._opened.append(connection)
-        return connection
-
-    def _is_current(self, connection: sqlite3.Connection, then: _Stamp, now: _Stamp) -> bool:
-        """Whether a connection still sees what is committed; asked when the files have changed."""
-        return not isinstance(connection, Detached) and now[0][0] == then[0][0]
-
-    def _stamp(self) -> _Stamp:
-        """Which file has the database's name now, and when it and its log were last written."""
-        return _stamp_of(self._folder.database), _stamp_of(self._folder.database + "-wal")
-
-    def _let_go(self, connection: sqlite3.Connection) -> None:
-        with self._opened_lock:
-            self._opened.remove(connection)
-        del self._local.held
-        connection.close()
-
-    @contextlib.contextmanager
-    def _noticing_damage(self) -> Iterator[None]:
-        try:
-            yield
-        except StoreDamagedError:
-            recovery.mark_suspect(self._folder)
-            raise
-
-
-@contextlib.contextmanager
-def _read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        if connection.in_transaction:
-            connection.execute("COMMIT")
-
-
-def _stamp_of(path: str) -> _FileStamp:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return 0, 0, 0
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-# The vectors as SQLite keeps them: what a vector index is made from and follows.
-#
-# Vectors travel as fp16 blobs, as stored. Reads only.
 
 _ALL = "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?"
 _CHANGED = (
@@ -152,24 +40,97 @@ _WITHOUT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVector:
-    row: int
-    vector: bytes
+class StoreReader:
+    """Opens the database at the first read of each thread."""
+
+    def __init__(self, folder: DataFolder, weights: FieldWeights) -> None:
+        self._folder = folder
+        self._weights = weights
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._opened_lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[StoreSnapshot]:
+        with self._transaction() as connection:
+            yield StoreSnapshot(connection, self._weights, self._local.answers)
+
+    @contextlib.contextmanager
+    def catalogue(self) -> Iterator[Catalogue]:
+        from kebab_tui.storage.sqlite.catalogue import Catalogue  # a keyword search never needs it
+
+        with self._transaction() as connection:
+            yield Catalogue(connection)
+
+    @contextlib.contextmanager
+    def vectors(self, model: str) -> Iterator[VectorSource]:
+        with self._transaction() as connection:
+            yield VectorSource(connection, model)
+
+    def close(self) -> None:
+        """Close the connections of all threads; the next read opens a new one."""
+        with self._opened_lock:
+            while self._opened:
+                self._opened.pop().close()
+            self._local = threading.local()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with translated(self._folder.database):
+                connection = self._connection()
+                is_nested = connection.in_transaction
+                if is_nested:  # the same snapshot
+                    yield connection
+                    return
+                connection.execute("BEGIN")
+                try:
+                    yield connection
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("COMMIT")
+        except StoreDamagedError:
+            recovery.mark_suspect(self._folder)
+            raise
+
+    def _connection(self) -> sqlite3.Connection:
+        known: tuple[sqlite3.Connection, _Stamp] | None = getattr(self._local, "known", None)
+        if known is not None and known[0].in_transaction:
+            return known[0]
+        stamp = _stamp_of(self._folder.database), _stamp_of(self._folder.database + "-wal")
+        if known is not None:
+            connection, before = known
+            if stamp == before:
+                return connection
+            recovery.verify_checksums(self._folder)
+            is_same_file = stamp[0][0] == before[0][0]
+            if is_same_file and not isinstance(connection, Detached):
+                self._local.known = connection, stamp
+                return connection
+            with self._opened_lock:
+                self._opened.remove(connection)
+            del self._local.known
+            connection.close()
+        connection = recovery.open_known(self._folder)
+        self._local.known = connection, stamp
+        self._local.answers = AnswerCache()
+        with self._opened_lock:
+            self._opened.append(connection)
+        return connection
 
 
-@dataclass(frozen=True, slots=True)
-class VectorChanges:
-    """Everything that happened to vectors between two revisions."""
-
-    revision: int
-    added: list[StoredVector]
-    removed: list[int]
+def _stamp_of(path: str) -> _FileStamp:
+    """Inode, size and time of the last change; zeros if there is no such file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)
 class PendingText:
-    """A text that a model has not read yet."""
+    """A text that the model has not embedded yet."""
 
     text_hash: bytes
     title: str
@@ -178,28 +139,28 @@ class PendingText:
 
 
 class VectorSource:
-    """Valid only while its read transaction lasts."""
+    """The stored vectors of one model, as fp16 blobs. Valid only during its read transaction."""
 
     def __init__(self, connection: sqlite3.Connection, model: str) -> None:
         self._connection = connection
         self._model = model
 
     def revision(self) -> int:
-        return int(self._meta("corpus_revision"))
+        return self._meta("corpus_revision")
 
     def all(self) -> Iterator[tuple[int, bytes]]:
-        """Every chunk that has a vector, in no order: sorting would read the chunks' whole table."""
+        """Every chunk with a vector, unordered: sorting would read the whole table of chunks."""
         yield from self._connection.execute(_ALL, (self._model,))
 
-    def changes_after(self, revision: int) -> VectorChanges | None:
-        """What a follower at `revision` has missed; None when the log does not reach back so far."""
-        if revision < int(self._meta("changes_after")) or revision > self.revision():
+    def changes_after(self, revision: int) -> tuple[list[tuple[int, bytes]], list[int]] | None:
+        """Chunks with a new vector and removed chunks; None if the log does not reach back so far."""
+        if not self._log_reaches(revision):
             return None
-        added = [StoredVector(*row) for row in self._connection.execute(_CHANGED, (self._model, revision))]
+        added = self._connection.execute(_CHANGED, (self._model, revision)).fetchall()
         removed = self._connection.execute(
             "SELECT DISTINCT chunk FROM changes WHERE revision > ? AND op = 'remove'", (revision,)
         )
-        return VectorChanges(self.revision(), added, [row for (row,) in removed])
+        return added, [row for (row,) in removed]
 
     def vectors(self, rows: Sequence[int]) -> dict[int, bytes]:
         statement = (
@@ -209,7 +170,7 @@ class VectorSource:
         return dict(self._connection.execute(statement, (self._model, json.dumps(list(rows)))))
 
     def pending(self, limit: int) -> list[PendingText]:
-        """Texts without a vector, those of the latest changed notes first; each once."""
+        """Distinct texts without a vector, from the most recently changed notes first."""
         statement = (
             "SELECT c.embed_hash, c.title, c.heading_path, c.text FROM chunks c JOIN ("
             "SELECT max(w.id) AS id, max(d.mtime_ns) AS mtime "
@@ -221,8 +182,8 @@ class VectorSource:
         return [PendingText(*row) for row in self._connection.execute(statement, (self._model, limit))]
 
     def pending_since(self, revision: int) -> list[PendingText] | None:
-        """Those of chunks that came after a revision; None when the log does not reach back so far."""
-        if revision < int(self._meta("changes_after")) or revision > self.revision():
+        """Texts of chunks added after a revision; None if the log does not reach back so far."""
+        if not self._log_reaches(revision):
             return None
         statement = (
             "SELECT DISTINCT c.embed_hash, c.title, c.heading_path, c.text "
@@ -232,7 +193,7 @@ class VectorSource:
         return [PendingText(*row) for row in self._connection.execute(statement, (self._model, revision))]
 
     def still_pending(self, hashes: Sequence[bytes]) -> set[bytes]:
-        """Those of the texts that some chunk still has, and that still have no vector."""
+        """The texts that a chunk still uses and that still have no vector."""
         statement = (
             "SELECT DISTINCT c.embed_hash FROM chunks c WHERE c.embed_hash = ?2 AND NOT EXISTS "
             "(SELECT 1 FROM embeddings e WHERE e.text_hash = c.embed_hash AND e.model = ?1)"
@@ -241,12 +202,12 @@ class VectorSource:
         return {row[0] for row in found if row is not None}
 
     def stored_count(self) -> int:
-        """How many vectors this model has made, whether or not a chunk uses them."""
+        """Number of stored vectors, with or without a chunk that uses them."""
         statement = "SELECT count(*) FROM embeddings WHERE model = ?"
         return int(self._connection.execute(statement, (self._model,)).fetchone()[0])
 
     def used_count(self) -> int:
-        """How many of them some chunk uses."""
+        """Number of stored vectors that a chunk uses."""
         statement = (
             "SELECT count(*) FROM embeddings e WHERE e.model = ? "
             "AND EXISTS (SELECT 1 FROM chunks c WHERE c.embed_hash = e.text_hash)"
@@ -254,16 +215,19 @@ class VectorSource:
         return int(self._connection.execute(statement, (self._model,)).fetchone()[0])
 
     def pending_count(self) -> int:
-        """How many chunks still have no vector."""
+        """Number of chunks without a vector."""
         return int(self._connection.execute(f"SELECT count(*) {_WITHOUT}", (self._model,)).fetchone()[0])
 
     def pending_texts(self) -> int:
-        """How many texts those are: the same text in several chunks is one."""
+        """Number of distinct texts without a vector."""
         statement = f"SELECT count(DISTINCT c.embed_hash) {_WITHOUT}"
         return int(self._connection.execute(statement, (self._model,)).fetchone()[0])
+
+    def _log_reaches(self, revision: int) -> bool:
+        return self._meta("changes_after") <= revision <= self.revision()
 
     def _meta(self, key: str) -> int:
         found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         if found is None:
-            raise StoreDamagedError(f"the index is damaged: it does not say its {key}")
+            raise StoreDamagedError(f"index corrupted: no {key} in table meta")
         return int(found[0])

@@ -1,4 +1,9 @@
-"""Between database rows and domain values. Knows columns, runs no SQL."""
+"""Maps rows to domain values and search filters to SQL. Runs no SQL itself.
+
+Conditions use the aliases `c` (chunks), `d` (documents) and `s` (sources). Every leg of a search
+gets the same condition, so that a narrow filter costs no recall. Values are parameters; a list is
+one JSON parameter.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +50,10 @@ SOURCE_COLUMNS = (
     "s.source_id, s.title, s.root, s.description, s.include, s.exclude, s.trust, s.rules, s.version_label, "
     "s.weight, s.state"
 )
+
+Condition = tuple[str, list[str | int]]
+
+FROM = "chunks c JOIN documents d ON d.doc_id = c.doc_id JOIN sources s ON s.source_id = d.source_id"
 
 
 def to_document(row: Row) -> Document:
@@ -101,7 +110,7 @@ def to_source(row: Row, documents: int = 0, chunks: int = 0) -> Source:
 
 
 def source_values(source: Source) -> tuple[Any, ...]:
-    """The columns of `SOURCE_COLUMNS` without the state, in order."""
+    """Values for `SOURCE_COLUMNS` except the state, in order."""
     return (
         source.source_id,
         storable(source.title),
@@ -117,7 +126,7 @@ def source_values(source: Source) -> tuple[Any, ...]:
 
 
 def path_text(raw: bytes) -> str:
-    """Bytes of a path as the string that opens the same file."""
+    """The path as a string that opens the same file."""
     return os.fsdecode(raw)
 
 
@@ -126,12 +135,12 @@ def as_json(values: Sequence[str]) -> str:
 
 
 def shown(path: str) -> str:
-    """A path as people read it: NFC, and a mark for every byte that is no text."""
+    """A path for display: NFC, with a replacement character for each byte that is not UTF-8."""
     return storable(unicodedata.normalize("NFC", path))
 
 
 def storable(text: str) -> str:
-    """Text that SQLite takes: lone surrogates are no UTF-8."""
+    """Text that SQLite can store: replaces lone surrogates, which UTF-8 cannot encode."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -140,48 +149,55 @@ def storable(text: str) -> str:
 
 
 def indexed_grams(title: str, heading_path: str, text: str) -> str:
-    """What the index holds of a chunk for words inside words."""
+    """The grams column of a chunk, for matches inside words."""
     return grams(f"{title}\n{heading_path}\n{text}")
 
 
 def fold(text: str) -> str:
-    """How names are compared: NFC, in any case."""
+    """Key for the comparison of names: NFC, case-folded."""
     return unicodedata.normalize("NFC", text).casefold()
 
 
-# Search filters as SQL over `c` (chunks), `d` (documents) and `s` (sources).
-#
-# The same predicate serves every leg of a search, so a narrow filter never costs recall.
-# Values travel as parameters; lists as one JSON parameter each.
-
-Condition = tuple[str, list[str | int]]
-
-FROM = "chunks c JOIN documents d ON d.doc_id = c.doc_id JOIN sources s ON s.source_id = d.source_id"
-
-_TAGGED = "SELECT 1 FROM document_tags t WHERE t.doc_id = d.doc_id AND t.folded"
-
-
 def predicate(filters: SearchFilters) -> Condition:
-    """One SQL condition for all filters; `1` when there are none."""
-    return _all([*_of_notes(filters), *_of_chunks(filters)])
+    """One SQL condition for all filters; `1` without filters."""
+    return _all([*_document_conditions(filters), *_chunk_conditions(filters)])
 
 
 def passing_chunks(filters: SearchFilters, columns: str = "c.id") -> Condition:
     """A SELECT of columns of `c` over the chunks that pass.
 
-    Notes are judged first, each once: a path filter is our own function, and dear.
+    Filters documents first, each once: a path filter calls a Python function, which is slow.
     """
-    of_notes, values = _all(_of_notes(filters))
-    of_chunks, more = _all(_of_chunks(filters))
+    where_document, values = _all(_document_conditions(filters))
+    where_chunk, more = _all(_chunk_conditions(filters))
     if not values:
-        return f"SELECT {columns} FROM chunks c WHERE {of_chunks}", more
-    notes = f"SELECT d.doc_id FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE {of_notes}"
-    chunks = f"SELECT {columns} FROM ({notes}) n CROSS JOIN chunks c ON c.doc_id = n.doc_id"
-    return f"{chunks} WHERE {of_chunks}", [*values, *more]
+        return f"SELECT {columns} FROM chunks c WHERE {where_chunk}", more
+    documents = (
+        f"SELECT d.doc_id FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE {where_document}"
+    )
+    chunks = f"SELECT {columns} FROM ({documents}) n CROSS JOIN chunks c ON c.doc_id = n.doc_id"
+    return f"{chunks} WHERE {where_chunk}", [*values, *more]
 
 
-def _of_notes(filters: SearchFilters) -> list[Condition]:
-    conditions = [*_tags(filters), *_lists(filters), *_paths(filters)]
+def _document_conditions(filters: SearchFilters) -> list[Condition]:
+    conditions: list[Condition] = []
+    tagged = "EXISTS (SELECT 1 FROM document_tags t WHERE t.doc_id = d.doc_id AND t.folded {})"
+    in_list = "IN (SELECT value FROM json_each(?))"
+    for wanted, tags in (("", filters.tags_any), ("NOT ", filters.tags_none)):
+        if tags:
+            folded = json.dumps([fold(tag) for tag in tags], ensure_ascii=False)
+            conditions.append((wanted + tagged.format(in_list), [folded]))
+    conditions += [(tagged.format("= ?"), [fold(tag)]) for tag in filters.tags_all]
+    columns: list[tuple[str, Sequence[str]]] = [
+        ("d.type", filters.types),
+        ("d.lang", filters.langs),
+        ("d.source_id", filters.sources),
+        ("d.doc_id", filters.doc_ids),
+    ]
+    conditions += [_one_of(column, values) for column, values in columns if values]
+    if filters.paths:
+        conditions.append((" OR ".join(["kebab_glob(?, d.path)"] * len(filters.paths)), list(filters.paths)))
+    conditions += [("NOT kebab_glob(?, d.path)", [pattern]) for pattern in filters.paths_none]
     conditions += [("kebab_contains(?, d.title)", [part]) for part in filters.titles]
     if filters.trust_min is not None:
         conditions.append(("coalesce(d.trust, s.trust) >= ?", [int(filters.trust_min)]))
@@ -192,9 +208,13 @@ def _of_notes(filters: SearchFilters) -> list[Condition]:
     return conditions
 
 
-def _of_chunks(filters: SearchFilters) -> list[Condition]:
+def _chunk_conditions(filters: SearchFilters) -> list[Condition]:
     conditions = [_one_of("c.kind", filters.kinds)] if filters.kinds else []
     return conditions + [("kebab_contains(?, c.heading_path)", [part]) for part in filters.headings]
+
+
+def _one_of(column: str, values: Sequence[str]) -> Condition:
+    return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(list(values))]
 
 
 def _all(conditions: Sequence[Condition]) -> Condition:
@@ -206,51 +226,8 @@ def _all(conditions: Sequence[Condition]) -> Condition:
     ]
 
 
-def _tags(filters: SearchFilters) -> list[Condition]:
-    conditions: list[Condition] = []
-    if filters.tags_any:
-        conditions.append(
-            (f"EXISTS ({_TAGGED} IN (SELECT value FROM json_each(?)))", [_folded(filters.tags_any)])
-        )
-    conditions += [(f"EXISTS ({_TAGGED} = ?)", [fold(tag)]) for tag in filters.tags_all]
-    if filters.tags_none:
-        conditions.append(
-            (f"NOT EXISTS ({_TAGGED} IN (SELECT value FROM json_each(?)))", [_folded(filters.tags_none)])
-        )
-    return conditions
-
-
-def _lists(filters: SearchFilters) -> list[Condition]:
-    columns: list[tuple[str, Sequence[str]]] = [
-        ("d.type", filters.types),
-        ("d.lang", filters.langs),
-        ("d.source_id", filters.sources),
-        ("d.doc_id", filters.doc_ids),
-    ]
-    return [_one_of(column, values) for column, values in columns if values]
-
-
-def _one_of(column: str, values: Sequence[str]) -> Condition:
-    return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(list(values))]
-
-
-def _paths(filters: SearchFilters) -> list[Condition]:
-    conditions: list[Condition] = []
-    if filters.paths:
-        conditions.append((" OR ".join(["kebab_glob(?, d.path)"] * len(filters.paths)), list(filters.paths)))
-    conditions += [("NOT kebab_glob(?, d.path)", [pattern]) for pattern in filters.paths_none]
-    return conditions
-
-
-def _folded(tags: Sequence[str]) -> str:
-    return json.dumps([fold(tag) for tag in tags], ensure_ascii=False)
-
-
-# Compares a file on disk with the stamp it was indexed under. One stat, no reading.
-
-
 def file_state(root: str, raw_path: bytes, indexed: Fingerprint) -> FileState:
-    """Whether the file is still the one that was indexed."""
+    """Compare a file with the stamp stored at indexing, by one `stat`."""
     try:
         status = os.stat(os.path.join(os.fsencode(root), raw_path), follow_symlinks=False)
     except OSError:

@@ -1,28 +1,19 @@
-"""The shape of the database, as SQL.
+"""The SQL schema of the database, its versions and its migrations.
 
-`chunks.id` is the rowid of `chunks_fts` and is never reused. `chunks_fts` keeps no
-text of its own: it reads `chunks`, and three triggers keep it in step by rowid.
-`chunks.title` and `chunks.grams` repeat what the document and the text already say,
-because an external-content index must find every indexed column in one place.
-`embeddings` are named by the hash of the text that was embedded, so a vector outlives
-the chunk it was made for.
-`words` remembers every whole word ever indexed: the stemmed index cannot tell how an
-unfinished word may go on.
+`chunks.id` is the rowid of `chunks_fts` and is never reused. `chunks_fts` stores no text: it reads
+`chunks`, and three triggers keep it up to date by rowid. `chunks.title` and `chunks.grams` repeat
+data of the document and the text, because an external-content index needs all indexed columns in
+one table. The key of `embeddings` is the hash of the embedded text, so a vector outlives its chunk.
+`words` lists every whole word ever indexed, for completions: the full text stores only stems.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-    from sqlite_utils.migrations import Migrations
-
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x6B656261  # "keba"
@@ -32,7 +23,7 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 PLAIN_TOKENIZER = "unicode61 remove_diacritics 2"
 FTS_COLUMNS = ("heading_path", "text", "title", "grams")
 FTS_HASH_BYTES = 64 << 20
-"""How much FTS5 gathers in memory before it writes a segment; 2 MB, the default, costs bulk loads 1.6x."""
+"""Memory that FTS5 fills before it writes a segment; the default, 2 MB, makes bulk loads 1.6x slower."""
 
 TABLES = """
 CREATE TABLE meta(
@@ -167,41 +158,42 @@ SELECT id, {_COLUMNS} FROM chunks WHERE id > ? ORDER BY id
 
 
 def fts_signature() -> str:
-    """8 hex digits over everything that decides what the full-text index holds for a given text."""
-    from _blake2 import blake2b  # what hashlib offers; that would load OpenSSL besides, 2 ms of a search
+    """8 hex digits of all settings that decide how the full-text index stores a text."""
+    from _blake2 import blake2b  # hashlib would also load OpenSSL: 2 ms of a search
 
     facts = [TOKENIZER, PLAIN_TOKENIZER, FTS_COLUMNS, GRAMS_VERSION]
     return blake2b(json.dumps(facts).encode(), digest_size=4).hexdigest()
 
 
 def lexical_version(signature: str, made_by: str) -> str:
-    """The version a lexical answer carries: schema, index configuration, parser and chunker."""
+    """The version in keyword results: schema, index configuration, parser and chunker."""
     mixed = crc32(f"{signature}/{made_by}".encode())
     return f"fts{SCHEMA_VERSION}-{mixed:08x}"
 
 
 def current_versions(made_by: str) -> frozenset[str]:
-    """The lexical versions of an index that needs no ingest: complete, or being made for the first time."""
+    """The lexical versions of an index that needs no ingest: complete, or in its first ingest."""
     signature = fts_signature()
     return frozenset({lexical_version(signature, made_by), lexical_version(signature, "")})
 
 
-# How a database comes to the present schema, step by step.
-#
-# The only module that imports sqlite_utils: its import pulls NumPy and costs more than
-# a whole search, so readers and a writer of an up-to-date database never come here.
-# A step that has shipped is never edited; a new schema is a new step.
+def migrate(connection: sqlite3.Connection) -> None:
+    """Migrate to the present schema; each step is one transaction.
 
-
-def _steps() -> Migrations:
+    Readers and a writer of a current database never call this: importing sqlite_utils pulls in NumPy
+    and costs more than a whole search. A released step is never edited; a new schema is a new step.
+    """
+    from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations
 
     steps = Migrations("kebab")
 
     @steps(name="0001_notes_and_words")
     def first(db: Database) -> None:
-        for statement in _statements(TABLES):
-            db.execute(statement)
+        # Not `executescript`, which would commit the transaction of the migration.
+        for statement in TABLES.split(";\n"):
+            if statement.strip():
+                db.execute(statement)
         db.execute(FTS_TABLE)
         db.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)", [FTS_HASH_BYTES])
         for trigger in (INSERT_TRIGGER, DELETE_TRIGGER, UPDATE_TRIGGER):
@@ -213,17 +205,5 @@ def _steps() -> Migrations:
         )
         db.execute("PRAGMA user_version = 1")
 
-    return steps
-
-
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the database to the present schema; each step is one transaction."""
-    from sqlite_utils import Database
-
-    # Always our own connection: left to itself sqlite_utils may pick another SQLite.
-    _steps().apply(Database(connection))
-
-
-def _statements(script: str) -> list[str]:
-    """Split our own DDL; `executescript` would commit the migration's transaction half-way."""
-    return [part for part in script.split(";\n") if part.strip()]
+    # Always our own connection: sqlite_utils might choose another SQLite.
+    steps.apply(Database(connection))

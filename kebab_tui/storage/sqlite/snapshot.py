@@ -1,7 +1,8 @@
-"""One moment of the database, as searching sees it.
+"""The reads of a search: implements `search.ports.Snapshot` within a read transaction.
 
-Implements `search.ports.Snapshot` on a reading connection that is inside a read
-transaction. One statement per question.
+Collection statistics and chunk lengths come from FTS5's own tables. Occurrences per field are
+computed back from FTS5's `bm25()` with all weight on that field, so that tokenizing, stemming and
+phrase matching are the index's and exist once.
 """
 
 from __future__ import annotations
@@ -24,106 +25,35 @@ from kebab_tui.domain.tokens import stem
 from kebab_tui.search.ports import Collection, FieldCounts, FieldWeights, FoundChunk, Scored
 from kebab_tui.search.ranking import K1, inverse_document_frequency, length_norm
 from kebab_tui.storage.sqlite import recovery, rows, schema
-from kebab_tui.storage.sqlite import rows as sql
-
-# The figures behind bm25, as FTS5 itself keeps them.
-#
-# Chunk lengths and totals are read from FTS5's own tables. How often a phrase stands in
-# a field is worked out backwards from FTS5's `bm25()` with all weight on that field, so
-# tokenizing, stemming and phrase matching are the index's and are not repeated here.
-
-_ONE_FIELD = ", ".join(
-    f"bm25(chunks_fts, 0, 0, {', '.join('1' if i == field else '0' for i in range(4))})" for field in range(4)
-)
-# The plus keeps the row list away from FTS5, which would start one search per row.
-_OCCURRENCES = (
-    f"SELECT rowid, {_ONE_FIELD} FROM chunks_fts WHERE chunks_fts MATCH ? "
-    "AND +rowid IN (SELECT value FROM json_each(?))"
-)
-
-
-def collection(connection: sqlite3.Connection) -> Collection:
-    """How many chunks there are and their mean length in tokens."""
-    row = connection.execute("SELECT block FROM chunks_fts_data WHERE id = 1").fetchone()
-    numbers = _varints(row[0]) if row else []
-    if not numbers or numbers[0] == 0:
-        return Collection(0, 0.0)
-    return Collection(numbers[0], sum(numbers[1:]) / numbers[0])
-
-
-def lengths(connection: sqlite3.Connection, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
-    """Length in tokens over all fields."""
-    statement = "SELECT id, sz FROM chunks_fts_docsize WHERE id IN (SELECT value FROM json_each(?))"
-    return {
-        ChunkRow(row): sum(_varints(sz)) for row, sz in connection.execute(statement, (json.dumps(wanted),))
-    }
-
-
-def occurrences(
-    connection: sqlite3.Connection, match: str, wanted: Sequence[ChunkRow]
-) -> Mapping[ChunkRow, FieldCounts]:
-    """How often the phrase stands in each field of the given chunks."""
-    total = collection(connection)
-    sizes = lengths(connection, wanted)
-    hits = connection.execute(
-        "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (match,)
-    ).fetchone()[0]
-    idf = inverse_document_frequency(total.chunks, hits)
-    counts = {}
-    for row, *scores in connection.execute(_OCCURRENCES, (match, json.dumps(wanted))):
-        norm = length_norm(sizes[row], total.average_length)
-        heading, text, title, grams = (_count(score, idf, norm) for score in scores)
-        counts[ChunkRow(row)] = FieldCounts(heading, text, title, grams)
-    return counts
-
-
-def _count(score: float, idf: float, norm: float) -> int:
-    """Solve `-score = idf * f * (K1 + 1) / (f + norm)` for f."""
-    share = -score / idf
-    left = K1 + 1 - share
-    if left <= 0 or not math.isfinite(share):
-        return 0
-    return round(norm * share / left)
-
-
-def _varints(blob: bytes) -> list[int]:
-    """SQLite's variable-length integers: seven bits a byte, high bit for "more", at most nine bytes."""
-    numbers = []
-    value = length = 0
-    for byte in blob:
-        length += 1
-        if length == 9:
-            numbers.append(value << 8 | byte)
-            value = length = 0
-        elif byte & 0x80:
-            value = value << 7 | byte & 0x7F
-        else:
-            numbers.append(value << 7 | byte)
-            value = length = 0
-    return numbers
-
 
 _UP = "\U0010ffff"
 _HYDRATE = (
     f"SELECT {rows.CHUNK_COLUMNS}, s.root, s.title, d.made_by, c.title, c.embed_hash, "
-    f"{rows.DOCUMENT_COLUMNS} FROM {sql.FROM} "
+    f"{rows.DOCUMENT_COLUMNS} FROM {rows.FROM} "
     "WHERE c.id IN (SELECT value FROM json_each(?))"
+)
+_CHUNK_WIDTH = len(rows.CHUNK_COLUMNS.split(", "))
+_ONE_FIELD = ", ".join(
+    f"bm25(chunks_fts, 0, 0, {', '.join('1' if i == field else '0' for i in range(4))})" for field in range(4)
+)
+# The plus hides the row list from FTS5, which would start one search per row.
+_OCCURRENCES = (
+    f"SELECT rowid, {_ONE_FIELD} FROM chunks_fts WHERE chunks_fts MATCH ? "
+    "AND +rowid IN (SELECT value FROM json_each(?))"
 )
 _ANSWERS = 64
 _TIES = 500
-"""How many places behind the last one are looked at for scores that are equal to its own."""
+"""Number of hits behind the last one that are checked for an equal score."""
 _COMMONPLACE_CHUNKS = 2_000
 _COMMONPLACE_SHARE = 0.04
-_CHUNK_WIDTH = len(rows.CHUNK_COLUMNS.split(", "))
-
 
 _Answer = TypeVar("_Answer")
 
 
 class AnswerCache:
-    """The latest rankings and counts of one revision: the next page and an explanation ask again.
+    """The latest rankings and counts of one revision.
 
-    So does the next query, for how common a word is: those words stand in most queries.
+    The next page and an explanation repeat a ranking; the next query repeats the count of a frequent word.
     """
 
     def __init__(self) -> None:
@@ -142,7 +72,7 @@ class AnswerCache:
 
 
 class StoreSnapshot:
-    """Valid only while its read transaction lasts."""
+    """Valid only during its read transaction."""
 
     def __init__(self, connection: sqlite3.Connection, weights: FieldWeights, answers: AnswerCache) -> None:
         self._connection = connection
@@ -177,34 +107,29 @@ class StoreSnapshot:
         return list(self._answers.of(self.revision, question, lambda: self._ranked(found, values, limit)))
 
     def _ranked(self, found: str, values: Sequence[str | float], limit: int) -> list[Scored]:
-        with _refusals():
+        with _raw_query_errors():
             ranked: list[tuple[ChunkRow, float]] = self._connection.execute(
                 f"{found} ORDER BY score LIMIT ?", [*values, limit + _TIES]
             ).fetchall()
             if len(ranked) == limit + _TIES and ranked[limit - 1][1] == ranked[-1][1]:
-                # Of so many equal scores around the limit, the chunk ids decide which are in.
-                tied = ranked[-1][1]
-                ranked = [one for one in ranked if one[1] < tied]
+                # More equal scores around the limit than were read: the chunk ids decide.
+                last = ranked[-1][1]
+                ranked = [one for one in ranked if one[1] < last]
                 ranked += self._connection.execute(
                     f"SELECT f.row, f.score FROM ({found}) f JOIN chunks c ON c.id = f.row "
                     "WHERE f.score = ? ORDER BY c.chunk_id LIMIT ?",
-                    [*values, tied, limit - len(ranked)],
+                    [*values, last, limit - len(ranked)],
                 )
-        return [Scored(row, score) for row, score in self._with_ties_in_order(ranked, limit)]
-
-    def _with_ties_in_order(
-        self, ranked: list[tuple[ChunkRow, float]], limit: int
-    ) -> list[tuple[ChunkRow, float]]:
-        """Chunk ids order equal scores. Few scores are equal, so few ids are looked up."""
         end = limit
         while 0 < end < len(ranked) and ranked[end][1] == ranked[end - 1][1]:
             end += 1
         ranked = ranked[:end]
+        # Chunk ids order equal scores; few are equal, so few ids are read.
         tied = {score for (_, score), (_, following) in pairwise(ranked) if score == following}
-        if not tied:
-            return ranked[:limit]
-        ids = self.chunk_ids([row for row, score in ranked if score in tied])
-        return sorted(ranked, key=lambda one: (one[1], ids.get(one[0], "")))[:limit]
+        if tied:
+            ids = self.chunk_ids([row for row, score in ranked if score in tied])
+            ranked.sort(key=lambda one: (one[1], ids.get(one[0], "")))
+        return [Scored(row, score) for row, score in ranked[:limit]]
 
     def count(
         self,
@@ -217,14 +142,14 @@ class StoreSnapshot:
         worst: float | None = None,
     ) -> int:
         if worst is None:
-            where, values = self._where(_except(match, without), filters, leaving_out=leaving_out)
+            where, values = self._where(_except(match, without), filters, (), None, leaving_out)
             statement = f"SELECT count(*) FROM chunks_fts WHERE {where}"
         else:
             where, values = self._where(match, filters, without, scored, leaving_out)
             scores = f"SELECT {self._bm25} AS score FROM chunks_fts WHERE {where}"
             statement = f"SELECT count(*) FROM ({scores}) WHERE score <= ?"
             values.append(worst)
-        with _refusals():
+        with _raw_query_errors():
             return self._answers.of(
                 self.revision, (statement, *values), lambda: self._number(statement, values)
             )
@@ -238,7 +163,7 @@ class StoreSnapshot:
         without: Sequence[str] = (),
         scored: str | None = None,
     ) -> int:
-        where, values = self._where(match, filters, without, scored)
+        where, values = self._where(match, filters, without, scored, ())
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         statement = (
             f"SELECT count(*) FROM ({found}) WHERE score < ? OR "
@@ -258,7 +183,7 @@ class StoreSnapshot:
     def browse(
         self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[str] = ()
     ) -> tuple[list[ChunkRow], int]:
-        where, values = sql.predicate(filters)
+        where, values = rows.predicate(filters)
         if without:
             where += (
                 " AND d.doc_id NOT IN (SELECT doc_id FROM chunks WHERE id IN "
@@ -266,7 +191,7 @@ class StoreSnapshot:
             )
             values = [*values, " OR ".join(f"({match})" for match in without)]
         notes = (
-            f"SELECT min(c.id) AS row, max(d.mtime_ns) AS mtime FROM {sql.FROM} WHERE {where} "
+            f"SELECT min(c.id) AS row, max(d.mtime_ns) AS mtime FROM {rows.FROM} WHERE {where} "
             "GROUP BY d.doc_id"
         )
         total = self._number(f"SELECT count(*) FROM ({notes})", values)
@@ -296,7 +221,7 @@ class StoreSnapshot:
     def commonplace(self, words: Sequence[str]) -> set[str]:
         least = max(_COMMONPLACE_CHUNKS, int(_COMMONPLACE_SHARE * self.collection().chunks))
         statement = "SELECT word FROM words WHERE word IN (SELECT value FROM json_each(?)) AND seen > ?"
-        # Also the removed passages have been seen: what may be common is counted.
+        # `seen` also counts removed chunks, so the candidates are counted again.
         count = "SELECT count(*) FROM (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT ?)"
         revision = self.revision
         return {
@@ -315,16 +240,35 @@ class StoreSnapshot:
         )
 
     def collection(self) -> Collection:
-        return collection(self._connection)
+        row = self._connection.execute("SELECT block FROM chunks_fts_data WHERE id = 1").fetchone()
+        numbers = _varints(row[0]) if row else []
+        if not numbers or numbers[0] == 0:
+            return Collection(0, 0.0)
+        return Collection(numbers[0], sum(numbers[1:]) / numbers[0])
 
     def frequency(self, match: str) -> int:
         return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [match])
 
     def lengths(self, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
-        return lengths(self._connection, wanted)
+        statement = "SELECT id, sz FROM chunks_fts_docsize WHERE id IN (SELECT value FROM json_each(?))"
+        found = self._connection.execute(statement, (json.dumps(wanted),))
+        return {ChunkRow(row): sum(_varints(sizes)) for row, sizes in found}
 
     def occurrences(self, match: str, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
-        return occurrences(self._connection, match, wanted)
+        collection, lengths = self.collection(), self.lengths(wanted)
+        idf = inverse_document_frequency(collection.chunks, self.frequency(match))
+        counts = {}
+        for row, *scores in self._connection.execute(_OCCURRENCES, (match, json.dumps(wanted))):
+            norm = length_norm(lengths[row], collection.average_length)
+            numbers = []
+            for score in scores:  # solve `-score = idf * f * (K1 + 1) / (f + norm)` for f
+                share = -score / idf
+                left = K1 + 1 - share
+                is_possible = left > 0 and math.isfinite(share)
+                numbers.append(round(norm * share / left) if is_possible else 0)
+            heading, text, title, grams = numbers
+            counts[ChunkRow(row)] = FieldCounts(heading, text, title, grams)
+        return counts
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]:
         statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
@@ -335,8 +279,8 @@ class StoreSnapshot:
         return self._number(f"SELECT {some.format('hangul')} AND {some.format('NOT hangul')}", ()) > 0
 
     def rows_by_script(self, filters: SearchFilters) -> tuple[Sequence[ChunkRow], Sequence[ChunkRow]]:
-        passing, values = sql.passing_chunks(filters, "c.id, c.hangul")
-        # As texts: a result row for each of 100,000 chunks takes five times as long.
+        passing, values = rows.passing_chunks(filters, "c.id, c.hangul")
+        # As text: one result row for each of 100,000 chunks takes five times longer.
         hangul, others = self._connection.execute(
             "SELECT group_concat(id) FILTER (WHERE hangul), group_concat(id) FILTER (WHERE NOT hangul) "
             f"FROM ({passing})",
@@ -351,7 +295,7 @@ class StoreSnapshot:
     def matching(
         self, match: str, wanted: Sequence[ChunkRow] | None = None, *, without: Sequence[str] = ()
     ) -> set[ChunkRow]:
-        where, values = self._where(_except(match, without), SearchFilters())
+        where, values = self._where(_except(match, without), SearchFilters(), (), None, ())
         if wanted is not None:
             where += " AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
             values.append(json.dumps(list(wanted)))
@@ -360,9 +304,9 @@ class StoreSnapshot:
         return set(_numbers(found))
 
     def passes(self, wanted: Sequence[ChunkRow], filters: SearchFilters) -> bool:
-        where, values = sql.predicate(filters)
+        where, values = rows.predicate(filters)
         statement = (
-            f"SELECT count(*) FROM {sql.FROM} WHERE c.id IN (SELECT value FROM json_each(?)) AND {where}"
+            f"SELECT count(*) FROM {rows.FROM} WHERE c.id IN (SELECT value FROM json_each(?)) AND {where}"
         )
         return self._number(statement, [json.dumps(wanted), *values]) > 0
 
@@ -370,17 +314,17 @@ class StoreSnapshot:
         self,
         match: str,
         filters: SearchFilters,
-        without: Sequence[str] = (),
-        scored: str | None = None,
-        leaving_out: Sequence[ChunkRow] = (),
+        without: Sequence[str],
+        scored: str | None,
+        leaving_out: Sequence[ChunkRow],
     ) -> tuple[str, list[str | float]]:
-        """The condition. A plus keeps rows away from FTS5, which would start one search for each of them."""
+        """The condition. A plus hides a row list from FTS5, which would start one search per row."""
         where, parameters = "chunks_fts MATCH ?", list[str | float]([scored or match])
         if scored is not None:
             where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
             parameters.append(match)
         if filters.active:
-            passing, more = sql.passing_chunks(filters)
+            passing, more = rows.passing_chunks(filters)
             where += f" AND +chunks_fts.rowid IN ({passing})"
             parameters += more
         for excluded in without:
@@ -412,18 +356,35 @@ def _ordered(joined: str | None) -> Sequence[ChunkRow]:
 
 
 def _except(match: str, without: Sequence[str]) -> str:
-    """Quicker than a condition on the rows. Not to be ranked by: bm25 counts the excluded words too."""
+    """Faster than a condition on the rows, but not for ranking: bm25 counts the excluded words too."""
     return " NOT ".join(f"({one})" for one in (match, *without)) if without else match
 
 
 @contextlib.contextmanager
-def _refusals() -> Iterator[None]:
-    """FTS5 refuses a query of its own syntax with SQLite's most general error; ours are never refused."""
+def _raw_query_errors() -> Iterator[None]:
+    """Raise RawQueryError for a syntax error in a raw FTS5 query; our own queries have none."""
     try:
         yield
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_ERROR or str(error).startswith("no such table"):
             raise
         raise RawQueryError(
-            f"not a query that FTS5 takes: {error}", "leave the single quotes away to search for the words"
+            f"invalid FTS5 query: {error}", "remove the single quotes to search for the words"
         ) from error
+
+
+def _varints(blob: bytes) -> list[int]:
+    """Decode SQLite's variable-length integers: seven bits per byte, high bit for "more", at most 9 bytes."""
+    numbers = []
+    value = length = 0
+    for byte in blob:
+        length += 1
+        if length == 9:
+            numbers.append(value << 8 | byte)
+            value = length = 0
+        elif byte & 0x80:
+            value = value << 7 | byte & 0x7F
+        else:
+            numbers.append(value << 7 | byte)
+            value = length = 0
+    return numbers

@@ -1,10 +1,9 @@
-"""Every whole word of the notes, so that an unfinished word can be completed.
+"""The list of whole words of the notes, for completions.
 
-The index holds stems: nothing in it begins with `installa`. This list holds the words
-as written, folded as the index folds them (by the index's own tokenizer, in a scratch
-table that keeps no text), each with its stem. Words are only ever added; one whose
-notes are gone just finds nothing. `seen` is how many chunks had it when added, a
-measure of commonness and no more.
+The full-text index stores stems: none begins with `installa`. This list stores the words as the
+index's tokenizer folds them (in a scratch table without text), each with its stem. Words are
+only added; a word whose notes are gone finds nothing. `seen` counts the chunks at the time of
+adding and only ranks completions.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Iterable
 from kebab_tui.storage.sqlite import schema
 
 _FIRST_CJK = "\u1100"
-"""Hangul, Han and Kana sort from here on; their unfinished words are found through grams."""
+"""Hangul, Han and Kana sort from here on; grams find the beginnings of their words."""
 
 _SCRATCH = f"""
 CREATE VIRTUAL TABLE temp.plain USING fts5(
@@ -49,26 +48,26 @@ _LEARN = (
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make the scratch tables of this connection; not within a transaction."""
+    """Create the scratch tables of this connection, outside any transaction."""
     connection.executescript(_SCRATCH)
 
 
 def learn(connection: sqlite3.Connection, texts: Iterable[str]) -> None:
     """Add the words of new texts, within the caller's transaction."""
     connection.executemany("INSERT INTO temp.plain(rowid, text) VALUES (?, ?)", enumerate(texts, 1))
-    _take(connection)
+    _add_new_words(connection)
 
 
 def relearn(connection: sqlite3.Connection) -> None:
-    """Start the list anew from all chunks, within the caller's transaction."""
+    """Rebuild the list from all chunks, within the caller's transaction."""
     connection.execute("DELETE FROM words")
     connection.execute(
         "INSERT INTO temp.plain(rowid, text) "
         "SELECT id, title || ' ' || heading_path || ' ' || text FROM chunks"
     )
-    _take(connection)
+    _add_new_words(connection)
 
 
-def _take(connection: sqlite3.Connection) -> None:
+def _add_new_words(connection: sqlite3.Connection) -> None:
     for statement in _LEARN:
         connection.execute(statement)
