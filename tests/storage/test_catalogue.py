@@ -1,4 +1,4 @@
-"""What is in the index, as lists and figures."""
+"""The catalogue: lists and figures of the index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def paths(found: tuple[list[Document], int]) -> list[str]:
     return [document.path for document in found[0]]
 
 
-def test_a_document_comes_back_as_it_was_saved(writer: Writer, reader: StoreReader) -> None:
+def test_a_document_is_read_as_it_was_saved(writer: Writer, reader: StoreReader) -> None:
     note = a_note("ops/포트.md", "one", "two", title="제목", tags=("Ops", "b"), trust=Trust.SECONDARY)
     saved = replace(note.document, aliases=("별명", "x"), flags=("bad_front_matter",), lang="ko")
     writer.apply([replace(note, document=saved)])
@@ -35,7 +35,7 @@ def test_a_document_comes_back_as_it_was_saved(writer: Writer, reader: StoreRead
         assert [chunk.text for chunk in catalogue.chunks_of(saved.doc_id)] == ["one", "two"]
 
 
-def test_what_is_no_text_is_stored_with_marks_in_its_place(writer: Writer, reader: StoreReader) -> None:
+def test_invalid_text_is_stored_with_replacement_characters(writer: Writer, reader: StoreReader) -> None:
     for title in ("good", "bad \ud800"):
         note = a_note("a.md", "same", title=title, tags=("t\ud800",))
         applied = writer.apply([replace(note, document=replace(note.document, aliases=("\udcff",)))])
@@ -78,7 +78,7 @@ def test_a_failure_of_a_known_note_changes_its_state_and_nothing_else(
     assert after == replace(before, state="failed", reason="permission denied")
 
 
-def test_what_is_skipped_loses_its_text(writer: Writer, reader: StoreReader) -> None:
+def test_a_skipped_note_loses_its_text(writer: Writer, reader: StoreReader) -> None:
     writer.apply([a_note("a.md", "text", tags=("t",))])
     writer.apply([a_failure("a.md", "skipped")])
     with reader.catalogue() as catalogue:

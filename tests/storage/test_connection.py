@@ -1,4 +1,4 @@
-"""Opening a database: on good disks and bad ones, our own and others'."""
+"""Opening a database: on intact, full, read-only and failing disks, ours and of other programs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def emptied_log(vault: Vault) -> None:
 
 
 def test_a_long_statement_of_the_writer_ends_at_a_signal(tmp_path: Path) -> None:
-    """The clock is the processor's: the signal comes when the statement has worked for a while."""
+    """Uses CPU time: the signal comes after the statement has worked for a while."""
 
     def pressed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -110,7 +110,7 @@ def test_there_is_nothing_to_read_before_the_first_ingest(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("opened", [open_reader, open_writer])
 @pytest.mark.parametrize("owner", [0, 0x1234])
-def test_a_database_of_another_program_is_refused_untouched(
+def test_a_database_of_another_program_is_rejected_unchanged(
     tmp_path: Path, opened: Callable[[str], sqlite3.Connection], owner: int
 ) -> None:
     path = tmp_path / "kebab.sqlite"
@@ -125,7 +125,7 @@ def test_a_database_of_another_program_is_refused_untouched(
     assert os.listdir(tmp_path) == ["kebab.sqlite"]
 
 
-def test_an_ingest_into_another_programs_database_is_refused_untouched(vault: Vault) -> None:
+def test_an_ingest_into_another_programs_database_is_rejected(vault: Vault) -> None:
     vault.data.mkdir()
     path = vault.data / "kebab.sqlite"
     connection = sqlite3.connect(path)
@@ -165,9 +165,7 @@ def test_commits_still_in_the_log_are_found_on_a_read_only_disk(vault_on_disk: V
         remount(disk, "rw")
 
 
-def test_a_folder_that_may_not_be_written_is_read_all_the_same(
-    vault: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_folder_is_read(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     vault.ingest()
     emptied_log(vault)
     before = sorted(os.listdir(vault.data))
@@ -191,7 +189,7 @@ def test_a_full_disk_stops_the_ingest_and_nothing_else(vault_on_disk: Vault, dis
     assert not vault.orphans()
 
 
-def test_what_was_committed_before_the_disk_was_full_is_found_and_the_rest_follows(
+def test_commits_before_a_full_disk_are_found_and_the_rest_follows(
     vault_on_disk: Vault, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault = vault_on_disk
@@ -245,7 +243,7 @@ def test_the_first_ingest_on_a_full_disk_leaves_nothing_in_the_way_of_the_next(
     vault.workspace.close()
 
 
-def test_a_database_that_may_not_grow_says_that_there_is_no_room(vault: Vault) -> None:
+def test_a_database_that_cannot_grow_is_a_full_disk(vault: Vault) -> None:
     vault.ingest()
     path = vault.workspace.folder.database
     writer = open_writer(path)
@@ -266,7 +264,7 @@ def test_a_log_index_that_cannot_grow_is_a_full_disk_only_where_no_block_is_left
     assert type(connections.translate(error, "/x/kebab.sqlite")) is kind
 
 
-def test_a_write_that_fails_on_a_read_only_disk_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_on_a_read_only_disk_is_no_disk_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
@@ -275,7 +273,7 @@ def test_a_write_that_fails_on_a_read_only_disk_is_no_fault(monkeypatch: pytest.
     assert "the disk is read-only" in told.message
 
 
-def test_a_disk_that_went_read_only_by_itself_is_told_by_what_writing_says(
+def test_a_disk_that_became_read_only_is_detected_by_a_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Such a disk need not have the flag of one that was mounted so."""
@@ -313,9 +311,7 @@ def test_an_error_of_reading_never_leads_to_writing(tmp_path: Path, monkeypatch:
         (errno.EACCES, StoreReadOnlyError),
     ],
 )
-def test_a_file_of_the_data_folder_that_cannot_be_written_is_told_by_its_errno(
-    number: int, kind: type[StoreError]
-) -> None:
+def test_the_errno_of_a_failed_write_decides_the_error(number: int, kind: type[StoreError]) -> None:
     told = connections.write_error(OSError(number, os.strerror(number)), "/x/sources.json")
     assert type(told) is kind
     assert "/x" in told.message and told.hint
@@ -328,7 +324,7 @@ def test_searching_is_promised_only_where_the_data_folder_can_be_read(tmp_path: 
     assert gone.hint == "make it writable, or choose another with --data-dir"
 
 
-def test_what_is_wrong_is_seen_by_its_code_in_any_words() -> None:
+def test_the_error_code_decides_whatever_the_message() -> None:
     for code, kind in [
         (sqlite3.SQLITE_FULL, DiskFullError),
         (sqlite3.SQLITE_IOERR_WRITE, DiskFaultError),
@@ -343,7 +339,7 @@ def test_what_is_wrong_is_seen_by_its_code_in_any_words() -> None:
         assert type(connections.translate(error, "/x/kebab.sqlite")) is kind
 
 
-def test_a_second_writing_connection_is_told_to_wait(vault: Vault) -> None:
+def test_a_second_writing_connection_is_busy(vault: Vault) -> None:
     vault.ingest()
     path = vault.workspace.folder.database
     first, second = open_writer(path), open_writer(path)
@@ -355,7 +351,7 @@ def test_a_second_writing_connection_is_told_to_wait(vault: Vault) -> None:
     second.close()
 
 
-def test_a_reader_follows_when_another_database_takes_the_place(vault: Vault) -> None:
+def test_a_reader_opens_a_replaced_database(vault: Vault) -> None:
     vault.ingest()
     watching = vault.opened(vault.workspace.settings)
     assert watching.search(SearchQuery("alpha")).total_matches == 1
@@ -371,7 +367,7 @@ def test_a_reader_follows_when_another_database_takes_the_place(vault: Vault) ->
 
 @pytest.mark.parametrize("put", [os.mkfifo, os.mkdir])
 @pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
-def test_a_database_that_is_no_file_is_told_of_and_not_waited_for(
+def test_a_database_that_is_no_regular_file_is_an_error_and_does_not_block(
     vault: Vault, put: Callable[[Path], None], ending: str
 ) -> None:
     vault.ingest()
@@ -393,10 +389,10 @@ def test_a_database_that_is_no_file_is_told_of_and_not_waited_for(
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.ENOTDIR, errno.EIO])
-def test_an_index_that_may_not_be_looked_at_is_not_said_to_be_none(
+def test_an_unreadable_index_is_not_reported_as_missing(
     vault: Vault, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Tests may run as root, whom no permission stops."""
+    """Tests may run as root, which ignores permissions."""
     vault.ingest()
     vault.workspace.close()
     look = os.stat
@@ -414,7 +410,7 @@ def test_an_index_that_may_not_be_looked_at_is_not_said_to_be_none(
 
 
 @pytest.mark.parametrize("room", range(0, 18, 3))
-def test_a_disk_that_fills_up_while_the_schema_is_made_leaves_nothing_half_made(
+def test_a_full_disk_during_the_migration_leaves_no_partial_schema(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
     """`room`: how many pages there are for the tables."""

@@ -1,4 +1,4 @@
-"""A database that is none any more costs the user nothing but time."""
+"""A damaged database costs the user nothing but time."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_an_ingest_sets_a_damaged_database_aside_and_rebuilds_from_the_notes(
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_a_search_says_what_to_do_and_that_is_enough(vault: Vault, harm: Harm) -> None:
+def test_a_search_reports_a_fix_that_works(vault: Vault, harm: Harm) -> None:
     harm(vault.data / "kebab.sqlite")
     try:
         vault.find("alpha")
@@ -134,7 +134,7 @@ def pages_of(path: Path, table: str) -> list[int]:
 
 
 @pytest.mark.parametrize("table", ["chunks", "chunks_fts_data", "chunks_by_document", "document_tags"])
-def test_damage_that_an_unchanged_folder_would_never_meet_is_healed_once_a_search_met_it(
+def test_damage_that_a_search_met_is_repaired_although_the_folder_is_unchanged(
     vault: Vault, table: str
 ) -> None:
     path = vault.data / "kebab.sqlite"
@@ -159,7 +159,7 @@ def test_damage_that_an_unchanged_folder_would_never_meet_is_healed_once_a_searc
     )
 
 
-def test_full_text_that_has_drifted_is_mended_after_a_kill_without_reading_a_note(vault: Vault) -> None:
+def test_drifted_full_text_is_rebuilt_after_a_kill_without_reading_a_note(vault: Vault) -> None:
     connection = sqlite3.connect(vault.data / "kebab.sqlite")
     connection.execute("DELETE FROM chunks_fts_docsize WHERE id < 10")
     connection.commit()
@@ -171,7 +171,7 @@ def test_full_text_that_has_drifted_is_mended_after_a_kill_without_reading_a_not
     assert not vault.orphans()
 
 
-def test_rows_without_an_owner_are_found_after_a_kill(vault: Vault) -> None:
+def test_orphan_rows_are_found_after_a_kill(vault: Vault) -> None:
     connection = sqlite3.connect(vault.data / "kebab.sqlite")
     connection.execute("PRAGMA foreign_keys = OFF")
     connection.execute("DELETE FROM documents WHERE path = '00.md'")
@@ -183,7 +183,7 @@ def test_rows_without_an_owner_are_found_after_a_kill(vault: Vault) -> None:
     assert len(vault.find("alpha")) == 40
 
 
-def test_damage_met_in_the_middle_of_an_ingest_is_healed_in_the_same_run(vault: Vault) -> None:
+def test_damage_during_an_ingest_is_repaired_in_the_same_run(vault: Vault) -> None:
     path = vault.data / "kebab.sqlite"
     for page in pages_of(path, "chunks"):
         harm_page(path, page)
@@ -194,7 +194,7 @@ def test_damage_met_in_the_middle_of_an_ingest_is_healed_in_the_same_run(vault: 
     assert vault.find("omega") == ["o.md"]
 
 
-def test_nothing_that_was_set_aside_is_ever_overwritten(tmp_path: Path) -> None:
+def test_setting_aside_overwrites_no_file(tmp_path: Path) -> None:
     folder = DataFolder(str(tmp_path))
     places = []
     for content in ("one", "two", "three"):
@@ -206,7 +206,7 @@ def test_nothing_that_was_set_aside_is_ever_overwritten(tmp_path: Path) -> None:
     assert not os.path.exists(folder.database)
 
 
-def test_a_log_left_behind_by_a_kill_while_setting_aside_does_not_reach_the_new_database(
+def test_a_kill_while_setting_aside_leaves_no_log_for_the_new_database(
     vault: Vault,
 ) -> None:
     """Between the two renames: the database has gone, its log has not."""
@@ -223,7 +223,7 @@ def test_a_log_left_behind_by_a_kill_while_setting_aside_does_not_reach_the_new_
     assert not vault.orphans()
 
 
-def test_a_bit_that_flipped_in_a_text_is_said_and_healed_instead_of_shown(vault: Vault) -> None:
+def test_a_flipped_bit_in_a_text_is_reported_and_repaired_not_shown(vault: Vault) -> None:
     vault.write("a.md", "the harbour is open")
     vault.ingest()
     with sqlite3.connect(vault.data / "kebab.sqlite") as connection:
@@ -279,7 +279,7 @@ def kept_vectors(vault: Vault) -> dict[bytes, bytes]:
     return dict(vault.rows("SELECT text_hash, vector FROM embeddings"))  # type: ignore[arg-type]
 
 
-def test_one_read_that_fails_discards_nothing(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_failed_read_discards_nothing(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     made = give_vectors(vault, 50)
     with monkeypatch.context() as patch:
         statements = OneBadRead(patch, at=0)
@@ -302,7 +302,7 @@ def test_one_read_that_fails_discards_nothing(vault: Vault, monkeypatch: pytest.
     assert not list(vault.data.glob("*damaged*")) and not vault.orphans()
 
 
-def test_a_disk_that_fails_on_and_on_is_an_error_and_the_index_stays(
+def test_a_disk_that_keeps_failing_is_an_error_and_the_index_stays(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault.write("new.md", "alpha new")
@@ -316,7 +316,7 @@ def test_a_disk_that_fails_on_and_on_is_an_error_and_the_index_stays(
     assert not list(vault.data.glob("*damaged*"))
 
 
-def test_vectors_that_still_read_well_outlive_the_database(vault: Vault) -> None:
+def test_readable_vectors_outlive_the_database(vault: Vault) -> None:
     made = give_vectors(vault, 2_000)
     path = vault.data / "kebab.sqlite"
     _fold_log(vault)

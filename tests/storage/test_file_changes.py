@@ -1,4 +1,4 @@
-"""Files that are read again only when they may have changed."""
+"""Files are read again only if they may have changed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kebab_tui.storage.requests import ChangeCheck
 
 
 class Beats:
-    """A check asked ten times a second of a clock that a test drives."""
+    """A check that runs ten times a second on a clock that the test drives."""
 
     def __init__(self, *paths: Path) -> None:
         self.now = 1000.0
         self.check = ChangeCheck(*map(str, paths), clock=lambda: self.now)
 
     def news(self, count: int = 1) -> int:
-        """To how many of the next questions the answer is yes."""
+        """How many of the next checks return True."""
         found = 0
         for _ in range(count):
             self.now += 0.1
@@ -45,7 +45,7 @@ def replace(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [write, write_in_place, replace, Path.unlink])
-def test_every_change_is_seen_at_the_next_question_and_nothing_else(
+def test_every_change_is_seen_at_the_next_check_and_nothing_else(
     tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "file"

@@ -1,4 +1,4 @@
-"""Filters in SQL pass what a plain reading of their definition passes."""
+"""SQL filters agree with a plain Python implementation of their definition."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_a_search_passes_what_the_definition_passes(corpus: Corpus, filters: Sea
 @pytest.mark.parametrize(
     "text", ["\udcff", "\ud800x", "a\0b", "'; DROP TABLE chunks; --", "%", "\\", "x" * 10_000]
 )
-def test_no_value_of_a_filter_can_do_harm(corpus: Corpus, text: str) -> None:
+def test_no_filter_value_injects_sql(corpus: Corpus, text: str) -> None:
     filters = SearchFilters(
         tags_any=(text,), tags_all=(text,), tags_none=(text,), sources=(SourceId(text),), paths=(text,),
         paths_none=(text,), titles=(text,), headings=(text,),

@@ -1,4 +1,4 @@
-"""The figures read from FTS5 are its own: added up they give its own bm25."""
+"""The statistics computed from FTS5 add up to its own bm25."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_occurrences_are_counted_field_by_field() -> None:
         assert grams == {first: FieldCounts(0, 0, 0, 1)}
 
 
-def test_lengths_and_their_mean_are_of_what_is_there_now() -> None:
+def test_lengths_and_their_mean_follow_the_present_chunks() -> None:
     with indexed([("", "", ["a b c"]), ("", "", ["a b c d e"])], FieldWeights()) as (writer, reader):
         with reader.snapshot() as snapshot:
             rows = [one.row for one in snapshot.rank("a", SearchFilters(), 10)]
@@ -123,7 +123,7 @@ def varint(number: int) -> bytes:
 
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 300), max_size=20))
-def test_numbers_of_any_length_are_read(numbers: list[int]) -> None:
+def test_varints_of_any_length_are_decoded(numbers: list[int]) -> None:
     assert _varints(b"".join(map(varint, numbers))) == numbers
 
 

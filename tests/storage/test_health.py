@@ -29,7 +29,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
 
 
 def findings(vault: Vault) -> dict[str, Finding]:
-    """What the store's part of the doctor says: `test_looking_around` has all of it."""
+    """The findings of the storage checks; `test_looking_around` has all findings."""
     made_by = vault.workspace._parts.recipe.made_by
     return {finding.check: finding for finding in examine(vault.workspace.folder, made_by)}
 
@@ -47,17 +47,17 @@ def change(vault: Vault, *statements: str) -> None:
 
 
 def fold_log(vault: Vault) -> None:
-    """Nobody has the database open, and all of it is in the one file."""
+    """No process has the database open, and the log is folded in."""
     vault.workspace.close()
     change(vault, "PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def test_a_sound_index_has_no_complaint(vault: Vault) -> None:
+def test_an_intact_index_has_no_problem(vault: Vault) -> None:
     assert unwell(vault) == {}
     assert not any(finding.fix for finding in findings(vault).values())
 
 
-def test_looking_changes_nothing(vault: Vault) -> None:
+def test_the_checks_change_nothing(vault: Vault) -> None:
     before = vault.everything()
     findings(vault)
     assert vault.everything() == before
@@ -72,7 +72,7 @@ def test_looking_changes_nothing(vault: Vault) -> None:
         ("DELETE FROM chunks_fts_data WHERE id = (SELECT max(id) FROM chunks_fts_data)", "full text"),
     ],
 )
-def test_full_text_that_is_out_of_step_is_found_and_rebuilt(vault: Vault, harm: str, check: str) -> None:
+def test_full_text_with_missing_rows_is_found_and_rebuilt(vault: Vault, harm: str, check: str) -> None:
     change(vault, harm)
     found = findings(vault)[check]
     assert found.level == "problem"
@@ -91,7 +91,7 @@ def test_text_that_differs_from_its_index_is_found(vault: Vault) -> None:
     assert unwell(vault) == {}, "the trigger is back as well"
 
 
-def test_rows_without_an_owner_are_found_and_the_fix_is_enough(vault: Vault) -> None:
+def test_orphan_rows_are_found_and_the_fix_works(vault: Vault) -> None:
     change(vault, "PRAGMA foreign_keys = OFF", "DELETE FROM documents WHERE path = '03.md'")
     found = findings(vault)["orphans"]
     assert (found.level, "chunks" in found.detail) == ("problem", True)
@@ -101,7 +101,7 @@ def test_rows_without_an_owner_are_found_and_the_fix_is_enough(vault: Vault) -> 
     assert len(vault.find("alpha")) == 30
 
 
-def test_damaged_pages_are_found_and_the_fix_is_enough(vault: Vault) -> None:
+def test_damaged_pages_are_found_and_the_fix_works(vault: Vault) -> None:
     fold_log(vault)
     ((root, size),) = vault.rows(
         "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'words'"
@@ -116,7 +116,7 @@ def test_damaged_pages_are_found_and_the_fix_is_enough(vault: Vault) -> None:
     assert unwell(vault) == {}
 
 
-def test_a_file_that_is_no_database_is_said_to_be_none(vault: Vault) -> None:
+def test_a_file_that_is_no_database_is_reported(vault: Vault) -> None:
     fold_log(vault)
     (vault.data / "kebab.sqlite").write_bytes(b"not a database at all " * 500)
     found = findings(vault)["database"]
@@ -153,7 +153,7 @@ def test_another_parser_or_tokenizer_is_a_finding(vault: Vault, monkeypatch: pyt
         assert findings(vault)["index version"].level == "problem"
 
 
-def test_a_writer_at_work_is_named_and_the_full_text_left_alone(vault: Vault) -> None:
+def test_a_running_writer_is_named_and_the_full_text_not_checked(vault: Vault) -> None:
     lock = WriterLock(vault.workspace.folder.lock)
     lock.acquire("kebab watch", 0, lambda _: None)
     found = findings(vault)
@@ -165,7 +165,7 @@ def test_a_writer_at_work_is_named_and_the_full_text_left_alone(vault: Vault) ->
     lock.release()
 
 
-def test_an_index_that_is_not_there_yet_is_said_so(tmp_path: Path) -> None:
+def test_a_missing_index_is_reported(tmp_path: Path) -> None:
     empty = Vault(tmp_path)
     found = findings(empty)
     assert found["database"].level == "problem"
@@ -173,7 +173,7 @@ def test_an_index_that_is_not_there_yet_is_said_so(tmp_path: Path) -> None:
     assert not empty.data.exists(), "looking makes no folder"
 
 
-def test_a_newer_schema_is_said_so(vault: Vault) -> None:
+def test_a_newer_schema_is_reported(vault: Vault) -> None:
     vault.workspace.close()
     change(vault, f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
     assert "newer version" in findings(vault)["database"].detail

@@ -47,7 +47,7 @@ def end(child: subprocess.Popen[str]) -> None:
 
 
 def quietly(_: Holder | None) -> None:
-    """Wait without a word."""
+    """Ignore the report of a wait."""
 
 
 def test_the_lock_of_another_process_is_respected_and_named(path: str) -> None:
@@ -63,7 +63,7 @@ def test_the_lock_of_another_process_is_respected_and_named(path: str) -> None:
     assert lock.holder() is None
 
 
-def test_waiting_ends_when_the_holder_lets_go(path: str) -> None:
+def test_waiting_ends_when_the_holder_releases_the_lock(path: str) -> None:
     child = a_holder(path)
     told: list[Holder | None] = []
 
@@ -77,7 +77,7 @@ def test_waiting_ends_when_the_holder_lets_go(path: str) -> None:
     lock.release()
 
 
-def test_a_killed_holder_frees_the_lock_and_its_end_is_noticed_once(path: str) -> None:
+def test_a_killed_holder_frees_the_lock_and_is_reported_once(path: str) -> None:
     child = a_holder(path)
     child.send_signal(signal.SIGKILL)
     child.communicate()
@@ -102,7 +102,7 @@ def test_an_interrupted_wait_leaves_nothing_open(path: str) -> None:
     end(child)
 
 
-def test_a_signature_nobody_can_read_decides_nothing(path: str) -> None:
+def test_an_unreadable_description_decides_nothing(path: str) -> None:
     os.makedirs(os.path.dirname(path))
     Path(path).write_bytes(b"\xff\xfe{not json" * 100)
     lock = WriterLock(path)
@@ -113,13 +113,13 @@ def test_a_signature_nobody_can_read_decides_nothing(path: str) -> None:
     lock.release()
 
 
-def test_a_data_folder_that_cannot_be_made_is_said_so(tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreReadOnlyError, match="cannot write to the data folder"):
         WriterLock(str(tmp_path / "file" / "writer.lock")).acquire("kebab ingest", 0, quietly)
 
 
-def test_a_disk_that_became_read_only_keeps_no_lock(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_became_read_only_releases_the_lock(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
@@ -133,14 +133,14 @@ def test_a_disk_that_became_read_only_keeps_no_lock(path: str, monkeypatch: pyte
     lock.release()
 
 
-def test_a_data_folder_that_was_taken_away_is_not_made_anew_by_who_saw_it(tmp_path: Path) -> None:
+def test_a_removed_data_folder_is_not_created_again(tmp_path: Path) -> None:
     lock = WriterLock(str(tmp_path / "gone" / "writer.lock"))
     with pytest.raises(NotIndexedError, match="no data folder"):
         lock.acquire("watch", 0, lambda _: None, makes_folder=False)
     assert not (tmp_path / "gone").exists()
 
 
-def test_a_lock_whose_file_was_taken_away_is_nobodys(path: str) -> None:
+def test_a_lock_whose_file_was_removed_is_not_in_place(path: str) -> None:
     lock = WriterLock(path)
     assert not lock.is_in_place()
     lock.acquire("kebab watch", 0, quietly)
@@ -169,7 +169,7 @@ def test_a_lock_whose_file_was_taken_away_is_nobodys(path: str) -> None:
         "x" * 100_000,
     ],
 )
-def test_a_holder_that_wrote_nonsense_is_unknown(path: str, text: str) -> None:
+def test_an_invalid_description_gives_no_holder(path: str, text: str) -> None:
     lock, other = WriterLock(path), WriterLock(path)
     lock.acquire("kebab ingest", 0, quietly)
     Path(path).write_text(text)
@@ -179,7 +179,7 @@ def test_a_holder_that_wrote_nonsense_is_unknown(path: str, text: str) -> None:
     lock.release()
 
 
-def test_a_lock_that_is_no_file_is_refused(path: str) -> None:
+def test_a_lock_that_is_no_regular_file_is_rejected(path: str) -> None:
     os.makedirs(os.path.dirname(path))
     os.mkfifo(path)
     assert WriterLock(path).holder() is None

@@ -1,4 +1,4 @@
-"""Full text that speaks of what is gone is merged away, and nothing that is found changes."""
+"""A merge removes deleted rows from the full text and changes no result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def rewritten(writer: Writer) -> Writer:
-    """Each note in its third version; of the first two the full text still knows."""
+    """Each note in its third version; the full text still has rows of the first two."""
     for version in range(3):
         texts = [f"fox {number} in its form {version}, a word{number * version}" for number in range(NOTES)]
         notes = [a_note(f"{number}.md", text) for number, text in enumerate(texts)]
@@ -48,7 +48,7 @@ def pages(database: sqlite3.Connection) -> int:
     return int(database.execute("SELECT sum(length(block)) FROM chunks_fts_data").fetchone()[0])
 
 
-def test_what_is_gone_is_merged_away(rewritten: Writer, database: sqlite3.Connection) -> None:
+def test_deleted_rows_are_merged_away(rewritten: Writer, database: sqlite3.Connection) -> None:
     before, found = pages(database), matches(database, "fox")
     assert gone(database) == 2 * NOTES and segments(database) > 1
     rewritten.merge_full_text()
@@ -58,7 +58,7 @@ def test_what_is_gone_is_merged_away(rewritten: Writer, database: sqlite3.Connec
     assert matches(database, '"form 1"') == [] and len(matches(database, '"form 2"')) == NOTES
 
 
-def test_the_full_text_is_whole_at_each_step(rewritten: Writer, database: sqlite3.Connection) -> None:
+def test_the_full_text_is_complete_at_each_step(rewritten: Writer, database: sqlite3.Connection) -> None:
     found, asked = matches(database, "fox form"), 0
 
     def look() -> bool:
@@ -71,9 +71,7 @@ def test_the_full_text_is_whole_at_each_step(rewritten: Writer, database: sqlite
     assert asked > 2
 
 
-def test_a_merge_that_was_cut_short_is_taken_up_again(
-    rewritten: Writer, database: sqlite3.Connection
-) -> None:
+def test_an_interrupted_merge_is_resumed(rewritten: Writer, database: sqlite3.Connection) -> None:
     steps = iter([False, False, True])
     rewritten.merge_full_text(lambda: next(steps))
     assert gone(database) == 2 * NOTES
@@ -83,7 +81,7 @@ def test_a_merge_that_was_cut_short_is_taken_up_again(
     assert len(matches(database, "fox")) == NOTES + 1
 
 
-def test_little_that_is_gone_is_left(writer: Writer, database: sqlite3.Connection) -> None:
+def test_few_deleted_rows_are_not_merged(writer: Writer, database: sqlite3.Connection) -> None:
     for version in range(2):
         writer.apply([a_note(f"{number}.md", f"fox {number} {version}") for number in range(100)])
     before = segments(database)
@@ -91,7 +89,7 @@ def test_little_that_is_gone_is_left(writer: Writer, database: sqlite3.Connectio
     assert gone(database) == 100 and segments(database) == before
 
 
-def test_a_small_part_of_much_is_left(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_small_share_of_deleted_rows_is_not_merged(writer: Writer, database: sqlite3.Connection) -> None:
     writer.apply([a_note("long.md", *(f"passage {number}" for number in range(3000)))])
     writer.apply([a_note("a.md", *(f"before {number}" for number in range(550)))])
     writer.apply([a_note("a.md", "all gone")])
@@ -99,14 +97,14 @@ def test_a_small_part_of_much_is_left(writer: Writer, database: sqlite3.Connecti
     assert gone(database) == 550
 
 
-def test_a_folder_that_was_forgotten_counts(rewritten: Writer, database: sqlite3.Connection) -> None:
+def test_a_removed_folder_counts(rewritten: Writer, database: sqlite3.Connection) -> None:
     rewritten.remove_source(SourceId("notes"))
     assert gone(database) == 3 * NOTES
     rewritten.merge_full_text()
     assert gone(database) == 0 and matches(database, "fox") == []
 
 
-def test_another_title_leaves_something_behind_too(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_new_title_counts_as_deleted_rows(writer: Writer, database: sqlite3.Connection) -> None:
     for title in ("first", "second", "third"):
         writer.apply([a_note(f"{number}.md", f"fox {number}", title=title) for number in range(NOTES)])
     assert gone(database) == 2 * NOTES
@@ -115,7 +113,7 @@ def test_another_title_leaves_something_behind_too(writer: Writer, database: sql
     assert gone(database) == 0
 
 
-def test_the_next_writer_knows_of_it(rewritten: Writer, folder: DataFolder) -> None:
+def test_the_next_writer_merges(rewritten: Writer, folder: DataFolder) -> None:
     rewritten.close()
     later = Writer(folder)
     later.merge_full_text()
@@ -125,7 +123,7 @@ def test_the_next_writer_knows_of_it(rewritten: Writer, folder: DataFolder) -> N
     database.close()
 
 
-def test_it_asks_once_until_something_is_taken_away(writer: Writer) -> None:
+def test_the_number_of_rows_is_checked_only_after_deletions(writer: Writer) -> None:
     writer.apply([a_note("a.md", "fox")])
     writer.merge_full_text()
     with mock.patch.object(Writer, "_needs_merging") as asked:
@@ -139,7 +137,7 @@ def test_it_asks_once_until_something_is_taken_away(writer: Writer) -> None:
 
 
 @pytest.mark.parametrize("trouble", [DiskFullError, StoreBusyError])
-def test_what_goes_wrong_is_no_reason_to_fail(
+def test_a_failed_merge_is_not_an_error(
     rewritten: Writer, database: sqlite3.Connection, trouble: type[StoreError]
 ) -> None:
     with mock.patch.object(Writer, "_merge_step", side_effect=trouble("not now", "later")):

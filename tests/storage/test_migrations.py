@@ -1,4 +1,4 @@
-"""How a database comes to the present schema."""
+"""The migration to the present schema."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def test_opening_again_changes_nothing(path: str) -> None:
     assert shape(path) == before
 
 
-def test_a_step_that_fails_leaves_nothing_of_itself_and_is_done_next_time(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_step_is_rolled_back_and_repeated(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(schema, "UPDATE_TRIGGER", "CREATE TRIGGER broken AFTER nonsense")
         with pytest.raises(Exception, match="near"):
@@ -65,7 +63,7 @@ def test_a_reader_of_a_half_made_database_asks_for_an_ingest(path: str) -> None:
 
 
 @pytest.mark.parametrize("opened", [open_reader, open_writer])
-def test_a_newer_schema_is_refused_and_left_as_it_is(
+def test_a_newer_schema_is_rejected_and_unchanged(
     path: str, opened: Callable[[str], sqlite3.Connection]
 ) -> None:
     open_writer(path).close()
@@ -79,7 +77,7 @@ def test_a_newer_schema_is_refused_and_left_as_it_is(
     assert Path(path).read_bytes() == before
 
 
-def test_every_statement_of_the_schema_arrives_whole(path: str) -> None:
+def test_every_statement_of_the_schema_is_executed(path: str) -> None:
     open_writer(path).close()
     names = {name for name, _ in shape(path)}
     for line in schema.TABLES.splitlines():

@@ -1,4 +1,4 @@
-"""The small files in which other processes ask for something."""
+"""Requests of other processes to the writer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kebab_tui.storage.requests import RequestFolder, Rescan
 
 
 @pytest.mark.parametrize("written", [-86_400, 0, 86_400], ids=["a day ago", "now", "tomorrow"])
-def test_what_a_killed_process_half_wrote_is_swept_after_a_minute_whatever_its_time(
+def test_unfinished_files_of_a_killed_process_are_removed_after_a_minute(
     tmp_path: Path, written: int
 ) -> None:
     now = 1000.0
@@ -92,7 +92,7 @@ def test_a_request_is_found_where_the_file_system_does_not_stamp_its_folder(
         '{"verb": "rescan", "paths": 1, "retry": false}',
     ],
 )
-def test_a_request_that_cannot_be_read_is_dropped(tmp_path: Path, text: str) -> None:
+def test_an_unreadable_request_is_dropped(tmp_path: Path, text: str) -> None:
     requests = RequestFolder(str(tmp_path))
     requests.ask(Rescan(("/notes/a.md",)))
     (tmp_path / "requests" / "0-1.json").write_text(text)
@@ -100,7 +100,7 @@ def test_a_request_that_cannot_be_read_is_dropped(tmp_path: Path, text: str) -> 
     assert os.listdir(tmp_path / "requests") == []
 
 
-def test_pipes_in_place_of_requests_are_not_waited_for(tmp_path: Path) -> None:
+def test_pipes_in_place_of_requests_do_not_block(tmp_path: Path) -> None:
     requests = RequestFolder(str(tmp_path))
     (tmp_path / "requests").mkdir()
     for name in ("1-1.json", "1-2.want"):
@@ -110,7 +110,7 @@ def test_pipes_in_place_of_requests_are_not_waited_for(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "requests") == []
 
 
-def test_requests_are_taken_in_the_order_in_which_they_were_made(tmp_path: Path) -> None:
+def test_requests_are_taken_in_order(tmp_path: Path) -> None:
     requests = RequestFolder(str(tmp_path))
     asked = [Rescan((f"/notes/{n}.md",)) for n in range(12)]
     for rescan in asked:

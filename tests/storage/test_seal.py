@@ -1,4 +1,4 @@
-"""What was written is what is read, to the last bit, or it is said."""
+"""Page checksums: a read returns what was written, to the last bit, or reports damage."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def seal(vault: Vault) -> Path:
 
 
 def sums(vault: Vault) -> bytes:
-    """Those of the pages, without the header."""
+    """The sums of the pages, without the header."""
     return seal(vault).read_bytes()[_HEADER.size :]
 
 
@@ -80,14 +80,14 @@ HARMS = pytest.mark.parametrize("harm", [flipped, zeroed, cut_short, grown, empt
 
 
 @HARMS
-def test_damage_is_said_before_anything_is_answered(vault: Vault, harm: Harm) -> None:
+def test_damage_is_reported_before_any_result(vault: Vault, harm: Harm) -> None:
     harm(database(vault))
     with pytest.raises(StoreDamagedError, match="index corrupted"):
         vault.find("alpha")
 
 
 @HARMS
-def test_a_reader_that_is_open_says_it_too(vault: Vault, harm: Harm) -> None:
+def test_an_open_reader_reports_it_too(vault: Vault, harm: Harm) -> None:
     assert len(vault.find("alpha")) == _NOTES
     harm(database(vault))
     with pytest.raises(StoreDamagedError):
@@ -95,14 +95,14 @@ def test_a_reader_that_is_open_says_it_too(vault: Vault, harm: Harm) -> None:
 
 
 @HARMS
-def test_the_next_ingest_reads_the_notes_anew(vault: Vault, harm: Harm) -> None:
+def test_the_next_ingest_reads_the_notes_again(vault: Vault, harm: Harm) -> None:
     harm(database(vault))
     assert vault.ingest().healed
     assert len(vault.find("alpha")) == _NOTES
     PageChecksums(DataFolder(str(vault.data))).check_pages()
 
 
-def test_a_copy_of_the_data_folder_is_as_sound(vault: Vault, tmp_path: Path) -> None:
+def test_a_copy_of_the_data_folder_passes(vault: Vault, tmp_path: Path) -> None:
     away = tmp_path / "away"
     shutil.copytree(vault.data, away, copy_function=shutil.copyfile)  # with another time
     shutil.rmtree(vault.data)
@@ -110,7 +110,7 @@ def test_a_copy_of_the_data_folder_is_as_sound(vault: Vault, tmp_path: Path) -> 
     assert len(vault.find("alpha")) == _NOTES
 
 
-def test_sums_brought_up_to_date_are_those_made_anew(vault: Vault) -> None:
+def test_updated_sums_equal_recomputed_ones(vault: Vault) -> None:
     dice = random.Random(1)
     for _ in range(5):
         vault.write(f"{dice.randrange(_NOTES):02}.md", f"beta {dice.random()} " * dice.randrange(900))
@@ -125,9 +125,7 @@ def test_sums_brought_up_to_date_are_those_made_anew(vault: Vault) -> None:
         assert sums(vault) == kept
 
 
-def test_a_log_that_was_begun_anew_is_not_taken_for_all_that_changed(
-    vault: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restarted_log_is_not_taken_for_all_changes(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kebab_tui.storage.sqlite.connection._CHECKPOINT_PAGES", 1)
     for n in range(_NOTES):
         vault.write(f"{n:02}.md", f"gamma {n} " * 200)
@@ -138,7 +136,7 @@ def test_a_log_that_was_begun_anew_is_not_taken_for_all_that_changed(
     PageChecksums(DataFolder(str(vault.data))).check_pages()
 
 
-def test_a_run_without_news_puts_the_same_seal_back(vault: Vault) -> None:
+def test_a_run_without_changes_restores_the_seal(vault: Vault) -> None:
     before = os.stat(seal(vault)), seal(vault).read_bytes()
     with vault.workspace._parts.session("nothing", Callbacks()):
         assert not seal(vault).exists(), "a writer that is killed now leaves none"
@@ -160,18 +158,18 @@ def test_a_reader_that_needs_older_pages_leaves_the_database_without_a_seal(vaul
 
 
 @pytest.mark.parametrize("content", [b"", b"KEBABSL2", b"x" * 100], ids=["empty", "cut", "other"])
-def test_a_seal_that_cannot_be_read_is_none(vault: Vault, content: bytes) -> None:
+def test_an_unreadable_seal_is_ignored(vault: Vault, content: bytes) -> None:
     seal(vault).write_bytes(content)
     assert len(vault.find("alpha")) == _NOTES
 
 
-def test_a_seal_whose_sums_were_damaged_is_none(vault: Vault) -> None:
+def test_a_seal_with_damaged_sums_is_ignored(vault: Vault) -> None:
     flipped(seal(vault))
     os.utime(database(vault))
     assert len(vault.find("alpha")) == _NOTES
 
 
-def test_a_database_of_a_newer_version_is_not_taken_for_a_damaged_one(vault: Vault) -> None:
+def test_a_database_of_a_newer_version_is_not_reported_as_damaged(vault: Vault) -> None:
     with sqlite3.connect(database(vault)) as connection:
         connection.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
     connection.close()
@@ -195,14 +193,14 @@ def test_damage_under_a_writer_is_found_by_the_next_reader(vault: Vault, harm: H
     assert len(vault.find("alpha")) == _NOTES
 
 
-def test_a_writer_that_only_touched_the_file_leaves_it_sound(vault: Vault) -> None:
+def test_a_writer_that_only_touched_the_file_leaves_no_damage(vault: Vault) -> None:
     with vault.workspace._parts.session("a long job", Callbacks()):
         os.utime(database(vault))
     PageChecksums(DataFolder(str(vault.data))).check_pages()
     assert is_sound(vault)
 
 
-def test_doctor_looks_at_every_page_whatever_the_time_says(vault: Vault) -> None:
+def test_doctor_checks_every_page_whatever_the_time(vault: Vault) -> None:
     then = os.stat(database(vault))
     with sqlite3.connect(database(vault)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -218,13 +216,13 @@ def test_doctor_looks_at_every_page_whatever_the_time_says(vault: Vault) -> None
     assert vault.ingest().healed
 
 
-def test_doctor_leaves_the_seal_of_a_sound_index(vault: Vault) -> None:
+def test_doctor_keeps_the_seal_of_an_intact_index(vault: Vault) -> None:
     before = seal(vault).read_bytes()
     assert all(finding.level != "problem" for finding in examine(DataFolder(str(vault.data)), ""))
     assert seal(vault).read_bytes() == before
 
 
-def test_looking_at_the_pages_drops_no_lock_of_a_connection(vault: Vault) -> None:
+def test_checking_pages_drops_no_lock_of_a_connection(vault: Vault) -> None:
     """Were it dropped, the other process would take itself for the last one and remove the log."""
     vault.find("alpha")  # a connection, from now on
     with vault.workspace._parts.reader.snapshot():
@@ -260,7 +258,7 @@ def test_the_log_of_a_linked_database_lies_beside_the_database(vault: Vault, tmp
     assert is_sound(vault)
 
 
-def test_a_log_that_others_left_and_a_look_folded_in_is_no_damage(vault: Vault) -> None:
+def test_a_log_of_others_that_a_check_folded_in_is_no_damage(vault: Vault) -> None:
     writing = (
         "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1]); "
         "c.execute(\"UPDATE documents SET title = 'other' WHERE path = '03.md'\"); c.commit(); os._exit(9)"
@@ -271,14 +269,14 @@ def test_a_log_that_others_left_and_a_look_folded_in_is_no_damage(vault: Vault) 
 
 
 @pytest.mark.parametrize("statement", ["VACUUM", "ANALYZE"])
-def test_a_database_that_another_program_put_in_order_is_sound(vault: Vault, statement: str) -> None:
+def test_a_database_that_another_program_vacuumed_is_not_damaged(vault: Vault, statement: str) -> None:
     connection = sqlite3.connect(database(vault))
     connection.execute(statement)
     connection.close()
     assert is_sound(vault)
 
 
-def test_a_database_that_was_restored_without_its_seal_is_sound(vault: Vault) -> None:
+def test_a_database_restored_without_its_seal_is_not_damaged(vault: Vault) -> None:
     older = database(vault).read_bytes()
     vault.write("00.md", "alpha gamma")
     vault.ingest()
@@ -288,7 +286,7 @@ def test_a_database_that_was_restored_without_its_seal_is_sound(vault: Vault) ->
     assert vault.find("gamma") == ["00.md"], "the run brought it up to date"
 
 
-def test_what_was_written_past_the_log_is_summed_anew(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_written_past_the_log_are_summed_again(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "kebab_tui.storage.sqlite.checksum._log_of", lambda database: f"{database}-no-such-log"
     )
@@ -298,7 +296,7 @@ def test_what_was_written_past_the_log_is_summed_anew(vault: Vault, monkeypatch:
     assert is_sound(vault)
 
 
-def test_a_folder_that_cannot_be_written_is_said_so(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -310,7 +308,7 @@ def test_a_folder_that_cannot_be_written_is_said_so(vault: Vault, monkeypatch: p
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no list of open files")
-def test_a_database_that_is_gone_keeps_no_room_on_the_disk(vault: Vault) -> None:
+def test_a_deleted_database_uses_no_disk_space(vault: Vault) -> None:
     flipped(database(vault))
     assert vault.ingest().healed
     for aside in vault.data.glob("*.damaged-*"):

@@ -1,4 +1,4 @@
-"""One moment of the corpus: ranking, paging, counting and showing agree with each other."""
+"""A snapshot is consistent: ranking, paging, counting and hydrating agree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fill(writer: Writer, notes: int = 12) -> None:
         writer.apply([a_note(f"{n}.md", "alpha " * (n % 5 + 1) + f"word{n}", "beta", title="", heading="")])
 
 
-def test_pages_of_the_ranking_fit_together(writer: Writer, reader: StoreReader) -> None:
+def test_pages_of_a_ranking_do_not_overlap(writer: Writer, reader: StoreReader) -> None:
     fill(writer)
     with reader.snapshot() as snapshot:
         whole = snapshot.rank("alpha", EVERYTHING, 100)
@@ -186,9 +186,7 @@ def test_weights_decide_which_field_counts(writer: Writer, folder: DataFolder) -
 
 
 @pytest.mark.parametrize("match", ['"unbalanced', "AND", "nocolumn : x", "a NEAR(", "*", "", "alpha ^ ^"])
-def test_a_query_that_fts5_refuses_is_the_users_to_mend(
-    writer: Writer, reader: StoreReader, match: str
-) -> None:
+def test_an_invalid_fts5_query_is_a_user_error(writer: Writer, reader: StoreReader, match: str) -> None:
     fill(writer, 1)
     with reader.snapshot() as snapshot:
         for ask in (lambda: snapshot.rank(match, EVERYTHING, 5), lambda: snapshot.count(match, EVERYTHING)):
@@ -200,7 +198,7 @@ def test_a_query_that_fts5_refuses_is_the_users_to_mend(
         assert snapshot.count("alpha", EVERYTHING) == 1, "the connection is as good as before"
 
 
-def test_everything_read_through_a_snapshot_is_of_one_moment(writer: Writer, reader: StoreReader) -> None:
+def test_a_snapshot_is_consistent(writer: Writer, reader: StoreReader) -> None:
     note = a_note("a.md", "alpha", "alpha beta")
     writer.apply([note])
     with reader.snapshot() as snapshot:
@@ -216,7 +214,7 @@ def test_everything_read_through_a_snapshot_is_of_one_moment(writer: Writer, rea
         assert snapshot.hydrate(rows) == {}
 
 
-def test_every_thread_asks_on_a_connection_of_its_own(writer: Writer, reader: StoreReader) -> None:
+def test_every_thread_has_a_separate_connection(writer: Writer, reader: StoreReader) -> None:
     fill(writer)
     counts: list[int] = []
 
@@ -251,7 +249,7 @@ def test_browsing_lists_notes_by_their_latest_change(writer: Writer, reader: Sto
         assert snapshot.browse(EVERYTHING, 2, 9) == ([], 4)
 
 
-def test_a_note_is_known_by_its_path_with_its_chunks_in_order(writer: Writer, reader: StoreReader) -> None:
+def test_a_note_is_found_by_path_with_its_chunks_in_order(writer: Writer, reader: StoreReader) -> None:
     note = a_note("ops/a.md", "one", "two", "three")
     writer.apply([note])
     with reader.snapshot() as snapshot:

@@ -1,4 +1,4 @@
-"""The list of folders beside the database: one bad entry costs itself alone."""
+"""The copy of the list of folders: an invalid entry is skipped alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_what_is_written_is_read(path: Path) -> None:
     assert recovery.examine(str(path)) == ([a_source()], "")
 
 
-def test_no_file_is_nothing_wrong(path: Path) -> None:
+def test_a_missing_file_is_no_error(path: Path) -> None:
     assert recovery.examine(str(path)) == ([], "")
 
 
@@ -67,15 +67,15 @@ def test_an_entry_of_an_older_or_newer_version_is_a_folder(path: Path) -> None:
         entry(9, root="/notes/1"),
     ],
 )
-def test_a_bad_entry_drops_itself_alone(path: Path, bad: object) -> None:
+def test_an_invalid_entry_is_skipped_alone(path: Path, bad: object) -> None:
     assert listed(path, entry(1), bad, entry(2)) == (["s1", "s2"], "has an invalid entry (2)")
 
 
-def test_not_all_bad_entries_are_named(path: Path) -> None:
+def test_only_the_first_invalid_entries_are_named(path: Path) -> None:
     assert listed(path, *range(7))[1] == "has invalid entries (1, 2, 3, 4, 5 and 2 more)"
 
 
-def test_a_folder_whose_name_is_no_utf_8_is_one(path: Path) -> None:
+def test_a_folder_whose_name_is_not_utf_8_is_kept(path: Path) -> None:
     assert listed(path, entry(1, root=os.fsdecode(b"/caf\xe9"))) == (["s1"], "")
 
 
@@ -83,17 +83,17 @@ def test_a_folder_whose_name_is_no_utf_8_is_one(path: Path) -> None:
     ("text", "wrong"),
     [("[" * 200_000, "is not valid JSON"), ("{}", "is not a list of folders"), ("\0", "is not valid JSON")],
 )
-def test_a_file_that_is_no_list_has_no_folders_and_says_so(path: Path, text: str, wrong: str) -> None:
+def test_a_file_that_is_no_list_is_reported(path: Path, text: str, wrong: str) -> None:
     path.write_text(text)
     assert recovery.examine(str(path)) == ([], wrong)
 
 
-def test_a_pipe_in_its_place_is_not_waited_for(path: Path) -> None:
+def test_a_pipe_in_its_place_does_not_block(path: Path) -> None:
     os.mkfifo(path)
     assert recovery.examine(str(path)) == ([], "cannot be read: not a regular file")
 
 
-def test_with_the_database_lost_sound_entries_are_restored_and_the_others_told_of(tmp_path: Path) -> None:
+def test_after_a_lost_database_valid_entries_are_restored_and_the_others_reported(tmp_path: Path) -> None:
     vault = Vault(tmp_path)
     vault.write("a.md", "alpha")
     vault.ingest()

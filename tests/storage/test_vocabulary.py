@@ -1,4 +1,4 @@
-"""While a word is typed, every chunk that has it is found from the second character on."""
+"""While a word is typed, every chunk with it is found from the second character on."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Typing:
         self._known: dict[str, set[str]] = {}
 
     def found(self, prefix: str) -> set[str]:
-        """By what a search of an unfinished word asks: the prefix, or whole words that continue it."""
+        """The query for an unfinished word: the prefix, or whole words that continue it."""
         if prefix not in self._known:
             completions = self._snapshot.unfinished(prefix, 10_000)
             match = " OR ".join([f'"{prefix}"*', *(f'"{word}"' for word in completions)])
@@ -116,7 +116,7 @@ def test_the_commonest_words_come_first(typing: Typing) -> None:
     assert typing._snapshot.unfinished("zzzz", 5) == []
 
 
-def test_the_words_of_new_text_are_there_as_soon_as_the_text(tmp_path: Path) -> None:
+def test_the_words_of_a_new_text_are_added_with_it(tmp_path: Path) -> None:
     folder = DataFolder(str(tmp_path))
     writer = Writer(folder)
     writer.save_source(a_source())
@@ -144,7 +144,7 @@ def test_a_new_title_over_old_text_is_found_while_it_is_typed(tmp_path: Path) ->
     writer.close()
 
 
-def test_a_write_that_fails_teaches_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_adds_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = DataFolder(str(tmp_path))
     writer = Writer(folder)
     writer.save_source(a_source())

@@ -1,4 +1,4 @@
-"""The one writer keeps documents, chunks and full text in step."""
+"""The writer keeps documents, chunks and full text consistent."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_an_unchanged_chunk_keeps_its_id_while_its_lines_move(
     assert rows_of(database, statement) == [(row, chunk_id, line + 2)]
 
 
-def test_equal_passages_of_one_note_are_told_apart(writer: Writer, database: sqlite3.Connection) -> None:
+def test_equal_passages_of_one_note_have_different_ids(writer: Writer, database: sqlite3.Connection) -> None:
     writer.apply([a_note("a.md", "same", "same", "same")])
     assert rows_of(database, "SELECT count(DISTINCT chunk_id) FROM chunks") == [(3,)]
 
@@ -124,7 +124,7 @@ def test_a_new_title_is_found_in_every_chunk(writer: Writer, database: sqlite3.C
     assert rows_of(database, "SELECT id FROM chunks ORDER BY id") == ids
 
 
-def test_many_chunks_go_around_the_trigger_and_come_out_the_same(
+def test_a_bulk_load_bypasses_the_trigger_with_the_same_result(
     writer: Writer, database: sqlite3.Connection
 ) -> None:
     texts = [f"word{n} 충돌은 {n}" for n in range(50)]
@@ -137,7 +137,7 @@ def test_many_chunks_go_around_the_trigger_and_come_out_the_same(
     assert matches(database, "after") == ["after the load"], "the trigger is back"
 
 
-def test_nothing_new_is_no_new_revision(writer: Writer, database: sqlite3.Connection) -> None:
+def test_without_changes_the_revision_stays(writer: Writer, database: sqlite3.Connection) -> None:
     note = a_note("a.md", "text")
     first = writer.apply([note])
     touched = writer.apply([TouchNote(note.document.doc_id, note.document.fingerprint)])
@@ -145,14 +145,14 @@ def test_nothing_new_is_no_new_revision(writer: Writer, database: sqlite3.Connec
     assert rows_of(database, "SELECT value FROM meta WHERE key = 'corpus_revision'") == [(first.revision,)]
 
 
-def test_the_change_log_says_which_chunks_came_and_went(writer: Writer, database: sqlite3.Connection) -> None:
+def test_the_change_log_lists_added_and_removed_chunks(writer: Writer, database: sqlite3.Connection) -> None:
     first = writer.apply([a_note("a.md", "one", "two")])
     second = writer.apply([a_note("a.md", "one", "other")])
     log = rows_of(database, "SELECT revision, op, count(*) FROM changes GROUP BY 1, 2 ORDER BY 1, 2")
     assert log == [(first.revision, "add", 2), (second.revision, "add", 1), (second.revision, "remove", 1)]
 
 
-def test_a_failing_change_takes_the_whole_batch_back(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_failing_change_rolls_back_the_batch(writer: Writer, database: sqlite3.Connection) -> None:
     writer.apply([a_note("a.md", "safe")])
     stranger = a_note("b.md", "lost", source=SOURCE)
     broken = SaveNote(
@@ -177,7 +177,7 @@ def test_removing_a_source_removes_its_notes_only(writer: Writer, database: sqli
     assert in_step(database)
 
 
-def test_rebuilding_the_full_text_mends_drift_and_changes_nothing_else(
+def test_a_full_text_rebuild_repairs_drift_and_changes_nothing_else(
     writer: Writer, database: sqlite3.Connection
 ) -> None:
     writer.apply([a_note("a.md", "alpha 충돌은", "beta installation")])
@@ -207,7 +207,7 @@ def test_another_index_configuration_is_rebuilt_when_the_writer_opens(
     assert matches(database, "alpha") == ["alpha"]
 
 
-def test_a_document_nobody_knows_is_removed_without_a_word(writer: Writer) -> None:
+def test_removing_an_unknown_document_is_no_error(writer: Writer) -> None:
     assert writer.apply([RemoveNote(DocId("f" * 32))]).chunks_removed == 0
 
 
@@ -256,7 +256,7 @@ def test_a_stamp_that_cannot_be_stored_fails_its_note(writer: Writer, database: 
     assert rows_of(database, "SELECT state FROM documents") == [("failed",)]
 
 
-def test_a_second_note_at_one_place_fails_what_is_there(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_second_note_at_one_path_fails_the_first(writer: Writer, database: sqlite3.Connection) -> None:
     writer.apply([a_note("a.md", "alpha")])
     other = a_note("b.md", "beta")
     writer.apply([replace(other, document=replace(other.document, raw_path=b"a.md"))])
@@ -264,7 +264,7 @@ def test_a_second_note_at_one_place_fails_what_is_there(writer: Writer, database
 
 
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_CORRUPT])
-def test_a_bad_disk_fails_no_note(
+def test_a_disk_fault_fails_no_note(
     writer: Writer, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     error = (sqlite3.DatabaseError if code == sqlite3.SQLITE_CORRUPT else sqlite3.OperationalError)(
@@ -277,7 +277,7 @@ def test_a_bad_disk_fails_no_note(
     assert rows_of(database, "SELECT * FROM documents") == []
 
 
-def test_an_upgraded_index_is_another_revision_so_that_open_screens_ask_again(
+def test_an_upgrade_raises_the_revision_so_that_open_screens_search_again(
     writer: Writer, database: sqlite3.Connection
 ) -> None:
     revision = "SELECT value FROM meta WHERE key = 'corpus_revision'"

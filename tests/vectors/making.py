@@ -34,7 +34,7 @@ def normal(vectors: Floats) -> Floats:
 
 
 def clustered(count: int, seed: int = 1, dims: int = 128, centres: int = 200) -> Floats:
-    """As embeddings lie: many near one another, none quite alone."""
+    """Vectors in clusters, like embeddings."""
     dice = np.random.default_rng(seed)
     middle = unit(centres, 99, dims)[dice.integers(0, centres, count)]
     return normal(

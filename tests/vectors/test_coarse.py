@@ -1,4 +1,4 @@
-"""Above a number of vectors a coarse index stands in front of the exact one."""
+"""Above a number of vectors a coarse index is searched before the exact one."""
 
 from __future__ import annotations
 

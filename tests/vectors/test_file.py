@@ -1,4 +1,4 @@
-"""The file of the index: read back to the bit, and never believed when a bit of it differs."""
+"""The vector file: read back to the bit, rejected if a bit differs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE = 4096
 
 
 def some_snapshot() -> VectorSnapshot:
-    """A base with rows gone, and fresh rows."""
+    """A base with deleted rows, and a delta."""
     index = index_of(range(1, 1_001), unit(1_000))
     index.change([2_000, 17], unit(2, 5), range(30, 60))
     return index.snapshot
@@ -115,7 +115,7 @@ def test_faiss_is_given_no_byte_of_a_file_with_a_flipped_bit(
 
 
 def resigned(whole: bytes) -> bytes:
-    """With the checksum that belongs to the bytes, as whoever makes a file on purpose would."""
+    """The bytes with a valid checksum, as in a file made on purpose."""
     header, payload = whole[: PAYLOAD - 32], memoryview(whole)[PAYLOAD:]
     _, _, dims, _, _, base, gone, fresh, coarse = struct.unpack("<8sII32sqQQQQ", header)
     checksum, place = index_file._Checksum(header), 0
@@ -151,7 +151,7 @@ def test_a_file_of_another_program_is_refused(path: str) -> None:
 @pytest.mark.parametrize("number", [np.nan, -np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("slot", ["first of the base", "last of the fresh"])
 def test_a_vector_that_is_not_finite_is_refused(path: str, number: float, slot: str) -> None:
-    """Such a vector would be ranked anywhere, and NaN stand in an answer."""
+    """Such a vector could get any rank, and a result could have the score NaN."""
     whole = Path(path).read_bytes()
     place = PAYLOAD + 1_000 * 8 if slot == "first of the base" else len(whole) - 2
     Path(path).write_bytes(resigned(whole[:place] + np.float16(number).tobytes() + whole[place + 2 :]))
@@ -192,7 +192,7 @@ def test_a_coarse_index_of_another_size_is_refused() -> None:
             made.load_coarse(wrong)
 
 
-def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_in_its_place_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert "not a regular file" in refusal(str(tmp_path / "pipe"))
 

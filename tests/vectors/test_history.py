@@ -1,4 +1,4 @@
-"""After any history the index is what the store holds, and answers as brute force does."""
+"""After any history the index equals the store, and its results equal brute force."""
 
 from __future__ import annotations
 
