@@ -65,7 +65,7 @@ class DataFolder:
 
     @property
     def suspect(self) -> str:
-        """Exists after a process met damage: the next writer then checks the whole database."""
+        """Exists after a process found damage: the next writer then checks the whole database."""
         return os.path.join(self.root, "suspect")
 
     @property

@@ -20,12 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kebab_tui.domain.errors import VectorError
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Vector
 
 if TYPE_CHECKING:
-    import faiss
-
-    from kebab_tui.domain.ids import ChunkRow
+    import faiss  # slow to import: small indexes never need it
 
 
 Rows: TypeAlias = npt.NDArray[np.int64]

@@ -29,7 +29,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
 
 
 def findings(vault: Vault) -> dict[str, Finding]:
-    """The findings of the storage checks; `test_looking_around` has all findings."""
+    """The findings of the storage checks; `kebab doctor` has more."""
     made_by = vault.workspace._parts.recipe.made_by
     return {finding.check: finding for finding in examine(vault.workspace.folder, made_by)}
 

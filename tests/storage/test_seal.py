@@ -120,7 +120,7 @@ def test_updated_sums_equal_recomputed_ones(vault: Vault) -> None:
         kept = sums(vault)
         folder = PageChecksums(DataFolder(str(vault.data)))
         folder.remove()
-        folder.forget()
+        folder.drop()
         folder.write(None, (1, 1))
         assert sums(vault) == kept
 

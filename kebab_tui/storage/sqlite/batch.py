@@ -149,11 +149,11 @@ class Batch:
         self._each: list[ChunkCounts] = []
 
     @property
-    def left_behind(self) -> int:
+    def obsolete_rows(self) -> int:
         """Number of obsolete rows that the changes leave in the full-text index."""
         return len(self._removed) + len(self._renamed)
 
-    def take(self, change: Change) -> None:
+    def add(self, change: Change) -> None:
         added, removed, kept = len(self._new), len(self._removed), self._kept
         match change:
             case SaveNote():
@@ -315,6 +315,6 @@ class Batch:
         return [row for (row,) in self._connection.execute("SELECT id FROM chunks WHERE doc_id = ?", (doc,))]
 
     def _drop_chunks(self, chunk_rows: list[int]) -> None:
-        gone = [(row,) for row in chunk_rows]
-        self._connection.executemany("DELETE FROM chunks WHERE id = ?", gone)
-        self._removed += gone
+        dropped = [(row,) for row in chunk_rows]
+        self._connection.executemany("DELETE FROM chunks WHERE id = ?", dropped)
+        self._removed += dropped

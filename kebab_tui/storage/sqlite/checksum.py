@@ -191,8 +191,8 @@ class PageChecksums:
         with contextlib.suppress(OSError):
             os.remove(self._off)
 
-    def forget(self) -> None:
-        """Drop all seals: the database is gone or another one."""
+    def drop(self) -> None:
+        """Delete all seals, because the database is gone or another one."""
         self._was = None
         for path in (self._path, self._off):
             with contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
 """Detects damage, sets a damaged database aside, and keeps a copy of the list of folders.
 
-A process that meets damage leaves a mark. The next writer then checks every page, row and word
+A process that finds damage leaves a mark. The next writer then checks every page, row and word
 once, moves a damaged database away (never deletes it) and starts a new one. The notes can rebuild
 everything but the list of their folders: a copy of it is written at each change of a source and
 read only after the database is lost or damaged.
@@ -99,7 +99,7 @@ def clear(folder: DataFolder) -> None:
 
 def set_aside(folder: DataFolder) -> str:
     """Rename the database and its log; returns the new path. The caller holds the writer's lock."""
-    PageChecksums(folder).forget()
+    PageChecksums(folder).drop()
     stem = f"{folder.database}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     aside, number = stem, 2
     while os.path.exists(aside):
@@ -135,9 +135,7 @@ def full_check(folder: DataFolder, *, indexes: bool = False) -> None:
     finally:
         connection.close()
     if answer != ("ok",):
-        raise StoreDamagedError(
-            f"index corrupted: {answer[0] if answer else 'the integrity check returned nothing'}"
-        )
+        raise StoreDamagedError(f"index corrupted: {answer[0] if answer else 'no check result'}")
     if orphan is not None:
         raise StoreDamagedError(f"index corrupted: orphan row in table {orphan[0]}")
     if altered:
@@ -158,9 +156,7 @@ def readable_vectors(path: str) -> Iterator[tuple[bytes, str, bytes]]:
                     for row in connection.execute(_VECTORS.format(order=order), part):
                         blob = row[2]
                         numbers = struct.unpack(f"<{len(blob) // 2}e", blob[: len(blob) & ~1])
-                        if (
-                            abs(math.hypot(*numbers) - 1) < _NORM_TOLERANCE
-                        ):  # most flipped bits change the norm
+                        if abs(math.hypot(*numbers) - 1) < _NORM_TOLERANCE:  # shows most flipped bits
                             yield row
                     break
                 except sqlite3.DatabaseError:

@@ -60,12 +60,12 @@ class AnswerCache:
         self._revision = -1
         self._known: dict[Hashable, Any] = {}
 
-    def of(self, revision: int, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
+    def get(self, revision: int, key: Hashable, compute: Callable[[], _Answer]) -> _Answer:
         if revision != self._revision:
             self._known.clear()
             self._revision = revision
-        found: _Answer = self._known.pop(question) if question in self._known else answer()
-        self._known[question] = found
+        found: _Answer = self._known.pop(key) if key in self._known else compute()
+        self._known[key] = found
         if len(self._known) > _ANSWERS:
             del self._known[next(iter(self._known))]
         return found
@@ -103,8 +103,8 @@ class StoreSnapshot:
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         if newest is not None:
             found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
-        question = ("rank", found, *values, limit)
-        return list(self._answers.of(self.revision, question, lambda: self._ranked(found, values, limit)))
+        key = ("rank", found, *values, limit)
+        return list(self._answers.get(self.revision, key, lambda: self._ranked(found, values, limit)))
 
     def _ranked(self, found: str, values: Sequence[str | float], limit: int) -> list[Scored]:
         with _raw_query_errors():
@@ -150,7 +150,7 @@ class StoreSnapshot:
             statement = f"SELECT count(*) FROM ({scores}) WHERE score <= ?"
             values.append(worst)
         with _raw_query_errors():
-            return self._answers.of(
+            return self._answers.get(
                 self.revision, (statement, *values), lambda: self._number(statement, values)
             )
 
@@ -227,7 +227,7 @@ class StoreSnapshot:
         return {
             word
             for word in self._words(statement, (json.dumps(list(words)), least))
-            if self._answers.of(
+            if self._answers.get(
                 revision, (count, word, least), partial(self._number, count, (f'"{word}"', least + 1))
             )
             > least

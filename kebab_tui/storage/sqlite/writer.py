@@ -25,7 +25,7 @@ from kebab_tui.storage.sqlite.batch import UNSTORABLE, Applied, Batch, Change
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
 from kebab_tui.storage.sqlite.connection import open_writer, translated
 
-_GONE = "gone_from_full_text"
+_OBSOLETE = "gone_from_full_text"
 """The key in `meta` of the number of rows that changed or went since the last merge.
 
 FTS5 merges as it grows, but a search reads deleted rows until they are merged away: after four
@@ -104,7 +104,7 @@ class Writer:
             try:
                 batch = Batch(connection, self._revision() + 1)
                 for change in changes:
-                    batch.take(change)
+                    batch.add(change)
                 return self._finish(batch)
             except UNSTORABLE:
                 connection.execute("ROLLBACK")
@@ -120,7 +120,7 @@ class Writer:
             connection.execute("SAVEPOINT change")
             batch = Batch(connection, revision)
             try:
-                batch.take(change)
+                batch.add(change)
                 parts.append(self._finish(batch))
             except UNSTORABLE as error:
                 connection.execute("ROLLBACK TO change")
@@ -140,7 +140,7 @@ class Writer:
 
     def _finish(self, batch: Batch) -> Applied:
         applied = batch.finish(self._bulk_chunks)
-        self._count_gone(batch.left_behind)
+        self._count_obsolete(batch.obsolete_rows)
         if batch.visible:
             self._set_meta("corpus_revision", applied.revision)
             self._prune_log(applied.revision)
@@ -196,7 +196,7 @@ class Writer:
                 "JOIN documents d USING (doc_id) WHERE d.source_id = ?",
                 (self._revision(), source),
             )
-            self._count_gone(removed.rowcount)
+            self._count_obsolete(removed.rowcount)
             connection.execute("DELETE FROM sources WHERE source_id = ?", (source,))
         self.mirror_sources()
 
@@ -267,7 +267,7 @@ class Writer:
             )
             connection.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
             vocabulary.relearn(connection)
-            connection.execute("DELETE FROM meta WHERE key = ?", (_GONE,))
+            connection.execute("DELETE FROM meta WHERE key = ?", (_OBSOLETE,))
             self._set_meta("fts_signature", schema.fts_signature())
             self._bump()
 
@@ -291,11 +291,11 @@ class Writer:
             self._may_need_merging = False  # until the next change: a merge is not urgent
 
     def _needs_merging(self) -> bool:
-        gone = int(self._meta(_GONE) or 0)
-        if gone < _MERGE_ROWS:
+        obsolete = int(self._meta(_OBSOLETE) or 0)
+        if obsolete < _MERGE_ROWS:
             return False
         chunks = self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
-        return bool(gone * _MERGE_SHARE >= chunks)
+        return bool(obsolete * _MERGE_SHARE >= chunks)
 
     def _merge_step(self, is_first: bool) -> bool:
         """One step of a merge; whether it is done. The first step of each merge takes in all segments."""
@@ -308,7 +308,7 @@ class Writer:
             # FTS5 documents that fewer than two changes mean there was nothing to merge.
             done = connection.total_changes - before < 2
             if done:
-                connection.execute("DELETE FROM meta WHERE key = ?", (_GONE,))
+                connection.execute("DELETE FROM meta WHERE key = ?", (_OBSOLETE,))
         return done
 
     def mirror_sources(self) -> None:
@@ -335,9 +335,9 @@ class Writer:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def _count_gone(self, chunks: int) -> None:
+    def _count_obsolete(self, chunks: int) -> None:
         if chunks:
-            self._set_meta(_GONE, int(self._meta(_GONE) or 0) + chunks)
+            self._set_meta(_OBSOLETE, int(self._meta(_OBSOLETE) or 0) + chunks)
             self._may_need_merging = True
 
     def _revision(self) -> int:
