@@ -143,7 +143,7 @@ class ChangeCheck:
     def __init__(self, *paths: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._paths = paths
         self._clock = clock
-        self._stamps: list[Stamp | None] | None = None
+        self._stamps: list[Stamp] | None = None
         self._first_seen = 0.0
         self._sure = False
 
@@ -157,12 +157,12 @@ class ChangeCheck:
         return not was_sure
 
 
-def stamp_of(path: str) -> Stamp | None:
-    """Inode, size and time of the last change; None if there is no such file."""
+def stamp_of(path: str) -> Stamp:
+    """Inode, size and time of the last change; zeros if there is no such file."""
     try:
         status = os.stat(path)
     except OSError:
-        return None
+        return 0, 0, 0
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 

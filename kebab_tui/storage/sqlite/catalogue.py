@@ -12,6 +12,7 @@ from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprin
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.storage.sqlite import rows, schema
+from kebab_tui.storage.sqlite.connection import meta_value
 
 _DOCUMENTS_FROM = "FROM documents d JOIN sources s USING (source_id) WHERE"
 _DOCUMENTS = f"SELECT {rows.DOCUMENT_COLUMNS} {_DOCUMENTS_FROM}"
@@ -172,8 +173,8 @@ class Catalogue:
 
     def model(self) -> str | None:
         """The selected model; None for the bundled one."""
-        row = self._connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
-        return str(row[0]) if row else None
+        model = meta_value(self._connection, "model")
+        return None if model is None else str(model)
 
     def runs(self, limit: int) -> list[IndexRun]:
         statement = "SELECT kind, started_ns, finished_ns, report FROM runs ORDER BY run_id DESC LIMIT ?"

@@ -13,6 +13,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 from kebab_tui import own_files
 from kebab_tui.domain import errors
@@ -187,6 +188,12 @@ def disk_full(path: str) -> errors.DiskFullError:
         f"no space left on the disk of {os.path.dirname(path)}",
         "free some space and run the command again; the index is intact",
     )
+
+
+def meta_value(connection: sqlite3.Connection, key: str) -> Any:
+    """The value of a key in the table `meta`; None without one."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return row[0] if row else None
 
 
 def uri_of(path: str) -> str:

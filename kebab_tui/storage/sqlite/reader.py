@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,15 +17,13 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.errors import StoreDamagedError
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.requests import Stamp, stamp_of
 from kebab_tui.storage.sqlite import recovery
-from kebab_tui.storage.sqlite.connection import Detached, translated
+from kebab_tui.storage.sqlite.connection import Detached, meta_value, translated
 from kebab_tui.storage.sqlite.snapshot import AnswerCache, StoreSnapshot
 
 if TYPE_CHECKING:
     from kebab_tui.storage.sqlite.catalogue import Catalogue
-
-_FileStamp = tuple[int, int, int]
-_Stamp = tuple[_FileStamp, _FileStamp]
 
 _ALL = "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?"
 _CHANGED = (
@@ -94,10 +91,10 @@ class StoreReader:
             raise
 
     def _connection(self) -> sqlite3.Connection:
-        known: tuple[sqlite3.Connection, _Stamp] | None = getattr(self._local, "known", None)
+        known: tuple[sqlite3.Connection, tuple[Stamp, Stamp]] | None = getattr(self._local, "known", None)
         if known is not None and known[0].in_transaction:
             return known[0]
-        stamp = _stamp_of(self._folder.database), _stamp_of(self._folder.database + "-wal")
+        stamp = stamp_of(self._folder.database), stamp_of(self._folder.database + "-wal")
         if known is not None:
             connection, before = known
             if stamp == before:
@@ -117,15 +114,6 @@ class StoreReader:
         with self._opened_lock:
             self._opened.append(connection)
         return connection
-
-
-def _stamp_of(path: str) -> _FileStamp:
-    """Inode, size and time of the last change; zeros if there is no such file."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return 0, 0, 0
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +215,7 @@ class VectorSource:
         return self._meta("changes_after") <= revision <= self.revision()
 
     def _meta(self, key: str) -> int:
-        found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        if found is None:
+        value = meta_value(self._connection, key)
+        if value is None:
             raise StoreDamagedError(f"index corrupted: no {key} in table meta")
-        return int(found[0])
+        return int(value)

@@ -25,6 +25,7 @@ from kebab_tui.domain.tokens import stem
 from kebab_tui.search.ports import Collection, FieldCounts, FieldWeights, FoundChunk, Scored
 from kebab_tui.search.ranking import K1, inverse_document_frequency, length_norm
 from kebab_tui.storage.sqlite import recovery, rows, schema
+from kebab_tui.storage.sqlite.connection import meta_value
 
 _UP = "\U0010ffff"
 _HYDRATE = (
@@ -82,11 +83,14 @@ class StoreSnapshot:
 
     @property
     def revision(self) -> int:
-        return int(self._meta("corpus_revision") or 0)
+        return int(meta_value(self._connection, "corpus_revision") or 0)
 
     @property
     def lexical_version(self) -> str:
-        return schema.lexical_version(str(self._meta("fts_signature")), str(self._meta("made_by") or ""))
+        return schema.lexical_version(
+            str(meta_value(self._connection, "fts_signature")),
+            str(meta_value(self._connection, "made_by") or ""),
+        )
 
     def rank(
         self,
@@ -340,10 +344,6 @@ class StoreSnapshot:
 
     def _words(self, statement: str, values: tuple[str | int, ...]) -> list[str]:
         return [word for (word,) in self._connection.execute(statement, values)]
-
-    def _meta(self, key: str) -> Any:
-        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else None
 
 
 def _numbers(joined: str | None) -> list[ChunkRow]:

@@ -23,7 +23,7 @@ from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import recovery, rows, schema, vocabulary
 from kebab_tui.storage.sqlite.batch import UNSTORABLE, Applied, Batch, Change
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
-from kebab_tui.storage.sqlite.connection import open_writer, translated
+from kebab_tui.storage.sqlite.connection import meta_value, open_writer, translated
 
 _OBSOLETE = "gone_from_full_text"
 """The key in `meta` of the number of rows that changed or went since the last merge.
@@ -61,9 +61,9 @@ class Writer:
             with translated(folder.database):
                 vocabulary.prepare(self._connection)
                 self._revision()
-                if self._meta("fts_signature") != schema.fts_signature():
+                if meta_value(self._connection, "fts_signature") != schema.fts_signature():
                     self.rebuild_full_text()
-                if self._meta("embed_recipe") != RECIPE_VERSION:
+                if meta_value(self._connection, "embed_recipe") != RECIPE_VERSION:
                     # The embedded text has another form: new hashes, and so new vectors.
                     with self._transaction() as connection:
                         connection.execute(
@@ -169,7 +169,7 @@ class Writer:
     def set_made_by(self, made_by: str) -> None:
         """Record that this parser and chunker have processed every note."""
         with translated(self._folder.database):
-            before = self._meta("made_by")
+            before = meta_value(self._connection, "made_by")
         if before != made_by:
             with self._transaction():
                 self._set_meta("made_by", made_by)
@@ -291,7 +291,7 @@ class Writer:
             self._may_need_merging = False  # until the next change: a merge is not urgent
 
     def _needs_merging(self) -> bool:
-        obsolete = int(self._meta(_OBSOLETE) or 0)
+        obsolete = int(meta_value(self._connection, _OBSOLETE) or 0)
         if obsolete < _MERGE_ROWS:
             return False
         chunks = self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
@@ -337,18 +337,14 @@ class Writer:
 
     def _count_obsolete(self, chunks: int) -> None:
         if chunks:
-            self._set_meta(_OBSOLETE, int(self._meta(_OBSOLETE) or 0) + chunks)
+            self._set_meta(_OBSOLETE, int(meta_value(self._connection, _OBSOLETE) or 0) + chunks)
             self._may_need_merging = True
 
     def _revision(self) -> int:
-        return int(self._meta("corpus_revision") or 0)
+        return int(meta_value(self._connection, "corpus_revision") or 0)
 
     def _bump(self) -> None:
         self._set_meta("corpus_revision", self._revision() + 1)
-
-    def _meta(self, key: str) -> str | int | None:
-        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else None
 
     def _set_meta(self, key: str, value: str | int) -> None:
         self._connection.execute(
@@ -360,7 +356,7 @@ class Writer:
     def _prune_log(self, revision: int) -> None:
         """Delete old changes from the log; a follower that is so far behind reads everything again."""
         if revision % 500 == 0:
-            floor = max(revision - _KEPT_REVISIONS, int(self._meta("changes_after") or 0))
+            floor = max(revision - _KEPT_REVISIONS, int(meta_value(self._connection, "changes_after") or 0))
             self._connection.execute("DELETE FROM changes WHERE revision <= ?", (floor,))
             self._set_meta("changes_after", floor)
 
