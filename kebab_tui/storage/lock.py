@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 from kebab_tui import own_files
 from kebab_tui.domain.errors import NotIndexedError, StoreBusyError, StoreReadOnlyError
-from kebab_tui.own_files import try_lock
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.storage.sqlite.connection import write_error
 
@@ -121,7 +120,7 @@ class WriterLock:
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise StoreReadOnlyError(f"{self._path} is not a regular file", "remove it, and try again")
-            if not try_lock(descriptor):
+            if not own_files.try_lock(descriptor):
                 self._wait(descriptor, timeout_s, waiting)
             os.lseek(descriptor, 0, os.SEEK_SET)
             unclean = bool(os.read(descriptor, 1))
@@ -161,7 +160,7 @@ class WriterLock:
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None
-            if self._descriptor is None and try_lock(descriptor):
+            if self._descriptor is None and own_files.try_lock(descriptor):
                 return None
             os.lseek(descriptor, 0, os.SEEK_SET)
             facts = json.loads(os.read(descriptor, _MOST_BYTES) or "null")
@@ -192,7 +191,7 @@ class WriterLock:
         with RequestFolder(os.path.dirname(self._path)).wanting():
             began = time.monotonic()
             reported = False
-            while not try_lock(descriptor):
+            while not own_files.try_lock(descriptor):
                 waited = time.monotonic() - began
                 if not reported and waited >= min(_SILENT_S, timeout_s / 2):
                     waiting(self.holder())

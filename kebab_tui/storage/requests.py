@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kebab_tui import own_files
-from kebab_tui.own_files import try_lock
 from kebab_tui.storage.sqlite.connection import write_error
 
 Stamp = tuple[int, int, int]
@@ -78,7 +77,7 @@ class RequestFolder:
         try:
             own_files.make_folder(self._path)
             descriptor = own_files.create(hidden, os.O_RDWR)
-            try_lock(descriptor)
+            own_files.try_lock(descriptor)
             os.replace(hidden, path)  # visible only once it is locked
         except OSError:
             if descriptor >= 0:
@@ -173,7 +172,7 @@ def _is_alive(path: str) -> bool:
     except OSError:
         return False
     try:
-        if not try_lock(descriptor):
+        if not own_files.try_lock(descriptor):
             return True
         _remove(path)
         return False

@@ -24,7 +24,7 @@ from kebab_tui.cli import progress
 from kebab_tui.cli.edge import run
 from kebab_tui.cli.progress import CtrlC, Interrupt
 from kebab_tui.storage.sqlite import connection
-from kebab_tui.storage.sqlite.recovery import full_text_complaint
+from kebab_tui.storage.sqlite.recovery import full_text_error
 from tests.command_line import Kebab
 
 
@@ -94,7 +94,7 @@ def test_ctrl_c_while_the_full_text_is_checked_does_not_count_as_damage() -> Non
     interrupted.sqlite_errorcode = sqlite3.SQLITE_INTERRUPT
     database = mock.Mock(execute=mock.Mock(side_effect=interrupted))
     with pytest.raises(KeyboardInterrupt):
-        full_text_complaint(database)
+        full_text_error(database)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong, names a fix, and the fix helps."""
+"""The doctor finds errors and names a fix that works."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def words_of_notes() -> list[str]:
 
 
 class Typing:
-    """One chunk per word; what is found for a beginning of it."""
+    """One chunk per word; the chunks that its beginning finds."""
 
     def __init__(self, words: list[str], snapshot: StoreSnapshot, connection: sqlite3.Connection) -> None:
         self.words = words

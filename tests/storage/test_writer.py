@@ -11,7 +11,7 @@ from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.ids import DocId
 from kebab_tui.storage.sqlite.batch import Batch, Move, MoveNotes, RemoveNote, SaveNote, TouchNote
-from kebab_tui.storage.sqlite.recovery import full_text_complaint
+from kebab_tui.storage.sqlite.recovery import full_text_error
 from kebab_tui.storage.sqlite.writer import Writer
 from tests.notes import SOURCE, a_note, a_source
 
@@ -232,7 +232,7 @@ def test_a_note_that_cannot_be_stored_fails_alone(
     assert matches(database, "alpha OR omega OR odd") == ["alpha", "omega"]
     states = rows_of(database, "SELECT path, state, reason FROM documents ORDER BY path")
     assert states == [("a.md", "ok", ""), ("odd.md", "failed", applied.failed[1]), ("z.md", "ok", "")]
-    assert in_step(database) and full_text_complaint(writer._connection) == ""
+    assert in_step(database) and full_text_error(writer._connection) == ""
     again = writer.apply([odd])
     assert (again.revision, list(again.failed)) == (applied.revision, [0]), "no news a second time"
 

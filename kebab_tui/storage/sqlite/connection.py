@@ -53,7 +53,7 @@ def open_writer(path: str) -> sqlite3.Connection:
     with translated(path):
         connection = sqlite3.connect(path, isolation_level=None)
         try:
-            _refuse_strangers(connection, path)
+            _reject_foreign(connection, path)
             connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
             _common_pragmas(connection)
@@ -89,7 +89,7 @@ def open_reader(path: str) -> sqlite3.Connection:
     with translated(path):
         connection = _connect_for_reading(path)
         try:
-            _refuse_strangers(connection, path)
+            _reject_foreign(connection, path)
             _common_pragmas(connection)
             connection.execute("PRAGMA query_only = ON")
             _register_functions(connection)
@@ -125,11 +125,11 @@ def translated(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        heed_signal(error)
+        raise_if_interrupted(error)
         raise translate(error, path) from error
 
 
-def heed_signal(error: sqlite3.Error) -> None:
+def raise_if_interrupted(error: sqlite3.Error) -> None:
     """Raise KeyboardInterrupt: SQLite turns one within its progress handler into its own error."""
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
         raise KeyboardInterrupt from error
@@ -274,7 +274,7 @@ def _has_become_read_only(path: str) -> bool:
     return False
 
 
-def _refuse_strangers(connection: sqlite3.Connection, path: str) -> None:
+def _reject_foreign(connection: sqlite3.Connection, path: str) -> None:
     version = _user_version(connection)
     owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
     empty = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0

@@ -53,7 +53,7 @@ def examine(folder: DataFolder, made_by: str) -> Iterator[Finding]:
         hint = "run `kebab ingest`: it writes the list again, from the database if there is one"
         yield Finding("folders", "warning", f"{folder.sources} {errors}", hint)
     try:
-        connection = recovery.open_known(folder)
+        connection = recovery.open_verified(folder)
     except KebabError as error:
         yield Finding("database", "problem", error.message, error.hint)
         return
@@ -168,13 +168,13 @@ def _full_text(folder: DataFolder) -> Finding:
     except StoreError as error:
         return Finding("full text", "warning", f"not checked: {error.message}", error.hint)
     try:
-        complaint, generation = recovery.full_text_complaint(connection), generation_of(connection)
+        error_text, generation = recovery.full_text_error(connection), generation_of(connection)
     finally:
         connection.close()
     if was_sealed:
         seal.write(None, generation)
-    if complaint:
-        return Finding("full text", "problem", f"differs from the notes' text ({complaint})", _REBUILD)
+    if error_text:
+        return Finding("full text", "problem", f"differs from the notes' text ({error_text})", _REBUILD)
     return Finding("full text", "ok", "the index agrees with the text")
 
 

@@ -108,7 +108,7 @@ class StoreReader:
                 self._opened.remove(connection)
             del self._local.known
             connection.close()
-        connection = recovery.open_known(self._folder)
+        connection = recovery.open_verified(self._folder)
         self._local.known = connection, stamp
         self._local.answers = AnswerCache()
         with self._opened_lock:

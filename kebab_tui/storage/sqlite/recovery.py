@@ -25,7 +25,13 @@ from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLos
 from kebab_tui.domain.text import embedded_hash
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.checksum import PageChecksums
-from kebab_tui.storage.sqlite.connection import heed_signal, open_reader, translate, uri_of, write_error
+from kebab_tui.storage.sqlite.connection import (
+    open_reader,
+    raise_if_interrupted,
+    translate,
+    uri_of,
+    write_error,
+)
 
 _NORM_TOLERANCE = 0.01
 _VECTORS = (
@@ -41,7 +47,7 @@ _MOST_BYTES = 64 << 20
 _SHOWN = 5
 
 
-def open_known(folder: DataFolder) -> sqlite3.Connection:
+def open_verified(folder: DataFolder) -> sqlite3.Connection:
     """Open for reading; StoreLostError if only the list of folders is left of an index."""
     verify_checksums(folder)
     try:
@@ -175,7 +181,7 @@ def require_unaltered(title: str, heading_path: str, text: str, text_hash: bytes
         raise StoreDamagedError(_ALTERED, "run `kebab ingest`: it rebuilds the index from your notes")
 
 
-def full_text_complaint(connection: sqlite3.Connection) -> str:
+def full_text_error(connection: sqlite3.Connection) -> str:
     """The error of FTS5's integrity check of index and text; empty if they agree.
 
     Needs a writing connection: FTS5 takes its commands as inserts.
@@ -183,7 +189,7 @@ def full_text_complaint(connection: sqlite3.Connection) -> str:
     try:
         connection.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('integrity-check', 1)")
     except sqlite3.DatabaseError as error:
-        heed_signal(error)
+        raise_if_interrupted(error)
         return str(error)
     return ""
 

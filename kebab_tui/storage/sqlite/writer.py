@@ -273,7 +273,7 @@ class Writer:
 
     def mend_full_text(self) -> None:
         """Rebuild the full text if it differs from the chunks."""
-        if recovery.full_text_complaint(self._connection):
+        if recovery.full_text_error(self._connection):
             self.rebuild_full_text()
 
     def merge_full_text(self, cancelled: Callable[[], bool] = lambda: False) -> None:
