@@ -104,10 +104,10 @@ def test_settings_reach_the_fusion(vault: Vault) -> None:
     english, korean = (other.explain(SearchQuery(text)).fusion for text in ("bread", "빵"))
     assert english is not None
     assert korean is not None
-    assert (english.rrf_k, english.vector_weight, english.second_look) == (10, 0.5, False)
+    assert (english.rrf_k, english.vector_weight, english.rerank) == (10, 0.5, False)
     assert korean.vector_weight == 0.25
     assert other.search(SearchQuery("bread")).hits[0].score_kind == "rrf"
-    assert other.search(SearchQuery("bread", second_look=True)).hits[0].score_kind == "look"
+    assert other.search(SearchQuery("bread", rerank=True)).hits[0].score_kind == "look"
     other.close()
 
 

@@ -54,7 +54,7 @@ def query_from(words: tuple[str, ...], given: Given, workspace: Workspace) -> Se
         strict=given["strict"],
         min_score=given["min_score"],
         threshold=given["threshold"],
-        second_look=given["second_look"],
+        rerank=given["second_look"],
     )
 
 

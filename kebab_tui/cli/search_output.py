@@ -145,13 +145,13 @@ def _fusion(explained: ExplainedHit, fused: Fused, settings: FusionSettings) -> 
 
 
 def _second_look(fused: Fused, settings: FusionSettings, strongest: float) -> Iterator[str]:
-    lexical, vector = fused.look_lexical, fused.look_vector
+    lexical, vector = fused.rerank_keyword, fused.rerank_semantic
     if lexical is None or vector is None:
         return
     parts, total = printed((lexical, vector), _DIGITS)
-    place = f"place {fused.look_rank}"
-    if fused.look_rank is None:
-        place = f"below the best {settings.look_depth} of the fusion: place {fused.rank} by this score"
+    place = f"place {fused.rerank_rank}"
+    if fused.rerank_rank is None:
+        place = f"below the best {settings.rerank_depth} of the fusion: place {fused.rank} by this score"
     yield f"second look {total} = words {parts[0]} + meaning {parts[1]}, {place}"
     yield f"  {_look_parts(fused, settings, strongest)}"
 
@@ -162,10 +162,10 @@ def _look_parts(fused: Fused, settings: FusionSettings, strongest: float) -> str
     assumed = fused.assumed_cosine
     near = max(evidence.cosine or assumed or 0.0, 0.0)
     cosine = f"{near:.{_DIGITS}f}" + ("" if assumed is None else " (assumed: no vector yet)")
-    if evidence.other_script and near and not fused.look_lexical:
-        factor = (fused.look_vector or 0.0) / near
+    if evidence.other_script and near and not fused.rerank_keyword:
+        factor = (fused.rerank_semantic or 0.0) / near
         return f"meaning: {factor:.3g} × cosine {cosine}; its words are in another language"
-    share = settings.look_lexical
+    share = settings.rerank_keyword
     own = f"{evidence.strength or 0.0:.{_DIGITS}f}"
     return (
         f"words: {share:g} × bm25 {own} of the best {strongest:.{_DIGITS}f}"

@@ -42,7 +42,7 @@ class RetrievalDetail:
     fusion_score: float = 0.0
     fusion_rank: int | None = None
     rrf_raw: float | None = None
-    look: float | None = None
+    rerank_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,5 +58,5 @@ class SearchQuery:
     """Only hits whose shown score is at least this."""
     threshold: float | None = None
     """Only hits whose raw RRF, the sum of w / (rrf_k + rank), is at least this."""
-    second_look: bool | None = None
-    """Whether the second look orders a hybrid list; None leaves it to the settings."""
+    rerank: bool | None = None
+    """Whether to rerank a hybrid list; None: as the settings say."""

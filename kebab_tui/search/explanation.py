@@ -145,7 +145,7 @@ def explain(
 
 
 def _identified(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Fused, ...]:
-    """With the chunk ids, which order equal scores when a what-if turns the second look off."""
+    """With the chunk ids, which order equal scores when a what-if turns reranking off."""
     ids = snapshot.chunk_ids([one.evidence.row for one in fused])
     return tuple(
         one._replace(evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, ""))) for one in fused

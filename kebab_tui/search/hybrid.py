@@ -56,7 +56,7 @@ def find(
         stage.kept = len(near.own) + len(near.other)
     settings = options.fusion(asked.text, query)
     with watch.stage("fusion") as stage:
-        with_ids = not settings.second_look
+        with_ids = not settings.rerank
         evidence = gather(snapshot, asked, words, near, filters, scripts, with_ids=with_ids)
         fused = fuse(evidence, settings)
         kept = [one for one in fused if is_above(one, limits)] if limits.cut else fused
@@ -188,7 +188,7 @@ def _ranked(rank: int, one: Fused, phrases: tuple[Phrase, ...], settings: Fusion
         fusion_score=one.fusion_score,
         fusion_rank=one.fusion_rank,
         rrf_raw=one.rrf_raw,
-        look=one.look,
+        rerank_score=one.rerank_score,
     )
-    kind: ScoreKind = "look" if settings.second_look else "rrf"
+    kind: ScoreKind = "look" if settings.rerank else "rrf"
     return Ranked(evidence.row, rank, one.score, kind, detail, phrases, evidence.relaxed, fused=one)

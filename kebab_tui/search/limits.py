@@ -75,12 +75,12 @@ class HybridOptions:
     rrf_k: int = 60
     vector_weight: float = 1.0
     vector_weight_hangul: float = 0.35
-    second_look: bool = True
+    rerank: bool = True
 
     def fusion(self, read: str, query: SearchQuery) -> FusionSettings:
         """For a query of which the model reads `read`; filters and what it excludes have no script."""
         weight = self.vector_weight_hangul if is_hangul(read) else self.vector_weight
-        look = self.second_look if query.second_look is None else query.second_look
+        rerank = self.rerank if query.rerank is None else query.rerank
         from kebab_tui.search.ranking import FusionSettings
 
-        return FusionSettings(rrf_k=self.rrf_k, vector_weight=weight, second_look=look)
+        return FusionSettings(rrf_k=self.rrf_k, vector_weight=weight, rerank=rerank)

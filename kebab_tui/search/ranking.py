@@ -1,15 +1,15 @@
 """How two rankings become one.
 
 Reciprocal Rank Fusion chooses and orders the candidates: `raw = sum of w / (rrf_k + rank)`.
-A second look then orders the best of them, and behind these the others, by one number that
-a person can read: `look = l * bm25 / best bm25 of this query + (1 - l) * cosine`, with
-l = 0.3. Where the notes hold two scripts, hits in the other script than the query's stand in a leg of
+Reranking then orders the best of them, and behind these the others, by one readable number:
+`rerank score = l * bm25 / best bm25 of this query + (1 - l) * cosine`, with l = 0.3.
+Where the notes hold two scripts, hits in the other script than the query's stand in a leg of
 their own; they have no fair bm25, so theirs is `0.95 * cosine`, and one place in three,
-from the fourth on, is kept for them while they are near enough. Without the second look
+from the fourth on, is kept for them while they are near enough. Without reranking
 the order is the fusion's own, with no places kept.
 
 Pure: the same evidence and settings give the same order, so a what-if needs no search.
-Ranks are 1-based; ties go by lexical rank, then by chunk id. With the second look, equal
+Ranks are 1-based; ties go by lexical rank, then by chunk id. With reranking, equal
 scores that no word found are equal cosines of one leg, whose ranks go by chunk id already.
 """
 
@@ -39,9 +39,9 @@ class FusionSettings:
     rrf_k: int = 60
     lexical_weight: float = 1.0
     vector_weight: float = 1.0
-    second_look: bool = True
-    look_depth: int = 75
-    look_lexical: float = 0.3
+    rerank: bool = True
+    rerank_depth: int = 75
+    rerank_keyword: float = 0.3
 
     @property
     def best_raw(self) -> float:
@@ -52,7 +52,7 @@ class FusionSettings:
 class Evidence(NamedTuple):
     """What the legs say of one candidate. `strength` is minus its raw bm25.
 
-    `chunk_id` orders candidates without a lexical rank where there is no second look.
+    `chunk_id` orders candidates without a lexical rank when reranking is off.
 
     `other_script`: the chunk is not in the query's script; its vector rank is then the
     rank among those.
@@ -77,26 +77,26 @@ class Fused(NamedTuple):
     rrf_raw: float
     fusion_score: float
     fusion_rank: int
-    look_lexical: float | None = None
-    look_vector: float | None = None
-    look: float | None = None
-    look_rank: int | None = None
+    rerank_keyword: float | None = None
+    rerank_semantic: float | None = None
+    rerank_score: float | None = None
+    rerank_rank: int | None = None
     assumed_cosine: float | None = None
-    """What the look took for the cosine of a passage that has no vector yet."""
+    """The cosine that reranking assumes for a passage without a vector."""
     rank: int = 0
     kept_place: bool = False
     """It stands where it does because a place was kept for its script."""
 
     @property
     def score(self) -> float:
-        return self.fusion_score if self.look is None else self.look
+        return self.fusion_score if self.rerank_score is None else self.rerank_score
 
 
 def fuse(evidence: Sequence[Evidence], settings: FusionSettings) -> list[Fused]:
     """Order the candidates, best first."""
     drafts = _by_rank(evidence, settings)
-    if settings.second_look:
-        drafts = _with_tail_in_order(_with_places(_looked_at(drafts, settings)), settings)
+    if settings.rerank:
+        drafts = _with_tail_in_order(_with_places(_reranked(drafts, settings)), settings)
     best = settings.best_raw
     return [draft.fused(rank, best) for rank, draft in enumerate(drafts, 1)]
 
@@ -131,10 +131,10 @@ class _Candidate:
     rrf_raw: float
     tie: _Tie
     fusion_rank: int = 0
-    look_lexical: float | None = None
-    look_vector: float | None = None
-    look: float | None = None
-    look_rank: int | None = None
+    rerank_keyword: float | None = None
+    rerank_semantic: float | None = None
+    rerank_score: float | None = None
+    rerank_rank: int | None = None
     assumed_cosine: float | None = None
     kept_place: bool = False
 
@@ -142,7 +142,7 @@ class _Candidate:
         return Fused(
             self.evidence, self.lexical_part, self.vector_part, self.rrf_raw,
             self.rrf_raw / best if best else 0.0, self.fusion_rank,
-            self.look_lexical, self.look_vector, self.look, self.look_rank,
+            self.rerank_keyword, self.rerank_semantic, self.rerank_score, self.rerank_rank,
             self.assumed_cosine, rank, self.kept_place,
         )  # fmt: skip
 
@@ -163,24 +163,24 @@ def rrf_part(weight: float, rrf_k: int, rank: int | None) -> float:
     return 0.0 if rank is None else weight / (rrf_k + rank)
 
 
-def _looked_at(drafts: list[_Candidate], settings: FusionSettings) -> list[_Candidate]:
-    """Every candidate gets its look, so that a list has one kind of score; the best are ordered by it."""
+def _reranked(drafts: list[_Candidate], settings: FusionSettings) -> list[_Candidate]:
+    """Score every candidate, so that a list has one kind of score; order the best by it."""
     strongest = max((draft.evidence.strength or 0.0 for draft in drafts), default=0.0)
     nearest = max((draft.evidence.cosine or 0.0 for draft in drafts), default=0.0)
     for draft in drafts:
-        _look(draft, settings.look_lexical, strongest, nearest)
-    head, tail = drafts[: settings.look_depth], drafts[settings.look_depth :]
-    head.sort(key=_by_look)
+        _set_rerank_score(draft, settings.rerank_keyword, strongest, nearest)
+    head, tail = drafts[: settings.rerank_depth], drafts[settings.rerank_depth :]
+    head.sort(key=_by_rerank)
     for rank, draft in enumerate(head, 1):
-        draft.look_rank = rank
+        draft.rerank_rank = rank
     return head + tail
 
 
-def _by_look(draft: _Candidate) -> tuple[float, _Tie]:
-    return -(draft.look or 0.0), draft.tie
+def _by_rerank(draft: _Candidate) -> tuple[float, _Tie]:
+    return -(draft.rerank_score or 0.0), draft.tie
 
 
-def _look(draft: _Candidate, share: float, strongest: float, nearest: float) -> None:
+def _set_rerank_score(draft: _Candidate, share: float, strongest: float, nearest: float) -> None:
     evidence = draft.evidence
     words = (evidence.strength or 0.0) / strongest if strongest > 0 else 0.0
     if evidence.cosine is None:
@@ -190,7 +190,7 @@ def _look(draft: _Candidate, share: float, strongest: float, nearest: float) -> 
     lexical, vector = share * words, (1 - share) * cosine
     if evidence.other_script and lexical + vector < OTHER_SCRIPT_SHARE * cosine:
         lexical, vector = 0.0, OTHER_SCRIPT_SHARE * cosine
-    draft.look_lexical, draft.look_vector, draft.look = lexical, vector, lexical + vector
+    draft.rerank_keyword, draft.rerank_semantic, draft.rerank_score = lexical, vector, lexical + vector
 
 
 def _with_places(drafts: list[_Candidate]) -> list[_Candidate]:
@@ -219,11 +219,11 @@ def _with_places(drafts: list[_Candidate]) -> list[_Candidate]:
 
 
 def _with_tail_in_order(drafts: list[_Candidate], settings: FusionSettings) -> list[_Candidate]:
-    """Behind the best, the look alone decides: no place is kept there."""
-    head, tail = drafts[: settings.look_depth], drafts[settings.look_depth :]
+    """Behind the best, the rerank score alone decides: no place is kept there."""
+    head, tail = drafts[: settings.rerank_depth], drafts[settings.rerank_depth :]
     for draft in tail:
         draft.kept_place = False
-    return head + sorted(tail, key=_by_look)
+    return head + sorted(tail, key=_by_rerank)
 
 
 def _deserves_a_place(one: Evidence) -> bool:
@@ -232,7 +232,7 @@ def _deserves_a_place(one: Evidence) -> bool:
 
 def _tie(one: Evidence, settings: FusionSettings) -> _Tie:
     lexical = one.lexical_rank or _LAST
-    if settings.second_look:
+    if settings.rerank:
         return (lexical, "", one.vector_rank or _LAST, one.other_script, one.row)
     return (lexical, one.chunk_id, 0, False, one.row)
 

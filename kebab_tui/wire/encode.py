@@ -123,7 +123,7 @@ def retrieval(detail: RetrievalDetail) -> Json:
         "fusion_score": _score(detail.fusion_score),
         "fusion_rank": detail.fusion_rank,
         "rrf_raw": _maybe_score(detail.rrf_raw),
-        "look": _maybe_score(detail.look),
+        "look": _maybe_score(detail.rerank_score),
     }
 
 
@@ -306,8 +306,8 @@ def _fusion(fused: Fused, settings: FusionSettings, strongest: float) -> Json:
         "rrf_raw": fused.rrf_raw,
         "fusion_score": fused.fusion_score,
         "fusion_rank": fused.fusion_rank,
-        "look": None if fused.look is None else _look(fused, strongest),
-        "look_rank": fused.look_rank,
+        "look": None if fused.rerank_score is None else _look(fused, strongest),
+        "look_rank": fused.rerank_rank,
         "kept_place": fused.kept_place,
         "rank": fused.rank,
     }
@@ -315,17 +315,22 @@ def _fusion(fused: Fused, settings: FusionSettings, strongest: float) -> Json:
 
 def _look(fused: Fused, strongest: float) -> Json:
     return {
-        "lexical": fused.look_lexical,
-        "vector": fused.look_vector,
+        "lexical": fused.rerank_keyword,
+        "vector": fused.rerank_semantic,
         "assumed_cosine": fused.assumed_cosine,
-        "sum": fused.look,
+        "sum": fused.rerank_score,
         "strongest_bm25": -strongest,
     }
 
 
 def _settings(settings: FusionSettings) -> Json:
     return {
-        **asdict(settings),
+        "rrf_k": settings.rrf_k,
+        "lexical_weight": settings.lexical_weight,
+        "vector_weight": settings.vector_weight,
+        "second_look": settings.rerank,
+        "look_depth": settings.rerank_depth,
+        "look_lexical": settings.rerank_keyword,
         "other_script_share": OTHER_SCRIPT_SHARE,
         "near_enough": NEAR_ENOUGH,
         "place_every": PLACE_EVERY,

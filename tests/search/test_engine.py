@@ -40,11 +40,11 @@ def test_an_answer_is_in_the_mode_it_was_asked_in(chosen: Chosen, mode: str) -> 
 def test_each_mode_fills_in_its_own_details_and_no_others(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha": 0.9})
     lexical, vector, hybrid = (chosen.ask("alpha", mode=mode).hits[0].retrieval for mode in MODES)
-    assert (lexical.vector_score, lexical.vector_rank, lexical.rrf_raw, lexical.look) == (None,) * 4
+    assert (lexical.vector_score, lexical.vector_rank, lexical.rrf_raw, lexical.rerank_score) == (None,) * 4
     assert (lexical.lexical_rank, lexical.fusion_score) == (1, lexical.lexical_score)
-    assert (vector.lexical_score, vector.lexical_rank, vector.rrf_raw, vector.look) == (None,) * 4
+    assert (vector.lexical_score, vector.lexical_rank, vector.rrf_raw, vector.rerank_score) == (None,) * 4
     assert (vector.vector_rank, vector.fusion_score) == (1, vector.vector_score)
-    assert None not in (hybrid.lexical_score, hybrid.vector_score, hybrid.rrf_raw, hybrid.look)
+    assert None not in (hybrid.lexical_score, hybrid.vector_score, hybrid.rrf_raw, hybrid.rerank_score)
     assert (hybrid.lexical_rank, hybrid.vector_rank, hybrid.fusion_rank, hybrid.fusion_score) == (
         1,
         1,

@@ -186,9 +186,9 @@ def assert_fusion_adds_up(hit: ExplainedHit, strongest: float, weight: float) ->
     assert detail.rrf_raw == fused.rrf_raw == lexical + vector
     assert detail.fusion_score == pytest.approx((lexical + vector) * 61 / (1 + weight))
     cosine = max(fused.evidence.cosine or 0.0, 0.0)
-    look = 0.3 * (fused.evidence.strength or 0.0) / strongest + 0.7 * cosine
-    wanted = max(look, 0.95 * cosine) if fused.evidence.other_script else look
-    assert hit.hit.score == detail.look == pytest.approx(wanted)
+    score = 0.3 * (fused.evidence.strength or 0.0) / strongest + 0.7 * cosine
+    wanted = max(score, 0.95 * cosine) if fused.evidence.other_script else score
+    assert hit.hit.score == detail.rerank_score == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize(

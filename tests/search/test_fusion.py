@@ -21,7 +21,7 @@ from kebab_tui.search.ranking import (
     rescore,
 )
 
-PURE = FusionSettings(second_look=False)
+PURE = FusionSettings(rerank=False)
 
 
 def an_evidence(
@@ -59,7 +59,7 @@ def test_a_rank_counts_one_over_60_more(
     assert fused.rrf_raw == pytest.approx(raw, abs=1e-12)
     assert fused.rrf_raw == fused.lexical_part + fused.vector_part
     assert fused.score == fused.fusion_score == pytest.approx(normalised, abs=5e-5)
-    assert fused.look is None
+    assert fused.rerank_score is None
 
 
 def test_second_and_fifth_beat_any_place_in_a_single_list() -> None:
@@ -97,17 +97,17 @@ def test_the_pure_order_is_that_of_the_sums_whatever_the_script() -> None:
     assert [one.rank for one in fused] == [one.fusion_rank for one in fused] == list(range(1, 12))
 
 
-# The second look
+# Reranking
 
 
-def test_a_look_is_a_share_of_the_best_bm25_and_a_share_of_the_cosine() -> None:
+def test_a_rerank_score_is_a_share_of_the_best_bm25_and_a_share_of_the_cosine() -> None:
     best = Evidence(ChunkRow(1), 1, 8.0, None, 0.0)
     second = Evidence(ChunkRow(2), 2, 4.0, 1, 0.6)
-    looks = {int(one.evidence.row): one for one in fuse([best, second], FusionSettings())}
-    assert looks[1].look == pytest.approx(0.3 * 1.0)
-    assert looks[2].look_lexical == pytest.approx(0.3 * 4 / 8)
-    assert looks[2].look_vector == pytest.approx(0.7 * 0.6)
-    assert looks[2].score == pytest.approx(0.3 * 4 / 8 + 0.7 * 0.6)
+    scores = {int(one.evidence.row): one for one in fuse([best, second], FusionSettings())}
+    assert scores[1].rerank_score == pytest.approx(0.3 * 1.0)
+    assert scores[2].rerank_keyword == pytest.approx(0.3 * 4 / 8)
+    assert scores[2].rerank_semantic == pytest.approx(0.7 * 0.6)
+    assert scores[2].score == pytest.approx(0.3 * 4 / 8 + 0.7 * 0.6)
 
 
 def test_a_passage_without_a_vector_does_not_sink_for_that() -> None:
@@ -116,38 +116,38 @@ def test_a_passage_without_a_vector_does_not_sink_for_that() -> None:
     first, second = fuse([unread, weaker], FusionSettings())
     assert first.evidence.row == 1
     assert first.assumed_cosine == pytest.approx(0.6)
-    assert first.look == pytest.approx(0.3 + 0.7 * 0.6)
+    assert first.rerank_score == pytest.approx(0.3 + 0.7 * 0.6)
     assert second.assumed_cosine is None
 
 
 def test_a_cosine_below_nothing_counts_as_nothing() -> None:
     fused = only(Evidence(ChunkRow(1), 1, 8.0, None, -0.4), FusionSettings())
-    assert fused.look == pytest.approx(0.3)
+    assert fused.rerank_score == pytest.approx(0.3)
 
 
-def test_the_other_script_has_no_fair_bm25_so_the_better_of_both_looks_counts() -> None:
+def test_the_other_script_has_no_fair_bm25_so_the_better_of_both_scores_counts() -> None:
     own = Evidence(ChunkRow(1), 1, 10.0, 1, 0.1)
     near = Evidence(ChunkRow(2), 2, 1.0, 1, 0.8, other_script=True)
     worded = Evidence(ChunkRow(3), 3, 9.0, 2, 0.1, other_script=True)
-    looks = {int(one.evidence.row): one for one in fuse([own, near, worded], FusionSettings())}
-    assert looks[2].look_lexical == 0.0
-    assert looks[2].look == pytest.approx(OTHER_SCRIPT_SHARE * 0.8)
-    assert looks[3].look == pytest.approx(0.3 * 0.9 + 0.7 * 0.1)
+    scores = {int(one.evidence.row): one for one in fuse([own, near, worded], FusionSettings())}
+    assert scores[2].rerank_keyword == 0.0
+    assert scores[2].rerank_score == pytest.approx(OTHER_SCRIPT_SHARE * 0.8)
+    assert scores[3].rerank_score == pytest.approx(0.3 * 0.9 + 0.7 * 0.1)
 
 
-def test_the_best_of_the_fusion_stand_first_and_then_the_others_each_by_the_look() -> None:
+def test_the_best_of_the_fusion_stand_first_and_then_the_others_each_by_the_rerank_score() -> None:
     evidence = [Evidence(ChunkRow(row), row, 1.0, None, row / 100) for row in range(1, 91)]
     fused = fuse(evidence, FusionSettings())
     assert rows(fused) == [*range(75, 0, -1), *range(90, 75, -1)]
-    assert [one.look_rank for one in fused] == [*range(1, 76), *[None] * 15]
-    assert all(one.score == one.look for one in fused)
+    assert [one.rerank_rank for one in fused] == [*range(1, 76), *[None] * 15]
+    assert all(one.score == one.rerank_score for one in fused)
 
 
 # Places for the other script
 
 
 def own_and_others(own: int, others: int, cosine: float) -> list[Evidence]:
-    """Own hits that all look better than those in the other script."""
+    """Own hits that all score better than those in the other script."""
     mine = [Evidence(ChunkRow(row), row, 50.0 - row, None, 0.99) for row in range(1, own + 1)]
     return mine + [
         Evidence(ChunkRow(1_000 + n), None, None, n, cosine, other_script=True) for n in range(1, others + 1)
@@ -187,8 +187,8 @@ SETTINGS = st.builds(
     FusionSettings,
     rrf_k=st.integers(1, 200),
     vector_weight=st.floats(0, 10),
-    second_look=st.booleans(),
-    look_depth=st.integers(0, 80),
+    rerank=st.booleans(),
+    rerank_depth=st.integers(0, 80),
 )
 
 
@@ -203,7 +203,7 @@ def test_places_take_nothing_away_and_leave_each_script_in_its_order(
     assert all(one.evidence.other_script and one.rank >= 4 for one in kept if one.kept_place)
     assert all((one.evidence.cosine or 0) >= NEAR_ENOUGH for one in kept if one.kept_place)
     own = [one for one in kept if not one.evidence.other_script]
-    if settings.look_depth >= len(evidence):
+    if settings.rerank_depth >= len(evidence):
         mine = {one.row for one in evidence if not one.other_script}
         assert rows(own) == [int(one.evidence.row) for one in one_script if one.evidence.row in mine]
 
@@ -215,14 +215,14 @@ def test_every_number_adds_up(evidence: list[Evidence], settings: FusionSettings
         assert one.rrf_raw == one.lexical_part + one.vector_part
         best = (settings.lexical_weight + settings.vector_weight) / (settings.rrf_k + 1)
         assert one.fusion_score == pytest.approx(one.rrf_raw / best)
-        if settings.second_look:
-            assert one.look == (one.look_lexical or 0.0) + (one.look_vector or 0.0)
+        if settings.rerank:
+            assert one.rerank_score == (one.rerank_keyword or 0.0) + (one.rerank_semantic or 0.0)
             words = (one.evidence.strength or 0.0) / strongest if strongest else 0.0
             assert (one.assumed_cosine is None) == (one.evidence.cosine is not None)
             cosine = max(one.evidence.cosine or one.assumed_cosine or 0.0, 0.0)
-            look = 0.3 * words + 0.7 * cosine
-            wanted = max(look, OTHER_SCRIPT_SHARE * cosine) if one.evidence.other_script else look
-            assert one.look == pytest.approx(wanted)
+            score = 0.3 * words + 0.7 * cosine
+            wanted = max(score, OTHER_SCRIPT_SHARE * cosine) if one.evidence.other_script else score
+            assert one.rerank_score == pytest.approx(wanted)
 
 
 @given(EVIDENCE, SETTINGS, st.randoms())
@@ -265,7 +265,7 @@ def test_a_query_in_hangul_has_its_own_weight() -> None:
     assert options.fusion("충돌", long_filter).vector_weight == 0.5
 
 
-def test_a_query_may_choose_the_second_look_against_the_settings() -> None:
-    assert HybridOptions(second_look=False).fusion("a", SearchQuery("a", second_look=True)).second_look
-    assert not HybridOptions().fusion("a", SearchQuery("a", second_look=False)).second_look
-    assert HybridOptions().fusion("a", SearchQuery("a")).second_look
+def test_a_query_may_choose_reranking_against_the_settings() -> None:
+    assert HybridOptions(rerank=False).fusion("a", SearchQuery("a", rerank=True)).rerank
+    assert not HybridOptions().fusion("a", SearchQuery("a", rerank=False)).rerank
+    assert HybridOptions().fusion("a", SearchQuery("a")).rerank

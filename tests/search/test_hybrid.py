@@ -62,11 +62,9 @@ QUERIES = st.sampled_from(
 
 @settings(max_examples=60, deadline=None)
 @given(QUERIES, st.integers(1, 100), st.integers(0, 100), st.booleans())
-def test_pages_fit_together(
-    embedded_sample: Workspace, text: str, k: int, offset: int, second_look: bool
-) -> None:
+def test_pages_fit_together(embedded_sample: Workspace, text: str, k: int, offset: int, rerank: bool) -> None:
     def page(k: int, offset: int) -> list[tuple[int, int, float]]:
-        query = SearchQuery(text, k=k, offset=offset, second_look=second_look)
+        query = SearchQuery(text, k=k, offset=offset, rerank=rerank)
         return [(hit.rank, hit.row, hit.score) for hit in embedded_sample.search(query).hits]
 
     both = page(k, offset) + page(k, offset + k)
@@ -169,12 +167,12 @@ def test_equal_scores_stand_in_the_order_of_their_chunk_ids(chosen: Chosen) -> N
 
 
 def test_a_printed_figure_is_a_limit_that_keeps_its_hit(embedded_sample: Workspace) -> None:
-    for look in (False, True):
-        for hit in embedded_sample.search(SearchQuery("백업 disk", k=40, second_look=look)).hits:
+    for rerank in (False, True):
+        for hit in embedded_sample.search(SearchQuery("백업 disk", k=40, rerank=rerank)).hits:
             raw = hit.retrieval.rrf_raw
             assert raw is not None
             for limits in ({"min_score": round(hit.score, 6)}, {"threshold": round(raw, 6)}):
-                query = SearchQuery("백업 disk", k=40, second_look=look, **limits)  # type: ignore[arg-type]
+                query = SearchQuery("백업 disk", k=40, rerank=rerank, **limits)  # type: ignore[arg-type]
                 assert hit.row in {kept.row for kept in embedded_sample.search(query).hits}
 
 
@@ -187,10 +185,10 @@ def test_the_same_question_gets_the_same_answer_to_the_byte(embedded_sample: Wor
 @settings(max_examples=25, deadline=None)
 @given(QUERIES.filter(lambda text: "tag:" not in text), st.integers(1, 200), st.floats(0, 10), st.booleans())
 def test_a_what_if_equals_a_search_with_those_settings(
-    embedded_sample: Workspace, text: str, rrf_k: int, weight: float, look: bool
+    embedded_sample: Workspace, text: str, rrf_k: int, weight: float, rerank: bool
 ) -> None:
     """Of the same notes, under another configuration."""
-    query = SearchQuery(text, second_look=look)
+    query = SearchQuery(text, rerank=rerank)
     explained = embedded_sample.explain(query)
     assert explained.fusion is not None
     asked = rescore(explained.candidates, explained.fusion, rrf_k=rrf_k, vector_weight=weight)
@@ -215,7 +213,7 @@ def test_recall_is_at_least_that_of_the_better_leg(chosen: Chosen) -> None:
     vector = set(chosen.texts("alpha", mode="vector", k=5))
     assert len(lexical | vector) == 10
     assert set(chosen.texts("alpha", k=10)) == lexical | vector
-    assert set(chosen.texts("alpha", k=10, second_look=False)) == lexical | vector
+    assert set(chosen.texts("alpha", k=10, rerank=False)) == lexical | vector
 
 
 def test_a_hit_of_one_leg_has_nothing_of_the_other(chosen: Chosen) -> None:
@@ -292,11 +290,11 @@ def test_hits_without_all_the_words_are_flagged_and_counted(chosen: Chosen) -> N
 
 def test_limits_include_the_score_they_name(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha one": 0.9, "alpha two words": 0.5, "three": 0.4})
-    everything = chosen.ask("alpha", second_look=False).hits
+    everything = chosen.ask("alpha", rerank=False).hits
     for place, hit in enumerate(everything, 1):
         raw, score = hit.retrieval.rrf_raw, hit.score
-        assert len(chosen.ask("alpha", second_look=False, threshold=raw).hits) == place
-        assert len(chosen.ask("alpha", second_look=False, min_score=score).hits) == place
+        assert len(chosen.ask("alpha", rerank=False, threshold=raw).hits) == place
+        assert len(chosen.ask("alpha", rerank=False, min_score=score).hits) == place
 
 
 def test_what_is_below_a_limit_is_counted_and_places_close_up(chosen: Chosen) -> None:

@@ -60,14 +60,14 @@ def test_a_hit_says_how_it_was_found_and_what_its_score_is(
     (hit,) = chosen.ask("alpha", mode=mode).hits
     assert (hit.score_kind, hit.retrieval_method, hit.retrieval.method) == (kind, method, mode)
     assert hit.score == {"lexical": hit.retrieval.lexical_score, "vector": hit.retrieval.vector_score}.get(
-        mode, hit.retrieval.look
+        mode, hit.retrieval.rerank_score
     )
 
 
-def test_without_the_second_look_the_score_is_that_of_the_fusion(chosen: Chosen) -> None:
+def test_without_reranking_the_score_is_that_of_the_fusion(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha": 0.9})
-    (hit,) = chosen.ask("alpha", second_look=False).hits
-    assert (hit.score_kind, hit.score, hit.retrieval.look) == ("rrf", 1.0, None)
+    (hit,) = chosen.ask("alpha", rerank=False).hits
+    assert (hit.score_kind, hit.score, hit.retrieval.rerank_score) == ("rrf", 1.0, None)
 
 
 def test_a_file_that_has_changed_or_gone_is_flagged(tmp_path: Path) -> None:

@@ -180,13 +180,13 @@ def test_a_hit_that_no_model_has_read_shows_what_was_assumed(embedded_sample: Wo
 def test_below_the_depth_of_the_second_look_the_score_alone_decides(embedded_sample: Workspace) -> None:
     mine = Evidence(ChunkRow(-1), lexical_rank=9, strength=9.0)
     rival = Evidence(ChunkRow(-2), lexical_rank=1, strength=1.0)
-    lines = chosen(embedded_sample, mine, rival, look_depth=1)
+    lines = chosen(embedded_sample, mine, rival, rerank_depth=1)
     assert "below the best 1 of the fusion: place 2 by this score" in lines
     assert "place by fusion 2" in lines
 
 
 def test_pure_fusion_has_no_second_look(embedded_sample: Workspace) -> None:
-    among = explained(embedded_sample, "port conflict", second_look=False)
+    among = explained(embedded_sample, "port conflict", rerank=False)
     for hit in among.hits:
         lines = lines_of(hit, among)
         assert_the_fusion_adds_up(lines)

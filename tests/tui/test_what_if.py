@@ -82,14 +82,14 @@ def test_the_present_settings_give_the_answer_back(base: ExplainedResponse) -> N
 def test_a_what_if_gives_the_order_that_the_engine_would(
     base: ExplainedResponse, embedded_sample: Workspace
 ) -> None:
-    asked = explained(embedded_sample, "port conflict", second_look=False)
+    asked = explained(embedded_sample, "port conflict", rerank=False)
     now = turned(base, present(base).turn_second_look())
     assert now.order == tuple(one.evidence.row for one in asked.candidates)
     assert now.changes, "the second look moves something in this answer"
 
 
 def test_the_workspace_orders_as_the_fusion_does(base: ExplainedResponse) -> None:
-    settings = FusionSettings(rrf_k=5, vector_weight=3.0, second_look=False)
+    settings = FusionSettings(rrf_k=5, vector_weight=3.0, rerank=False)
     assert Workspace.refuse(base.candidates, settings) == fused_again(base.candidates, settings)
     assert Workspace.refuse(base.candidates, settings) == fuse(
         [one.evidence for one in base.candidates], settings
@@ -110,7 +110,7 @@ def test_hits_are_explained_by_the_figures_of_the_what_if(base: ExplainedRespons
     places = {row: rank for rank, row in enumerate(now.order, 1)}
     for hit in now.answer.hits:
         assert hit.fused is not None
-        assert hit.fused.look is None
+        assert hit.fused.rerank_score is None
         assert hit.fused.rank == places[hit.hit.row]
 
 

@@ -158,9 +158,9 @@ def look_rows(
     fused: Fused, settings: FusionSettings, strongest: float, width: int, signs: Signs
 ) -> Iterator[Row]:
     """The one number that orders the best, and where its two parts come from."""
-    if fused.look_lexical is None or fused.look_vector is None:
+    if fused.rerank_keyword is None or fused.rerank_semantic is None:
         return
-    parts = (fused.look_lexical, fused.look_vector)
+    parts = (fused.rerank_keyword, fused.rerank_semantic)
     shown, total = printed(parts, _DIGITS)
     words, meaning = _look_sources(fused, settings, strongest, signs)
     legs = [
@@ -178,10 +178,10 @@ def _look_sources(fused: Fused, settings: FusionSettings, strongest: float, sign
     evidence = fused.evidence
     near = max(evidence.cosine or fused.assumed_cosine or 0.0, 0.0)
     cosine = f"{'cosine' if fused.assumed_cosine is None else 'assumed'} {near:.{_DIGITS}f}"
-    if evidence.other_script and near and not fused.look_lexical:
-        factor = (fused.look_vector or 0.0) / near
+    if evidence.other_script and near and not fused.rerank_keyword:
+        factor = (fused.rerank_semantic or 0.0) / near
         return "in another language", f"{factor:.3g} {signs.times} {cosine}"
-    share = settings.look_lexical
+    share = settings.rerank_keyword
     words = "none of the words"
     if evidence.strength is not None and strongest > 0:
         own = f"{evidence.strength:.{_DIGITS}f}"
@@ -192,15 +192,15 @@ def _look_sources(fused: Fused, settings: FusionSettings, strongest: float, sign
 def place_rows(fused: Fused, settings: FusionSettings, width: int, signs: Signs) -> Iterator[Row]:
     """From the fused place to the one in the list, step by step."""
     steps = [_step("place by fusion", fused.fusion_rank)]
-    if fused.look_rank is not None:
-        change = moved(fused.fusion_rank - fused.look_rank, signs)
-        steps.append(_step(f"{signs.arrow} second look", fused.look_rank, change))
-    if (fused.look_rank is not None and fused.rank != fused.look_rank) or fused.kept_place:
-        before = fused.look_rank or fused.fusion_rank
+    if fused.rerank_rank is not None:
+        change = moved(fused.fusion_rank - fused.rerank_rank, signs)
+        steps.append(_step(f"{signs.arrow} second look", fused.rerank_rank, change))
+    if (fused.rerank_rank is not None and fused.rank != fused.rerank_rank) or fused.kept_place:
+        before = fused.rerank_rank or fused.fusion_rank
         steps.append(_step(f"{signs.arrow} with kept places", fused.rank, moved(before - fused.rank, signs)))
     yield from flow(steps, width)
-    if fused.look is not None and fused.look_rank is None:
-        text = f"below the best {settings.look_depth} of the fusion: place {fused.rank} by this score"
+    if fused.rerank_score is not None and fused.rerank_rank is None:
+        text = f"below the best {settings.rerank_depth} of the fusion: place {fused.rank} by this score"
         yield from paragraph(text, width, "muted")
     if fused.kept_place:
         yield from paragraph(f"place {fused.rank} was kept for the other language", width, "muted")
@@ -351,7 +351,7 @@ def _head(
     yield (Segment(f"{rank} ", "heading"), Segment(place, "heading"))
     score, kind = (hit.score, hit.score_kind)
     if fused is not None:
-        score, kind = fused.score, "rrf" if fused.look is None else "look"
+        score, kind = fused.score, "rrf" if fused.rerank_score is None else "look"
     if _is_scored(explained):
         yield from flow(
             [(Segment(f"score {score:.{DIGITS}f}", "sum"),), (Segment(_KINDS[kind], "muted"),)], width
@@ -383,8 +383,8 @@ def _weightier(explained: ExplainedHit) -> str:
     if fused is None:
         return ""
     parts = (fused.lexical_part, fused.vector_part)
-    if fused.look_lexical is not None and fused.look_vector is not None:
-        parts = (fused.look_lexical, fused.look_vector)
+    if fused.rerank_keyword is not None and fused.rerank_semantic is not None:
+        parts = (fused.rerank_keyword, fused.rerank_semantic)
     words, meaning = (round(part, DIGITS) for part in parts)
     if words == meaning:
         return "in equal parts"

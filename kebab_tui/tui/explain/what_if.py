@@ -36,7 +36,7 @@ class WhatIf:
 
     @classmethod
     def of(cls, settings: FusionSettings) -> WhatIf:
-        return cls(settings.rrf_k, settings.vector_weight, settings.second_look)
+        return cls(settings.rrf_k, settings.vector_weight, settings.rerank)
 
     def turn_rrf_k(self, up: bool) -> WhatIf:
         return replace(self, rrf_k=int(_next(RRF_K_STEPS, self.rrf_k, up)))
@@ -48,7 +48,7 @@ class WhatIf:
         return replace(self, second_look=not self.second_look)
 
     def settings(self, base: FusionSettings) -> FusionSettings:
-        return replace(base, rrf_k=self.rrf_k, vector_weight=self.vector_weight, second_look=self.second_look)
+        return replace(base, rrf_k=self.rrf_k, vector_weight=self.vector_weight, rerank=self.second_look)
 
 
 def _next(steps: Sequence[float], present: float, up: bool) -> float:
@@ -138,9 +138,9 @@ def _effect(
         summary = f"none of {len(changes)} hits moves"
     yield from paragraph(summary, width, "sum")
     settings = now.answer.fusion
-    if settings is not None and settings.second_look and not now.changes:
+    if settings is not None and settings.rerank and not now.changes:
         hint = (
-            f"the second look orders the best {settings.look_depth}: rrf_k and weight only choose them"
+            f"the second look orders the best {settings.rerank_depth}: rrf_k and weight only choose them"
             f" ({keys.second_look} turns it off)"
         )
         yield from paragraph(hint, width, "muted")
