@@ -85,9 +85,7 @@ class Engine:
         search, chunking = self._settings.search, self._settings.chunking
         # What `recipe` says, too; but that would load all that reads notes.
         made_by = document.made_by(document.chunker(chunking.target, chunking.cap))
-        fusion = HybridOptions(
-            search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.second_look
-        )
+        fusion = HybridOptions(search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.rerank)
         return SearchEngine(
             self.reader,
             lambda found: file_state(found.root, found.document.raw_path, found.document.fingerprint),

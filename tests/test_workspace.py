@@ -99,7 +99,7 @@ def test_settings_reach_the_fusion(vault: Vault) -> None:
     vault.write("a.md", "about sourdough bread")
     vault.ingest()
     vault.workspace.embed(Callbacks())
-    search = SearchSettings(rrf_k=10, vector_weight=0.5, vector_weight_hangul=0.25, second_look=False)
+    search = SearchSettings(rrf_k=10, vector_weight=0.5, vector_weight_hangul=0.25, rerank=False)
     other = vault.opened(Settings(search=search))
     english, korean = (other.explain(SearchQuery(text)).fusion for text in ("bread", "빵"))
     assert english is not None

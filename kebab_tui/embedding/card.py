@@ -37,8 +37,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kebab_tui import own_files
+from kebab_tui.domain import toml
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.ids import canonical_id
+from kebab_tui.domain.toml import TomlFile
 
 Pooling = Literal["mean", "cls", "none"]
 
@@ -46,7 +48,6 @@ CARD, ONNX, TOKENIZER, PIECES = "model.toml", "model.onnx", "tokenizer.json", "p
 _LARGEST = 1 << 16
 _HANGUL = re.compile("[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uffa0-\uffdc]")
 _KOREAN = ("ko", "multi")
-_FORMAT_HINT = 'write `key = value`, text in "quotes"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +177,8 @@ _TABLES = {key[0] for key in _RULES if len(key) > 1}
 def read_card(folder: str, *, unsigned: bool = False) -> ModelCard:
     """Read and check the card in `folder`; `unsigned` lets the checksums be absent."""
     path = os.path.join(folder, CARD)
-    text = _read(path)
-    values = dict(_flat(_parse(text, path), text, path))
+    file = toml.parse(_read(path), path, ModelError)
+    values = dict(_flat(file))
     for key, rule in _RULES.items():
         if key not in values:
             default = "" if unsigned and key[0] == "sha256" else rule.default
@@ -186,7 +187,7 @@ def read_card(folder: str, *, unsigned: bool = False) -> ModelCard:
             values[key] = default
         elif not rule.accepts(values[key]):
             raise ModelError(
-                f"{path}:{_line_of(text, key)}: {_dotted(key)} = {_shown(values[key])} is not right",
+                f"{file.where(key)}: {_dotted(key)} = {_shown(values[key])} is not right",
                 f"it is {rule.expected}",
             )
     facts = {rule.field: values[key] for key, rule in _RULES.items()}
@@ -204,7 +205,7 @@ def card_text(card: ModelCard) -> str:
     return "\n".join((f"[{name}]\n" if name else "") + "".join(lines) for name, lines in sections.items())
 
 
-def _read(path: str) -> str:
+def _read(path: str) -> bytes:
     try:
         with open(own_files.open_regular(path, follow=True), "rb") as file:
             data = file.read(_LARGEST + 1)
@@ -216,37 +217,22 @@ def _read(path: str) -> str:
         raise ModelError(f"cannot read {path}: {error.strerror}") from None
     if len(data) > _LARGEST:
         raise ModelError(f"{path} is too large for a card (more than {_LARGEST >> 10} KB)")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ModelError(f"{path}:{line}: not UTF-8 text", "save the file as UTF-8") from None
+    return data
 
 
-def _parse(text: str, path: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        place = re.search(r"\(at line (\d+)", str(error))
-        line = place[1] if place else str(text.count("\n") + 1)
-        raise ModelError(f"{path}:{line}: not TOML: {error}", _FORMAT_HINT) from None
-
-
-def _flat(tree: dict[str, Any], text: str, path: str) -> Iterator[tuple[Key, Any]]:
+def _flat(file: TomlFile) -> Iterator[tuple[Key, Any]]:
     """Every key with its value; refuses names that no rule knows."""
-    for name, value in tree.items():
+    for name, value in file.values.items():
         if name not in _TABLES:
-            yield _known((name,), text, path), value
+            yield _known((name,), file), value
         elif not isinstance(value, dict):
-            raise ModelError(f"{path}:{_line_of(text, (name,))}: {name} is a table", f"write [{name}]")
+            raise ModelError(f"{file.where((name,))}: {name} is a table", f"write [{name}]")
         else:
             for inner, leaf in value.items():
-                yield _known((name, inner), text, path), leaf
+                yield _known((name, inner), file), leaf
 
 
-def _known(key: Key, text: str, path: str) -> Key:
+def _known(key: Key, file: TomlFile) -> Key:
     if key in _RULES:
         return key
     from difflib import get_close_matches
@@ -254,19 +240,7 @@ def _known(key: Key, text: str, path: str) -> Key:
     here = {known[len(key) - 1] for known in _RULES if known[: len(key) - 1] == key[:-1]}
     near = get_close_matches(key[-1], here, 1)
     hint = f"did you mean {near[0]}?" if near else "known here: " + ", ".join(sorted(here))
-    raise ModelError(f"{path}:{_line_of(text, key)}: unknown key {_dotted(key)}", hint)
-
-
-def _line_of(text: str, key: Key) -> int:
-    """The 1-based line that sets `key`, by its table's header and its own name."""
-    table: Key = ()
-    for number, line in enumerate(text.split("\n"), 1):
-        if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
-            table = (header[1].strip("\"'"),)
-        name = re.match(r"""\s*(?:["']([^"']+)["']|([\w-]+))\s*=""", line)
-        if (name and (*table, name[1] or name[2]) == key) or (header and table == key):
-            return number
-    return 1
+    raise ModelError(f"{file.where(key)}: unknown key {_dotted(key)}", hint)
 
 
 def _dotted(key: Key) -> str:

@@ -1,1 +1,1 @@
-"""What the user can set, and where it is read from: defaults < file < environment < flags."""
+"""User settings: defaults < configuration file < environment < flags."""

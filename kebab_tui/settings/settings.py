@@ -1,10 +1,8 @@
-"""Every setting: its name, default, range and documentation, written down here and nowhere else.
+"""Defines every setting: name, default, range and documentation.
 
-`loading` validates against these structs, `starter` prints them; neither knows a key by
-name. Refuses to read files or variables.
-
-The choices of `mode` and `trust` repeat names of the domain (a test and mypy hold them
-together): importing the domain's values for two words would double what settings cost.
+`load` validates against these structs and `starter` prints them. Reads no file and no variable.
+The choices of `mode` and `trust` repeat names of the domain, because importing the domain would double
+the import time of the settings; a test and mypy compare them.
 """
 
 from __future__ import annotations
@@ -18,58 +16,60 @@ from msgspec.structs import FieldInfo, fields
 Key = tuple[str, ...]
 """The names that lead to a setting, outermost first."""
 
-OTHER_SPELLINGS: dict[Key, Key] = {("search", "default_top"): ("search", "default_k")}
-"""Second spellings of a key: accepted wherever the key is, never printed."""
+RENAMED: dict[Key, Key] = {("search", "second_look"): ("search", "rerank")}
+"""Old name -> new name. The old name still works; a warning names the new one."""
 
+REMOVED: frozenset[Key] = frozenset({("search", "hybrid_fusion")})
+"""Settings without effect. An old configuration may still have them; a warning asks to delete them."""
+
+OTHER_SPELLINGS: dict[Key, Key] = {("search", "default_top"): ("search", "default_k"), **RENAMED}
+"""Accepted wherever the key is, never printed."""
 
 ModeName = Literal["lexical", "vector", "hybrid"]
 TrustLabel = Literal["primary", "secondary", "generated"]
-FusionName = Literal["rrf"]
 Weight = Annotated[float, Meta(ge=0, le=100)]
 
 
 class WeightSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much a word counts by where it stands."""
+    """Weights of the fields in the keyword ranking."""
 
     title: Weight = 4.0
-    """A word in the note's title."""
+    """Weight of a word in the note's title."""
     heading: Weight = 2.0
-    """A word in one of the headings above the passage."""
+    """Weight of a word in a heading above the passage."""
     text: Weight = 1.0
-    """A word in the passage itself."""
+    """Weight of a word in the passage text."""
     grams: Weight = 1.0
-    """A part of a Korean word, wherever it stands."""
+    """Weight of a part of a Korean word, in any field."""
 
 
 class SearchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How notes are found and shown."""
+    """Search and ranking."""
 
     default_k: Annotated[int, Meta(ge=1, le=1000)] = 10
-    """How many hits are shown."""
+    """The number of hits."""
     mode: ModeName = "hybrid"
-    """How hits are found when a command does not say: by words, by meaning, or by both."""
+    """The search mode when no flag selects one: by words, by meaning, or by both."""
     snippet_chars: Annotated[int, Meta(ge=20, le=4000)] = 220
-    """The longest excerpt shown with a hit, in characters."""
-    hybrid_fusion: FusionName = "rrf"
-    """How the lists of words and meaning become one: by Reciprocal Rank Fusion, the only way there is."""
+    """The maximum length of the excerpt of a hit, in characters."""
     rrf_k: Annotated[int, Meta(ge=1, le=1000)] = 60
-    """How slowly a rank loses weight when the lists of words and meaning are fused."""
+    """The constant of Reciprocal Rank Fusion; a larger value makes the rank count less."""
     vector_weight: Annotated[float, Meta(ge=0, le=10)] = 1.0
-    """What a rank by meaning counts beside one by words."""
+    """The weight of a rank by meaning; a rank by words has weight 1."""
     vector_weight_hangul: Annotated[float, Meta(ge=0, le=10)] = 0.35
-    """The same for a query in Hangul."""
-    second_look: bool = True
-    """Whether the best fused hits are ordered once more by their own scores; off: the pure fusion."""
+    """The same for queries in Hangul."""
+    rerank: bool = True
+    """Rerank the best fused hits by their own scores; false: keep the order of the fusion."""
     weights: WeightSettings = field(default_factory=WeightSettings)
 
 
 class ChunkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a note is cut into passages. A change re-indexes the notes."""
+    """Splitting of notes into passages. A change re-indexes the notes."""
 
     target: Annotated[int, Meta(ge=100, le=20_000)] = 1200
-    """The size aimed at, in characters: small neighbours of one section are joined up to it."""
+    """The target size of a passage, in characters; small neighbours in one section are joined up to it."""
     cap: Annotated[int, Meta(ge=200, le=20_000)] = 4000
-    """No passage is longer than this, in characters; at least the target."""
+    """The maximum size of a passage, in characters; not less than the target."""
 
     def __post_init__(self) -> None:
         if self.cap < self.target:
@@ -77,73 +77,73 @@ class ChunkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class ReadingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which files are read."""
+    """Limits for reading files."""
 
     max_file_mb: Annotated[int, Meta(ge=1, le=1024)] = 8
-    """Larger files are listed as skipped, not indexed; in megabytes."""
+    """The maximum file size, in megabytes; larger files are skipped and listed as such."""
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the index is written."""
+    """Indexing."""
 
     lock_timeout_s: Annotated[float, Meta(ge=0, le=3600)] = 30.0
-    """How long to wait for another process that is writing the index, in seconds."""
+    """The maximum wait for another process that writes the index, in seconds."""
     bulk_chunks: Annotated[int, Meta(ge=1, le=1_000_000)] = 2000
-    """From this many new passages on, the index is loaded in one piece instead of note by note."""
+    """Ingests with more new passages than this load the full-text index in bulk."""
     embed_threads: Annotated[int, Meta(ge=1, le=64)] = 1
-    """How many passages are read by the model side by side, at low priority."""
+    """The number of threads, at low priority, that compute vectors."""
     watch: bool = True
-    """Whether the open screen keeps the index in step with the folders; false: only `kebab watch` does."""
+    """The open screen watches the folders and updates the index; false: only `kebab watch` does."""
 
 
 class EditorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a note is opened in an editor."""
+    """The editor that opens notes."""
 
     command: str = ""
-    """The editor, such as `hx`, or the whole command, such as `hx {path}:{line}:{column}`; empty: what
-    KEBAB_EDITOR, VISUAL or EDITOR says, else the first of nvim, vim, nano and vi that is there."""
+    """The editor, such as `hx`, or a complete command, such as `hx {path}:{line}:{column}`; empty:
+    KEBAB_EDITOR, VISUAL or EDITOR, else the first installed one of nvim, vim, nano and vi."""
     terminal: bool = True
-    """Whether a command with `{path}` in it runs in the terminal; false: it has a window of its own."""
+    """A command with `{path}` runs in the terminal; false: it opens its own window."""
 
     def __post_init__(self) -> None:
         if "{path}" not in self.command and ("{line}" in self.command or "{column}" in self.command):
-            raise ValueError("the editor's command says where the line goes, but not where {path} goes")
+            raise ValueError("the editor command has {line} or {column}, but no {path}")
 
 
 class SourceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A folder of notes declared here instead of with `kebab source add`. Repeat for each folder."""
+    """A folder of notes, declared here instead of with `kebab source add`. Repeat for each folder."""
 
     path: Annotated[str, Meta(min_length=1)]
-    """The folder. `~` is your home; a relative path starts at this file's folder."""
+    """The folder. `~` is your home folder; a relative path starts at the folder of this file."""
     id: str = ""
-    """The short name for `in:` and `--in`; empty: made from the folder's name."""
+    """The short name for `in:` and `--in`; empty: derived from the folder's name."""
     title: str = ""
-    """The name shown; empty: the folder's name."""
+    """The displayed name; empty: the folder's name."""
     description: str = ""
-    """What the folder holds, for people."""
+    """A description of the folder, for people."""
     include: tuple[str, ...] = ()
-    """Only files that match one of these patterns, as in .gitignore; empty: all."""
+    """Index only files that match one of these .gitignore patterns; empty: all files."""
     exclude: tuple[str, ...] = ()
-    """No files that match one of these patterns, as in .gitignore."""
+    """Skip files that match one of these .gitignore patterns."""
     trust: TrustLabel = "primary"
-    """How far its notes are trusted unless a note says so itself."""
+    """The trust level of its notes; a note can set its own."""
     rules: tuple[str, ...] = ()
-    """Remarks handed on with everything that is quoted from this folder."""
+    """Remarks added to every quotation from this folder."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole configuration. Once loaded, every path in it is absolute."""
+    """The complete configuration. After loading, every path is absolute."""
 
     data_dir: str = ""
-    """The folder of the index; empty: the platform's own place for such data."""
+    """The folder of the index; empty: the platform's default data folder."""
     search: SearchSettings = field(default_factory=SearchSettings)
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     reading: ReadingSettings = field(default_factory=ReadingSettings)
     index: IndexSettings = field(default_factory=IndexSettings)
     editor: EditorSettings = field(default_factory=EditorSettings)
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Other keys for actions of the screen. What stands here replaces all keys of that action; the README
-    lists the actions. A key that types a character holds in the lists, any other one everywhere.
+    """Key bindings of the screen. An entry replaces all keys of its action; the README lists the actions.
+    A key that types a character works in the lists only, any other key everywhere.
     Example: `next_hit = ["down", "ctrl+n", "j"]`"""
     sources: tuple[SourceSettings, ...] = ()
 
@@ -155,7 +155,7 @@ def section_of(item: FieldInfo) -> type[Struct] | None:
 
 
 def is_list(item: FieldInfo) -> bool:
-    """Whether the key holds a list, of texts or of tables."""
+    """Whether the key holds a list of strings or of tables."""
     return get_origin(item.type) is tuple
 
 
@@ -175,16 +175,16 @@ def plain_keys(owner: type[Struct] = Settings, prefix: Key = ()) -> Iterator[Key
 
 
 def expectation(item: FieldInfo) -> str:
-    """What may be written there, in words: `a whole number from 1 to 1000`."""
+    """The allowed values in words, such as `an integer from 1 to 1000`."""
     if get_origin(item.type) is Literal:
         choices = ", ".join(f'"{choice}"' for choice in get_args(item.type))
         return f"one of {choices}" if len(get_args(item.type)) > 1 else choices
     if is_list(item):
-        return "a list of texts"
+        return "a list of strings"
     if item.type is bool:
         return "true or false"
     if get_origin(item.type) is Annotated and get_args(item.type)[0] is not str:
         number, limits = get_args(item.type)
-        noun = "a whole number" if number is int else "a number"
+        noun = "an integer" if number is int else "a number"
         return f"{noun} from {limits.ge:.15g} to {limits.le:.15g}"
-    return "a text"
+    return "a string"

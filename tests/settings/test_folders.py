@@ -81,12 +81,12 @@ def test_a_path_with_nul_is_refused() -> None:
         absolute("a\0b")
 
 
-def test_a_vanished_working_folder_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_removed_working_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(ConfigError, match="working folder is gone"):
+    with pytest.raises(ConfigError, match="working folder was removed"):
         absolute("notes")
     monkeypatch.chdir(tmp_path)
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from kebab_tui.domain.document import Trust
 from kebab_tui.domain.errors import ConfigError
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
-from kebab_tui.settings.load import line_of, load_settings
+from kebab_tui.domain.toml import line_of
+from kebab_tui.settings.load import load_settings
 from kebab_tui.settings.settings import ModeName, Settings, TrustLabel
 
 
@@ -79,6 +80,32 @@ def test_default_top_is_another_name_for_default_k(file: Path) -> None:
     assert load(file, {"KEBAB_SEARCH_DEFAULT_K": "6"}).search.default_k == 6
 
 
+def test_a_renamed_key_still_works_and_a_warning_names_the_new_one(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text("[search]\nsecond_look = false")
+    assert not load(file).search.rerank
+    assert capsys.readouterr().err == (
+        f"warning: {file}:2: search.second_look was renamed; use search.rerank\n"
+    )
+    assert load(file, {"KEBAB_SEARCH_RERANK": "true"}).search.rerank
+    capsys.readouterr()
+    assert not load(variables={"KEBAB_SEARCH_SECOND_LOOK": "false"}).search.rerank
+    assert capsys.readouterr().err == (
+        "warning: KEBAB_SEARCH_SECOND_LOOK was renamed; use KEBAB_SEARCH_RERANK\n"
+    )
+    assert (
+        "search.second_look is another name"
+        in refusal(file, "search.rerank = true\nsearch.second_look = true").message
+    )
+
+
+def test_a_removed_key_is_ignored_with_a_warning(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text("[search]\nhybrid_fusion = 'rrf'")
+    assert load(file, {"KEBAB_SEARCH_HYBRID_FUSION": "rrf"}) == load()
+    assert f"{file}:2: search.hybrid_fusion has no effect any more" in capsys.readouterr().err
+
+
 def test_a_byte_order_mark_and_windows_line_ends_are_no_obstacle(file: Path) -> None:
     file.write_bytes(b"\xef\xbb\xbf[search]\r\ndefault_k = 4\r\n")
     assert load(file).search.default_k == 4
@@ -129,21 +156,25 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
         ("default_k = 5", 1, "unknown key default_k", "did you mean search.default_k?"),
         ("\n\n[serach]\ndefault_k = 5", 3, "unknown key serach", "did you mean search?"),
         ("[index]\nzzz = 5", 2, "unknown key index.zzz", "known here: lock_timeout_s, bulk_chunks"),
-        ("[search]\n\ndefault_k = '5'", 3, "search.default_k: Expected int, got text", "from 1 to 1000"),
-        ("[search]\ndefault_k = 0", 2, "search.default_k: Expected int >= 1", "from 1 to 1000"),
-        ("[search]\ndefault_top = 0", 2, "search.default_k: Expected int >= 1", "from 1 to 1000"),
+        (
+            "[search]\n\ndefault_k = '5'",
+            3,
+            "search.default_k: expected an integer, got a string",
+            "from 1 to 1000",
+        ),
+        ("[search]\ndefault_k = 0", 2, "search.default_k: expected an integer >= 1", "from 1 to 1000"),
+        ("[search]\ndefault_top = 0", 2, "search.default_k: expected an integer >= 1", "from 1 to 1000"),
         ("[search]\ndefault_k = true", 2, "got true or false", "from 1 to 1000"),
-        ("[search]\nhybrid_fusion = 'sum'", 2, "'sum'", 'hybrid_fusion is "rrf"'),
         ("[search]\nmode = 'fuzzy'", 2, "'fuzzy'", 'one of "lexical", "vector", "hybrid"'),
         ("[search.weights]\ntitle = nan", 2, "search.weights.title", "from 0 to 100"),
-        ("search = 3", 1, "search: Expected a table", ""),
-        ("data_dir = 3", 1, "data_dir: Expected text, got int", "a text"),
+        ("search = 3", 1, "search: expected a table", ""),
+        ("data_dir = 3", 1, "data_dir: expected a string, got an integer", "expected a string"),
         ("[chunking]\ntarget = 5000", 1, "the cap (4000) is below the target (5000)", ""),
-        ("sources = 3", 1, "sources: Expected a list", ""),
-        ("sources = [3]", 1, "sources[1]: Expected a table", ""),
+        ("sources = 3", 1, "sources: expected a list", ""),
+        ("sources = [3]", 1, "sources[1]: expected a table", ""),
         ("[[sources]]\npath = 'a'\n[[sources]]\npaht = 'b'", 4, "unknown key sources[2].paht", "path"),
         ("[[sources]]\npath = 'a'\n[[sources]]\nid = 'b'", 3, "missing required field path", ""),
-        ("[[sources]]\npath = ''", 2, "sources[1].path", "a text"),
+        ("[[sources]]\npath = ''", 2, "sources[1].path", "expected a string"),
         ("[[sources]]\npath = 'a'\ntrust = 'total'", 3, "'total'", '"secondary"'),
         ("a = '''\n[search]\ndefault_k = 1\n'''\n[search]\ndefault_k = 'x'", 1, "unknown key a", ""),
         ("data_dir = '''\n[search]\ndefault_k = 1\n'''\n[search]\ndefault_k = 'x'", 6, "default_k", "1000"),
@@ -197,12 +228,12 @@ def test_a_folder_or_an_endless_file_is_no_configuration(tmp_path: Path) -> None
     [
         (
             {"KEBAB_SEARCH_DEFAULT_K": "many"},
-            "KEBAB_SEARCH_DEFAULT_K: search.default_k: Expected int",
+            "KEBAB_SEARCH_DEFAULT_K: search.default_k: expected an integer",
             "1000",
         ),
         (
             {"KEBAB_SEARCH_DEFAULT_TOP": "0"},
-            "KEBAB_SEARCH_DEFAULT_TOP: search.default_k: Expected int >= 1",
+            "KEBAB_SEARCH_DEFAULT_TOP: search.default_k: expected an integer >= 1",
             "1000",
         ),
         (
@@ -236,7 +267,7 @@ def test_variables_of_other_programs_are_left_alone() -> None:
 
 
 def test_a_wrong_flag_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"--default-k: search\.default_k: Expected int >= 1"):
+    with pytest.raises(ConfigError, match=r"--default-k: search\.default_k: expected an integer >= 1"):
         load(flags={"search.default_k": 0})
 
 
@@ -268,10 +299,10 @@ def test_the_line_of_a_key_is_where_its_statement_begins(before: int, within: in
     assert line_of(text, ("b",)) == before + within + 3
 
 
-def test_a_switch_that_is_none_is_told_its_two_words(file: Path) -> None:
-    error = refusal(file, '[search]\nsecond_look = "yes"\n')
-    assert error.message.endswith("2: search.second_look: Expected true or false, got text")
-    assert error.hint == "second_look is true or false"
+def test_a_switch_takes_true_or_false(file: Path) -> None:
+    error = refusal(file, '[search]\nrerank = "yes"\n')
+    assert error.message.endswith("2: search.rerank: expected true or false, got a string")
+    assert error.hint == "expected true or false"
 
 
 def test_a_data_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
@@ -286,9 +317,12 @@ def test_a_data_folder_below_a_file_is_refused_and_says_which_variable_leads_the
 ) -> None:
     (tmp_path / "file").touch()
     place = tmp_path / "file" / "index" if variable == "KEBAB_DATA_DIR" else tmp_path / "file"
-    with pytest.raises(ConfigError, match=f"^{variable}: the data folder lies below a file: ") as refused:
+    with pytest.raises(ConfigError, match=f"^{variable}: the data folder is below a file: ") as refused:
         load(variables={variable: str(place)})
-    assert f"make {variable} name a folder, or choose one for the index with --data-dir" in refused.value.hint
+    assert (
+        f"change {variable} to a folder, or choose a folder for the index with --data-dir"
+        in refused.value.hint
+    )
     assert refused.value.exit_code == 2
 
 

@@ -49,9 +49,9 @@ def test_every_key_is_there_under_its_documentation() -> None:
         assert re.match(r"# \S", lines[at - 1]), name
 
 
-def test_ranges_and_choices_are_told() -> None:
+def test_ranges_and_choices_are_shown() -> None:
     text = " ".join(starter_text().replace("\n# ", " ").split())
-    assert "(a whole number from 1 to 1000)" in text
+    assert "(an integer from 1 to 1000)" in text
     assert 'one of "lexical", "vector", "hybrid"' in text
 
 

@@ -157,12 +157,12 @@ def test_keys_are_read_from_their_section(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ['"f9"', "9", "[9]", "{ key = 1 }"])
 def test_anything_but_a_list_of_texts_is_refused_with_its_line(tmp_path: Path, value: str) -> None:
-    with pytest.raises(ConfigError, match=r"config\.toml:3: keys\.explain: Expected a list of texts"):
+    with pytest.raises(ConfigError, match=r"config\.toml:3: keys\.explain: expected a list of strings"):
         load(tmp_path, f'[keys]\nnext_hit = ["down"]\nexplain = {value}\n')
 
 
 def test_a_section_that_is_no_table_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="keys: Expected a table"):
+    with pytest.raises(ConfigError, match="keys: expected a table"):
         load(tmp_path, "keys = 3\n")
 
 
