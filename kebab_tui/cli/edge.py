@@ -1,10 +1,9 @@
-"""The one place where a run ends: exit codes, error messages, streams.
+"""Runs a command line to its end: shared options, settings, exit codes, error messages, streams.
 
-Verbs raise; here every exception becomes one message on stderr and one exit code:
-what the verb returned, 2 for an error, 130 for ctrl+c, 141 when the reader of our
-output went away. With JSON asked for, the message is an `error.v1` object. Text from
-outside is made visible before it reaches the terminal. Nothing else in the package
-exits or prints errors.
+Verbs raise; every exception becomes one message on stderr and one exit code: 2 for an error, 130 for Ctrl+C,
+141 for a closed pipe. With JSON output, the message is an `error.v1` object. No other module of the package
+exits or prints errors. The settings are loaded once per run, at the first access, so that `init` and
+`completion` work with a broken configuration.
 """
 
 from __future__ import annotations
@@ -31,21 +30,25 @@ if TYPE_CHECKING:
     from kebab_tui.settings.settings import Settings
 
 
-# What every verb shares: the options that stand before or after it, and the settings they lead to.
-#
-# The settings are loaded once per run, by the first verb that asks; a verb that needs
-# none (`init`, `completion`) also works when the configuration is broken.
+PROGRAM = "kebab"
+COMPLETE_VARIABLE = "_KEBAB_COMPLETE"
+DEBUG_VARIABLE = "KEBAB_DEBUG"
+CRASH_LOG = "crash.log"
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+EXIT_PIPE_CLOSED = 141
+
+_JSON_FORMATS = ("json", "jsonl")
+_FLAGS = "kebab_tui.flags"
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_FLAGS = "kebab_tui.flags"
-
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One run of `kebab`: what a verb is handed."""
+    """One run of `kebab`; the first argument of a verb."""
 
     settings: Settings
 
@@ -55,14 +58,14 @@ class Invocation:
 
 
 def shared_options(command: Decorated) -> Decorated:
-    """Add `--data-dir` and `--config`; given both before and after a verb, the later wins."""
+    """Add `--data-dir` and `--config`; they may stand before or after the verb, the later one wins."""
     for option in (
         click.option(
             "--config",
             type=click.Path(),
             metavar="FILE",
             expose_value=False,
-            callback=_remember,
+            callback=_store_flag,
             help="Read this configuration file.",
         ),
         click.option(
@@ -70,31 +73,29 @@ def shared_options(command: Decorated) -> Decorated:
             type=click.Path(),
             metavar="FOLDER",
             expose_value=False,
-            callback=_remember,
-            help="Keep the index in this folder.",
+            callback=_store_flag,
+            help="Use the index in this folder.",
         ),
     ):
         command = option(command)
     return command
 
 
-def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+def _store_flag(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     if value is not None:
         ctx.meta.setdefault(_FLAGS, {})[param.name] = value
 
 
 def shared_flag(ctx: click.Context, name: str) -> str | None:
-    """What was given for `data_dir` or `config`, wherever it stood."""
+    """The value of `data_dir` or `config`."""
     flags: dict[str, str] = ctx.meta.get(_FLAGS, {})
     return flags.get(name)
 
 
 def invocation(ctx: click.Context) -> Invocation:
-    """The run's one `ctx.obj`, made at first sight."""
+    """The `Invocation` of the run; the first call loads the settings."""
     root = ctx.find_root()
     if root.obj is None:
-        import os
-
         from kebab_tui.settings.load import load_settings
 
         overrides = {"data_dir": shared_flag(ctx, "data_dir")}
@@ -105,7 +106,7 @@ def invocation(ctx: click.Context) -> Invocation:
 
 
 def pass_invocation(verb: Callable[Concatenate[Invocation, P], R]) -> Callable[P, R]:
-    """Hand the verb the run's `Invocation` as its first argument."""
+    """Pass the run's `Invocation` to the verb as its first argument."""
 
     @wraps(verb)
     def with_invocation(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -114,20 +115,9 @@ def pass_invocation(verb: Callable[Concatenate[Invocation, P], R]) -> Callable[P
     return with_invocation
 
 
-PROGRAM = "kebab"
-COMPLETE_VARIABLE = "_KEBAB_COMPLETE"
-DEBUG_VARIABLE = "KEBAB_DEBUG"
-CRASH_LOG = "crash.log"
-EXIT_ERROR = 2
-EXIT_INTERRUPTED = 130
-EXIT_PIPE_CLOSED = 141
-
-_JSON_FORMATS = ("json", "jsonl")
-
-
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What is told of an exception."""
+    """The message and exit code of an exception."""
 
     code: str
     message: str
@@ -136,8 +126,12 @@ class Failure:
 
 
 def run(group: click.Group, argv: Sequence[str]) -> int:
-    """Run one command line to its end; never raises, whatever the verb does."""
-    _accept_any_text()
+    """Run one command line and return its exit code; never raises."""
+    codecs.register_error("kebab.exact", exact)  # print file names as their bytes on disk, in any locale
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            narrow = codecs.lookup(stream.encoding).name == "ascii"
+            stream.reconfigure(encoding="utf-8" if narrow else None, errors="kebab.exact")
     if instruction := os.environ.get(COMPLETE_VARIABLE):
         from click.shell_completion import shell_complete
 
@@ -148,8 +142,8 @@ def run(group: click.Group, argv: Sequence[str]) -> int:
     except BrokenPipeError:
         return EXIT_PIPE_CLOSED
     finally:
-        _settle(sys.stdout)
-        _settle(sys.stderr)
+        _flush(sys.stdout)
+        _flush(sys.stderr)
 
 
 def _run(group: click.Group, argv: Sequence[str], ctrl_c: CtrlC) -> int:
@@ -157,10 +151,10 @@ def _run(group: click.Group, argv: Sequence[str], ctrl_c: CtrlC) -> int:
     try:
         with group.make_context(PROGRAM, list(argv)) as root:
             code = group.invoke(root)
-        if ctrl_c.pressed:  # and lost: what the verb says may be untrue
+        if ctrl_c.pressed:  # the exception got lost, so the result may be wrong
             raise KeyboardInterrupt
         if sys.stdout is not None:
-            sys.stdout.flush()  # here, where a full disk can still be told
+            sys.stdout.flush()  # here a full disk is still reported
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as ended:
         return ended.exit_code
@@ -169,30 +163,44 @@ def _run(group: click.Group, argv: Sequence[str], ctrl_c: CtrlC) -> int:
         return EXIT_ERROR
     except BrokenPipeError:
         raise
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the edge: nothing may pass it untold
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every exception is reported here
         failure = explain(KeyboardInterrupt() if ctrl_c.pressed else error) or _crash(error, root)
-        _tell(failure, as_json=wants_json(argv))
+        if wants_json(argv):
+            from kebab_tui.wire.encode import dumps
+            from kebab_tui.wire.encode import error as encoded
+
+            lines = [dumps(encoded(failure.code, failure.message, failure.hint))]
+        else:
+            from kebab_tui.domain.text import visible
+
+            lead = "" if failure.exit_code == EXIT_INTERRUPTED else "error: "
+            lines = [lead + visible(failure.message)]
+            lines += [f"  hint: {visible(failure.hint)}"] if failure.hint else []
+        if sys.stderr is not None:
+            print(*lines, sep="\n", file=sys.stderr)
         return failure.exit_code
 
 
 def explain(error: BaseException) -> Failure | None:
-    """What is told of an exception that was foreseen; None for one that was not."""
+    """The report of an expected exception; None for an unexpected one."""
     if isinstance(error, KebabError):
         return Failure(error.code, error.message, error.hint, error.exit_code)
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return Failure("interrupted", "interrupted", exit_code=EXIT_INTERRUPTED)
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx else PROGRAM
-        return Failure("invalid_input", error.format_message(), f"`{path} --help` shows what it takes")
+        return Failure("invalid_input", error.format_message(), f"see `{path} --help`")
     if isinstance(error, click.ClickException):
         return Failure("error", error.format_message())
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return Failure("disk_full", "no space left on the device", "make room and run the command again")
+        return Failure(
+            "disk_full", "no space left on the device", "free some space and run the command again"
+        )
     return None
 
 
 def wants_json(argv: Sequence[str]) -> bool:
-    """Whether the command line asks for JSON; read from its words, because it may be unparsable."""
+    """Whether the command line asks for JSON; works without the parser, for errors of the parser."""
     words = list(argv[: argv.index("--")] if "--" in argv else argv)
     pairs = pairwise(words)
     return (
@@ -202,24 +210,8 @@ def wants_json(argv: Sequence[str]) -> bool:
     )
 
 
-def _tell(failure: Failure, *, as_json: bool) -> None:
-    if sys.stderr is None:
-        return
-    if as_json:
-        from kebab_tui.wire.encode import dumps, error
-
-        print(dumps(error(failure.code, failure.message, failure.hint)), file=sys.stderr)
-        return
-    from kebab_tui.domain.text import visible
-
-    lead = "" if failure.exit_code == EXIT_INTERRUPTED else "error: "
-    print(lead + visible(failure.message), file=sys.stderr)
-    if failure.hint:
-        print("  hint: " + visible(failure.hint), file=sys.stderr)
-
-
 def _crash(error: BaseException, root: click.Context | None) -> Failure:
-    """A defect of ours: the traceback goes to a file, the user gets one line."""
+    """Report an unexpected exception: one line for the user, the traceback to a file in the data folder."""
     import traceback
 
     from kebab_tui.domain.text import visible
@@ -228,41 +220,19 @@ def _crash(error: BaseException, root: click.Context | None) -> Failure:
     if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0") and sys.stderr is not None:
         print(text, end="", file=sys.stderr)
     reason = str(error).partition("\n")[0][:200]
-    message = f"something unforeseen happened ({type(error).__name__}: {reason})"
-    path = _write_log(text, root)
-    if path is None:
-        return Failure("internal", message, f"{DEBUG_VARIABLE}=1 shows where")
-    return Failure("internal", message, f"the details are in {path}")
-
-
-def _write_log(text: str, root: click.Context | None) -> str | None:
-    """Keep the traceback in the data folder, over the last one; None when that cannot be done."""
-    if root is None:
-        return None
-    try:
-        folder = invocation(root).data_dir
-        own_files.make_folder(folder)
-        path = os.path.join(folder, CRASH_LOG)
-        own_files.replace(path, text.encode("utf-8", "backslashreplace"), synced=False)
-    except (OSError, KebabError):
-        return None
-    return path
-
-
-# --- streams -----------------------------------------------------------------------
-
-
-def _accept_any_text() -> None:
-    """File names leave as the bytes they have on disk, and no locale makes printing fail."""
-    codecs.register_error("kebab.exact", exact)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            narrow = codecs.lookup(stream.encoding).name == "ascii"
-            stream.reconfigure(encoding="utf-8" if narrow else None, errors="kebab.exact")
+    hint = f"{DEBUG_VARIABLE}=1 prints the traceback"
+    if root is not None:
+        with contextlib.suppress(OSError, KebabError):
+            folder = invocation(root).data_dir
+            own_files.make_folder(folder)
+            path = os.path.join(folder, CRASH_LOG)
+            own_files.replace(path, text.encode("utf-8", "backslashreplace"), synced=False)
+            hint = f"see the traceback in {path}"
+    return Failure("internal", f"internal error: {type(error).__name__}: {reason}", hint)
 
 
 def exact(error: UnicodeError) -> tuple[bytes, int]:
-    """Encode what a stream's encoding lacks: escaped bytes as they were, anything else spelled out."""
+    """Encoding error handler: surrogate-escaped bytes unchanged, other characters as escapes."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     out = bytearray()
@@ -272,8 +242,8 @@ def exact(error: UnicodeError) -> tuple[bytes, int]:
     return bytes(out), error.end
 
 
-def _settle(stream: object) -> None:
-    """Flush; where that fails, send the rest nowhere: the interpreter would complain at its end."""
+def _flush(stream: object) -> None:
+    """Flush; on failure redirect to /dev/null, or the interpreter would report an error at exit."""
     if not isinstance(stream, io.TextIOWrapper):
         return
     try:

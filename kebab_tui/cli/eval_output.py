@@ -1,7 +1,4 @@
-"""An evaluation for people: modes side by side. A table with bars on a terminal, plain columns in a pipe.
-
-The pipe gets one line for each group and metric, so that `grep ndcg` answers a question.
-"""
+"""Prints evaluation reports: a table with bars on a terminal, one line per group and metric in a pipe."""
 
 from __future__ import annotations
 
@@ -14,19 +11,11 @@ from kebab_tui.cli.output import aligned, detect, field, write
 
 if TYPE_CHECKING:
     from kebab_tui.evaluation.measure import QuestionSet
-    from kebab_tui.evaluation.summary import (
-        Comparison,
-        Difference,
-        MetricChange,
-        ModeComparison,
-        ModeSummary,
-        Report,
-        Summary,
-    )
+    from kebab_tui.evaluation.summary import Comparison, Difference, Report, Summary
 
 _OF_LANGUAGES = ("ndcg@10", "recall@10", "mrr@10", "hit@1", "hit@5")
 _OF_PROBES = ("ndcg@10", "hit@5")
-"""What is shown of a part of the queries; all of them together get every metric."""
+"""The metrics of a part of the queries; the whole set gets every metric."""
 _BAR = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _MOST_CHANGES = 20
@@ -37,52 +26,40 @@ def print_report(report: Report) -> None:
     if terminal.tty:
         _print_table(report, colour=terminal.colour, width=terminal.width)
         return
-    write(heading(report.run.set))
-    for line in aligned(list(_rows(report)), right=_numbers(report)):
+    write(_heading(report.run.set))
+    header = ["queries", "n", "metric"]
+    for found in report.modes:
+        header += [found.mode, "95 %", *(("+/-", "p") if found.all.against else ())]
+    rows = [header]
+    for name, metric, summaries in _figures(report):
+        row = [field(name), f"{summaries[0].queries}", metric]
+        for summary in summaries:
+            low, high = summary.intervals[metric]
+            row += [f"{summary.means[metric]:.4f}", f"{low:.3f}-{high:.3f}"]
+            if summary.against:
+                row += _against(summary.against[metric])
+        rows.append(row)
+    for line in aligned(rows, right=[column for column in range(len(header)) if column not in (0, 2)]):
         write(line)
 
 
-def heading(asked: QuestionSet) -> str:
+def _heading(asked: QuestionSet) -> str:
     split = f" ({asked.split})" if asked.split else ""
     return field(f"{asked.name}{split}: {asked.queries:,} queries, {asked.documents:,} documents")
 
 
-def _groups(found: ModeSummary) -> Iterator[tuple[str, Summary, Sequence[str]]]:
-    """All queries, then each language and each probe where there are several; with their metrics."""
-    yield "all", found.all, list(found.all.means)
-    for by, metrics in ((found.by_lang, _OF_LANGUAGES), (found.by_probe, _OF_PROBES)):
-        if len(by) > 1:
-            yield from ((name, summary, metrics) for name, summary in by.items())
-
-
-def _rows(report: Report) -> Iterator[tuple[str, ...]]:
-    yield ("queries", "n", "metric", *(title for found in report.modes for title in _titles(found)))
-    for name, metric, summaries in _figures(report):
-        cells = (cell for summary in summaries for cell in _cells(summary, metric))
-        yield (field(name), f"{summaries[0].queries}", metric, *cells)
-
-
 def _figures(report: Report) -> Iterator[tuple[str, str, list[Summary]]]:
-    """Each group and metric, with the summary of every mode."""
-    for modes in zip(*map(_groups, report.modes), strict=True):  # all modes were asked the same
-        name, _, metrics = modes[0]
+    """Group, metric, and the summary of every mode: all queries, then each language and each probe."""
+    groups: list[tuple[str, Sequence[str], list[Summary]]] = []
+    first = report.modes[0]  # every mode has the same groups
+    groups.append(("all", list(first.all.means), [found.all for found in report.modes]))
+    if len(first.by_lang) > 1:
+        groups += [(n, _OF_LANGUAGES, [found.by_lang[n] for found in report.modes]) for n in first.by_lang]
+    if len(first.by_probe) > 1:
+        groups += [(n, _OF_PROBES, [found.by_probe[n] for found in report.modes]) for n in first.by_probe]
+    for name, metrics, summaries in groups:
         for metric in metrics:
-            yield name, metric, [summary for _, summary, _ in modes]
-
-
-def _titles(found: ModeSummary) -> tuple[str, ...]:
-    return (found.mode, "95 %", *(("+/-", "p") if found.all.against else ()))
-
-
-def _numbers(report: Report) -> list[int]:
-    columns = 3 + sum(len(_titles(found)) for found in report.modes)
-    return [place for place in range(columns) if place not in (0, 2)]
-
-
-def _cells(summary: Summary, metric: str) -> tuple[str, ...]:
-    low, high = summary.intervals[metric]
-    cells = (f"{summary.means[metric]:.4f}", f"{low:.3f}-{high:.3f}")
-    return (*cells, *_against(summary.against[metric])) if summary.against else cells
+            yield name, metric, summaries
 
 
 def _against(change: Difference) -> tuple[str, str]:
@@ -90,63 +67,59 @@ def _against(change: Difference) -> tuple[str, str]:
 
 
 def _print_table(report: Report, *, colour: bool, width: int) -> None:
+    """Cells such as `0.561 █████▋     ±0.035  +0.0490 p 0.0001`."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(heading(report.run.set)), title_justify="left", box=None, pad_edge=False)
+    table = Table(title=Text(_heading(report.run.set)), title_justify="left", box=None, pad_edge=False)
     for title in ("queries", "metric", *(found.mode for found in report.modes)):
         table.add_column(title, no_wrap=title in ("queries", "metric"))
     before = ""
     for name, metric, summaries in _figures(report):
         if before and name != before:
             table.add_row()
+        cells = []
+        for summary in summaries:
+            low, high = summary.intervals[metric]
+            eighths = round(summary.means[metric] * _BAR * 8)
+            bar = ("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()).ljust(_BAR)
+            text = f"{summary.means[metric]:.3f} {bar} ±{(high - low) / 2:.3f}"
+            if summary.against:
+                change, chance = _against(summary.against[metric])
+                text += f"  {change} p {chance}"
+            cells.append(Text(text))
         label = f"{field(name)} ({summaries[0].queries})" if name != before else ""
-        table.add_row(Text(label), metric, *(Text(_barred(summary, metric)) for summary in summaries))
+        table.add_row(Text(label), metric, *cells)
         before = name
     Console(no_color=not colour, highlight=False, width=width).print(table)
 
 
-def _barred(summary: Summary, metric: str) -> str:
-    """`0.561 █████▋     ±0.035  +0.049 p 0.0001`."""
-    low, high = summary.intervals[metric]
-    text = f"{summary.means[metric]:.3f} {bar(summary.means[metric])} ±{(high - low) / 2:.3f}"
-    if summary.against:
-        change, chance = _against(summary.against[metric])
-        text += f"  {change} p {chance}"
-    return text
-
-
-def bar(share: float) -> str:
-    """A bar of fixed width, exact to an eighth of a cell."""
-    filled = round(share * _BAR * 8)
-    cells = "█" * (filled // 8) + _EIGHTHS[filled % 8].strip()
-    return cells.ljust(_BAR)
-
-
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
-    """What changed, mode by mode, the greatest losses first."""
+    """The changes in each mode, the greatest losses first."""
     if not comparison.same_set:
-        yield "the two runs were not asked the same questions of the same documents"
+        yield "the two runs have different questions or documents"
     for found in comparison.modes:
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in found.counts.items())
+        change, chance = _against(found.difference)
+        unmatched = f" · {found.unmatched} not in both" if found.unmatched else ""
         yield ""
-        yield _sums(found)
-        changed = [change for change in found.changes if change.outcome != "draw"]
+        yield f"{found.mode}: {counts} · ndcg@10 {change}, p {chance}{unmatched}"
+        rows = [
+            (
+                one.outcome,
+                f"{one.gain:+.3f}",
+                f"{one.before:.3f}",
+                f"{one.now:.3f}",
+                field(one.id),
+                field(one.query),
+            )
+            for one in found.changes
+            if one.outcome != "draw"
+        ]
         half = _MOST_CHANGES // 2
-        shown = changed if len(changed) <= _MOST_CHANGES else [*changed[:half], *changed[-half:]]
+        shown = rows if len(rows) <= _MOST_CHANGES else [*rows[:half], *rows[-half:]]
         if shown:
-            yield from aligned([_change_cells(change) for change in shown], right=(1, 2, 3))
-        if len(shown) < len(changed):
-            yield f"… and {len(changed) - len(shown)} between these; --json lists all"
-
-
-def _sums(found: ModeComparison) -> str:
-    counts = ", ".join(f"{count} {outcome}" for outcome, count in found.counts.items())
-    change, chance = _against(found.difference)
-    unmatched = f" · {found.unmatched} not in both" if found.unmatched else ""
-    return f"{found.mode}: {counts} · ndcg@10 {change}, p {chance}{unmatched}"
-
-
-def _change_cells(change: MetricChange) -> tuple[str, ...]:
-    figures = (f"{change.gain:+.3f}", f"{change.before:.3f}", f"{change.now:.3f}")
-    return (change.outcome, *figures, field(change.id), field(change.query))
+            yield from aligned(shown, right=(1, 2, 3))
+        if len(shown) < len(rows):
+            yield f"… and {len(rows) - len(shown)} between these; --json lists all"

@@ -1,7 +1,7 @@
-"""`kebab ingest`: brings the index up to date and reports what that meant.
+"""The verbs that write or check the index: `ingest`, `index`, `watch` and `doctor`.
 
-A file that cannot be read is part of the report, not a failure of the verb; a folder
-that was named and is none is one.
+A file that cannot be read is part of the report and does not fail the verb; a missing folder does. `watch`
+prints one line for each changed note on stdout, everything else on stderr. `doctor` repairs nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,131 +17,127 @@ from typing import TYPE_CHECKING
 import click
 
 from kebab_tui.cli.edge import EXIT_INTERRUPTED, Invocation, pass_invocation, shared_options
-from kebab_tui.cli.output import Style, detect, field, plural, say, write, write_json
-from kebab_tui.cli.progress import Interrupt, ingest_watched, tell_notice, tell_waiting
+from kebab_tui.cli.output import Style, detect, field, notify, plural, write, write_json
+from kebab_tui.cli.progress import (
+    Interrupt,
+    duration,
+    embed_with_progress,
+    ingest_with_progress,
+    print_notice,
+    print_waiting,
+    report_pending,
+)
 from kebab_tui.domain.errors import ModelError, NotIndexedError, StoreDamagedError, UsageError
 from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.doctor import IndexStatus, Pending, VectorState
+    from kebab_tui.doctor import IndexStatus, Pending
     from kebab_tui.indexing.embed import EmbeddingReport
-    from kebab_tui.indexing.report import IngestReport, NoteChange, SourceReport
-    from kebab_tui.indexing.status import FolderState, LiveState, WatchSummary
+    from kebab_tui.indexing.report import IngestReport, NoteChange
+    from kebab_tui.indexing.status import LiveState
     from kebab_tui.storage.lock import Holder
-    from kebab_tui.storage.sqlite.catalogue import IndexRun
     from kebab_tui.storage.sqlite.health import Finding
 
-
+EXIT_UNHEALTHY = 3
 _MOST_NAMED = 20
+_SEEN_LIVE_NS = 60_000_000_000
+"""A note saved longer ago than this was changed before the watch began; it has no latency."""
 
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(readable=False), metavar="[FOLDER…]")
-@click.option("--json", "as_json", is_flag=True, help="The report as an ingest_report.v1 object.")
-@click.option("--quiet", is_flag=True, help="No progress, and only what went wrong.")
-@click.option("--wait", is_flag=True, help="Also make the vectors, with which notes are found by meaning.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as an ingest_report.v1 object.")
+@click.option("--quiet", is_flag=True, help="No progress, only errors.")
+@click.option("--wait", is_flag=True, help="Also compute the vectors for search by meaning.")
 @shared_options
 @pass_invocation
 def ingest_command(
     invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool, wait: bool
 ) -> int:
-    """Bring the index up to date with the notes of every FOLDER.
+    """Update the index from the notes of every FOLDER.
 
-    A new folder becomes a source. Without one, all known sources are looked at. Only
-    what changed is read; ctrl+c and SIGTERM stop it and lose nothing. Notes are
-    found by words from then on; --wait stays until they are found by meaning too.
+    A new folder becomes a source. Without FOLDER, all known sources are read. Only changed
+    notes are read; Ctrl+C and SIGTERM stop safely. Search by words finds the notes from then
+    on; --wait also computes the vectors for search by meaning.
     """
-    if "" in folders:
-        raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
+    _refuse_empty(folders)
     vectors: EmbeddingReport | Pending | None = None
-    trouble: ModelError | None = None
+    model_error: ModelError | None = None
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
-        report = ingest_watched(workspace, folders, quiet=quiet)
-        _tell(report, as_json=as_json, quiet=quiet)
-        try:
-            vectors = _vectors(workspace, wait=wait and not report.cancelled, quiet=quiet)
-        except ModelError as error:
-            trouble = error
-        except StoreDamagedError:  # in pages that unchanged notes do not touch: the next session mends it
-            workspace.close()
-            report = ingest_watched(workspace, folders, quiet=quiet)
-            _tell(report, as_json=as_json, quiet=quiet)
-            vectors = _vectors(workspace, wait=wait and not report.cancelled, quiet=quiet)
+        for last_try in (False, True):
+            report = ingest_with_progress(workspace, folders, quiet=quiet)
+            if report.healed:
+                aside = field(report.healed)
+                notify(f"the index was damaged; it was set aside ({aside}) and rebuilt from your notes")
+            if report.read_error:
+                notify("warning: the disk gave a read error; the index was read again and is sound")
+            for line in () if as_json else report_lines(report, quiet=quiet):
+                write(line)
+            make = embed_with_progress if wait and not report.cancelled else report_pending
+            try:
+                vectors = make(workspace, quiet=quiet)
+                break
+            except ModelError as error:
+                model_error = error
+                break
+            except StoreDamagedError:  # in pages that the ingest did not read: the next session repairs it
+                if last_try:
+                    raise
+                workspace.close()
     if as_json:
         from kebab_tui.wire.reports import ingest_report
 
         write_json(ingest_report(report, vectors))
-    if trouble is not None:
-        raise trouble  # only now: the notes are indexed, and their report is out
+    if model_error is not None:
+        raise model_error  # after the report, because the notes are indexed
     if report.cancelled:
-        say("cancelled; what was done is kept, the next ingest goes on from there")
+        notify("cancelled; what was done is kept, the next ingest continues from there")
     cut_short = report.cancelled or getattr(vectors, "cancelled", False)
     return EXIT_INTERRUPTED if cut_short else 0
 
 
-def _vectors(workspace: Workspace, *, wait: bool, quiet: bool) -> EmbeddingReport | Pending | None:
-    """Make what is missing, or only say what that is."""
-    from kebab_tui.cli.progress import embed_watched, pending_told
-
-    return embed_watched(workspace, quiet=quiet) if wait else pending_told(workspace, quiet=quiet)
-
-
-def _tell(report: IngestReport, *, as_json: bool, quiet: bool) -> None:
-    if report.healed:
-        say(f"the index was damaged; it was set aside ({field(report.healed)}) and rebuilt from your notes")
-    if report.read_error:
-        say("warning: the disk gave a read error; the index was read again and is sound")
-    if not as_json:
-        for line in report_lines(report, quiet=quiet):
-            write(line)
+def _refuse_empty(folders: tuple[str, ...]) -> None:
+    if "" in folders:
+        raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
 
 
 def report_lines(report: IngestReport, *, quiet: bool) -> Iterator[str]:
-    """One line for each source, below it what went wrong there, and the sums."""
+    """One line for each source, its errors below, and the totals."""
     for source in report.sources:
-        troubles = list(_troubles(source))
-        if troubles or not quiet:
-            yield f"{field(source.source)}: {'paused' if source.paused else _counts(source)}"
-        yield from troubles
+        errors = []
+        if source.paused:
+            errors.append(f"  {field(source.paused)}; its notes stay in the index")
+        errors += [f"  not read: {field(problem)}" for problem in source.problems]
+        failed = [file for file in source.files if file.outcome == "failed"]
+        errors += [f"  failed: {field(file.path)}: {field(file.detail)}" for file in failed[:_MOST_NAMED]]
+        if len(failed) > _MOST_NAMED:
+            more = plural(len(failed) - _MOST_NAMED, "more file")
+            errors.append(f"  failed: {more}, see `kebab list --state failed`")
+        if errors or not quiet:
+            counts = (f"{count:,} {outcome}" for outcome, count in sorted(source.counts.items()) if count)
+            result = "paused" if source.paused else ", ".join(counts) or "no notes"
+            yield f"{field(source.source)}: {result}"
+        yield from errors
     if not quiet:
         changed = f"{report.chunks_added:,} added, {report.chunks_removed:,} removed"
         yield f"passages: {changed}, {report.chunks_kept:,} kept · {report.seconds:.1f} s"
 
 
-def _counts(source: SourceReport) -> str:
-    found = [f"{count:,} {outcome}" for outcome, count in sorted(source.counts.items()) if count]
-    return ", ".join(found) or "no notes"
-
-
-def _troubles(source: SourceReport) -> Iterator[str]:
-    if source.paused:
-        yield f"  {field(source.paused)}; what was indexed before stays"
-    for problem in source.problems:
-        yield f"  not looked at: {field(problem)}"
-    failed = [file for file in source.files if file.outcome == "failed"]
-    for file in failed[:_MOST_NAMED]:
-        yield f"  failed: {field(file.path)}: {field(file.detail)}"
-    if len(failed) > _MOST_NAMED:
-        more = plural(len(failed) - _MOST_NAMED, "more file")
-        yield f"  failed: {more}, see `kebab list --state failed`"
-
-
-# `kebab index`: the state of the index, its vectors made, its parts rebuilt from the stored passages.
-
-
 @click.command()
-@click.option("--embed", is_flag=True, help="Make the vectors that passages still lack.")
-@click.option("--rebuild-fts", is_flag=True, help="Build the full text anew from the stored passages.")
-@click.option("--rebuild-vectors", is_flag=True, help="Build the file of vectors anew from the stored ones.")
+@click.option("--embed", is_flag=True, help="Compute the missing vectors.")
+@click.option("--rebuild-fts", is_flag=True, help="Rebuild the full-text index from the stored passages.")
+@click.option("--rebuild-vectors", is_flag=True, help="Rebuild the vector file from the stored vectors.")
 @click.option("--status", is_flag=True, help="Show sizes, versions and the last runs.")
-@click.option("--json", "as_json", is_flag=True, help="The status, afterwards, as an index_status.v1 object.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the resulting status as an index_status.v1 object."
+)
 @shared_options
 @pass_invocation
 def index_command(invocation: Invocation, /, as_json: bool, **wanted: bool) -> int:
     """Show, complete or rebuild the index. Does one thing at a time.
 
-    --embed reads every passage that has no vector yet, the latest notes first; ctrl+c
-    stops at once and keeps what was made.
+    --embed computes the vector of every passage that has none, the latest notes first;
+    Ctrl+C stops at once and keeps what was made.
     """
     chosen = [name for name, given in wanted.items() if given]
     if len(chosen) != 1:
@@ -150,41 +146,40 @@ def index_command(invocation: Invocation, /, as_json: bool, **wanted: bool) -> i
             "`kebab index --status` changes nothing",
         )
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
-        told, cancelled = _done(workspace, chosen[0])
-        found = workspace.status()
+        cancelled = _run_index_verb(workspace, chosen[0])
+        status = workspace.status()
     if as_json:
         from kebab_tui.wire.reports import index_status
 
-        write_json(index_status(found))
-    else:
-        for line in [told(found)] if told else _lines(found):
+        write_json(index_status(status))
+    elif chosen[0] == "status":
+        for line in _status_lines(status):
             write(line)
+    elif chosen[0] == "rebuild_fts":
+        write(f"full text: {plural(status.figures.chunks, 'passage')}")
+    else:
+        write(_vectors_line(status))
     return EXIT_INTERRUPTED if cancelled else 0
 
 
-def _done(workspace: Workspace, verb: str) -> tuple[Callable[[IndexStatus], str] | None, bool]:
-    """Do what was asked; gives what is told of the index afterwards, and whether it was cut short."""
+def _run_index_verb(workspace: Workspace, verb: str) -> bool:
+    """Whether the user cancelled it."""
     if verb == "status":
-        return None, False
-    if not (workspace.has_index or workspace.sources()):  # none may leave an empty index where there was none
+        return False
+    if not (workspace.has_index or workspace.sources()):  # do not create an empty index
         raise NotIndexedError(
             "nothing has been indexed yet", "run `kebab ingest FOLDER` with the folder of your notes"
         )
     if verb == "embed":
-        from kebab_tui.cli.progress import embed_watched
-
-        return _vectors_line, embed_watched(workspace, quiet=False).cancelled
+        return embed_with_progress(workspace, quiet=False).cancelled
     start = time.perf_counter()
+    callbacks = Callbacks(waiting=print_waiting, notice=print_notice)
     if verb == "rebuild_fts":
-        workspace.rebuild_full_text(Callbacks(waiting=tell_waiting, notice=tell_notice))
-    elif dropped := workspace.rebuild_vectors(Callbacks(waiting=tell_waiting, notice=tell_notice)):
-        say(f"some were damaged: {plural(dropped, 'vector')} dropped, `kebab index --embed` makes them anew")
-    say(f"rebuilt in {time.perf_counter() - start:.1f} s")
-    return (_full_text if verb == "rebuild_fts" else _vectors_line), False
-
-
-def _full_text(status: IndexStatus) -> str:
-    return f"full text: {plural(status.figures.chunks, 'passage')}"
+        workspace.rebuild_full_text(callbacks)
+    elif dropped := workspace.rebuild_vectors(callbacks):
+        notify(f"dropped {plural(dropped, 'damaged vector')}; `kebab index --embed` makes new ones")
+    notify(f"rebuilt in {time.perf_counter() - start:.1f} s")
+    return False
 
 
 def _vectors_line(status: IndexStatus) -> str:
@@ -196,201 +191,142 @@ def _vectors_line(status: IndexStatus) -> str:
     return f"vectors: {vectors.made:,} of {plural(vectors.total, 'passage')} ({share} %){rest}"
 
 
-def _lines(status: IndexStatus) -> Iterator[str]:
-    figures = status.figures
+def _status_lines(status: IndexStatus) -> Iterator[str]:
+    figures, vectors = status.figures, status.vectors
     yield f"database: {field(status.database)} ({plural(status.database_bytes, 'byte')})"
     yield f"notes: {figures.documents:,}, of them {figures.failed:,} failed and {figures.skipped:,} skipped"
     yield f"passages: {figures.chunks:,}"
     yield f"words: {figures.words:,}"
     yield f"revision: {figures.corpus_revision}, schema {figures.schema_version}"
-    yield f"lexical: {_side(figures.lexical_version, status.expected_lexical_version)}"
-    yield from _meaning(status.vectors)
+    present, expected = figures.lexical_version, status.expected_lexical_version
+    verdict = "as expected" if present == expected else f"expected {expected}: run `kebab ingest`"
+    yield f"lexical: {present}, {verdict}"
+    yield f"model: {field(vectors.model)}" + (f", {vectors.dims} dimensions" if vectors.dims else "")
+    yield f"vector: {vectors.version or field(vectors.problem)}"
     yield _vectors_line(status)
-    if not status.vectors.problem:
-        yield f"vector file: {status.vectors.file}, {field(status.vectors.file_detail)}"
-    yield f"writing now: {field(str(status.holder)) if status.holder else 'nobody'}"
+    if not vectors.problem:
+        yield f"vector file: {vectors.file}, {field(vectors.file_detail)}"
+    yield f"writing now: {field(str(status.holder)) if status.holder else 'no process'}"
     for source in status.sources:
         numbers = f"{plural(source.documents, 'note')}, {plural(source.chunks, 'passage')}"
         yield f"source {field(source.source_id)}: {source.state}, {numbers}, {field(source.root)}"
     for run in status.runs:
-        yield f"run: {_run(run)}"
-
-
-def _meaning(vectors: VectorState) -> Iterator[str]:
-    yield f"model: {field(vectors.model)}" + (f", {vectors.dims} dimensions" if vectors.dims else "")
-    yield f"vector: {vectors.version or field(vectors.problem)}"
-
-
-def _side(present: str, expected: str) -> str:
-    if present == expected:
-        return f"{present}, as expected"
-    return f"{present}, expected {expected}: run `kebab ingest`"
-
-
-def _run(run: IndexRun) -> str:
-    began = datetime.fromtimestamp(run.started_ns / 1e9).isoformat(" ", "seconds")  # noqa: DTZ006 - for people, here
-    counts = ", ".join(
-        f"{count:,} {name}" for name, count in run.report.items() if type(count) is int and count
-    )
-    seconds = (run.finished_ns - run.started_ns) / 1e9
-    cancelled = ", cancelled" if run.report.get("cancelled") else ""
-    return f"{began} {field(run.kind)}, {seconds:.1f} s: {counts or 'nothing to do'}{cancelled}"
-
-
-# `kebab watch`: keeps the index in step with the folders, and says what changes, until it is stopped.
-#
-# Runs in a terminal or under a service manager. One line of stdout for each note that
-# changed; what is worth knowing besides goes to stderr.
-
-_SEEN_LIVE_NS = 60_000_000_000
-"""A note that was saved longer ago was not waited for: there is no time to tell."""
+        start = datetime.fromtimestamp(run.started_ns / 1e9).isoformat(" ", "seconds")  # noqa: DTZ006 - local
+        counts = ", ".join(
+            f"{count:,} {name}" for name, count in run.report.items() if type(count) is int and count
+        )
+        seconds = (run.finished_ns - run.started_ns) / 1e9
+        cancelled = ", cancelled" if run.report.get("cancelled") else ""
+        yield f"run: {start} {field(run.kind)}, {seconds:.1f} s: {counts or 'nothing to do'}{cancelled}"
 
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(readable=False), metavar="[FOLDER…]")
-@click.option("--json", "as_json", is_flag=True, help="Each change as a watch_event.v1 object on one line.")
-@click.option("--quiet", is_flag=True, help="Only the changes, and what goes wrong.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print each change as a watch_event.v1 object on one line."
+)
+@click.option("--quiet", is_flag=True, help="Only changes and errors.")
 @shared_options
 @pass_invocation
 def watch_command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool) -> int:
-    """Keep the index up to date with the notes of every FOLDER and of all known sources.
+    """Update the index continuously from every FOLDER and all known sources.
 
     A new folder becomes a source. Every change is one line: the time, what happened, the
     note, its passages added, removed and kept, and the time from saving to being found.
-    ctrl+c stops; nothing is lost, also not by a kill. While another process keeps watch
-    over the same index, this one waits and takes over when that ends.
+    Ctrl+C stops; nothing is lost, not even after a kill. If another process watches the
+    same index, this one waits and takes over when the other ends.
     """
-    if "" in folders:
-        raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
+    _refuse_empty(folders)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace, Interrupt() as interrupt:
         interrupt.work_began()
         if not (folders or invocation.settings.sources or workspace.sources()):
             raise UsageError(
                 "there is no folder to watch yet", "run `kebab watch FOLDER` with the folder of your notes"
             )
-        narrator = _Narrator(quiet=quiet)
-        callbacks = WatchCallbacks(
-            interrupt.asked, _json_told if as_json else _line_told, narrator.state, narrator.following
-        )
+        reporter = _WatchReporter(quiet=quiet, as_json=as_json)
+        callbacks = WatchCallbacks(interrupt.asked, reporter.change, reporter.state, reporter.following)
         summary = workspace.watch(folders, callbacks, "kebab watch")
     if not quiet:
-        say(_summed(summary))
+        counted = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(summary.counts.items()))
+        passages = f"{summary.chunks_added:,} passages added, {summary.chunks_removed:,} removed"
+        notify(f"watched for {duration(summary.seconds)}: {counted or 'no changes'}; {passages}")
     return 0
 
 
-class _Narrator:
-    """Says on stderr what is different from last time."""
+class _WatchReporter:
+    """Prints changes of notes, and changes of the state of the watch."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, as_json: bool) -> None:
         self._quiet = quiet
-        self._said: dict[str, tuple[str, str]] = {}
+        self._as_json = as_json
+        self._reported: dict[str, tuple[str, str]] = {}
         self._error = ""
+
+    def change(self, change: NoteChange) -> None:
+        """One line on stdout, with the time from saving to the commit for a note saved during the watch."""
+        waited_ms: int | None = None
+        if change.saved_ns is not None and 0 <= change.committed_ns - change.saved_ns < _SEEN_LIVE_NS:
+            waited_ms = (change.committed_ns - change.saved_ns) // 1_000_000
+        if self._as_json:
+            from kebab_tui.wire.reports import watch_event
+
+            write_json(watch_event(change, waited_ms))
+        else:
+            clock = time.strftime("%H:%M:%S", time.localtime(change.committed_ns / 1e9))
+            detail = f" ({field(change.detail)})" if change.detail else ""
+            passages = f"+{change.chunks_added} -{change.chunks_removed} ={change.chunks_kept}"
+            waited = "" if waited_ms is None else f"{waited_ms} ms"
+            line = f"{clock}  {change.outcome:<8} {field(change.path)}{detail}  {passages}  {waited}"
+            write(line.rstrip())
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a pipe gets each line at once
 
     def state(self, state: LiveState) -> None:
         for folder in state.folders:
-            said = (folder.kind, folder.reason)
-            if self._said.get(folder.root) != said:
-                self._said[folder.root] = said
-                if folder.kind != "live" or not self._quiet:
-                    say(_watching(folder))
+            if self._reported.get(folder.root) == (folder.kind, folder.reason):
+                continue
+            self._reported[folder.root] = (folder.kind, folder.reason)
+            name, reason = f"{field(folder.source)} ({field(folder.root)})", field(folder.reason)
+            if folder.kind == "live":
+                if not self._quiet:
+                    notify(f"watching {name}: {plural(folder.directories, 'folder')}")
+            elif folder.kind == "paused":
+                notify(f"paused {name}: {reason}")
+            else:
+                notify(f"watching {name}, {folder.kind}: {reason}")
         error = state.error.message if state.error else ""
         if error != self._error:
             self._error = error
-            say(f"cannot go on: {field(error)}; trying again" if error else "goes on again")
+            notify(f"indexing failed: {field(error)}; retrying" if error else "indexing resumed")
 
     def following(self, holder: Holder | None) -> None:
         if not self._quiet:
             who = field(str(holder)) if holder else "another process"
-            say(f"following {who}, which writes the index; takes over when that ends")
-
-
-def _watching(folder: FolderState) -> str:
-    name, reason = f"{field(folder.source)} ({field(folder.root)})", field(folder.reason)
-    match folder.kind:
-        case "live":
-            return f"watching {name}: {plural(folder.directories, 'folder')}"
-        case "paused":
-            return f"paused {name}: {reason}"
-    return f"watching {name}, {folder.kind}: {reason}"
-
-
-def _line_told(change: NoteChange) -> None:
-    clock = time.strftime("%H:%M:%S", time.localtime(change.committed_ns / 1e9))
-    passages = f"+{change.chunks_added} -{change.chunks_removed} ={change.chunks_kept}"
-    waited = _waited_ms(change)
-    time_taken = "" if waited is None else f"{waited} ms"
-    write(
-        f"{clock}  {change.outcome:<8} {field(change.path)}"
-        f"{_detail(change)}  {passages}  {time_taken}".rstrip()
-    )
-    _flush()
-
-
-def _detail(change: NoteChange) -> str:
-    return f" ({field(change.detail)})" if change.detail else ""
-
-
-def _json_told(change: NoteChange) -> None:
-    from kebab_tui.wire.reports import watch_event
-
-    write_json(watch_event(change, _waited_ms(change)))
-    _flush()
-
-
-def _flush() -> None:
-    if sys.stdout is not None:
-        sys.stdout.flush()  # whoever reads a pipe wants each line when it is news
-
-
-def _waited_ms(change: NoteChange) -> int | None:
-    """From saving to being found; None for a note that is gone, or was saved before anybody watched."""
-    if change.saved_ns is None or not 0 <= change.committed_ns - change.saved_ns < _SEEN_LIVE_NS:
-        return None
-    return (change.committed_ns - change.saved_ns) // 1_000_000
-
-
-def _summed(summary: WatchSummary) -> str:
-    counted = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(summary.counts.items()))
-    passages = f"{summary.chunks_added:,} passages added, {summary.chunks_removed:,} removed"
-    return f"watched for {_duration(summary.seconds)}: {counted or 'no changes'}; {passages}"
-
-
-def _duration(seconds: float) -> str:
-    from kebab_tui.cli.progress import duration
-
-    return duration(seconds)
-
-
-# `kebab doctor`: shows every finding as it is made, each with its fix. Repairs nothing.
-
-EXIT_UNHEALTHY = 3
+            notify(f"following {who}, which writes the index; takes over when that ends")
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="As a doctor.v1 object.")
+@click.option("--json", "as_json", is_flag=True, help="Print a doctor.v1 object.")
 @shared_options
 @pass_invocation
 def doctor_command(invocation: Invocation, as_json: bool) -> int:
-    """Check that everything is sound, and say how to mend it.
+    """Check the index, the model and the settings, and suggest fixes.
 
-    Ends with 0 when all is well (warnings allowed) and 3 when there is a problem.
+    Exits with 0 without problems (warnings allowed) and with 3 otherwise.
     """
     found: list[Finding] = []
     style = Style(detect(sys.stdout, os.environ))
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         for finding in workspace.doctor():
             found.append(finding)
-            if not as_json:
-                _show(finding, style)
+            if as_json:
+                continue
+            line = f"{finding.level:<7}  {field(finding.check)}: {field(finding.detail)}"
+            write(line if finding.level == "ok" else style.strong(line))
+            if finding.fix:
+                write(f"         {field(finding.fix)}")
     if as_json:
         from kebab_tui.wire.reports import doctor
 
         write_json(doctor(found))
     return EXIT_UNHEALTHY if any(finding.level == "problem" for finding in found) else 0
-
-
-def _show(finding: Finding, style: Style) -> None:
-    line = f"{finding.level:<7}  {field(finding.check)}: {field(finding.detail)}"
-    write(line if finding.level == "ok" else style.strong(line))
-    if finding.fix:
-        write(f"         {field(finding.fix)}")

@@ -1,8 +1,8 @@
-"""`path:line:col:text`, as editors read lists of places: `vim -q <(kebab search x --format vimgrep)`.
+"""Three output formats of `kebab search`: quickfix lines for editors, Markdown quotations, and context.
 
-The line is the first that matches, the column its first byte, both 1-based. A path that
-an editor could not read back out of such a line is left out, and said so on stderr. Bytes
-of a path that are no text leave as they are, but not to a terminal.
+`path:line:col:text`: the line and byte column of the first match, 1-based. A path that an editor could
+not parse is left out, and counted on stderr. Quotations and context hold exactly the cited lines. A passage
+cannot end its own quotation: each line has a prefix, or a fence longer than any fence inside.
 """
 
 from __future__ import annotations
@@ -11,50 +11,43 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from kebab_tui.cli.output import field, say, write
+from kebab_tui.cli.output import field, notify, plural, write
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.text import visible
 
 _AMBIGUOUS = re.compile(r'[\n"]|:\d+:|\$[\w{]|(?:^|[ ,])~', re.ASCII)
-"""Where a line ends, a name ends too early, or vim puts a variable or a home folder in its place."""
+"""Ends the line or the name, or vim replaces it by a variable or a home folder."""
 _MISREAD = re.compile(r'[^"]"[^"]+"\D*\d+: ')
-"""What the first entry of vim's 'errorformat' would take for another file's name."""
+"""Matches the first entry of vim's 'errorformat', which would read another file name from it."""
 _WORD = re.compile(r"\S+")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
+_MARKUP = re.compile(r"([\\`*_\[\]<|])")
 
 
 def write_quickfix(hits: Sequence[SearchHit], here: str, *, terminal: bool) -> None:
-    """Write one line for each hit whose path can be written so; a terminal gets visible text only."""
+    """Write one line for each hit; on a terminal, with control characters made visible."""
     left_out = 0
     for hit in hits:
-        path = shown_path(hit, here)
-        if path is None:
+        path = os.path.join(hit.root, os.fsdecode(hit.raw_path)).removeprefix(here.rstrip("/") + "/")
+        valid = path.encode("utf-8", "replace").decode()  # invalid UTF-8 is written unchanged
+        if _AMBIGUOUS.search(path) or visible(valid) != valid:
             left_out += 1
             continue
-        line, column, text = place_of(hit)
-        write(f"{visible(path) if terminal else path}:{line}:{column}:{_harmless(text)}")
+        at = _match_offset(hit)
+        start = hit.text.rfind("\n", 0, at) + 1
+        line = hit.citation.span.first + hit.text.count("\n", 0, at)
+        column = len(hit.text[start:at].encode("utf-8", "surrogatepass")) + 1
+        text = field(hit.text[start:].partition("\n")[0]).strip()
+        if _MISREAD.search(":" + text):
+            text = text.replace('"', "'")
+        write(f"{visible(path) if terminal else path}:{line}:{column}:{text}")
     if left_out:
-        say(f"left out {left_out} whose path holds characters that this format cannot carry")
+        notify(f"left out {plural(left_out, 'hit')}: the path has characters that this format cannot express")
 
 
-def shown_path(hit: SearchHit, here: str) -> str | None:
-    """The path that opens the file from `here`; None when a line cannot carry it."""
-    path = os.path.join(hit.root, os.fsdecode(hit.raw_path)).removeprefix(here.rstrip("/") + "/")
-    text = path.encode("utf-8", "replace").decode()  # bytes that are no text are left to the editor
-    return None if _AMBIGUOUS.search(path) or visible(text) != text else path
-
-
-def place_of(hit: SearchHit) -> tuple[int, int, str]:
-    """Line and column of the first match, and the line's text; the passage's beginning without one."""
-    at = match_offset(hit)
-    start = hit.text.rfind("\n", 0, at) + 1
-    line = hit.text[start:].partition("\n")[0]
-    column = len(hit.text[start:at].encode("utf-8", "surrogatepass")) + 1
-    return hit.citation.span.first + hit.text.count("\n", 0, at), column, line
-
-
-def match_offset(hit: SearchHit) -> int:
-    """Where the snippet's first highlight stands in the passage: white space differs between the two."""
+def _match_offset(hit: SearchHit) -> int:
+    """The offset of the snippet's first highlight in the passage; white space differs between the two."""
     if not hit.highlights:
         return 0
     start = hit.highlights[0][0]
@@ -65,29 +58,11 @@ def match_offset(hit: SearchHit) -> int:
     if found is None:
         return 0
     skip = sum(not character.isspace() for character in hit.snippet[begin:start])
-    return _after(hit.text, found.start(), skip)
-
-
-def _after(text: str, at: int, letters: int) -> int:
-    """The place of the letter that follows `letters` others, white space not counted."""
-    while at < len(text) and (letters or text[at].isspace()):
-        letters -= not text[at].isspace()
+    at = found.start()
+    while at < len(hit.text) and (skip or hit.text[at].isspace()):
+        skip -= not hit.text[at].isspace()
         at += 1
-    return min(at, len(text))
-
-
-def _harmless(text: str) -> str:
-    shown = field(text).strip()
-    return shown.replace('"', "'") if _MISREAD.search(":" + shown) else shown
-
-
-# Whole passages with their citations, to paste elsewhere: as quotations, or as context for a reader.
-#
-# Quotes exactly the lines a citation names. Whatever a passage holds, it cannot end its
-# own quotation: each line is prefixed, or stands in a fence longer than any inside it.
-
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
-_MARKUP = re.compile(r"([\\`*_\[\]<|])")
+    return min(at, len(hit.text))
 
 
 def markdown(hits: Sequence[SearchHit]) -> Iterator[str]:
@@ -106,7 +81,7 @@ def markdown(hits: Sequence[SearchHit]) -> Iterator[str]:
 
 
 def context(hits: Sequence[SearchHit], sources: Iterable[Source]) -> Iterator[str]:
-    """The rules of the folders, then each passage below its title and place, `---` between."""
+    """The rules of the folders, then each passage below its title and citation, separated by `---`."""
     found = {hit.source for hit in hits}
     rules = [rule for source in sources if source.source_id in found for rule in source.rules]
     if rules:
@@ -119,25 +94,21 @@ def context(hits: Sequence[SearchHit], sources: Iterable[Source]) -> Iterator[st
     for place, hit in enumerate(hits):
         if place:
             yield from ("", "---", "")
-        yield from _passage(hit)
-
-
-def _passage(hit: SearchHit) -> Iterator[str]:
-    yield f"### {field(hit.title)}"
-    yield ""
-    place = f"{hit.heading_path} — {hit.citation}" if hit.heading_path else str(hit.citation)
-    yield f"*{_plain(place)}*"
-    yield ""
-    text = visible(hit.text)
-    if hit.kind == "code" and not _is_fenced(text):
-        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-        yield from (fence, text, fence)
-    else:
-        yield text
+        yield f"### {field(hit.title)}"
+        yield ""
+        cited = f"{hit.heading_path} — {hit.citation}" if hit.heading_path else str(hit.citation)
+        yield f"*{_plain(cited)}*"
+        yield ""
+        text = visible(hit.text)
+        if hit.kind == "code" and not _is_fenced(text):
+            fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+            yield from (fence, text, fence)
+        else:
+            yield text
 
 
 def _is_fenced(text: str) -> bool:
-    """Whether the passage brings whole fences of its own."""
+    """Whether the passage has fences, all of them closed."""
     open_fence = ""
     seen = False
     for mark, rest in _FENCE.findall(text):
@@ -149,5 +120,5 @@ def _is_fenced(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Escape Markdown markup."""
     return _MARKUP.sub(r"\\\1", field(text))

@@ -1,8 +1,7 @@
-"""The table of verbs and the group that loads each of them only when it is called.
+"""The verbs of `kebab`, loaded on demand; and the two verbs `tui` and `completion`.
 
-`kebab --help` and `kebab --version` import no verb: names and one-line descriptions
-stand in the table. A verb is a module of this package whose `command` is a click
-command; what it returns is its exit code (None is 0).
+`kebab --help` and `kebab --version` load no other verb: names and one-line descriptions are in the table. A
+verb is a click command; its return value is the exit code (None is 0).
 """
 
 from __future__ import annotations
@@ -22,38 +21,38 @@ if TYPE_CHECKING:
 
 
 VERBS: dict[str, tuple[str, str, str]] = {
-    "tui": ("kebab_tui.cli.main", "tui_command", "Open the screen; the same as `kebab-tui`."),
-    "init": ("kebab_tui.cli.source", "init_command", "Write a commented configuration file to start from."),
+    "tui": ("kebab_tui.cli.main", "tui_command", "Open the full-screen search; the same as `kebab-tui`."),
+    "init": ("kebab_tui.cli.source", "init_command", "Write a commented starter configuration file."),
     "source": ("kebab_tui.cli.source", "source_command", "Add, list or remove folders of notes."),
-    "ingest": ("kebab_tui.cli.index", "ingest_command", "Bring the index up to date with the notes."),
-    "watch": ("kebab_tui.cli.index", "watch_command", "Keep the index up to date as notes change."),
+    "ingest": ("kebab_tui.cli.index", "ingest_command", "Update the index from the notes."),
+    "watch": ("kebab_tui.cli.index", "watch_command", "Update the index continuously as notes change."),
     "search": ("kebab_tui.cli.search", "search_command", "Find passages and cite their exact lines."),
     "list": ("kebab_tui.cli.show", "list_command", "List the notes of the index and their state."),
-    "inspect": ("kebab_tui.cli.show", "inspect_command", "Show all that is known of one note or passage."),
+    "inspect": ("kebab_tui.cli.show", "inspect_command", "Show all details of one note or passage."),
     "open": ("kebab_tui.cli.show", "open_command", "Open a citation in your editor, at its line."),
     "index": ("kebab_tui.cli.index", "index_command", "Show, complete or rebuild the index."),
     "model": (
         "kebab_tui.cli.model",
         "model_command",
-        "List, check, add or choose the models for search by meaning.",
+        "List, check, add or select models for search by meaning.",
     ),
     "doctor": (
         "kebab_tui.cli.index",
         "doctor_command",
-        "Check that everything is sound, and say how to mend it.",
+        "Check the index, the model and the settings, and suggest fixes.",
     ),
-    "eval": ("kebab_tui.cli.eval", "eval_command", "Judge the search by questions with known answers."),
+    "eval": ("kebab_tui.cli.eval", "eval_command", "Measure search quality by questions with known answers."),
     "completion": (
         "kebab_tui.cli.main",
         "completion_command",
-        "Print the script that completes commands in a shell.",
+        "Print a shell completion script.",
     ),
 }
 """Verb -> module, attribute, one line of help; in the order of `kebab --help`."""
 
 
 class LazyGroup(click.Group):
-    """A group of the verbs in the table."""
+    """Loads a verb of the table when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -69,8 +68,16 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in VERBS and not ctx.resilient_parsing:  # a shell that completes wants no error
-            raise UsageError(f"there is no verb {args[0]!r}", _nearest_verb(args[0]))
+        if args[0] not in VERBS and not ctx.resilient_parsing:  # no errors during shell completion
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], VERBS, 1)
+            raise UsageError(
+                f"there is no verb {args[0]!r}",
+                f"did you mean `kebab {near[0]}`?"
+                if near
+                else "`kebab search WORDS` searches; `kebab --help` lists the verbs",
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -85,14 +92,6 @@ class LazyGroup(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
 
-def _nearest_verb(word: str) -> str:
-    from difflib import get_close_matches
-
-    if near := get_close_matches(word, VERBS, 1):
-        return f"did you mean `kebab {near[0]}`?"
-    return "`kebab search WORDS` searches; `kebab --help` lists the verbs"
-
-
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="kebab", message="%(prog)s %(version)s")
 @shared_options
@@ -100,10 +99,9 @@ def cli() -> None:
     """Search folders of notes, with exact citations, in Korean and English."""
 
 
-# `kebab tui`: another name for `kebab-tui`. Every argument is the screen's, `--help` included.
-
-
 class _Verbatim(click.Command):
+    """Passes every argument on unchanged, `--help` included."""
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.params["arguments"] = tuple(args)
         return args
@@ -113,17 +111,14 @@ class _Verbatim(click.Command):
 @click.argument("arguments", nargs=-1, type=click.Path())
 @click.pass_context
 def tui_command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
-    """Open the screen, as `kebab-tui` does."""
+    """Open the full-screen search, as `kebab-tui` does."""
     import gc
 
     from kebab_tui.tui import main
 
-    gc.set_threshold(700, 10, 10)  # Python's default: a screen lives longer than a command
+    gc.set_threshold(700, 10, 10)  # Python's default: the screen runs longer than a command
     shared = [("--data-dir", shared_flag(ctx, "data_dir")), ("--config", shared_flag(ctx, "config"))]
     main([*(word for option, value in shared if value for word in (option, value)), *arguments])
-
-
-# `kebab completion`: prints click's completion script for a shell. Installs nothing itself.
 
 
 @click.command()
@@ -131,7 +126,7 @@ def tui_command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
 @shared_options
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print the script that completes `kebab` in SHELL.
+    """Print the completion script for SHELL. Installs nothing.
 
     \b
     bash: eval "$(kebab completion bash)"    in ~/.bashrc

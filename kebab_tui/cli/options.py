@@ -1,7 +1,6 @@
-"""Options that several verbs share: the filters, the format, the page.
+"""Options that several verbs share: filters, format, page.
 
-Each is declared here once, with its help and its check. Turns what was given into the
-domain's values; knows nothing of how they are applied.
+Declares each option once, with its help and its check, and converts the given values to values of the domain.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Given = Mapping[str, Any]
-"""What click hands a verb: option name -> value."""
+"""Option name -> value, as click passes them."""
 
 TRUST_LABELS = tuple(level.label for level in sorted(Trust, reverse=True))
 _MOST = 1_000_000_000
-_DATES = "dates read 2026, 2026-01, 2026-01-31, 7d, 2w, today, yesterday"
+_DATES = "dates are written 2026, 2026-01, 2026-01-31, 7d, 2w, today, yesterday"
 
 
 class _TypeChoice(click.Choice[str]):
-    """Types, with a word for those who mean the kind of a passage."""
+    """Note types; the error for a kind of passage names --kind."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value in CHUNK_KINDS and value not in self.choices:
@@ -41,7 +40,7 @@ class _TypeChoice(click.Choice[str]):
 def _glob(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> Sequence[str]:
     for pattern in value:
         if problem := glob_problem(pattern):
-            raise click.BadParameter(f"{pattern!r} is no pattern: {problem}")
+            raise click.BadParameter(f"invalid pattern {pattern!r}: {problem}")
     return value
 
 
@@ -50,44 +49,44 @@ _FILTERS = (
     click.option("--tags", multiple=True, metavar="A,B", help="With all of these tags."),
     click.option("--no-tag", multiple=True, metavar="TAG", help="Without this tag."),
     click.option("--type", "types", multiple=True, type=_TypeChoice(DOCUMENT_TYPES), help="Of this type."),
-    click.option("--kind", "kinds", multiple=True, type=click.Choice(CHUNK_KINDS), help="Prose or code."),
+    click.option("--kind", "kinds", multiple=True, type=click.Choice(CHUNK_KINDS), help="Of this kind."),
     click.option("--lang", "langs", multiple=True, type=click.Choice(LANGUAGES), help="In this language."),
     click.option(
         "--path-glob", "paths", multiple=True, metavar="GLOB", callback=_glob,
         help="Below this path; * stays within a folder, ** does not.",
     ),
     click.option("--in", "sources", multiple=True, metavar="SOURCE", help="In this source."),
-    click.option("--trust-min", type=click.Choice(TRUST_LABELS), help="Trusted at least this much."),
-    click.option("--after", metavar="DATE", help=f"Changed since then; {_DATES}."),
-    click.option("--before", metavar="DATE", help="Changed before then."),
-    click.option("--doc-id", "doc_ids", multiple=True, metavar="ID", help="This very note."),
+    click.option("--trust-min", type=click.Choice(TRUST_LABELS), help="With this trust level or more."),
+    click.option("--after", metavar="DATE", help=f"Changed since this date; {_DATES}."),
+    click.option("--before", metavar="DATE", help="Changed before this date."),
+    click.option("--doc-id", "doc_ids", multiple=True, metavar="ID", help="Only this note."),
 )  # fmt: skip
 
 
 def filter_options(command: Decorated) -> Decorated:
-    """Add every filter; `filters_from` reads them back."""
+    """Add every filter option; `filters_from` converts them."""
     for option in reversed(_FILTERS):
         command = option(command)
     return command
 
 
 def page_options(*spellings: str, most: int = _MOST, otherwise: str) -> Callable[[Decorated], Decorated]:
-    """Add how many and from where. All spellings of the number are one option."""
+    """Add the limit, with these spellings, and `--offset`."""
 
     def add(command: Decorated) -> Decorated:
         number, start = click.IntRange(1, most), click.IntRange(0, _MOST)
-        offset = click.option("--offset", type=start, default=0, metavar="N", help="Leave out the first N.")
-        limit = click.option(*spellings, "limit", type=number, metavar="N", help=f"How many; {otherwise}.")
+        offset = click.option("--offset", type=start, default=0, metavar="N", help="Skip the first N.")
+        limit = click.option(*spellings, "limit", type=number, metavar="N", help=f"At most N; {otherwise}.")
         return limit(offset(command))
 
     return add
 
 
 def format_options(*formats: str) -> Callable[[Decorated], Decorated]:
-    """Add `--format`, and `--json` as its short form; the first is for people."""
+    """Add `--format`, and `--json` as its short form; the first format is the default."""
 
     def add(command: Decorated) -> Decorated:
-        form = click.option("--format", "form", type=click.Choice(formats), help="How it is written.")
+        form = click.option("--format", "form", type=click.Choice(formats), help="The output format.")
         as_json = click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
         return as_json(form(command))
 
@@ -102,21 +101,26 @@ def chosen_format(given: Given) -> str:
 
 
 def share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """Check a score that was given."""
+    """Check a score."""
     if value is not None and not 0 <= value <= 1:  # NaN fails here too
-        raise click.BadParameter("a score lies between 0 and 1")
+        raise click.BadParameter("expected a score from 0 to 1")
     return value
 
 
 def raw_score(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """Check a sum of reciprocal ranks that was given."""
+    """Check a sum of reciprocal ranks."""
     if value is not None and not 0 <= value < float("inf"):
-        raise click.BadParameter("a sum of reciprocal ranks is a number from 0 on, such as 0.02")
+        raise click.BadParameter("expected a number from 0, such as 0.02")
     return value
 
 
 def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
-    trust = given["trust_min"]
+    """Convert the filter options; an unknown source is an error, because it would find nothing."""
+    names, trust = given["sources"], given["trust_min"]
+    if names and (known := [source.source_id for source in workspace.sources()]):
+        for name in names:
+            if name not in known:
+                raise UsageError(f"there is no source named {name!r}", f"the sources are: {', '.join(known)}")
     return SearchFilters(
         tags_any=_names(given["tag"]),
         tags_all=_names(tag for tags in given["tags"] for tag in tags.split(",")),
@@ -124,7 +128,7 @@ def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
         types=given["types"],
         kinds=given["kinds"],
         langs=given["langs"],
-        sources=_sources(given["sources"], workspace),
+        sources=tuple(SourceId(name) for name in names),
         paths=given["paths"],
         trust_min=None if trust is None else Trust.parse(trust),
         after_ns=_instant("--after", given["after"], workspace),
@@ -142,14 +146,5 @@ def _instant(option: str, date: str | None, workspace: Workspace) -> int | None:
         return None
     moment = workspace.instant(date)
     if moment is None:
-        raise UsageError(f"{option}: {date!r} is no date", _DATES)
+        raise UsageError(f"{option}: invalid date {date!r}", _DATES)
     return moment
-
-
-def _sources(names: Sequence[str], workspace: Workspace) -> tuple[SourceId, ...]:
-    """Check the names: a mistyped one would find nothing and not say why."""
-    if names and (known := [source.source_id for source in workspace.sources()]):
-        for name in names:
-            if name not in known:
-                raise UsageError(f"there is no source named {name!r}", f"the sources are: {', '.join(known)}")
-    return tuple(SourceId(name) for name in names)

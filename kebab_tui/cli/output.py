@@ -1,7 +1,7 @@
-"""How verbs write: data to stdout, narration to stderr, text from outside always made visible.
+"""Writes data to stdout and messages to stderr; colours, links and tables for terminals.
 
-Nothing here knows a verb. Data for people is given as lines; a line that goes through
-`field` cannot break out of its row.
+Knows no verb. Text from files passes `field`, so that it cannot break out of its row. Terminal features are
+guessed conservatively: an unknown terminal has none.
 """
 
 from __future__ import annotations
@@ -12,36 +12,55 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.text import visible
 
 if TYPE_CHECKING:
     from kebab_tui.wire.encode import Json
 
+DEFAULT_WIDTH = 80
+LINKS_VARIABLE = "KEBAB_HYPERLINKS"
 
 _ROW_BREAKERS = str.maketrans({"\n": "␊", "\t": "␉"})
+_LINKING_PROGRAMS = {"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio", "WarpTerminal"}
+_LINKING_TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour", "rio")
+_FIRST_LINKING_VTE = 5000
+_MULTIPLEXERS = ("screen", "tmux")
+"""They inherit the variables of the outer terminal, but not its features."""
 
 
 def write(line: str) -> None:
-    """One line of data."""
-    if sys.stdout is not None:  # None: whoever started us has closed it
+    """Write one line of data to stdout."""
+    if sys.stdout is not None:  # None: closed by the parent process
         sys.stdout.write(line + "\n")
 
 
 def write_json(value: Json) -> None:
-    """One object on one line."""
+    """Write one object on one line."""
     from kebab_tui.wire.encode import dumps
 
     write(dumps(value))
 
 
-def say(line: str) -> None:
-    """One line for whoever watches; data never goes this way."""
+def notify(line: str) -> None:
+    """Write one line to stderr; never data."""
     if sys.stderr is not None:
         sys.stderr.write(line + "\n")
 
 
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Ask on stderr for a yes, unless `--yes` was given."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError(f"{question}; confirmation needed, but stdin is not a terminal", "pass --yes")
+    import click  # only here: `main` handles Ctrl+C before click is loaded
+
+    return click.confirm(f"{question}. Continue?", err=True)
+
+
 def field(text: str) -> str:
-    """Text from outside as one cell of a row: nothing in it ends the cell or moves the cursor."""
+    """Sanitised text for one cell of a row: on one line, without control characters."""
     return visible(text).translate(_ROW_BREAKERS)
 
 
@@ -50,22 +69,10 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-# What the other end of a stream can show: colours, width, links. Prints nothing.
-#
-# Guesses are conservative: whatever is unknown counts as a terminal without the feature.
-
-DEFAULT_WIDTH = 80
-LINKS_VARIABLE = "KEBAB_HYPERLINKS"
-
-_LINKING_PROGRAMS = {"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio", "WarpTerminal"}
-_LINKING_TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour", "rio")
-_FIRST_LINKING_VTE = 5000
-_MULTIPLEXERS = ("screen", "tmux")
-"""They inherit the variables of the terminal around them, but not its abilities."""
-
-
 @dataclass(frozen=True, slots=True)
 class Terminal:
+    """The features of an output stream."""
+
     tty: bool
     colour: bool
     links: bool
@@ -73,57 +80,31 @@ class Terminal:
 
 
 def detect(stream: TextIO | None, environ: Mapping[str, str]) -> Terminal:
-    """Describe what `stream` leads to; a closed stream is a file that nobody reads."""
+    """Describe a stream; a closed one counts as a file."""
     tty = stream is not None and not stream.closed and stream.isatty()
-    return Terminal(
-        tty=tty,
-        colour=_colour(environ, tty=tty),
-        links=_links(environ, tty=tty),
-        width=_width(stream if tty else None, environ),
-    )
-
-
-def hyperlink(text: str, uri: str) -> str:
-    """`text` as an OSC 8 link. The text must be visible already; the address is made so here."""
-    return f"\x1b]8;;{_printable(uri)}\x1b\\{text}\x1b]8;;\x1b\\"
-
-
-def _printable(uri: str) -> str:
-    if uri.isascii() and uri.isprintable() and " " not in uri:
-        return uri
-    data = uri.encode("utf-8", "surrogateescape")
-    return "".join(chr(byte) if 0x20 < byte < 0x7F else f"%{byte:02X}" for byte in data)
-
-
-def _colour(environ: Mapping[str, str], *, tty: bool) -> bool:
-    if environ.get("NO_COLOR"):
-        return False
-    if environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
-        return True
-    return tty and environ.get("TERM") != "dumb" and environ.get("CLICOLOR") != "0"
-
-
-def _links(environ: Mapping[str, str], *, tty: bool) -> bool:
-    wish = environ.get(LINKS_VARIABLE, "")
-    if wish in ("always", "never"):
-        return wish == "always"
-    return tty and _linking_terminal(environ)
-
-
-def _linking_terminal(environ: Mapping[str, str]) -> bool:
     term = environ.get("TERM", "")
-    if not term or term == "dumb" or term.startswith(_MULTIPLEXERS):
-        return False
-    vte = environ.get("VTE_VERSION", "")
-    return (
-        environ.get("TERM_PROGRAM") in _LINKING_PROGRAMS
-        or term.startswith(_LINKING_TERMS)
-        or (vte.isdecimal() and int(vte) >= _FIRST_LINKING_VTE)
-    )
+    if environ.get("NO_COLOR"):
+        colour = False
+    elif environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        colour = True
+    else:
+        colour = tty and term != "dumb" and environ.get("CLICOLOR") != "0"
+    wish, vte = environ.get(LINKS_VARIABLE, ""), environ.get("VTE_VERSION", "")
+    if wish in ("always", "never"):
+        links = wish == "always"
+    elif not tty or not term or term == "dumb" or term.startswith(_MULTIPLEXERS):
+        links = False
+    else:
+        links = (
+            environ.get("TERM_PROGRAM") in _LINKING_PROGRAMS
+            or term.startswith(_LINKING_TERMS)
+            or (vte.isdecimal() and int(vte) >= _FIRST_LINKING_VTE)
+        )
+    return Terminal(tty=tty, colour=colour, links=links, width=_width(stream if tty else None, environ))
 
 
 def _width(stream: TextIO | None, environ: Mapping[str, str]) -> int:
-    """COLUMNS before the terminal's own word, as in every shell; never 0."""
+    """COLUMNS, else the terminal's size, as in a shell; never 0."""
     columns = environ.get("COLUMNS", "")
     if columns.isdecimal() and 0 < int(columns) < 10_000:
         return int(columns)
@@ -133,14 +114,9 @@ def _width(stream: TextIO | None, environ: Mapping[str, str]) -> int:
         return DEFAULT_WIDTH
 
 
-# The few marks that output for people carries, and none where they would not be seen.
-
-_RESET = "\x1b[0m"
-
-
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Paints for one stream. Texts must be visible already: this adds the only escapes there are."""
+    """Colours and links for one stream. Expects sanitised text and adds the only escape sequences."""
 
     terminal: Terminal
 
@@ -154,7 +130,7 @@ class Style:
         return self._painted("1", text)
 
     def file_link(self, text: str, path: bytes) -> str:
-        """`text`, leading to the file at an absolute path where the terminal follows links."""
+        """`text` as a link to the file at an absolute path, if the terminal supports links."""
         if not self.terminal.links:
             return text
         from urllib.parse import quote
@@ -162,14 +138,19 @@ class Style:
         return hyperlink(text, "file://" + quote(path))
 
     def _painted(self, codes: str, text: str) -> str:
-        return f"\x1b[{codes}m{text}{_RESET}" if self.terminal.colour and text else text
+        return f"\x1b[{codes}m{text}\x1b[0m" if self.terminal.colour and text else text
 
 
-# Rows of cells: aligned columns on a terminal, tabs in a pipe, where the header is left out too.
+def hyperlink(text: str, uri: str) -> str:
+    """Sanitised `text` as an OSC 8 link; escapes the address."""
+    if not (uri.isascii() and uri.isprintable() and " " not in uri):
+        data = uri.encode("utf-8", "surrogateescape")
+        uri = "".join(chr(byte) if 0x20 < byte < 0x7F else f"%{byte:02X}" for byte in data)
+    return f"\x1b]8;;{uri}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
 def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Every line; cells may hold anything and cannot break out of their row."""
+    """Aligned columns with a header on a terminal; in a pipe, cells between tabs without a header."""
     terminal = detect(sys.stdout, os.environ)
     cells = [[field(cell) for cell in row] for row in rows]
     if not terminal.tty:
@@ -182,22 +163,18 @@ def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterato
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
-    """Cells as columns, those named in `right` flush right, the last one ragged."""
+    """Cells in columns; the columns in `right` are right-aligned."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        padded = (
-            _padding(cell, size) + cell if place in right else cell + _padding(cell, size)
-            for place, (cell, size) in enumerate(zip(row, widths, strict=True))
-        )
+        padded = []
+        for column, (cell, size) in enumerate(zip(row, widths, strict=True)):
+            space = " " * (size - width(cell))
+            padded.append(space + cell if column in right else cell + space)
         yield "  ".join(padded).rstrip()
 
 
-def _padding(cell: str, size: int) -> str:
-    return " " * (size - width(cell))
-
-
 def width(text: str) -> int:
-    """Columns on a terminal: wide characters take two, marks none."""
+    """Columns on a terminal: two for a wide character, none for a combining mark."""
     from unicodedata import combining, east_asian_width
 
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,6 +1,8 @@
-"""A long verb while it runs: a bar on a terminal, nothing elsewhere, and ctrl+c to stop it.
+"""Progress bars, Ctrl+C and SIGTERM, and the long operations that use them.
 
-rich is imported only when a bar is drawn. Everything goes to stderr.
+Bars appear on a terminal only; rich is imported only for a bar. Everything is written to stderr. Signals
+arrive in the main thread only, so the handlers do nothing in other threads; an ignored signal stays ignored,
+as Ctrl+C for a background job.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from kebab_tui.cli.output import detect, field, plural, say
+from kebab_tui.cli.output import detect, field, notify, plural
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.workspace import Callbacks
 
@@ -26,21 +28,139 @@ if TYPE_CHECKING:
     from kebab_tui.storage.lock import Holder
     from kebab_tui.workspace import Workspace
 
-
-# ctrl+c and SIGTERM: what they do to a run, and to work that must not be cut in two.
-#
-# Has no effect outside the main thread, where signals do not arrive. A signal that the run was
-# started to ignore stays ignored, as ctrl+c is by a job in the background.
-
 _AGAIN_S = 0.01
+_MINUTE, _HOUR = 60, 3600
+
+ShowProgress = Callable[[str, int, int | None, str], None]
+"""Takes the name of a bar, the work done, the total (None: unknown), and a text."""
+
+
+def ingest_with_progress(workspace: Workspace, folders: Sequence[str], *, quiet: bool) -> IngestReport:
+    """Ingest with a bar for each source; Ctrl+C stops and keeps what was done."""
+    with progress_bars(quiet=quiet) as show, Interrupt() as interrupt:
+
+        def watch(progress: Progress) -> None:
+            interrupt.work_began()
+            total, chunks = progress.total or None, f"{progress.chunks:,} passages"
+            show(field(progress.source), progress.done, total, chunks)
+
+        return workspace.ingest(
+            folders,
+            Callbacks(
+                watch, interrupt.requested, print_waiting, notice=print_notice, stopping=interrupt.requested
+            ),
+        )
+
+
+def embed_with_progress(workspace: Workspace, *, quiet: bool) -> EmbeddingReport:
+    """Compute the missing vectors with a bar, and report the result; Ctrl+C stops and keeps what was done."""
+    with progress_bars(quiet=quiet) as show, Interrupt() as interrupt:
+
+        def watch(progress: EmbeddingProgress) -> None:
+            interrupt.work_began()
+            show("vectors", progress.done, progress.total, rate_text(progress))
+
+        report = workspace.embed(
+            Callbacks(
+                cancelled=interrupt.requested, waiting=print_waiting, notice=print_notice, embedding=watch
+            )
+        )
+    if not quiet:
+        rate = f" ({report.embedded / report.seconds:.0f} a second)" if report.embedded else ""
+        made = f"{plural(report.embedded, 'vector')} made in {report.seconds:.1f} s{rate}"
+        if report.cancelled:
+            notify(f"cancelled; {made}, all of them kept; {report.pending:,} to go: `kebab index --embed`")
+        else:
+            notify(made if report.embedded else "every passage has its vector")
+    if report.not_saved:
+        notify(
+            f"warning: {field(report.not_saved)}; searches read the vectors from the database, more slowly"
+        )
+        notify("free some space and run `kebab index --embed` again")
+    return report
+
+
+def report_pending(workspace: Workspace, *, quiet: bool) -> Pending | None:
+    """Print how many passages have no vector; None if the model cannot be used."""
+    try:
+        found = workspace.pending()
+    except ModelError as error:
+        if not quiet:
+            notify(f"{field(error.message)}: searches go by words only; see `kebab doctor`")
+        return None
+    if found.passages and not quiet:
+        estimate = "" if found.seconds is None else f", in {estimated(found.seconds)}"
+        notify(
+            f"still without a vector: {plural(found.passages, 'passage')}, found by words only; "
+            f"`kebab index --embed` makes the rest{estimate}"
+        )
+    return found
+
+
+def print_waiting(holder: Holder | None) -> None:
+    who = field(str(holder)) if holder else "another process"
+    notify(f"waiting for {who}, which is writing the index; Ctrl+C gives up")
+
+
+def print_notice(text: str) -> None:
+    notify(field(text))
+
+
+def duration(seconds: float) -> str:
+    """With the precision of an estimate: `under 1 s`, `40 s`, `12 min`, `2.5 h`."""
+    if seconds < 1:
+        return "under 1 s"
+    if seconds < 2 * _MINUTE:
+        return f"{seconds:.0f} s"
+    return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:.1f} h"
+
+
+def estimated(seconds: float) -> str:
+    """`under 1 s`, `about 12 min`."""
+    return duration(seconds) if seconds < 1 else f"about {duration(seconds)}"
+
+
+def rate_text(progress: EmbeddingProgress) -> str:
+    """The rate over the whole run: the current rate would vary too much."""
+    left = progress.seconds_left
+    if left is None:
+        return "opening the model"
+    return f"{progress.rate:.0f} passages/s, {duration(left)} left"
+
+
+@contextlib.contextmanager
+def progress_bars(*, quiet: bool = False) -> Iterator[ShowProgress]:
+    """Yield a function that shows progress: one bar for each name, removed at the end."""
+    if quiet or not detect(sys.stderr, os.environ).tty:
+        yield lambda _name, _done, _total, _text: None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = (
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TextColumn("{task.fields[text]}", markup=False),
+        rich.TimeElapsedColumn(),
+    )
+    bars: dict[str, rich.TaskID] = {}
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as screen:
+
+        def show(name: str, done: int, total: int | None, text: str) -> None:
+            if name not in bars:
+                bars[name] = screen.add_task(name, total=None, text="")
+            screen.update(bars[name], completed=done, total=total, text=text)
+
+        yield show
 
 
 class CtrlC:
-    """The handler of a whole run: ctrl+c raises KeyboardInterrupt, and `pressed` remembers it.
+    """The SIGINT handler of a whole run: raises KeyboardInterrupt and sets `pressed`.
 
-    The exception can get lost: an import makes an error of its own of one that meets it in a class,
-    SQLite of one that meets a function which it calls, and the interpreter only reports one that
-    meets a callback of the garbage collector. The last is raised again a moment later.
+    The exception can get lost: an import in a class body and a callback of SQLite turn it into another
+    error, and the interpreter only reports it from a callback of the garbage collector. In the last case,
+    it is raised again a moment later.
     """
 
     def __init__(self) -> None:
@@ -77,15 +197,15 @@ class CtrlC:
 
 
 class Interrupt:
-    """While it lasts, the first one asks the work to stop where nothing is lost, the second ends it.
+    """Inside the block, the first ctrl+c or SIGTERM requests a safe stop, the second ends the run.
 
-    Before the work has begun (while waiting for another process, say) the first one ends it at once.
+    Before `work_began` (for example while waiting for another process) the first one ends the run.
     """
 
     def __init__(self) -> None:
         self._working = False
         self._asked = False
-        self._told = False
+        self._reported = False
         self._before: list[tuple[int, Any]] = []
 
     def __enter__(self) -> Interrupt:
@@ -100,29 +220,27 @@ class Interrupt:
             signal.signal(number, before)
 
     def work_began(self) -> None:
-        """From here on there is something that must not be cut in two."""
+        """From now on, the first signal only requests a stop."""
         self._working = True
 
     def asked(self) -> bool:
-        """Whether to stop; the work asks where it can be cut."""
+        """Whether to stop."""
         return self._asked
 
     def requested(self) -> bool:
-        """The same, and the user is told that it was heard."""
-        if self._asked and not self._told:
-            from kebab_tui.cli.output import say
-
-            self._told = True
-            say("stopping; ctrl+c once more ends at once")
+        """Whether to stop; the first time, report on stderr that the work is stopping."""
+        if self._asked and not self._reported:
+            self._reported = True
+            notify("stopping; press Ctrl+C again to end at once")
         return self._asked
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
         if not self._working or self._asked:
-            outer = self._before[0][1]  # of ctrl+c: the run must know, whichever signal it was
+            outer = self._before[0][1]  # the handler of SIGINT: the run must notice SIGTERM too
             if callable(outer):
                 outer(number, frame)
             raise KeyboardInterrupt
-        self._asked = True  # said by `requested`: a handler must not write to a stream that is being written
+        self._asked = True  # `requested` reports it: a signal handler must not write to a stream
 
 
 def _press_again() -> None:
@@ -133,155 +251,3 @@ def _press_again() -> None:
 
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
-
-
-def tell_waiting(holder: Holder | None) -> None:
-    """Say whose writing has to end first."""
-    who = field(str(holder)) if holder else "another process"
-    say(f"waiting for {who}, which is writing the index; ctrl+c gives up")
-
-
-def tell_notice(text: str) -> None:
-    say(field(text))
-
-
-def ingest_watched(workspace: Workspace, folders: Sequence[str], *, quiet: bool) -> IngestReport:
-    """Ingest under the eyes of the user, who may stop it."""
-    with progress_bar(quiet=quiet) as show, Interrupt() as interrupt:
-
-        def watch(progress: Progress) -> None:
-            interrupt.work_began()
-            show(progress)
-
-        return workspace.ingest(
-            folders,
-            Callbacks(
-                watch, interrupt.requested, tell_waiting, notice=tell_notice, stopping=interrupt.requested
-            ),
-        )
-
-
-@contextlib.contextmanager
-def progress_bar(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """Give what shows progress: one bar for each source, gone when the work is done."""
-    if quiet or not detect(sys.stderr, os.environ).tty:
-        yield lambda _: None
-        return
-    from rich import progress as rich
-    from rich.console import Console
-
-    columns = (
-        rich.TextColumn("{task.description}", markup=False),
-        rich.BarColumn(),
-        rich.MofNCompleteColumn(),
-        rich.TextColumn("{task.fields[chunks]} passages", markup=False),
-        rich.TimeElapsedColumn(),
-    )
-    bars: dict[str, rich.TaskID] = {}
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as screen:
-
-        def show(progress: Progress) -> None:
-            name = field(progress.source)
-            if name not in bars:
-                bars[name] = screen.add_task(name, total=None, chunks="0")
-            total = progress.total or None
-            screen.update(bars[name], completed=progress.done, total=total, chunks=f"{progress.chunks:,}")
-
-        yield show
-
-
-# Making vectors under the eyes of the user: a bar on a terminal, ctrl+c, and what is still missing.
-#
-# rich is imported only when a bar is drawn. Everything goes to stderr.
-
-_MINUTE, _HOUR = 60, 3600
-
-
-def embed_watched(workspace: Workspace, *, quiet: bool) -> EmbeddingReport:
-    """Make the vectors that are missing; the user may stop it and loses nothing that was made."""
-    with _bar(quiet=quiet) as show, Interrupt() as interrupt:
-
-        def watch(progress: EmbeddingProgress) -> None:
-            interrupt.work_began()
-            show(progress)
-
-        report = workspace.embed(
-            Callbacks(
-                cancelled=interrupt.requested, waiting=tell_waiting, notice=tell_notice, embedding=watch
-            )
-        )
-    if not quiet:
-        say(_told(report))
-    if report.not_saved:
-        say(f"warning: {field(report.not_saved)}; searches take the vectors from the database, more slowly")
-        say("free some space and run `kebab index --embed` again")
-    return report
-
-
-def pending_told(workspace: Workspace, *, quiet: bool) -> Pending | None:
-    """Say which passages have no vector yet, and what makes it; None where the model cannot be used."""
-    try:
-        found = workspace.pending()
-    except ModelError as error:
-        if not quiet:
-            say(f"{field(error.message)}: searches go by words only; `kebab doctor` says more")
-        return None
-    if found.passages and not quiet:
-        estimate = "" if found.seconds is None else f", in {estimated(found.seconds)}"
-        say(
-            f"still without a vector: {plural(found.passages, 'passage')}, found by words only; "
-            f"`kebab index --embed` makes the rest{estimate}"
-        )
-    return found
-
-
-def duration(seconds: float) -> str:
-    """As much precision as an estimate has: `under 1 s`, `40 s`, `12 min`, `2.5 h`."""
-    if seconds < 1:
-        return "under 1 s"
-    if seconds < 2 * _MINUTE:
-        return f"{seconds:.0f} s"
-    return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:.1f} h"
-
-
-def estimated(seconds: float) -> str:
-    """`under 1 s`, `about 12 min`."""
-    return duration(seconds) if seconds < 1 else f"about {duration(seconds)}"
-
-
-def _told(report: EmbeddingReport) -> str:
-    rate = f" ({report.embedded / report.seconds:.0f} a second)" if report.embedded else ""
-    made = f"{plural(report.embedded, 'vector')} made in {report.seconds:.1f} s{rate}"
-    if report.cancelled:
-        return f"cancelled; {made}, all of them kept; {report.pending:,} to go: `kebab index --embed`"
-    return made if report.embedded else "every passage has its vector"
-
-
-@contextlib.contextmanager
-def _bar(*, quiet: bool) -> Iterator[Callable[[EmbeddingProgress], None]]:
-    """Give what shows progress; the bar is gone when the work is done."""
-    if quiet or not detect(sys.stderr, os.environ).tty:
-        yield lambda _: None
-        return
-    from rich import progress as rich
-    from rich.console import Console
-
-    columns = (
-        rich.TextColumn("vectors", markup=False),
-        rich.BarColumn(),
-        rich.MofNCompleteColumn(),
-        rich.TextColumn("{task.fields[rate]}", markup=False),
-    )
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as screen:
-        task = screen.add_task("vectors", total=None, rate="")
-        yield lambda progress: screen.update(
-            task, completed=progress.done, total=progress.total, rate=rate_text(progress)
-        )
-
-
-def rate_text(progress: EmbeddingProgress) -> str:
-    """Of the whole run so far: a rate of the last moment would promise too much and too little in turns."""
-    left = progress.seconds_left
-    if left is None:
-        return "opening the model"
-    return f"{progress.rate:.0f} passages/s, {duration(left)} left"

@@ -1,19 +1,19 @@
-"""An answer for people: four lines for each hit, and the arithmetic behind it when asked for.
+"""Prints search hits for people: four lines for each hit, and with `--explain` the arithmetic of its score.
 
-The four lines are the same on a terminal and in a pipe; a terminal adds marks, links
-and the space between hits. What is added to them (badges, the whole passage, the
-explanation) follows behind, indented.
+The four lines are the same on a terminal and in a pipe; a terminal adds colours, links and blank lines
+between hits. Badges, whole passages and explanations follow, indented. Every printed sum is the sum of the
+printed, rounded parts.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import Style, aligned, field
 from kebab_tui.domain import hit as known
-from kebab_tui.domain.hit import SearchHit, Stage, twins
+from kebab_tui.domain.hit import twins
 from kebab_tui.domain.text import digits_of_shares, is_hangul, printed, visible
 from kebab_tui.wire.encode import strongest_bm25
 
@@ -23,14 +23,16 @@ if TYPE_CHECKING:
         ExplainedHit,
         ExplainedResponse,
         LexicalExplanation,
-        SemanticExplanation,
     )
     from kebab_tui.search.ranking import Fused, FusionSettings
 
-
 _INDENT = "   "
 _LEAST_SHOWN = 0.01
-_IN_WORDS: dict[known.Badge, str] = {
+_DIGITS = 4
+_MOST_QUOTED = 160
+_BM25_HEADER = ("term", "title", "heading", "text", "grams", "df", "idf", "adds")
+_LEGS_HEADER = ("leg", "rank", "score", "weight", "fraction", "share")
+_BADGE_TEXTS: dict[known.Badge, str] = {
     "relaxed": "relaxed: not all words",
     "further": "further keyword match",
     "gone": "gone: the file is no longer there",
@@ -39,86 +41,63 @@ _IN_WORDS: dict[known.Badge, str] = {
 
 
 def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[str]:
-    """Every line of the answer, without the notices."""
-    shared = twins(answer.response.hits)
-    for place, hit in enumerate(answer.response.hits):
-        if place and style.terminal.tty:
+    """All lines of the answer, without the notices."""
+    response = answer.response
+    ambiguous = twins(response.hits)
+    for index, hit in enumerate(response.hits):
+        if index and style.terminal.tty:
             yield ""
-        yield from hit_lines(hit, style, root=hit.root if hit.path in shared else "")
-        if found := badges(hit, answer.response.read):
-            yield style.dim(f"{_INDENT}({', '.join(found)})")
+        file = os.path.join(os.fsencode(hit.root), hit.raw_path)
+        score = style.strong(f"[{shown_score(hit.score)}]")
+        snippet, at, painted = field(hit.snippet), 0, []
+        for start, end in hit.highlights:
+            painted += [snippet[at:start], style.match(snippet[start:end])]
+            at = end
+        yield f"{hit.rank}. {score} {''.join([*painted, snippet[at:]])}"
+        yield f"{_INDENT}doc: {field(hit.path)}" + (
+            f"  (in {field(hit.root)})" if hit.path in ambiguous else ""
+        )
+        yield f"{_INDENT}citation: {style.file_link(field(str(hit.citation)), file)}"
+        yield f"{_INDENT}heading: {field(hit.heading_path)}".rstrip()
+        if badges := list(known.badges(hit, is_hangul(response.read))):
+            texts = (_BADGE_TEXTS.get(badge, badge) for badge in reversed(badges))
+            yield style.dim(f"{_INDENT}({', '.join(texts)})")
         if full:
             yield from (f"{_INDENT}│ {line}" for line in visible(hit.text).split("\n"))
         if answer.explained is not None:
-            explained = answer.explained.hits[place]
+            explained = answer.explained.hits[index]
             yield from (_INDENT + line for line in explanation_lines(explained, answer.explained))
     if answer.explained is not None:
         if answer.explained.filtered is not None:
             yield field(str(answer.explained.filtered))
-        yield stages_line(answer.response.stages)
-
-
-def hit_lines(hit: SearchHit, style: Style, *, root: str = "") -> Iterator[str]:
-    """`root`: the folder, where the path alone does not tell the note."""
-    path = os.path.join(os.fsencode(hit.root), hit.raw_path)
-    citation = style.file_link(field(str(hit.citation)), path)
-    score = style.strong(f"[{shown_score(hit.score)}]")
-    yield f"{hit.rank}. {score} {marked(hit.snippet, hit.highlights, style)}"
-    yield f"{_INDENT}doc: {field(hit.path)}" + (f"  (in {field(root)})" if root else "")
-    yield f"{_INDENT}citation: {citation}"
-    yield f"{_INDENT}heading: {field(hit.heading_path)}".rstrip()
-
-
-def marked(snippet: str, highlights: Sequence[tuple[int, int]], style: Style) -> str:
-    """The snippet on one line, with its matches painted."""
-    text, at, painted = field(snippet), 0, []
-    for start, end in highlights:
-        painted += [text[at:start], style.match(text[start:end])]
-        at = end
-    return "".join([*painted, text[at:]])
+        steps = []
+        for stage in response.stages:
+            kept = "" if stage.kept is None else f"{stage.kept:,} in "
+            steps.append(f"{stage.name}: {kept}{stage.milliseconds:.1f} ms")
+        yield "stages: " + " → ".join(steps)
 
 
 def shown_score(score: float) -> str:
-    """Two digits; a score too small for them is not shown as nothing."""
+    """Two digits; a small score is not printed as 0.00."""
     return "<0.01" if 0 < score < _LEAST_SHOWN else f"{score:.2f}"
 
 
-def badges(hit: SearchHit, read: str) -> list[str]:
-    """How the hit was found, and what a reader should know; `read` is what a model was given of the query."""
-    found = list(known.badges(hit, is_hangul(read)))
-    return [_IN_WORDS.get(badge, badge) for badge in reversed(found)]
-
-
-def stages_line(stages: Sequence[Stage]) -> str:
-    return "stages: " + " → ".join(map(_step, stages))
-
-
-def _step(stage: Stage) -> str:
-    left = "" if stage.kept is None else f"{stage.kept:,} in "
-    return f"{stage.name}: {left}{stage.milliseconds:.1f} ms"
-
-
-# Why one hit stands where it does: the arithmetic in the order in which it was done.
-#
-# Both legs and their sum, the second look, the bm25 term by term, the nearest sentence.
-# Every printed sum is that of the printed parts, rounded; each is true to the digits shown.
-
-_DIGITS = 4
-_MOST_QUOTED = 160
-_BM25_HEADER = ("term", "title", "heading", "text", "grams", "df", "idf", "adds")
-_LEGS_HEADER = ("leg", "rank", "score", "weight", "fraction", "share")
-
-
 def explanation_lines(explained: ExplainedHit, among: ExplainedResponse) -> Iterator[str]:
+    """The arithmetic behind one score, in the order of the computation."""
     if explained.fused is not None and among.fusion is not None:
         yield from _fusion(explained, explained.fused, among.fusion)
-        yield from _second_look(explained.fused, among.fusion, strongest_bm25(among.candidates))
+        yield from _rerank(explained.fused, among.fusion, strongest_bm25(among.candidates))
         if explained.fused.kept_place:
             yield f"place {explained.fused.rank} was kept for the other language"
     if explained.lexical is not None and explained.lexical.bm25:
         yield from _bm25(explained.lexical)
-    if explained.semantic is not None:
-        yield from _meaning(explained.semantic)
+    semantic = explained.semantic
+    if semantic is not None:
+        yield f"cosine {semantic.cosine:.{_DIGITS}f}"
+        if semantic.sentence:
+            text = field(" ".join(semantic.sentence.split()))
+            quoted = text if len(text) <= _MOST_QUOTED else text[: _MOST_QUOTED - 1] + "…"
+            yield f"nearest sentence, cosine {semantic.sentence_cosine:.{_DIGITS}f}: {quoted}"
 
 
 def _fusion(explained: ExplainedHit, fused: Fused, settings: FusionSettings) -> Iterator[str]:
@@ -144,31 +123,25 @@ def _fusion(explained: ExplainedHit, fused: Fused, settings: FusionSettings) -> 
     yield f"fused {fused.fusion_score:.{_DIGITS}f} = {raw} of at most {most}, place {fused.fusion_rank}"
 
 
-def _second_look(fused: Fused, settings: FusionSettings, strongest: float) -> Iterator[str]:
-    lexical, vector = fused.rerank_keyword, fused.rerank_semantic
+def _rerank(fused: Fused, settings: FusionSettings, strongest: float) -> Iterator[str]:
+    """The rerank score, its place, and the source of its two parts."""
+    lexical, vector, evidence = fused.rerank_keyword, fused.rerank_semantic, fused.evidence
     if lexical is None or vector is None:
         return
     parts, total = printed((lexical, vector), _DIGITS)
     place = f"place {fused.rerank_rank}"
     if fused.rerank_rank is None:
         place = f"below the best {settings.rerank_depth} of the fusion: place {fused.rank} by this score"
-    yield f"second look {total} = words {parts[0]} + meaning {parts[1]}, {place}"
-    yield f"  {_look_parts(fused, settings, strongest)}"
-
-
-def _look_parts(fused: Fused, settings: FusionSettings, strongest: float) -> str:
-    """Where the two parts of a second look come from."""
-    evidence = fused.evidence
-    assumed = fused.assumed_cosine
-    near = max(evidence.cosine or assumed or 0.0, 0.0)
-    cosine = f"{near:.{_DIGITS}f}" + ("" if assumed is None else " (assumed: no vector yet)")
-    if evidence.other_script and near and not fused.rerank_keyword:
-        factor = (fused.rerank_semantic or 0.0) / near
-        return f"meaning: {factor:.3g} × cosine {cosine}; its words are in another language"
+    yield f"rerank {total} = words {parts[0]} + meaning {parts[1]}, {place}"
+    near = max(evidence.cosine or fused.assumed_cosine or 0.0, 0.0)
+    cosine = f"{near:.{_DIGITS}f}" + ("" if fused.assumed_cosine is None else " (assumed: no vector yet)")
+    if evidence.other_script and near and not lexical:
+        yield f"  meaning: {vector / near:.3g} × cosine {cosine}; its words are in another language"
+        return
     share = settings.rerank_keyword
     own = f"{evidence.strength or 0.0:.{_DIGITS}f}"
-    return (
-        f"words: {share:g} × bm25 {own} of the best {strongest:.{_DIGITS}f}"
+    yield (
+        f"  words: {share:g} × bm25 {own} of the best {strongest:.{_DIGITS}f}"
         f" · meaning: {1 - share:g} × cosine {cosine}"
     )
 
@@ -189,11 +162,3 @@ def _bm25(explanation: LexicalExplanation) -> Iterator[str]:
         f" · {explanation.length} tokens, {explanation.average_length:.1f} on average"
         f" · {explanation.chunks:,} passages"
     )
-
-
-def _meaning(semantic: SemanticExplanation) -> Iterator[str]:
-    yield f"cosine {semantic.cosine:.{_DIGITS}f}"
-    if semantic.sentence:
-        text = field(" ".join(semantic.sentence.split()))
-        quoted = text if len(text) <= _MOST_QUOTED else text[: _MOST_QUOTED - 1] + "…"
-        yield f"nearest sentence, cosine {semantic.sentence_cosine:.{_DIGITS}f}: {quoted}"

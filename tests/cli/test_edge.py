@@ -165,8 +165,8 @@ def test_a_defect_is_one_line_and_its_traceback_a_file_in_the_data_folder(tmp_pa
     done = kebab(tmp_path, "crash", "--data-dir", str(data))
     assert done.returncode == 2
     assert done.stderr.decode().splitlines() == [
-        "error: something unforeseen happened (ZeroDivisionError: one)",
-        f"  hint: the details are in {data}/crash.log",
+        "error: internal error: ZeroDivisionError: one",
+        f"  hint: see the traceback in {data}/crash.log",
     ]
     log = (data / "crash.log").read_text()
     assert "Traceback" in log and "two ␛[2J\ufffd" in log

@@ -203,4 +203,4 @@ def test_what_makes_no_sense_is_refused(indexed: Kebab, beir: Path, argv: str, w
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("error: ") or "\nerror: " in done.err
     assert what in done.err
-    assert "unforeseen" not in done.err
+    assert "internal error" not in done.err

@@ -63,7 +63,7 @@ def test_the_fusion_is_the_sum_of_its_legs(embedded: Kebab, query: str) -> None:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_the_second_look_is_made_of_bm25_and_cosine(embedded: Kebab, query: str) -> None:
+def test_the_rerank_score_is_made_of_bm25_and_cosine(embedded: Kebab, query: str) -> None:
     for hit in explained(embedded, query):
         fusion, settings = hit["explanation"]["fusion"], hit["explanation"]["settings"]
         look = fusion["look"]
@@ -170,10 +170,10 @@ def test_the_printed_shares_give_the_printed_score_whatever_rrf_k_is(
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_the_printed_second_look_adds_up_and_is_the_score(embedded: Kebab, query: str) -> None:
+def test_the_printed_rerank_score_adds_up_and_is_the_score(embedded: Kebab, query: str) -> None:
     for hit in printed_hits(embedded, query):
         look, words, meaning = re.findall(
-            r"second look ([\d.]+) = words ([\d.]+) \+ meaning ([\d.]+), place", hit
+            r"rerank ([\d.]+) = words ([\d.]+) \+ meaning ([\d.]+), place", hit
         )[0]
         assert add_up([words, meaning], look)
         assert float(re.findall(r"^\[<?([\d.]+)\]", hit)[0]) == pytest.approx(float(look), abs=0.0051)
@@ -218,10 +218,10 @@ def test_a_hit_below_the_best_of_the_fusion_is_said_to_be(embedded: Kebab) -> No
     assert "None" not in out
 
 
-def test_without_the_second_look_there_is_none_to_explain(embedded: Kebab) -> None:
-    out = asked(embedded, "port conflict", "--no-second-look").out
+def test_without_reranking_there_is_none_to_explain(embedded: Kebab) -> None:
+    out = asked(embedded, "port conflict", "--no-rerank").out
     assert "fused 1.0000" in out
-    assert "second look" not in out
+    assert "rerank" not in out
 
 
 def test_the_stages_are_told_with_their_counts_and_times(embedded: Kebab) -> None:

@@ -61,7 +61,7 @@ def a_report(failed: int) -> IngestReport:
 def test_what_could_not_be_read_is_named_with_its_reason() -> None:
     assert list(report_lines(a_report(failed=2), quiet=False)) == [
         "notes: 2 failed",
-        "  not looked at: private: permission denied",
+        "  not read: private: permission denied",
         "  failed: 0.md: permission denied",
         "  failed: 1.md: permission denied",
         "passages: 0 added, 0 removed, 0 kept · 0.0 s",
@@ -80,7 +80,7 @@ def test_a_folder_that_is_away_is_paused_and_keeps_its_notes(kebab: Kebab, notes
     done = kebab("ingest")
     assert done.code == 0
     assert done.lines[0] == "notes: paused"
-    assert "what was indexed before stays" in done.lines[1]
+    assert "its notes stay in the index" in done.lines[1]
     assert kebab("search", "listeners").code == 0
 
 
@@ -129,7 +129,7 @@ def test_ctrl_c_stops_between_two_files_and_loses_nothing(
         done = kebab("ingest", str(notes))
     assert done.code == 130
     assert done.lines[0] == "notes: 1 added"
-    assert "stopping; ctrl+c once more" in done.err
+    assert "stopping; press Ctrl+C again" in done.err
     assert "cancelled; what was done is kept" in done.err
     assert kebab("list", "--json").json["total"] == 1
     assert kebab("ingest").lines[0] == "notes: 2 added, 1 unchanged"

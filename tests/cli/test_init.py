@@ -42,7 +42,7 @@ def test_a_second_init_changes_nothing_and_is_no_error(home: Path, capsys: Captu
     assert path.read_text() == "# mine"
     shown = capsys.readouterr()
     assert shown.out == f"{path}\n"
-    assert "already there" in shown.err
+    assert "exists already" in shown.err
 
 
 def test_a_broken_file_in_place_does_not_stop_init_from_saying_where_it_is(home: Path) -> None:

@@ -57,7 +57,12 @@ def test_nothing_listed_is_1(indexed: Kebab) -> None:
 def test_a_note_shows_its_facts_and_its_passages(kebab: Kebab, notes: Path) -> None:
     kebab("ingest", str(notes))
     out = kebab("inspect", "rust.md", "--full").out
-    for line in ("path: rust.md", "file: as it was indexed", "citation: rust.md:L1-L9", "│ let a = b;"):
+    for line in (
+        "path: rust.md",
+        "file: unchanged since it was indexed",
+        "citation: rust.md:L1-L9",
+        "│ let a = b;",
+    ):
         assert f"\n{line}\n" in out
     (notes / "rust.md").write_text("changed")
     assert "file: changed since" in kebab("inspect", "rust.md").out

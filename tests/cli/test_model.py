@@ -219,7 +219,7 @@ def test_nobody_is_switched_without_being_asked(filled: Kebab, tiny: Path) -> No
     filled("model", "add", str(tiny))
     done = filled("model", "use", "tiny")
     assert done.code == 2
-    assert "tiny has yet to read 3 passages" in done.err
+    assert "tiny has no vectors yet for 3 passages" in done.err
     assert "--yes" in done.err
     assert listed(filled)[BUNDLED_MODEL]["used"]
 
@@ -229,7 +229,9 @@ def test_on_a_terminal_it_asks(filled: Kebab, tiny: Path, answer: str, code: int
     filled("model", "add", str(tiny))
     ended, shown = on_a_terminal(filled, "model", "use", "tiny", typed=answer)
     assert ended == code
-    assert re.search(r"tiny has yet to read 3 passages, (about .+|under 1 s) here; .+ Go ahead\?", shown)
+    assert re.search(
+        r"tiny has no vectors yet for 3 passages \((about .+|under 1 s) to compute\); .+ Continue\?", shown
+    )
     assert [name for name, item in listed(filled).items() if item["used"]] == [used]
 
 

@@ -64,16 +64,19 @@ def test_how_a_hit_was_found_is_told_only_where_there_are_two_ways(embedded: Keb
         assert not any(way in embedded("search", "docker", "--mode", mode).out for way in ways)
 
 
-def test_the_second_look_can_be_left_out(embedded: Kebab) -> None:
-    looked = embedded("search", "docker", "-n", "5", "--json").json["hits"]
-    fused = embedded("search", "docker", "-n", "5", "--no-second-look", "--json").json["hits"]
-    assert {hit["score_kind"] for hit in looked} == {"look"}
+def test_reranking_can_be_turned_off(embedded: Kebab) -> None:
+    reranked = embedded("search", "docker", "-n", "5", "--json").json["hits"]
+    fused = embedded("search", "docker", "-n", "5", "--no-rerank", "--json").json["hits"]
+    assert {hit["score_kind"] for hit in reranked} == {"look"}
     assert {hit["score_kind"] for hit in fused} == {"rrf"}
     assert [hit["retrieval"]["fusion_rank"] for hit in fused] == [1, 2, 3, 4, 5]
-    off = {"KEBAB_SEARCH_SECOND_LOOK": "false"}
+    off = {"KEBAB_SEARCH_RERANK": "false"}
     assert embedded("search", "docker", "-n", "5", "--json", **off).json["hits"] == fused
-    again = embedded("search", "docker", "-n", "5", "--second-look", "--json", **off).json["hits"]
-    assert again == looked
+    old = embedded("search", "docker", "-n", "5", "--no-second-look", "--json")
+    assert old.json["hits"] == fused
+    assert "warning: --no-second-look was renamed; use --no-rerank" in old.err
+    again = embedded("search", "docker", "-n", "5", "--rerank", "--json", **off).json["hits"]
+    assert again == reranked
 
 
 # cutting off

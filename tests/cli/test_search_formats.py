@@ -136,7 +136,7 @@ def test_a_path_that_the_format_cannot_carry_is_left_out_and_said(
     kebab("ingest", str(notes))
     done = kebab("search", "zanzibar", "--format", "vimgrep")
     assert (done.code, done.out) == (0, "")
-    assert "left out 1 whose path" in done.err
+    assert "left out 1 hit: the path" in done.err
 
 
 def test_a_name_that_is_no_text_leaves_as_its_bytes(kebab: Kebab, notes: Path) -> None:

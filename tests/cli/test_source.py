@@ -66,6 +66,6 @@ def test_removing_tells_what_leaves_and_touches_no_file(kebab: Kebab, notes: Pat
     kebab("ingest", str(notes))
     done = kebab("source", "remove", "notes", "--yes")
     assert done.code == 0
-    assert "3 notes (3 passages) left the index; no file" in done.err
+    assert "removed: 3 notes (3 passages); no file" in done.err
     assert len(list(notes.iterdir())) == 3
     assert kebab("source", "list", "--json").json["items"] == []

@@ -87,6 +87,6 @@ def test_tables_have_a_header_and_columns(indexed: Kebab) -> None:
 def test_removing_a_source_asks_first(kebab: Kebab, notes: Path, answer: str, left: int) -> None:
     kebab("ingest", str(notes))
     _, shown = on_a_terminal(kebab, "source", "remove", "notes", typed=answer)
-    assert "3 notes (3 passages) of notes leave the index; no file is touched. Go ahead?" in shown
+    assert "remove 3 notes (3 passages) of notes from the index; no file is changed. Continue?" in shown
     assert sum(source["documents"] for source in kebab("source", "list", "--json").json["items"]) == left
     assert len(list(notes.iterdir())) == 3

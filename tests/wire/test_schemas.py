@@ -93,7 +93,7 @@ def test_an_answer(indexed: Kebab, argv: tuple[str, ...]) -> None:
 
 MEANINGS = [
     ("port conflict", "--explain"),
-    ("포트 충돌", "--explain", "--no-second-look"),
+    ("포트 충돌", "--explain", "--no-rerank"),
     ("docker", "--mode", "vector", "--explain", "--full"),
     ("docker", "--threshold", "0.02"),
     ("docker", "--mode", "lexical", "--threshold", "0.02"),
