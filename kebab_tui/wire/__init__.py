@@ -1,4 +1,4 @@
-"""Versioned JSON: one encoder for each object, one JSON Schema beside it in `schemas/`.
+"""Versioned JSON: encoders, and one JSON Schema for each object in `schemas/`.
 
-Additive within v1: a field may be added, none changes its meaning or goes.
+Within v1, fields may be added; none is removed and none changes its meaning.
 """

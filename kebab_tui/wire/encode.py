@@ -1,8 +1,8 @@
-"""From values to the objects of wire v1.
+"""Encodes values of the engine as objects of wire v1.
 
-Times are UTC in ISO 8601, scores are rounded to six places, texts hold no lone
-surrogates. What a terminal would obey or hide is written as `\\uXXXX`, which a reader of
-JSON takes for the same text. Decides nothing about what is sent; prints nothing.
+Times are UTC in ISO 8601. Scores of hits are rounded to six digits; the numbers of an explanation are exact,
+so that a reader can check the sums. Texts contain no lone surrogates. Control characters and invisible
+characters are written as `\\uXXXX`, which a JSON reader decodes to the same text. Prints nothing.
 """
 
 from __future__ import annotations
@@ -16,37 +16,38 @@ from typing import TYPE_CHECKING, Any
 
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk, Document, Source
-from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse, Stage
+from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.text import UNSAFE
 from kebab_tui.search.explanation import (
     ExplainedHit,
     ExplainedResponse,
     Filtered,
     LexicalExplanation,
-    SemanticExplanation,
 )
 from kebab_tui.search.ranking import NEAR_ENOUGH, OTHER_SCRIPT_SHARE, PLACE_EVERY, Fused, FusionSettings
 
 if TYPE_CHECKING:
     from kebab_tui.vector_search import ModelInfo, Switch
 
-
 Json = dict[str, Any]
 
 _UNSAFE = re.compile(UNSAFE)
+_CARD_FIELDS = (
+    "folder", "name", "version", "languages", "licence", "dims", "max_tokens", "pooling", "normalise",
+    "query_prefix", "passage_prefix", "vector_version",
+)  # fmt: skip
 
 
 def dumps(value: Json) -> str:
-    """One line of JSON that any reader takes and any terminal shows, whatever a file name held."""
+    """One line of JSON, valid UTF-8 and safe to print on a terminal."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _UNSAFE.sub(_escaped, text.encode("utf-8", "replace").decode("utf-8"))
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return json.dumps(match[0])[1:-1]
+    return _UNSAFE.sub(
+        lambda match: json.dumps(match[0])[1:-1], text.encode("utf-8", "replace").decode("utf-8")
+    )
 
 
 def search_hit(hit: SearchHit, full: bool = False) -> Json:
+    detail = hit.retrieval
     encoded: Json = {
         "schema_version": "search_hit.v1",
         "rank": hit.rank,
@@ -61,12 +62,22 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "type": hit.type,
         "lang": hit.lang,
         "kind": hit.kind,
-        "heading_path": headings(hit.heading_path),
+        "heading_path": _headings(hit.heading_path),
         "section_label": hit.heading_path,
         "snippet": hit.snippet,
         "highlights": [list(mark) for mark in hit.highlights],
         "citation": citation(hit.citation),
-        "retrieval": retrieval(hit.retrieval),
+        "retrieval": {
+            "method": detail.method,
+            "lexical_score": _score(detail.lexical_score),
+            "lexical_rank": detail.lexical_rank,
+            "vector_score": _score(detail.vector_score),
+            "vector_rank": detail.vector_rank,
+            "fusion_score": _score(detail.fusion_score),
+            "fusion_rank": detail.fusion_rank,
+            "rrf_raw": _score(detail.rrf_raw),
+            "look": _score(detail.rerank_score),
+        },
         "retrieval_method": hit.retrieval_method,
         "index_version": hit.index_version,
         "chunker_version": hit.chunker_version,
@@ -93,14 +104,13 @@ def search_response(response: SearchResponse, full: bool = False) -> Json:
         "total_matches": response.total_matches,
         "next_offset": response.next_offset,
         "notices": [notice(item) for item in response.notices],
-        "timings": [stage(item) for item in response.stages],
+        "timings": [
+            {"stage": stage.name, "kept": stage.kept or 0, "ms": round(stage.milliseconds, 3)}
+            for stage in response.stages
+        ],
         "index_version": response.index_version,
         "corpus_revision": response.corpus_revision,
     }
-
-
-def headings(path: str) -> list[str]:
-    return path.split(HEADING_SEPARATOR) if path else []
 
 
 def citation(value: Citation) -> Json:
@@ -113,26 +123,8 @@ def citation(value: Citation) -> Json:
     return {"path": value.path, **where, "section": value.section, "text": str(value), "uri": value.uri}
 
 
-def retrieval(detail: RetrievalDetail) -> Json:
-    return {
-        "method": detail.method,
-        "lexical_score": _maybe_score(detail.lexical_score),
-        "lexical_rank": detail.lexical_rank,
-        "vector_score": _maybe_score(detail.vector_score),
-        "vector_rank": detail.vector_rank,
-        "fusion_score": _score(detail.fusion_score),
-        "fusion_rank": detail.fusion_rank,
-        "rrf_raw": _maybe_score(detail.rrf_raw),
-        "look": _maybe_score(detail.rerank_score),
-    }
-
-
 def notice(value: Notice) -> Json:
     return {"code": value.code, "level": value.level, "text": value.text}
-
-
-def stage(value: Stage) -> Json:
-    return {"stage": value.name, "kept": value.kept or 0, "ms": round(value.milliseconds, 3)}
 
 
 def document(value: Document) -> Json:
@@ -165,7 +157,7 @@ def chunk(value: Chunk, path: str) -> Json:
         "doc_id": value.doc_id,
         "ordinal": value.ordinal,
         "kind": value.kind,
-        "heading_path": headings(value.heading_path),
+        "heading_path": _headings(value.heading_path),
         "citation": citation(Citation(path, value.span, value.heading_path)),
         "text": value.text,
     }
@@ -195,9 +187,17 @@ def error(code: str, message: str, hint: str) -> Json:
 
 
 def listing(kind: str, items: Iterable[Json], total: int) -> Json:
-    """A list of any of the above: `document_list.v1`, `source_list.v1`."""
+    """A list of objects, such as `document_list.v1` and `source_list.v1`."""
     found = list(items)
     return {"schema_version": f"{kind}_list.v1", "items": found, "returned": len(found), "total": total}
+
+
+def _headings(path: str) -> list[str]:
+    return path.split(HEADING_SEPARATOR) if path else []
+
+
+def _score(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
 
 
 def timestamp(nanoseconds: int) -> str | None:
@@ -210,35 +210,43 @@ def timestamp(nanoseconds: int) -> str | None:
     )
 
 
-def _score(value: float) -> float:
-    return round(value, 6)
-
-
-def _maybe_score(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
-
-
-# `explanation.v1`: why a hit ranks where it does, with every part that its numbers are made of.
-#
-# Nothing is rounded: a reader who adds the parts up gets the sums.
-
-
 def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
-    """One hit of an answer; parts that its mode has not are null."""
-    lexical, semantic, fused = explained.lexical, explained.semantic, explained.fused
-    settings = among.fusion
-    strongest = strongest_bm25(among.candidates)
-    return {
+    """One hit of a response; parts that its mode does not have are null."""
+    semantic, fused, settings = explained.semantic, explained.fused, among.fusion
+    encoded: Json = {
         "schema_version": "explanation.v1",
-        "lexical": None if lexical is None else _lexical(lexical),
-        "semantic": None if semantic is None else _semantic(semantic),
-        "fusion": None if fused is None or settings is None else _fusion(fused, settings, strongest),
-        "settings": None if settings is None else _settings(settings),
+        "lexical": None if explained.lexical is None else _lexical(explained.lexical),
+        "semantic": None,
+        "fusion": None,
+        "settings": None,
     }
+    if semantic is not None:
+        encoded["semantic"] = {
+            "cosine": semantic.cosine,
+            "sentence": semantic.sentence,
+            "start": semantic.sentence_start,
+            "end": semantic.sentence_end,
+            "sentence_cosine": semantic.sentence_cosine,
+        }
+    if settings is not None:
+        if fused is not None:
+            encoded["fusion"] = _fusion(fused, settings, strongest_bm25(among.candidates))
+        encoded["settings"] = {
+            "rrf_k": settings.rrf_k,
+            "lexical_weight": settings.lexical_weight,
+            "vector_weight": settings.vector_weight,
+            "second_look": settings.rerank,
+            "look_depth": settings.rerank_depth,
+            "look_lexical": settings.rerank_keyword,
+            "other_script_share": OTHER_SCRIPT_SHARE,
+            "near_enough": NEAR_ENOUGH,
+            "place_every": PLACE_EVERY,
+        }
+    return encoded
 
 
 def filtered(value: Filtered) -> Json:
-    """What the filters of the whole answer leave of the notes."""
+    """The numbers of notes that the filters keep and drop."""
     return {
         "notes": value.notes,
         "passing": value.passing,
@@ -247,12 +255,12 @@ def filtered(value: Filtered) -> Json:
 
 
 def strongest_bm25(candidates: Iterable[Fused]) -> float:
-    """Of all candidates, as a positive number: what a second look divides by; 0 when no word was found."""
+    """The best bm25 of all candidates, as a positive number; 0 if no word was found."""
     return max((one.evidence.strength or 0.0 for one in candidates), default=0.0)
 
 
 def _lexical(explanation: LexicalExplanation) -> Json:
-    """The only place of the wire where a raw bm25 appears, named as such."""
+    """The only object with a raw bm25."""
     return {
         "bm25": explanation.bm25,
         "score": explanation.score,
@@ -275,18 +283,15 @@ def _lexical(explanation: LexicalExplanation) -> Json:
     }
 
 
-def _semantic(semantic: SemanticExplanation) -> Json:
-    return {
-        "cosine": semantic.cosine,
-        "sentence": semantic.sentence,
-        "start": semantic.sentence_start,
-        "end": semantic.sentence_end,
-        "sentence_cosine": semantic.sentence_cosine,
-    }
-
-
 def _fusion(fused: Fused, settings: FusionSettings, strongest: float) -> Json:
     evidence = fused.evidence
+    rerank = {
+        "lexical": fused.rerank_keyword,
+        "vector": fused.rerank_semantic,
+        "assumed_cosine": fused.assumed_cosine,
+        "sum": fused.rerank_score,
+        "strongest_bm25": -strongest,
+    }
     return {
         "legs": {
             "lexical": {
@@ -306,55 +311,23 @@ def _fusion(fused: Fused, settings: FusionSettings, strongest: float) -> Json:
         "rrf_raw": fused.rrf_raw,
         "fusion_score": fused.fusion_score,
         "fusion_rank": fused.fusion_rank,
-        "look": None if fused.rerank_score is None else _look(fused, strongest),
+        "look": None if fused.rerank_score is None else rerank,
         "look_rank": fused.rerank_rank,
         "kept_place": fused.kept_place,
         "rank": fused.rank,
     }
 
 
-def _look(fused: Fused, strongest: float) -> Json:
-    return {
-        "lexical": fused.rerank_keyword,
-        "vector": fused.rerank_semantic,
-        "assumed_cosine": fused.assumed_cosine,
-        "sum": fused.rerank_score,
-        "strongest_bm25": -strongest,
-    }
-
-
-def _settings(settings: FusionSettings) -> Json:
-    return {
-        "rrf_k": settings.rrf_k,
-        "lexical_weight": settings.lexical_weight,
-        "vector_weight": settings.vector_weight,
-        "second_look": settings.rerank,
-        "look_depth": settings.rerank_depth,
-        "look_lexical": settings.rerank_keyword,
-        "other_script_share": OTHER_SCRIPT_SHARE,
-        "near_enough": NEAR_ENOUGH,
-        "place_every": PLACE_EVERY,
-    }
-
-
-# Models on the wire: `model.v1`, `model_check.v1`, `model_switch.v1`.
-
-_FACTS = (
-    "folder", "name", "version", "languages", "licence", "dims", "max_tokens", "pooling", "normalise",
-    "query_prefix", "passage_prefix", "vector_version",
-)  # fmt: skip
-
-
-def model(shelved: ModelInfo) -> Json:
-    card = shelved.listed.card
+def model(info: ModelInfo) -> Json:
+    listed, card = info.listed, info.listed.card
     return {
         "schema_version": "model.v1",
-        "id": shelved.listed.model_id,
-        "bundled": shelved.listed.bundled,
-        "used": shelved.used,
-        "problem": shelved.listed.problem,
-        "vectors": shelved.vectors,
-        **{fact: None if card is None else getattr(card, fact) for fact in _FACTS},
+        "id": listed.model_id,
+        "bundled": listed.bundled,
+        "used": info.used,
+        "problem": listed.problem,
+        "vectors": info.vectors,
+        **{name: None if card is None else getattr(card, name) for name in _CARD_FIELDS},
         "sha256": None if card is None else card.checksums,
     }
 
