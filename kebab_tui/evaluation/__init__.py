@@ -1,1 +1,1 @@
-"""Judging a search by questions with known answers. Is handed the search; never opens an index."""
+"""Measures search quality: golden files, BEIR folders, metrics, reports."""

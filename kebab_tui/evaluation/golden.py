@@ -1,9 +1,10 @@
-"""Reads a golden file: queries with the notes, headings or lines that should be found.
+"""Reads golden files, and finds their expectations in the index.
 
-A list in YAML: `id`, `query`, `expect`, and where wanted `lang` and `probes`. An
-expectation names a `note`, and at most one of `heading` and `lines: [first, last]`;
-`relevance` grades it (1 without). Nothing is guessed: whatever is unknown, missing or of
-another kind is refused with file, line and key. Whether the notes exist is not asked here.
+A golden file is a YAML list with the keys `id`, `query`, `expect` and, optionally, `lang` and `probes`. An
+expectation has a `note`, at most one of `heading` and `lines: [first, last]`, and a grade `relevance` (or 1).
+Unknown, missing or invalid values are errors with file and line. A hit counts if its cited lines overlap
+the expected ones: the note, the section with its subsections, or the lines. The headings of the indexed
+passages determine the sections; a merged passage counts for each of its headings.
 """
 
 from __future__ import annotations
@@ -24,96 +25,46 @@ if TYPE_CHECKING:
     from yaml import Node
 
 
-# Reading what somebody else wrote: every refusal names the file, and the line where one is to blame.
-#
-# Takes UTF-8 only, with or without a byte order mark. Knows no format.
-
-
-def read_text(path: str, hint: str = "") -> str:
-    """The whole file."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise refusal(path, data.count(b"\n", 0, error.start) + 1, "not UTF-8 text") from None
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error, hint) from None
-
-
-def numbered_lines(path: str, hint: str = "") -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, without their ends, numbered from 1."""
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                if text := _decoded(path, number, line).strip("\r\n"):
-                    yield number, text
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error, hint) from None
-
-
-def refusal(path: str, line: int, what: str, hint: str = "") -> UsageError:
-    return UsageError(f"{path}:{line}: {what}", hint)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`did you mean …?`, where something is near."""
-    near = get_close_matches(word, list(known), 1)
-    return f"did you mean {near[0]}?" if near else ""
-
-
-def _decoded(path: str, number: int, line: bytes) -> str:
-    try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError:
-        raise refusal(path, number, "not UTF-8 text") from None
-
-
-def _unreadable(path: str, error: OSError | ValueError, hint: str) -> UsageError:
-    """A path with a NUL in it is a ValueError; everything else is the system's word."""
-    reason = error.strerror if isinstance(error, OSError) and error.errno else str(error)
-    return UsageError(f"cannot read {path}: {reason}", hint)
-
-
-# What is asked of a search, and what would be a good answer to it.
-#
-# An item is whatever a set of questions judges: a document of a BEIR corpus, an
-# expectation of a golden file. Knows no file format and asks nothing.
-
 QueryLanguage = Literal["ko", "en", "mixed"]
 QUERY_LANGUAGES: tuple[QueryLanguage, ...] = ("ko", "en", "mixed")
 SetKind = Literal["golden", "beir"]
+Lines = tuple[int, int]
+ChunksOf = Callable[[str], Sequence[Chunk]]
+"""Path of a note -> its passages."""
+T = TypeVar("T")
+
+_QUERY_KEYS = ("id", "query", "lang", "probes", "expect")
+_EXPECT_KEYS = ("note", "heading", "lines", "relevance")
+_FORM = "a golden file is a list of entries with `id`, `query` and `expect`"
+_MERGED = " · "
+_CUT = "…"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """`relevant`: item -> grade, all above 0; at least one."""
+    """A query for one item or more; `relevant`: item -> grade above 0.
+
+    An item is a document of a BEIR corpus or an expectation of a golden file.
+    """
 
     id: str
     text: str
     lang: QueryLanguage
     relevant: Mapping[str, int]
     probe: str = ""
-    """What it exercises, where its author said so."""
+    """A label for a group of queries."""
 
 
 def query_language(text: str) -> QueryLanguage:
-    """Korean by a fair share of Hangul, mixed by a little of it, else English."""
+    """Korean with a fair share of Hangul, mixed with a little of it, else English."""
     if is_hangul(text):
         return "ko"
     return "mixed" if any("\uac00" <= character <= "\ud7a3" for character in text) else "en"
 
 
-T = TypeVar("T")
-
-_QUERY_KEYS = ("id", "query", "lang", "probes", "expect")
-_EXPECT_KEYS = ("note", "heading", "lines", "relevance")
-_FORM = "a golden file is a list of `id`, `query` and `expect`"
-
-
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """A note, or a part of it; `line` is where the file names that part."""
+    """A note or a part of it; `line`: its line in the golden file."""
 
     note: str
     line: int
@@ -137,12 +88,28 @@ class GoldenQuery:
 
 
 def read_golden(path: str) -> tuple[GoldenQuery, ...]:
-    """The queries in the order of the file; UsageError for anything that is not as it should be."""
-    return _GoldenParser(path).queries(_root(path, read_text(path)))
+    """The queries in the order of the file; raises UsageError for an invalid file."""
+    import yaml
+
+    text = read_text(path)
+    try:
+        # The pure Python loader: libyaml overflows the stack on deep nesting.
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise refusal(path, mark.line + 1 if mark else 1, f"not YAML: {error.problem}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise refusal(path, line, "invalid character for YAML") from None
+    except RecursionError:
+        raise refusal(path, 1, "nested too deeply", _FORM) from None
+    if root is None:
+        raise UsageError(f"{path}: no queries", _FORM)
+    return _GoldenParser(path).queries(root)
 
 
 def golden_digest(queries: Sequence[GoldenQuery]) -> str:
-    """Stands for what is asked and expected; comments and layout of the file do not matter."""
+    """Identifies queries and expectations, independent of comments and layout."""
     asked = repr(
         [
             (query.id, query.text, query.lang, [(str(e), e.relevance) for e in query.expect])
@@ -152,27 +119,8 @@ def golden_digest(queries: Sequence[GoldenQuery]) -> str:
     return hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _root(path: str, text: str) -> Node:
-    import yaml
-
-    try:
-        # The pure loader: libyaml's overruns the stack where this one raises.
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise refusal(path, mark.line + 1 if mark else 1, f"not YAML: {error.problem}") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise refusal(path, line, "a character that YAML does not allow") from None
-    except RecursionError:
-        raise refusal(path, 1, "nested too deeply", _FORM) from None
-    if root is None:
-        raise UsageError(f"{path}: there is no query in it", _FORM)
-    return root
-
-
 class _GoldenParser:
-    """Goes down the nodes of one file; each method takes the node of one thing."""
+    """Converts the YAML nodes of one file."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -217,35 +165,37 @@ class _GoldenParser:
         for language in QUERY_LANGUAGES:
             if given == language:
                 return language
-        raise self._refusal(node, f"lang: {given!r} is none", f"one of {', '.join(QUERY_LANGUAGES)}")
+        raise self._refusal(node, f"invalid lang: {given!r}", f"expected one of {', '.join(QUERY_LANGUAGES)}")
 
     def _span(self, node: Node) -> tuple[int, int]:
         first, *rest = (self._number(item, "lines") for item in self._items(node, "lines"))
         if len(rest) != 1 or rest[0] < first:
-            raise self._refusal(node, "lines: not a first and a last line", "such as lines: [12, 34]")
+            raise self._refusal(
+                node, "invalid lines; expected a first and a last line", "for example: lines: [12, 34]"
+            )
         return first, rest[0]
 
     def _number(self, node: Node, key: str) -> int:
         text = self._text(node, key)
         if not (text.isascii() and text.isdecimal() and len(text) <= 9 and int(text) > 0):
-            raise self._refusal(node, f"{key}: {text!r} is not a whole number above 0")
+            raise self._refusal(node, f"invalid {key}: {text!r}; expected an integer above 0")
         return int(text)
 
     def _text(self, node: Node, key: str) -> str:
         if _kind(node) != "scalar" or not node.value.strip() or node.tag.endswith(":null"):
-            raise self._refusal(node, f"{key}: a text is wanted here")
+            raise self._refusal(node, f"{key}: expected a string")
         value: str = node.value
         return value
 
     def _items(self, node: Node, what: str, hint: str = "") -> Sequence[Node]:
         if _kind(node) != "sequence" or not node.value:
-            raise self._refusal(node, f"{what}: a list with something in it is wanted here", hint)
+            raise self._refusal(node, f"{what}: expected a non-empty list", hint)
         items: Sequence[Node] = node.value
         return items
 
     def _entries(self, node: Node, what: str, known: Sequence[str], wanted: Sequence[str]) -> dict[str, Node]:
         if _kind(node) != "mapping":
-            raise self._refusal(node, f"{what} is written as `key: value`", f"its keys: {', '.join(known)}")
+            raise self._refusal(node, f"{what}: expected `key: value`", f"its keys: {', '.join(known)}")
         entries: dict[str, Node] = {}
         for key, value in node.value:
             name = str(key.value)
@@ -253,11 +203,11 @@ class _GoldenParser:
                 hint = nearest(name, known) or f"known here: {', '.join(known)}"
                 raise self._refusal(key, f"unknown key {name}", hint)
             if name in entries:
-                raise self._refusal(key, f"the key {name} is there twice")
+                raise self._refusal(key, f"duplicate key {name}")
             entries[name] = value
         for name in wanted:
             if name not in entries:
-                raise self._refusal(node, f"{what} without the key {name}")
+                raise self._refusal(node, f"{what}: missing key {name}")
         return entries
 
     def _refusal(self, node: Node, what: str, hint: str = "") -> UsageError:
@@ -269,7 +219,7 @@ def _either(node: Node | None, read: Callable[[Node], T], default: T) -> T:
 
 
 def _kind(node: Node) -> str:
-    return str(getattr(node, "id", ""))  # the stubs of PyYAML know it of subclasses only
+    return str(getattr(node, "id", ""))  # PyYAML's stubs declare it for subclasses only
 
 
 def _line(node: Node) -> int:
@@ -280,30 +230,16 @@ def _normal(text: str) -> str:
     return unicodedata.normalize("NFC", text.strip())
 
 
-# Where the expectations of a golden file stand in the index, and which hits reach them.
-#
-# A hit counts when its cited lines overlap the lines of what is expected: of the note, of
-# the section with its subsections, of the lines that are named. Sections are known by the
-# headings of the index's own passages, so merged neighbours count for each of their names.
-
-_MERGED = " · "
-_CUT = "…"
-
-Lines = tuple[int, int]
-ChunksOf = Callable[[str], Sequence[Chunk]]
-"""The passages of a note, by its path."""
-
-
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`item` names it in a ranking; without `spans` any line of the note will do."""
+    """An expectation in the index. `item`: its name in a ranking; without `spans` any line matches."""
 
     item: str
     note: str
     grade: int
     spans: tuple[Lines, ...] | None
 
-    def holds(self, hit: SearchHit) -> bool:
+    def matches(self, hit: SearchHit) -> bool:
         if hit.path != self.note:
             return False
         cited = hit.citation.span
@@ -314,32 +250,32 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class PlacedQuery:
-    """A golden query whose expectations have been found."""
+    """A golden query with its targets."""
 
     query: GoldenQuery
-    places: tuple[Target, ...]
+    targets: tuple[Target, ...]
 
     @property
     def question(self) -> JudgedQuery:
-        relevant = {place.item: place.grade for place in self.places}
+        relevant = {target.item: target.grade for target in self.targets}
         return JudgedQuery(self.query.id, self.query.text, self.query.lang, relevant, self.query.probe)
 
     def ranking(self, hits: Sequence[SearchHit]) -> list[str]:
-        """Each hit under the name of the best place it reaches first, or under its citation."""
-        left = sorted(self.places, key=lambda place: -place.grade)
+        """The item of each hit: the best target not matched before, or else its citation."""
+        left = sorted(self.targets, key=lambda target: -target.grade)
         ranked = []
         for hit in hits:
-            place = next((place for place in left if place.holds(hit)), None)
-            if place is not None:
-                left.remove(place)
-            ranked.append(place.item if place else str(hit.citation))
+            target = next((target for target in left if target.matches(hit)), None)
+            if target is not None:
+                left.remove(target)
+            ranked.append(target.item if target else str(hit.citation))
         return ranked
 
 
 def placed(
     file: str, queries: Sequence[GoldenQuery], notes: Collection[str], chunks_of: ChunksOf
 ) -> list[PlacedQuery]:
-    """Find every expectation in the index; what is not there is refused with its line in `file`."""
+    """Find every expectation in the index; a missing one is an error with its line in `file`."""
     return [
         PlacedQuery(query, tuple(_place(file, expected, notes, chunks_of) for expected in query.expect))
         for query in queries
@@ -350,47 +286,84 @@ def _place(file: str, expected: Expectation, notes: Collection[str], chunks_of: 
     if expected.note not in notes:
         hint = nearest(expected.note, notes) or "paths are relative to the folder that was indexed"
         raise refusal(file, expected.line, f"note: {expected.note} is not in the index", hint)
-    spans = None
+    spans: tuple[Lines, ...] | None = None
     if expected.heading:
-        spans = _section(file, expected, chunks_of(expected.note))
+        chunks = chunks_of(expected.note)
+        spans = tuple((c.span.first, c.span.last) for c in chunks if _is_below(c, expected.heading))
+        if not spans:
+            known = dict.fromkeys(trail for chunk in chunks for trail in _trails(chunk))
+            hint = nearest(expected.heading, known) or f"its headings: {', '.join(known) or 'none'}"
+            what = f"heading: {expected.note} has no {expected.heading!r}"
+            raise refusal(file, expected.line, what, hint)
     elif expected.lines:
-        spans = _lines(file, expected, chunks_of(expected.note), expected.lines)
+        chunks, (first, last) = chunks_of(expected.note), expected.lines
+        if not any(c.span.first <= last and first <= c.span.last for c in chunks):
+            end = max((chunk.span.last for chunk in chunks), default=0)
+            what = f"lines: {expected.note} has no passage at {first}-{last}"
+            raise refusal(file, expected.line, what, f"its last line of text is {end}")
+        spans = (expected.lines,)
     return Target(str(expected), expected.note, expected.relevance, spans)
 
 
-def _section(file: str, expected: Expectation, chunks: Sequence[Chunk]) -> tuple[Lines, ...]:
-    spans = tuple((c.span.first, c.span.last) for c in chunks if _is_below(c, expected.heading))
-    if not spans:
-        known = dict.fromkeys(trail for chunk in chunks for trail in _trails(chunk))
-        hint = nearest(expected.heading, known) or f"its headings: {', '.join(known) or 'none'}"
-        raise refusal(file, expected.line, f"heading: {expected.note} has no {expected.heading!r}", hint)
-    return spans
-
-
-def _lines(file: str, expected: Expectation, chunks: Sequence[Chunk], lines: Lines) -> tuple[Lines, ...]:
-    if not any(c.span.first <= lines[1] and lines[0] <= c.span.last for c in chunks):
-        last = max((chunk.span.last for chunk in chunks), default=0)
-        what = f"lines: no passage of {expected.note} stands at {lines[0]}-{lines[1]}"
-        raise refusal(file, expected.line, what, f"its last line of text is {last}")
-    return (lines,)
-
-
 def _is_below(chunk: Chunk, heading: str) -> bool:
-    """Whether a passage belongs to a section, by itself or merged with neighbours."""
+    """Whether a passage belongs to a section, alone or merged with others."""
     below = heading + HEADING_SEPARATOR
     if any(trail == heading or trail.startswith(below) for trail in _trails(chunk)):
         return True
-    # A long list of merged names is cut short; the passage itself still holds the headings.
+    # A long list of merged headings is cut; the text of the passage contains them all.
     parent, _, name = heading.rpartition(HEADING_SEPARATOR)
     return chunk.heading_path.endswith(_CUT) and chunk.heading_path.startswith(parent) and name in chunk.text
 
 
 def _trails(chunk: Chunk) -> Iterator[str]:
-    """The headings of a passage; of a merged one, those of each of its sections as well."""
+    """The heading path of a passage; for a merged passage, also those of each section."""
     yield chunk.heading_path
     parent, separator, label = chunk.heading_path.rpartition(HEADING_SEPARATOR)
     first, *names = label.split(_MERGED)
     if names:
         yield from (parent + separator + name for name in (first, *names))
-        # The first may be the parent of the others: its own text was merged with them.
+        # The first heading may be the parent of the others.
         yield from (parent + separator + first + HEADING_SEPARATOR + name for name in names)
+
+
+def read_text(path: str, hint: str = "") -> str:
+    """The whole file."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise refusal(path, data.count(b"\n", 0, error.start) + 1, "not UTF-8 text") from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error, hint) from None
+
+
+def numbered_lines(path: str, hint: str = "") -> Iterator[tuple[int, str]]:
+    """The non-empty lines without line ends, numbered from 1."""
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n")
+                except UnicodeDecodeError:
+                    raise refusal(path, number, "not UTF-8 text") from None
+                if text:
+                    yield number, text
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error, hint) from None
+
+
+def refusal(path: str, line: int, what: str, hint: str = "") -> UsageError:
+    return UsageError(f"{path}:{line}: {what}", hint)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`did you mean …?`, or nothing if no known word is similar."""
+    near = get_close_matches(word, list(known), 1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _unreadable(path: str, error: OSError | ValueError, hint: str) -> UsageError:
+    """A NUL in a path is a ValueError; other errors have a reason from the system."""
+    reason = error.strerror if isinstance(error, OSError) and error.errno else str(error)
+    return UsageError(f"cannot read {path}: {reason}", hint)

@@ -71,14 +71,14 @@ def test_a_mode_that_is_not_there_is_left_out_with_its_reason() -> None:
     found = measuring.modes([task()], ["lexical", "vector", "hybrid"], insist=False)
     assert list(found) == ["lexical"]
     assert [notice.text for notice in measuring.notices] == [
-        "no vector search here: there is no model",
-        "no hybrid search here: No model here.",
+        "vector search is not available: there is no model",
+        "hybrid search is not available: No model here.",
     ]
 
 
 @pytest.mark.parametrize("mode", ["vector", "hybrid"])
 def test_a_mode_that_was_insisted_on_must_be_there(mode: SearchMode) -> None:
-    with pytest.raises(UsageError, match=f"no {mode} search here"):
+    with pytest.raises(UsageError, match=f"{mode} search is not available"):
         Measuring(Engine(HITS), 100).modes([task()], [mode], insist=True)
 
 

@@ -60,7 +60,7 @@ def test_any_line_of_a_note_will_do_when_nothing_more_is_named() -> None:
 def test_a_section_is_its_own_text_and_its_subsections(
     heading: str, spans: tuple[tuple[int, int], ...]
 ) -> None:
-    (place,) = find(Expectation("trip.md", 1, heading=heading)).places
+    (place,) = find(Expectation("trip.md", 1, heading=heading)).targets
     assert place.spans == spans
 
 
@@ -90,7 +90,7 @@ def test_one_expectation_counts_once_and_the_better_one_first() -> None:
             "did you mean Trip > Hotels?",
         ),
         (Expectation("trip.md", 12, heading="Nowhere"), "no 'Nowhere'", "Trip > Sights > Palace"),
-        (Expectation("trip.md", 12, lines=(99, 120)), "stands at 99-120", "last line of text is 70"),
+        (Expectation("trip.md", 12, lines=(99, 120)), "no passage at 99-120", "last line of text is 70"),
     ],
 )
 def test_what_is_not_there_is_refused_with_its_line(expected: Expectation, what: str, hint: str) -> None:
@@ -103,5 +103,5 @@ def test_what_is_not_there_is_refused_with_its_line(expected: Expectation, what:
 
 def test_a_heading_that_only_begins_alike_is_another_section() -> None:
     chunks = (chunk("Trip > Home", 1, 2), replace(chunk("Trip > Homework", 3, 4)))
-    (place,) = find(Expectation("trip.md", 1, heading="Trip > Home"), chunks=chunks).places
+    (place,) = find(Expectation("trip.md", 1, heading="Trip > Home"), chunks=chunks).targets
     assert place.spans == ((1, 2),)
