@@ -1,8 +1,12 @@
-"""Which editor is meant: the settings, then KEBAB_EDITOR, VISUAL, EDITOR, then what is installed.
+"""Chooses the user's editor, builds its command line for a file and a line, and runs it.
 
-An editor that was named is taken at its word: one that is missing is an error with the
-name of who named it, never a reason to open another. Words are split as a shell would
-split them, but no shell ever sees them: no variable, glob or operator in them works.
+The editor comes from the settings, else KEBAB_EDITOR, VISUAL or EDITOR, else from the installed programs. A
+configured editor that is missing is an error; no other editor replaces it. Words are split as by a shell, but
+no shell runs: variables, globs and operators have no effect.
+
+Lines and columns are 1-based; columns count characters. The path is absolute, so that it cannot be read as an
+option. An unknown program gets the file only, because a wrong line argument is worse than none; so does a
+program that takes `path:line`, if the path itself could be read so.
 """
 
 from __future__ import annotations
@@ -24,38 +28,35 @@ from kebab_tui.domain.text import visible
 if TYPE_CHECKING:
     from kebab_tui.settings.settings import EditorSettings
 
+Kind = Literal["terminal", "gui"]
+Words = tuple[str, ...]
+Find = Callable[[str], str | None]
+"""Finds a program, as `shutil.which` does."""
 
-# The one failure of this package.
+VARIABLES = ("KEBAB_EDITOR", "VISUAL", "EDITOR")
+USUAL = ("nvim", "vim", "nano", "vi")
+SETTING = "[editor] command"
+
+_FAILS_WITHIN_S = 0.1
+"""Time for a GUI editor to fail: an option error comes at once, success prints nothing."""
+_TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
+_PLACEHOLDER = re.compile(r"\{(path|escaped|line|column|skip)\}")
+_PLAIN_PART = re.compile(r"/|\.[a-z]\w*\Z", re.IGNORECASE)
+"""A part of a path after a colon that is not a line number."""
+_JOE_ESCAPES = re.compile(r"[\\,]")
+"""joe reads `name,start,size` as a part of a file; a backslash escapes the comma."""
+_SUFFIX = re.compile(r"\.(exe|cmd|bat)\Z", re.IGNORECASE)
 
 
 class EditorError(KebabError):
-    """No editor is there, or the one that was chosen could not open the note."""
+    """No editor is installed, or the chosen one could not open the note."""
 
     code = "editor_failed"
 
 
-# From (command, path, line, column) to what is to be run. Pure: starts nothing, looks at no disk.
-#
-# Arguments are a list and never pass a shell. The path is absolute, so none of its
-# characters can be read as an option. Lines and columns are 1-based, columns count
-# characters. A program that is not in the table gets the file only: a wrong line argument
-# is worse than none. So does one that is told the line as `path:line`, when the path
-# itself could be read so.
-
-Kind = Literal["terminal", "gui"]
-Words = tuple[str, ...]
-
-_PLACEHOLDER = re.compile(r"\{(path|escaped|line|column|skip)\}")
-_PLAIN_PART = re.compile(r"/|\.[a-z]\w*\Z", re.IGNORECASE)
-"""What follows a colon in a path and cannot be taken for a line."""
-_MARKS_OF_JOE = re.compile(r"[\\,]")
-"""It reads a part of a file as `name,start,size`, and a backslash before any of that as itself."""
-_SUFFIX = re.compile(r"\.(exe|cmd|bat)\Z", re.IGNORECASE)
-
-
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """`kind`: whether it takes over the terminal or has a window. `at_line`: whether it is told the line."""
+    """A command line. `kind`: in the terminal or in a window; `at_line`: whether it contains the line."""
 
     argv: Words
     kind: Kind
@@ -66,8 +67,78 @@ class Launch:
         return _basename(self.argv[0])
 
 
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """`named_by`: the setting or variable with the command. `kind` applies to a template only."""
+
+    command: tuple[str, ...]
+    named_by: str
+    kind: Kind = "terminal"
+
+    def at(self, path: str, line: int, column: int = 1) -> Launch:
+        """The command line for a file with an absolute path."""
+        if _is_template(self.command):
+            return launch_template(self.command, self.kind, path, line, column)
+        return launch(self.command, path, line, column)
+
+
+def choose(settings: EditorSettings, environ: Mapping[str, str], find: Find) -> Editor:
+    """The user's editor; raises EditorError if there is none or it cannot be started."""
+    if settings.command.strip():
+        kind: Kind = "terminal" if settings.terminal else "gui"
+        return _configured(settings.command, SETTING, kind, find)
+    for name in VARIABLES:
+        if value := environ.get(name, "").strip():
+            return _configured(value, name, "terminal", find)
+    for program in USUAL:
+        if find(program):
+            return Editor((program,), "the installed programs")
+    raise EditorError(
+        f"there is no editor: none of {', '.join(USUAL)} is installed",
+        f'set EDITOR, or {SETTING} = "…" in the configuration',
+    )
+
+
+def _configured(text: str, named_by: str, kind: Kind, find: Find) -> Editor:
+    """Parse and check a command."""
+    try:
+        program, *words = shlex.split(text)
+    except ValueError as error:
+        raise EditorError(f"{named_by}: invalid command {text!r} ({error})", "close the quotes") from None
+    program = os.path.expanduser(program)
+    command = (program, *words)
+    if not program:
+        raise EditorError(f"{named_by} names no program", f"change {named_by}")
+    if not find(program):
+        if os.path.dirname(program) and os.path.isdir(program):
+            problem, fix = "is a folder", "name a program in"
+        elif os.path.dirname(program) and os.path.exists(program):
+            problem, fix = "is not an executable file", f"`chmod +x {shlex.quote(program)}`, or change"
+        else:
+            problem, fix = "is not installed", "install it, or change"
+        raise EditorError(f"the editor {program} (from {named_by}) {problem}", f"{fix} {named_by}")
+    if _is_template(command):
+        found = (one[0] for word in command for one in re.finditer(r"\{\w+\}", word))
+        if unknown := next((one for one in found if not _PLACEHOLDER.fullmatch(one)), None):
+            raise EditorError(
+                f"{named_by}: unknown placeholder {unknown}",
+                "known: {path}, {line}, {column}, {escaped} and {skip}",
+            )
+    return Editor(command, named_by, kind)
+
+
+def line_hint(made: Launch) -> str:
+    """A message for a launch without the line; empty for others."""
+    if made.at_line:
+        return ""
+    command = f"{made.program} … {{line}} {{path}}"
+    return (
+        f'could not pass the line number to {made.program}; set {SETTING} = "{command}" in the configuration'
+    )
+
+
 class EditorFamily(NamedTuple):
-    """How a family of programs is told a place; `at_column` where it differs from the first column."""
+    """Arguments of a family of programs; `at_column` if they differ for a column other than the first."""
 
     kind: Kind
     words: Words
@@ -75,7 +146,7 @@ class EditorFamily(NamedTuple):
 
 
 _VIM = EditorFamily("terminal", ("+{line}", "--", "{path}"), ("+{line}", "+normal! 0{skip}l", "--", "{path}"))
-"""Column by column: `cursor()` counts bytes, and a Korean letter has three."""
+"""Moves by characters: `cursor()` counts bytes, and a Korean letter has three."""
 _COLON = "{path}:{line}:{column}"
 _PLUS = ("+{line}", "{path}")
 _PLUS_COLON = ("+{line}:{column}", "{path}")
@@ -103,8 +174,8 @@ _FAMILIES: tuple[tuple[str, EditorFamily], ...] = (
     ("bbedit pluma", EditorFamily("gui", _PLUS)),
     ("notepad++", EditorFamily("gui", ("-n{line}", "-c{column}", "{path}"))),
 )
-MANNERS = {name: manner for names, manner in _FAMILIES for name in names.split()}
-"""Program -> how it is told a place."""
+FAMILIES = {name: family for names, family in _FAMILIES for name in names.split()}
+"""Program -> its arguments."""
 
 _UNKNOWN = EditorFamily("terminal", ("{path}",))
 _WINDOW_CHOSEN = {"-n", "--new-window", "-r", "--reuse-window", "-w", "--wait"}
@@ -112,42 +183,36 @@ _NOT_WAITING = {"-n", "--no-wait"}
 
 
 def launch(command: Sequence[str], path: str, line: int, column: int = 1) -> Launch:
-    """How the program `command`, with the arguments the user gave it, opens a file at a place."""
+    """The command line of `command`, a program with the user's arguments, for a file, line and column."""
     name = _basename(command[0])
-    manner = MANNERS.get(name, _UNKNOWN)
-    words = manner.at_column if column > 1 and manner.at_column else manner.words
-    if _reads_as_place(words, path):
-        words = ("{path}",)
+    family = FAMILIES.get(name, _UNKNOWN)
+    words = family.at_column if column > 1 and family.at_column else family.words
+    if _COLON in words and not all(map(_PLAIN_PART.search, path.split(":")[1:])):
+        words = ("{path}",)  # the program could read a part of the path as the line
     if _WINDOW_CHOSEN.intersection(command):
         words = tuple(word for word in words if word != "-r")
     detached = name == "emacsclient" and _NOT_WAITING.intersection(command)
-    kind: Kind = "gui" if detached else manner.kind
+    kind: Kind = "gui" if detached else family.kind
     return Launch((*command, *_filled(words, path, line, column)), kind, words != ("{path}",))
 
 
 def launch_template(template: Sequence[str], kind: Kind, path: str, line: int, column: int = 1) -> Launch:
-    """How a command that says itself where path, line and column go opens a file."""
+    """The command line of a command with placeholders for path, line and column."""
     words = tuple(_filled(template, path, line, column))
     return Launch(words, kind, any("{line}" in word for word in template))
 
 
-def unknown_placeholder(command: Sequence[str]) -> str | None:
-    """What looks like a placeholder of a template and is none."""
-    looks = (found[0] for word in command for found in re.finditer(r"\{\w+\}", word))
-    return next((look for look in looks if not _PLACEHOLDER.fullmatch(look)), None)
-
-
-def is_template(command: Sequence[str]) -> bool:
+def _is_template(command: Sequence[str]) -> bool:
     return any("{path}" in word for word in command)
 
 
 def _filled(words: Sequence[str], path: str, line: int, column: int) -> Iterator[str]:
-    """In one pass: a path that holds `{line}` stays as it is."""
+    """In one pass: `{line}` in a path stays unchanged."""
     if not path.startswith("/"):
         raise ValueError(f"not an absolute path: {path!r}")
     values = {
         "path": path,
-        "escaped": _MARKS_OF_JOE.sub(r"\\\g<0>", path),
+        "escaped": _JOE_ESCAPES.sub(r"\\\g<0>", path),
         "line": str(line),
         "column": str(column),
         "skip": str(column - 1),
@@ -155,115 +220,13 @@ def _filled(words: Sequence[str], path: str, line: int, column: int) -> Iterator
     return (_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in words)
 
 
-def _reads_as_place(words: Words, path: str) -> bool:
-    """Whether a program that splits `path:line` at its colons could split the path as well."""
-    return _COLON in words and not all(map(_PLAIN_PART.search, path.split(":")[1:]))
-
-
 def _basename(program: str) -> str:
     return _SUFFIX.sub("", program.replace("\\", "/").rpartition("/")[2]).lower()
 
 
-VARIABLES = ("KEBAB_EDITOR", "VISUAL", "EDITOR")
-USUAL = ("nvim", "vim", "nano", "vi")
-SETTING = "[editor] command"
-
-Find = Callable[[str], str | None]
-"""Where a program is, as `shutil.which` says it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Editor:
-    """`named_by`: the setting or variable it comes from. `kind` is that of a template."""
-
-    command: tuple[str, ...]
-    named_by: str
-    kind: Kind = "terminal"
-
-    def at(self, path: str, line: int, column: int = 1) -> Launch:
-        """How it opens the file at an absolute path."""
-        if is_template(self.command):
-            return launch_template(self.command, self.kind, path, line, column)
-        return launch(self.command, path, line, column)
-
-
-def choose(settings: EditorSettings, environ: Mapping[str, str], find: Find) -> Editor:
-    """The editor that is meant; EditorError when there is none, or when it cannot be started."""
-    if settings.command.strip():
-        kind: Kind = "terminal" if settings.terminal else "gui"
-        return _checked(Editor(_split(settings.command, SETTING), SETTING, kind), find)
-    for name in VARIABLES:
-        if value := environ.get(name, "").strip():
-            return _checked(Editor(_split(value, name), name), find)
-    for program in USUAL:
-        if find(program):
-            return Editor((program,), "what is installed")
-    raise EditorError(
-        f"there is no editor: none of {', '.join(USUAL)} is installed",
-        f'set EDITOR, or {SETTING} = "…" in the configuration',
-    )
-
-
-def line_hint(made: Launch) -> str:
-    """What to tell about a launch that cannot name the line; empty for one that can."""
-    if made.at_line:
-        return ""
-    return (
-        f"{made.program} was not told the line: "
-        f'{SETTING} = "{made.program} … {{line}} {{path}}" in the configuration says how it is'
-    )
-
-
-def _split(text: str, named_by: str) -> tuple[str, ...]:
-    try:
-        program, *words = shlex.split(text)
-    except ValueError as error:
-        raise EditorError(f"{named_by}: {text!r} is no command ({error})", "close the quotes") from None
-    return os.path.expanduser(program), *words
-
-
-def _checked(editor: Editor, find: Find) -> Editor:
-    program = editor.command[0]
-    if not program:
-        raise EditorError(f"{editor.named_by} names no program", f"change {editor.named_by}")
-    if not find(program):
-        problem, remedy = _unusable(program)
-        raise EditorError(
-            f"the editor {program} (from {editor.named_by}) {problem}", f"{remedy} {editor.named_by}"
-        )
-    if is_template(editor.command) and (unknown := unknown_placeholder(editor.command)):
-        raise EditorError(
-            f"{editor.named_by}: there is no {unknown}",
-            "there are {path}, {line}, {column}, {escaped} and {skip}",
-        )
-    return editor
-
-
-def _unusable(program: str) -> tuple[str, str]:
-    """Why a program is not found, and the start of the hint."""
-    if os.path.dirname(program) and os.path.isdir(program):
-        return "is a folder", "name a program in"
-    if os.path.dirname(program) and os.path.exists(program):
-        return "is not an executable file", f"`chmod +x {shlex.quote(program)}`, or change"
-    return "is not installed", "install it, or change"
-
-
-# Runs what `launch` made: a terminal editor to its end, an editor with a window by itself.
-#
-# Never raises: whatever goes wrong is a message, because the caller may have lent its
-# terminal away. Never uses a shell.
-
-_FIRST_SIGNS_S = 0.1
-"""How long a window may take to fail: `No such option` comes at once, success says nothing."""
-_TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
-
-
 @dataclass(frozen=True, slots=True)
 class OpenResult:
-    """`message` is for the user: what was opened, or why not. Visible text, without a line break.
-
-    `interrupted`: ctrl+c ended the editor.
-    """
+    """`message`: the opened file or the error, sanitised, on one line. `interrupted`: ended by Ctrl+C."""
 
     ok: bool
     message: str
@@ -271,29 +234,40 @@ class OpenResult:
 
 
 def open_note(made: Launch, path: str, terminal: int | None = None) -> OpenResult:
-    """Open an existing file; `terminal` is the descriptor that stands in for the three streams."""
+    """Open an existing file; never raises, because the caller may have suspended its screen.
+
+    `terminal`: the descriptor that replaces the three standard streams.
+    """
     if not os.path.exists(path):
-        return _outcome(f"{path} is no longer there", ok=False)
+        return _result(f"{path} is no longer there", ok=False)
     try:
-        code = _run(made, terminal) if made.kind == "terminal" else _detach(made)
+        if made.kind == "gui":
+            code = _run_detached(made)
+        else:
+            with _terminal_signals_ignored():
+                code = subprocess.run(
+                    made.argv, stdin=terminal, stdout=terminal, stderr=terminal, check=False
+                ).returncode
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return _outcome(f"{made.program} could not be started: {reason}", ok=False)
-    if code:
-        return _outcome(f"{made.program} {_ending(code)}", ok=False, interrupted=code == -signal.SIGINT)
-    return _outcome(line_hint(made) or f"opened in {made.program}", ok=True)
+        return _result(f"{made.program} could not be started: {reason}", ok=False)
+    if not code:
+        return _result(line_hint(made) or f"opened in {made.program}", ok=True)
+    ending = f"ended with exit code {code}"
+    if code < 0:
+        ending = f"was ended by signal {-code}"
+        with contextlib.suppress(ValueError):
+            ending = f"was ended by {signal.Signals(-code).name}"
+    return _result(f"{made.program} {ending}", ok=False, interrupted=code == -signal.SIGINT)
 
 
-def _run(made: Launch, terminal: int | None) -> int:
-    with _deaf_to_the_terminal():
-        return subprocess.run(
-            made.argv, stdin=terminal, stdout=terminal, stderr=terminal, check=False
-        ).returncode
+def _result(text: str, *, ok: bool, interrupted: bool = False) -> OpenResult:
+    return OpenResult(ok, visible(text).replace("\n", "␊"), interrupted)
 
 
 @contextlib.contextmanager
-def _deaf_to_the_terminal() -> Iterator[None]:
-    """Keys that interrupt are the editor's. Handlers, not SIG_IGN: that one would be inherited."""
+def _terminal_signals_ignored() -> Iterator[None]:
+    """Leave Ctrl+C to the editor. With handlers, because the editor would inherit SIG_IGN."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -305,27 +279,13 @@ def _deaf_to_the_terminal() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _detach(made: Launch) -> int:
-    """Start it in a session of its own; 0 unless it failed at once."""
-    nowhere = subprocess.DEVNULL
-    process = subprocess.Popen(
-        made.argv, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
-    )
+def _run_detached(made: Launch) -> int:
+    """Start the program in a new session; returns 0 unless it fails at once."""
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(made.argv, stdin=null, stdout=null, stderr=null, start_new_session=True)
     try:
-        return process.wait(_FIRST_SIGNS_S)
+        return process.wait(_FAILS_WITHIN_S)
     except subprocess.TimeoutExpired:
-        # It may run for hours; somebody has to take note of its end.
+        # It may run for hours; a thread waits for its end, so that no zombie remains.
         threading.Thread(target=process.wait, name="editor", daemon=True).start()
         return 0
-
-
-def _ending(code: int) -> str:
-    if code > 0:
-        return f"ended with exit code {code}"
-    with contextlib.suppress(ValueError):
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"was ended by signal {-code}"
-
-
-def _outcome(text: str, *, ok: bool, interrupted: bool = False) -> OpenResult:
-    return OpenResult(ok, visible(text).replace("\n", "␊"), interrupted)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.editor import MANNERS, Kind, launch, launch_template
+from kebab_tui.editor import FAMILIES, Kind, launch, launch_template
 
 PATH = "/notes/a.md"
 
@@ -120,7 +120,7 @@ def test_a_relative_path_is_refused_because_it_may_look_like_an_option() -> None
 
 
 @given(
-    st.sampled_from(sorted(MANNERS)),
+    st.sampled_from(sorted(FAMILIES)),
     st.text(st.characters(exclude_characters="\0"), min_size=1),
     st.integers(1, 10**9),
     st.integers(1, 10**4),

@@ -80,7 +80,7 @@ def test_a_failing_editor_is_a_message(note: Path) -> None:
 def test_a_window_that_fails_at_once_is_a_message(
     note: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kebab_tui.editor._FIRST_SIGNS_S", 30.0)
+    monkeypatch.setattr("kebab_tui.editor._FAILS_WITHIN_S", 30.0)
     assert not open_note(script("gui", "import sys; sys.exit(1)"), str(note)).ok
 
 
