@@ -146,7 +146,7 @@ def use(invocation: Invocation, name: str, yes: bool, as_json: bool) -> int:
         switch = workspace.models.cost(name)
         cost = (
             f"{field(switch.model)} has no vectors yet for {plural(switch.pending, 'passage')} "
-            f"({estimated(switch.seconds)} to compute); search by meaning cannot find them until then"
+            f"({estimated(switch.seconds)} to compute); until then only search by words finds them"
         )
         if switch.model != switch.before:
             if switch.pending and not confirmed(cost, yes=yes):

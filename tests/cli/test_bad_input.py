@@ -117,7 +117,7 @@ def test_without_an_index_every_verb_names_the_next_command(kebab: Kebab, verb: 
     assert "kebab ingest FOLDER" in done.err
 
 
-def test_a_data_folder_that_is_a_file_is_told(kebab: Kebab, notes: Path) -> None:
+def test_a_data_folder_that_is_a_file_is_an_error(kebab: Kebab, notes: Path) -> None:
     kebab.data.touch()
     for verb in (("ingest", str(notes)), ("source", "add", str(notes))):
         done = kebab(*verb)

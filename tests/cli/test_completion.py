@@ -1,4 +1,4 @@
-"""Completion in a shell: the script, and what it asks the program."""
+"""Shell completion: the script and its requests to the program."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_bash_can_read_its_script(capsys: Capture) -> None:
     assert subprocess.run(["bash", "-n"], input=script.encode(), check=False).returncode == 0
 
 
-def test_an_unknown_shell_is_told_the_known_ones(capsys: Capture) -> None:
+def test_an_unknown_shell_gives_the_known_ones(capsys: Capture) -> None:
     assert run(cli, ["completion", "tcsh"]) == 2
     shown = capsys.readouterr().err
     assert all(shell in shown for shell in ("bash", "zsh", "fish"))

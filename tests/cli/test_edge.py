@@ -131,7 +131,7 @@ def test_a_usage_error_names_the_help_of_its_own_verb(capsys: pytest.CaptureFixt
     assert run(group, ["search", "--k", "x"]) == 2
     shown = capsys.readouterr().err
     assert shown.startswith("error: Invalid value for '--k'")
-    assert "hint: `kebab search --help`" in shown
+    assert "hint: see `kebab search --help`" in shown
 
 
 def test_a_bare_group_shows_its_help_and_counts_as_an_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,7 +177,7 @@ def test_a_defect_shows_its_traceback_when_debugging(tmp_path: Path) -> None:
     assert "Traceback" in shown and "two ␛[2J\ufffd" in shown
 
 
-def test_a_defect_without_a_place_for_its_log_says_how_to_see_it(tmp_path: Path) -> None:
+def test_an_internal_error_without_a_log_gives_the_debug_variable(tmp_path: Path) -> None:
     (tmp_path / "data" / "crash.log").mkdir(parents=True)
     done = kebab(tmp_path, "crash", "--data-dir", str(tmp_path / "data"))
     assert done.returncode == 2
@@ -228,7 +228,7 @@ def test_a_reader_that_never_was_is_met_quietly_at_the_last_flush(tmp_path: Path
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize("verb", ["show x", "many"])
-def test_a_full_disk_behind_stdout_is_told(tmp_path: Path, verb: str) -> None:
+def test_a_full_disk_behind_stdout_is_reported(tmp_path: Path, verb: str) -> None:
     with open("/dev/full", "wb") as full:
         done = kebab(tmp_path, *verb.split(), stdout=full.fileno())
     assert done.returncode == 2

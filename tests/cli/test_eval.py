@@ -141,7 +141,7 @@ def test_only_the_first_queries_are_asked_with_a_limit(kebab: Kebab, beir: Path)
     assert report(kebab, "--beir", str(beir), "--limit", "1", *LEXICAL)["modes"]["lexical"]["queries"] == 1
 
 
-def test_a_data_folder_that_is_a_file_is_told(kebab: Kebab, beir: Path) -> None:
+def test_a_data_folder_that_is_a_file_is_an_error(kebab: Kebab, beir: Path) -> None:
     kebab.data.parent.mkdir(exist_ok=True)
     kebab.data.write_text("a file")
     done = kebab("eval", "--beir", str(beir), *LEXICAL)
@@ -179,11 +179,11 @@ def test_two_saved_runs_are_compared_without_asking_anybody(
 
 WRONG = [
     ("", "no questions"),
-    ("{golden} --beir {beir}", "several sets of questions"),
-    ("{golden} {golden}", "several sets of questions"),
-    ("{golden} --split test", "--split belongs to --beir"),
-    ("{golden} --modes lexical,fuzzy", "'fuzzy' is none of"),
-    ("{golden} --modes ,", "'' is none of"),
+    ("{golden} --beir {beir}", "more than one set of questions"),
+    ("{golden} {golden}", "more than one set of questions"),
+    ("{golden} --split test", "--split needs --beir"),
+    ("{golden} --modes lexical,fuzzy", "invalid mode 'fuzzy'; expected lexical"),
+    ("{golden} --modes ,", "invalid mode ''; expected lexical"),
     ("{golden} --k 5", "range"),
     ("{golden} --limit 0", "range"),
     ("{beir}/none.yaml", "cannot read"),
@@ -191,7 +191,7 @@ WRONG = [
     ("--beir {beir} --split dev", "its splits: some, test"),
     ("--compare {beir}/none.json {golden}", "cannot read"),
     ("--compare a --compare b --compare c", "more than two runs"),
-    ("--compare a --compare b {golden}", "nothing to ask"),
+    ("--compare a --compare b {golden}", "two saved runs and a set of questions"),
     ("--compare {beir}/corpus.jsonl {golden}", "not JSON"),
     ("{golden} --modes lexical --save {beir}", "cannot write"),
 ]

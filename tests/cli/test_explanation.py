@@ -209,7 +209,7 @@ def test_the_printed_terms_add_up_to_the_printed_bm25(embedded: Kebab, mode: str
     assert tables >= 5
 
 
-def test_a_hit_below_the_best_of_the_fusion_is_said_to_be(embedded: Kebab) -> None:
+def test_a_hit_below_the_reranked_ones_is_marked(embedded: Kebab) -> None:
     out = embedded("search", "the", "--offset", "70", "-n", "12", "--explain").out
     assert ", place 7" in out
     assert (
@@ -224,7 +224,7 @@ def test_without_reranking_there_is_none_to_explain(embedded: Kebab) -> None:
     assert "rerank" not in out
 
 
-def test_the_stages_are_told_with_their_counts_and_times(embedded: Kebab) -> None:
+def test_the_stages_are_printed_with_their_counts_and_times(embedded: Kebab) -> None:
     out = asked(embedded, "port conflict").out
     names = re.findall(r"(?:stages: |→ )([a-z ]+): [\d,]+ in \d+\.\d ms", out.splitlines()[-1])
     assert re.search(r"read query: \d+\.\d ms", out.splitlines()[-1]), "a query is not one of the candidates"

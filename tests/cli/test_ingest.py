@@ -1,4 +1,4 @@
-"""`kebab ingest`: what it reports, how it is stopped, what it says while it waits."""
+"""`kebab ingest`: reports, cancellation, messages while it waits."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_quiet_is_silent_unless_something_went_wrong(kebab: Kebab, notes: Path) 
     assert kebab("ingest", "--quiet").lines[0] == "notes: paused"
 
 
-def test_a_damaged_index_is_set_aside_and_said(kebab: Kebab, notes: Path) -> None:
+def test_a_damaged_index_is_set_aside_and_reported(kebab: Kebab, notes: Path) -> None:
     kebab("ingest", str(notes))
     for companion in kebab.data.glob("kebab.sqlite-*"):
         companion.unlink()

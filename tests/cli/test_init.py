@@ -69,7 +69,7 @@ def test_a_tilde_is_home_and_a_relative_path_starts_here(home: Path, monkeypatch
 
 
 @pytest.mark.parametrize("target", [".", "file/config.toml", "missing\0name"])
-def test_a_place_that_cannot_hold_a_file_is_told(home: Path, capsys: Capture, target: str) -> None:
+def test_a_path_that_cannot_be_written_is_an_error(home: Path, capsys: Capture, target: str) -> None:
     (home / "file").touch()
     assert run(cli, ["init", "--path", str(home / target)]) == 2
     assert capsys.readouterr().err.startswith("error: ")

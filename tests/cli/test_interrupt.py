@@ -173,7 +173,7 @@ def test_ctrl_c_while_the_program_is_loaded_is_no_crash(
     assert left == [130]
 
 
-def test_what_else_goes_wrong_in_a_callback_is_told_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_errors_in_a_callback_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
     with CtrlC():

@@ -1,4 +1,4 @@
-"""`kebab list`, `inspect`, `index` and `doctor`: what is in the index, and how it is."""
+"""`kebab list`, `inspect`, `index` and `doctor`: content and state of the index."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_passage_is_found_by_id_and_by_citation(indexed: Kebab) -> None:
         assert [chunk["chunk_id"] for chunk in chunks] == [hit["chunk_id"]], target
 
 
-def test_of_a_file_that_is_not_indexed_it_says_why(kebab: Kebab, notes: Path) -> None:
+def test_for_a_file_that_is_not_indexed_it_shows_why(kebab: Kebab, notes: Path) -> None:
     (notes / ".gitignore").write_text("draft.md\n")
     (notes / "draft.md").write_text("draft")
     kebab("ingest", str(notes))
@@ -87,7 +87,7 @@ def test_of_a_file_that_is_not_indexed_it_says_why(kebab: Kebab, notes: Path) ->
 # index
 
 
-def test_the_status_tells_sizes_versions_and_runs(indexed: Kebab) -> None:
+def test_the_status_shows_sizes_versions_and_runs(indexed: Kebab) -> None:
     status = indexed("index", "--status", "--json").json
     assert status["documents"] == indexed("list", "--json").json["total"]
     assert status["lexical"]["present"] == status["lexical"]["expected"]
@@ -173,7 +173,7 @@ def test_a_lost_index_still_knows_its_folders(lost: Kebab, notes: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["list", "inspect port.md", "index --status"])
-def test_whoever_looks_around_in_a_lost_index_is_told_what_brings_it_back(lost: Kebab, verb: str) -> None:
+def test_every_verb_on_a_lost_index_gives_the_command_that_restores_it(lost: Kebab, verb: str) -> None:
     done = lost(*verb.split())
     assert done.code == 2
     assert "hint: run `kebab ingest`" in done.err

@@ -60,7 +60,7 @@ def test_each_verb_is_a_command_of_its_own_name() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(VERBS.keys() - {"tui"}))
-def test_each_verb_says_in_its_help_what_it_takes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_each_verb_lists_its_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(cli, [name, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: kebab {name} ")
 

@@ -1,4 +1,4 @@
-"""`kebab model`: the models there are, what is wrong with them, and what happens when another one is used."""
+"""`kebab model`: the list of models, their problems, and the switch to another one."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_card_is_shown(kebab: Kebab, tmp_path: Path) -> None:
         (("info",), "Missing argument"),
     ],
 )
-def test_what_is_not_there_is_told(filled: Kebab, argv: tuple[str, ...], told: str) -> None:
+def test_a_missing_file_is_an_error(filled: Kebab, argv: tuple[str, ...], told: str) -> None:
     done = filled("model", *argv)
     assert (done.code, done.out) == (2, "")
     assert told in done.err
@@ -201,7 +201,7 @@ def test_vectors_of_another_model_are_never_used(filled: Kebab, tiny: Path, tmp_
     assert pending(filled) == 3
 
 
-def test_who_searches_all_the_while_follows_the_switch(filled: Kebab, tiny: Path) -> None:
+def test_a_running_search_follows_the_switch(filled: Kebab, tiny: Path) -> None:
     """As the screen does: one workspace that stays open while other processes write."""
     with closing(Workspace(Settings(), str(filled.data))) as searching:
         query = SearchQuery("port listeners")
@@ -215,7 +215,7 @@ def test_who_searches_all_the_while_follows_the_switch(filled: Kebab, tiny: Path
         assert "vec-kebab-ko-en" in searching.search(query).index_version
 
 
-def test_nobody_is_switched_without_being_asked(filled: Kebab, tiny: Path) -> None:
+def test_a_switch_needs_confirmation(filled: Kebab, tiny: Path) -> None:
     filled("model", "add", str(tiny))
     done = filled("model", "use", "tiny")
     assert done.code == 2
@@ -242,7 +242,7 @@ def test_the_model_in_use_may_be_named_again(filled: Kebab) -> None:
 
 def test_an_english_model_is_never_asked_about_hangul(filled: Kebab, tmp_path: Path) -> None:
     filled("model", "add", str(write_tiny(tmp_path / "en", id="english", languages=["en"])))
-    assert "it knows no Korean" in filled("model", "use", "english", "--yes").err
+    assert "it does not support Korean" in filled("model", "use", "english", "--yes").err
     filled("index", "--embed")
     assert filled("search", "port", "--json").json["mode"] == "hybrid"
     korean = filled("search", "숯불", "--json")
@@ -334,7 +334,7 @@ def test_the_small_model_answers_while_it_is_whole(own: Kebab) -> None:
 
 
 @pytest.mark.parametrize("how", HARMS)
-def test_a_model_that_is_no_good_leaves_search_by_words_and_is_told(own: Kebab, how: str) -> None:
+def test_an_invalid_model_leaves_search_by_words_and_is_reported(own: Kebab, how: str) -> None:
     harm(own.data / "models" / "own", how)
     done = own("search", "listeners", "--json")
     assert (done.code, done.json["mode"], codes(done)) == (0, "lexical", ["no_model"])

@@ -1,4 +1,4 @@
-"""Searching by words, by meaning and by both: what each finds, says and lets be cut off."""
+"""Searching by words, by meaning and by both: hits, messages and thresholds."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_each_mode_names_its_own_version(embedded: Kebab) -> None:
     assert hybrid == f"hybrid:{lexical}+{vector}"
 
 
-def test_a_korean_question_finds_the_english_note_and_says_so(embedded: Kebab) -> None:
+def test_a_korean_question_finds_the_english_note_and_marks_it(embedded: Kebab) -> None:
     out = embedded("search", "포트가 이미 사용 중이라는 오류", "--explain").out
     assert "doc: infra/port-conflict.md" in out
     assert "other language" in out
     assert "leg" in out
 
 
-def test_how_a_hit_was_found_is_told_only_where_there_are_two_ways(embedded: Kebab) -> None:
+def test_the_way_a_hit_was_found_is_shown_in_hybrid_mode_only(embedded: Kebab) -> None:
     ways = {"(both", "(words", "(meaning"}
     shown = "".join(embedded("search", query, "-n", "40").out for query in ("baking bread at home", "docker"))
     assert {way for way in ways if way in shown} == ways
@@ -113,9 +113,7 @@ def test_a_threshold_cuts_a_single_list_by_rank(embedded: Kebab, mode: str) -> N
         ("tag:network path:infrastructure/** -docker 충돌", "(1+0.35)/(60+1) = 0.022131"),
     ],
 )
-def test_a_threshold_that_nothing_can_reach_is_told_with_what_can(
-    embedded: Kebab, query: str, most: str
-) -> None:
+def test_an_unreachable_threshold_gives_the_reachable_one(embedded: Kebab, query: str, most: str) -> None:
     done = embedded("search", query, "--threshold", "0.04")
     assert (done.code, done.out) == (1, "")
     assert most in done.err

@@ -1,4 +1,4 @@
-"""`kebab open`: the cited lines in an editor, where they stand by now."""
+"""`kebab open`: the cited lines in an editor, at their present place."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_passage_opens_by_its_id_and_a_note_by_its_path(desk: Desk) -> None:
     assert desk.called == ["+1", "--", str(desk.notes / "port.md")]
 
 
-def test_lines_that_moved_are_opened_where_they_are_and_said_so(desk: Desk) -> None:
+def test_moved_lines_are_opened_and_reported(desk: Desk) -> None:
     path = desk.notes / "rust.md"
     path.write_text("new\n" * 7 + path.read_text())
     done = desk.open("rust.md:L3-L5")
@@ -80,11 +80,11 @@ def test_lines_that_moved_are_opened_where_they_are_and_said_so(desk: Desk) -> N
     assert desk.called[0] == "+10"
 
 
-def test_lines_that_changed_are_said_so(desk: Desk) -> None:
+def test_changed_lines_are_reported(desk: Desk) -> None:
     path = desk.notes / "rust.md"
     path.write_text(path.read_text().replace("A value has one owner", "Every value has an owner"))
     done = desk.open("rust.md:5")
-    assert (done.code, done.err) == (0, "changed since it was indexed; most like it: rust.md:L5\n")
+    assert (done.code, done.err) == (0, "changed since it was indexed; most similar: rust.md:L5\n")
     assert desk.called[0] == "+5"
 
 
@@ -141,7 +141,7 @@ def test_ctrl_c_that_ends_the_editor_ends_the_command(desk: Desk) -> None:
     assert (done.code, done.err) == (130, "interrupted\n")
 
 
-def test_an_editor_that_cannot_be_told_the_line_opens_the_file_and_says_how(desk: Desk) -> None:
+def test_an_editor_without_a_line_argument_opens_the_file_and_gives_a_hint(desk: Desk) -> None:
     desk.install("scribble")
     done = desk.open("rust.md:3", EDITOR="scribble")
     assert done.code == 0

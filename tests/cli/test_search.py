@@ -1,4 +1,4 @@
-"""`kebab search`: what is asked, what is answered, with which exit code."""
+"""`kebab search`: queries, hits and exit codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_something_found_is_0_and_nothing_found_is_1(indexed: Kebab) -> None:
     assert nothing.err.startswith("nothing found · lexical")
 
 
-def test_notes_of_one_path_are_told_apart_by_their_folders(kebab: Kebab, tmp_path: Path) -> None:
+def test_notes_with_one_path_are_distinguished_by_their_folders(kebab: Kebab, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "same.md").write_text(f"zephyr of {name}")
@@ -202,7 +202,7 @@ def test_a_pipe_gets_four_lines_for_each_hit_and_no_escapes(indexed: Kebab) -> N
     assert re.fullmatch(r"(.*\n)*2 of \d+ hits · lexical · \d+ ms\n", done.stderr.decode())
 
 
-def test_who_closes_our_output_gets_the_exit_code_alone(indexed: Kebab) -> None:
+def test_a_closed_output_gives_only_the_exit_code(indexed: Kebab) -> None:
     argv = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *indexed.argv, "search"]
     found, nothing = (
         subprocess.run([*argv, word], env=indexed.environ, timeout=60, check=False).returncode

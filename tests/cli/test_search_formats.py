@@ -1,4 +1,4 @@
-"""What an answer looks like in each format that is not JSON."""
+"""The output formats other than JSON."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_the_path_is_relative_below_the_working_folder(
 @pytest.mark.parametrize(
     "name", ["new\nline.md", 'quo"te.md', "a:12:b.md", "esc\x1b.md", "$HOME.md", "a ~.md"]
 )
-def test_a_path_that_the_format_cannot_carry_is_left_out_and_said(
+def test_a_path_that_the_format_cannot_express_is_left_out_and_counted(
     kebab: Kebab, notes: Path, name: str
 ) -> None:
     (notes / name).write_text("zanzibar\n")

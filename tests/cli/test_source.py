@@ -1,4 +1,4 @@
-"""`kebab source`: folders come and go; no file in them is ever touched."""
+"""`kebab source`: adds and removes folders, and changes no file in them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.command_line import Kebab
 
 
-def test_a_new_source_keeps_what_was_said_of_it(kebab: Kebab, notes: Path) -> None:
+def test_a_new_source_has_the_given_properties(kebab: Kebab, notes: Path) -> None:
     flags = (
         "--id my-notes --title Mine --description All --include *.md --include *.txt --exclude old/ "
         "--trust secondary --rule Cite. --version-label v2 --weight 2.5"
@@ -62,7 +62,7 @@ def test_an_empty_list_names_the_next_command(kebab: Kebab) -> None:
     assert "kebab ingest FOLDER" in done.err
 
 
-def test_removing_tells_what_leaves_and_touches_no_file(kebab: Kebab, notes: Path) -> None:
+def test_removing_reports_the_numbers_and_changes_no_file(kebab: Kebab, notes: Path) -> None:
     kebab("ingest", str(notes))
     done = kebab("source", "remove", "notes", "--yes")
     assert done.code == 0

@@ -1,4 +1,4 @@
-"""What is believed of a terminal."""
+"""Detection of terminal features."""
 
 from __future__ import annotations
 

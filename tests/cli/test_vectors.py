@@ -266,7 +266,7 @@ def test_rebuilding_or_embedding_nothing_makes_no_index(kebab: Kebab) -> None:
     assert not kebab.data.exists()
 
 
-def test_a_vector_file_that_cannot_be_removed_is_told(
+def test_a_vector_file_that_cannot_be_removed_is_reported(
     with_vectors: Kebab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = with_vectors.data / FILE

@@ -141,7 +141,7 @@ def _takes_over(notes: Path, first: Watching, second: Watching) -> None:
     assert second.end() == 0
 
 
-def test_a_folder_that_goes_and_comes_is_said(kebab: Kebab, notes: Path) -> None:
+def test_a_folder_that_goes_and_comes_is_reported(kebab: Kebab, notes: Path) -> None:
     with watching(kebab, str(notes)) as watch:
         watch.note("watching notes")
         notes.rename(notes.with_name("away"))

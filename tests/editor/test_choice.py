@@ -1,4 +1,4 @@
-"""Which editor is meant, and what is said when it is not there."""
+"""The choice of the editor, and the errors for a missing one."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def test_the_home_folder_may_be_written_short(monkeypatch: pytest.MonkeyPatch) -
         ({"EDITOR": "''"}, "EDITOR names no program"),
     ],
 )
-def test_an_editor_that_was_named_and_cannot_be_had_is_an_error(environ: dict[str, str], said: str) -> None:
+def test_a_configured_editor_that_is_missing_is_an_error(environ: dict[str, str], said: str) -> None:
     with pytest.raises(EditorError, match=said) as caught:
         argv("", **environ)
     assert caught.value.hint
     assert caught.value.exit_code == 2
 
 
-def test_a_path_that_is_no_program_says_what_it_is(tmp_path: Path) -> None:
+def test_a_path_that_is_no_program_is_described(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch(mode=0o600)
     with pytest.raises(EditorError, match=r"file \(from VISUAL\) is not an executable file") as caught:
@@ -85,13 +85,13 @@ def test_a_path_that_is_no_program_says_what_it_is(tmp_path: Path) -> None:
     assert caught.value.hint == "name a program in VISUAL"
 
 
-def test_without_any_editor_it_says_what_to_set() -> None:
+def test_without_any_editor_the_error_names_the_setting() -> None:
     with pytest.raises(EditorError, match="none of nvim, vim, nano, vi") as caught:
         argv("", "")
     assert "EDITOR" in caught.value.hint
 
 
-def test_a_program_that_cannot_be_told_the_line_has_a_hint() -> None:
+def test_a_program_without_a_line_argument_has_a_hint() -> None:
     there = installed("scribble", "vim").get
     made = choose(EditorSettings(), {"EDITOR": "scribble"}, there).at(PATH, 3)
     assert "{line}" in line_hint(made)

@@ -1,4 +1,4 @@
-"""How each editor is told where to open a file. The table is read from the editors' own manuals."""
+"""The arguments of each editor for a file and a line, as in the editors' manuals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ PATH = "/notes/a.md"
         ),
     ],
 )
-def test_an_editor_is_told_the_line_in_its_own_way(command: str, argv: str, kind: Kind) -> None:
+def test_each_editor_gets_the_line_in_its_own_syntax(command: str, argv: str, kind: Kind) -> None:
     made = launch(shlex.split(command), PATH, 12)
     assert (list(made.argv), made.kind, made.at_line) == (shlex.split(argv), kind, True)
 
@@ -73,11 +73,11 @@ def test_an_editor_is_told_the_line_in_its_own_way(command: str, argv: str, kind
         ("joe", ["joe", "+12", PATH]),
     ],
 )
-def test_the_column_is_told_where_the_editor_takes_one(command: str, argv: list[str]) -> None:
+def test_the_column_is_passed_to_editors_that_accept_one(command: str, argv: list[str]) -> None:
     assert list(launch([command], PATH, 12, 5).argv) == argv
 
 
-def test_an_unknown_program_gets_the_file_only_and_the_launch_says_so() -> None:
+def test_an_unknown_program_gets_the_file_only() -> None:
     made = launch(["scribble", "--dark"], PATH, 12)
     assert made.argv == ("scribble", "--dark", PATH)
     assert (made.kind, made.at_line, made.program) == ("terminal", False, "scribble")
@@ -102,7 +102,7 @@ def test_a_colon_does_no_harm_where_the_line_is_an_option() -> None:
     assert launch(["vim"], "/notes/a:12", 5).argv == ("vim", "+5", "--", "/notes/a:12")
 
 
-def test_a_template_says_itself_where_everything_goes() -> None:
+def test_a_template_places_path_line_and_column() -> None:
     made = launch_template(["ed", "--at={line}:{column}", "{path}"], "gui", PATH, 3, 4)
     assert (made.argv, made.kind, made.at_line) == (("ed", "--at=3:4", PATH), "gui", True)
     assert not launch_template(["ed", "{path}"], "terminal", PATH, 3).at_line
@@ -136,5 +136,5 @@ def test_whatever_the_name_it_is_one_word_and_no_option(name: str, file: str, li
     assert made.at_line == any(str(line) in word.replace(path, "") for word in made.argv[1:])
 
 
-def test_joe_is_told_that_commas_and_backslashes_are_meant() -> None:
+def test_commas_and_backslashes_are_escaped_for_joe() -> None:
     assert launch(["joe"], "/notes/a,1\\2.md", 3).argv == ("joe", "+3", "/notes/a\\,1\\\\2.md")

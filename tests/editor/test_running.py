@@ -1,4 +1,4 @@
-"""Running an editor: to its end in the terminal, by itself in a window. Failure is always a message."""
+"""Running an editor: to its end in the terminal, detached with a window. Every failure is a message."""
 
 from __future__ import annotations
 

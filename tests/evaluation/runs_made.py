@@ -1,4 +1,4 @@
-"""Runs for tests, made without asking anybody."""
+"""Runs for tests, made without a search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kebab_tui.evaluation.golden import query_language
 from kebab_tui.evaluation.measure import EvalRun, ModeRun, QueryResult, QuestionSet, measured
 
 Ranks = Mapping[str, int | None]
-"""Query -> the place of its one relevant item; None where it was not found."""
+"""Query -> the place of its one relevant item; None if it was not found."""
 
 
 def an_answer(query: str, place: int | None, probe: str = "") -> QueryResult:

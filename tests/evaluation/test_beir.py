@@ -104,7 +104,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("file", "text", "what"), WRONG)
-def test_a_slip_is_refused_with_file_and_line(folder: Path, file: str, text: str, what: str) -> None:
+def test_an_invalid_line_is_refused_with_file_and_line(folder: Path, file: str, text: str, what: str) -> None:
     (folder / file).write_text(text)
     with pytest.raises(UsageError) as refused:
         read_beir(str(folder), "test")

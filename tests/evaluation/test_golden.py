@@ -102,7 +102,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wrong", "right", "line", "what", "hint"), WRONG)
-def test_a_slip_is_refused_with_its_line(
+def test_an_invalid_value_is_refused_with_its_line(
     tmp_path: Path, wrong: str, right: str, line: int, what: str, hint: str
 ) -> None:
     assert right in GOOD
@@ -129,7 +129,7 @@ def test_a_slip_is_refused_with_its_line(
         ("- id: *nobody\n", 1, "not YAML"),
     ],
 )
-def test_what_is_no_golden_file_at_all_is_refused(tmp_path: Path, text: str, line: int, what: str) -> None:
+def test_other_files_are_refused(tmp_path: Path, text: str, line: int, what: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(UsageError) as refused:
         read_golden(path)
@@ -137,7 +137,7 @@ def test_what_is_no_golden_file_at_all_is_refused(tmp_path: Path, text: str, lin
     assert what in refused.value.message
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"- id: a\n  query: \xe9\n")
     for name, what in [
         ("none.yaml", "No such file"),

@@ -1,4 +1,4 @@
-"""Asking: every question in every mode there is, page by page, as deep as wanted."""
+"""Measuring: every question in every available mode, page by page, to the wanted depth."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_every_mode_of_an_engine_with_a_model_is_asked() -> None:
     assert {query.text for query in engine.asked if query.mode == "hybrid"} == {"a", "b"}
 
 
-def test_a_query_that_fts5_refuses_has_found_nothing_and_is_told() -> None:
+def test_a_query_that_fts5_refuses_has_no_hits_and_a_notice() -> None:
     measuring = Measuring(Engine(HITS), 100)
     found = measuring.modes([task("'AND('"), task()], ["lexical"], insist=True)
     assert [bool(answer.ranked) for answer in found["lexical"].answers] == [False, True]

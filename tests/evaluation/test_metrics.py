@@ -28,7 +28,7 @@ lists = st.lists(st.sampled_from(ITEMS), unique=True, max_size=len(ITEMS))
 judgements = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 4), min_size=1, max_size=30)
 
 
-def test_every_metric_is_checked_against_somebody_elses() -> None:
+def test_every_metric_equals_that_of_ir_measures() -> None:
     assert set(THEIRS) == set(METRICS)
 
 

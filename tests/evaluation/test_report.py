@@ -1,4 +1,4 @@
-"""What a run says: means, parts, and a warning where meaning does harm."""
+"""The summary of a run: means, groups, and a warning if hybrid is worse than lexical."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".", "none/run.json", "nul\0"])
-def test_a_place_that_cannot_hold_a_file_is_told(tmp_path: Path, name: str) -> None:
+def test_a_path_that_cannot_be_written_is_an_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="cannot write"):
         save_run(RUN, str(tmp_path / name))
     assert list(tmp_path.iterdir()) == []

@@ -31,7 +31,7 @@ def test_an_interval_is_near_the_normal_one_where_that_is_known() -> None:
     assert (low, high) == pytest.approx((0.5 - 1.96 * 0.025, 0.5 + 1.96 * 0.025), abs=0.006)
 
 
-def test_equal_values_leave_no_room() -> None:
+def test_equal_values_have_an_empty_interval() -> None:
     assert intervals({"m": [0.25] * 7}) == {"m": (0.25, 0.25)}
 
 

@@ -1,4 +1,4 @@
-"""Where things are kept, and what may move them."""
+"""The folders of configuration and data, and the variables that move them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_one_shared_xdg_folder_still_keeps_the_index_apart_from_the_configuratio
         {"HOME": "/h", "XDG_DATA_HOME": "no/root", "XDG_CONFIG_HOME": ""},
     ],
 )
-def test_platformdirs_would_have_said_the_same(
+def test_platformdirs_gives_the_same_folders(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
@@ -104,7 +104,7 @@ def test_without_a_home_nothing_is_put_into_a_folder_named_tilde(monkeypatch: py
 
 
 @pytest.mark.parametrize("environ", [{}, {"HOME": ""}], ids=["none", "empty"])
-def test_a_home_that_is_not_said_is_the_one_of_the_user_and_never_the_root(
+def test_without_home_the_users_home_is_used_and_never_the_root(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "")

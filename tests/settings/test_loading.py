@@ -1,4 +1,4 @@
-"""Which layer wins, and what a wrong value is answered with."""
+"""The order of the layers, and the errors for invalid values."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
         ("[search]\ndefault_k = 1\ndefault_top = 2", 3, "both are set", "keep search.default_k"),
     ],
 )
-def test_a_wrong_file_is_answered_with_its_line_and_the_way_out(
+def test_an_invalid_file_is_an_error_with_its_line_and_a_hint(
     file: Path, text: str, line: int, message: str, hint: str
 ) -> None:
     error = refusal(file, text)
@@ -200,7 +200,7 @@ def test_bytes_that_are_no_text_are_refused_with_their_line(file: Path) -> None:
         load(file)
 
 
-def test_a_named_file_that_is_missing_is_an_error_and_says_who_named_it(file: Path) -> None:
+def test_a_named_file_that_is_missing_is_an_error_with_its_flag_or_variable(file: Path) -> None:
     with pytest.raises(ConfigError, match=f"--config: there is no file {file}"):
         load(file)
     with pytest.raises(ConfigError, match=f"KEBAB_CONFIG: there is no file {file}"):
@@ -312,9 +312,7 @@ def test_a_data_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("variable", ["HOME", "XDG_DATA_HOME", "KEBAB_DATA_DIR"])
-def test_a_data_folder_below_a_file_is_refused_and_says_which_variable_leads_there(
-    tmp_path: Path, variable: str
-) -> None:
+def test_a_data_folder_below_a_file_is_refused_with_its_variable(tmp_path: Path, variable: str) -> None:
     (tmp_path / "file").touch()
     place = tmp_path / "file" / "index" if variable == "KEBAB_DATA_DIR" else tmp_path / "file"
     with pytest.raises(ConfigError, match=f"^{variable}: the data folder is below a file: ") as refused:

@@ -1,4 +1,4 @@
-"""The starter file says everything and changes nothing."""
+"""The starter file lists every setting and changes none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample vault's index, for looking at the objects that come out of it."""
+"""The index of the sample vault."""
 
 from __future__ import annotations
 

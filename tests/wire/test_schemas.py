@@ -1,4 +1,4 @@
-"""Every object that any verb writes is what its schema says; the schemas leave nothing open."""
+"""Every object of every verb is valid by its schema; the schemas are closed."""
 
 from __future__ import annotations
 
