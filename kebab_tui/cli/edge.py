@@ -59,31 +59,20 @@ class Invocation:
 
 def shared_options(command: Decorated) -> Decorated:
     """Add `--data-dir` and `--config`; they may stand before or after the verb, the later one wins."""
-    for option in (
-        click.option(
-            "--config",
-            type=click.Path(),
-            metavar="FILE",
-            expose_value=False,
-            callback=_store_flag,
-            help="Read this configuration file.",
-        ),
-        click.option(
-            "--data-dir",
-            type=click.Path(),
-            metavar="FOLDER",
-            expose_value=False,
-            callback=_store_flag,
-            help="Use the index in this folder.",
-        ),
+
+    def store(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            ctx.meta.setdefault(_FLAGS, {})[param.name] = value
+
+    for name, metavar, text in (
+        ("--config", "FILE", "Read this configuration file."),
+        ("--data-dir", "FOLDER", "Use the index in this folder."),
     ):
+        option = click.option(
+            name, type=click.Path(), metavar=metavar, expose_value=False, callback=store, help=text
+        )
         command = option(command)
     return command
-
-
-def _store_flag(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.meta.setdefault(_FLAGS, {})[param.name] = value
 
 
 def shared_flag(ctx: click.Context, name: str) -> str | None:

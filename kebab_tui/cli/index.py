@@ -310,7 +310,7 @@ class _WatchReporter:
 @shared_options
 @pass_invocation
 def doctor_command(invocation: Invocation, as_json: bool) -> int:
-    """Check the index, the model and the settings, and suggest fixes.
+    """Check the index, the model and the folders, and suggest fixes.
 
     Exits with 0 without problems (warnings allowed) and with 3 otherwise.
     """

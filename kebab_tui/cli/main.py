@@ -39,7 +39,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "doctor": (
         "kebab_tui.cli.index",
         "doctor_command",
-        "Check the index, the model and the settings, and suggest fixes.",
+        "Check the index, the model and the folders, and suggest fixes.",
     ),
     "eval": ("kebab_tui.cli.eval", "eval_command", "Measure search quality by questions with known answers."),
     "completion": (
