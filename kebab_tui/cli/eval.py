@@ -12,25 +12,21 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kebab_tui import __version__
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
+from kebab_tui.cli.options import Given
 from kebab_tui.cli.output import field, notify, write, write_json
 from kebab_tui.cli.progress import Interrupt, embed_with_progress, ingest_with_progress, progress_bars
+from kebab_tui.domain.document import Chunk, Document
 from kebab_tui.domain.errors import ModelError, StoreReadOnlyError, UsageError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SEARCH_MODES, SearchFilters, SearchMode
-from kebab_tui.evaluation.measure import QuestionSet, Task
+from kebab_tui.evaluation.measure import EvalRun, Measuring, QuestionSet, Task, load_run, save_run
 from kebab_tui.workspace import Workspace
-
-if TYPE_CHECKING:
-    from kebab_tui.cli.options import Given
-    from kebab_tui.domain.document import Chunk, Document
-    from kebab_tui.evaluation.measure import EvalRun
-
 
 _GOLDEN_ENDINGS = (".yaml", ".yml")
 _USAGE = "`kebab eval GOLDEN.yaml`, or `kebab eval --beir FOLDER`"
@@ -74,7 +70,6 @@ def eval_command(invocation: Invocation, /, files: tuple[str, ...], **given: Any
     find; --beir FOLDER has its own documents. Prints every mode with 95 % intervals and, for
     modes other than lexical, the difference from lexical with its p-value.
     """
-    from kebab_tui.evaluation.measure import load_run, save_run
     from kebab_tui.evaluation.summary import compared, reported
 
     golden, saved = _split_arguments(files, given)
@@ -121,8 +116,6 @@ def _split_arguments(files: Sequence[str], given: Given) -> tuple[str | None, li
 
 def _run(invocation: Invocation, golden: str | None, given: Given) -> tuple[EvalRun, list[Notice]]:
     from msgspec import to_builtins
-
-    from kebab_tui.evaluation.measure import EvalRun, Measuring
 
     if golden is not None:
         job = golden_job(invocation, golden, given["limit"])

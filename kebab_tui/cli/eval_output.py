@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import aligned, detect, field, write
-
-if TYPE_CHECKING:
-    from kebab_tui.evaluation.measure import QuestionSet
-    from kebab_tui.evaluation.summary import Comparison, Difference, Report, Summary
+from kebab_tui.evaluation.measure import QuestionSet
+from kebab_tui.evaluation.summary import Comparison, Difference, Report, Summary
 
 _OF_LANGUAGES = ("ndcg@10", "recall@10", "mrr@10", "hit@1", "hit@5")
 _OF_PROBES = ("ndcg@10", "hit@5")

@@ -7,18 +7,13 @@ verb is a click command; its return value is the exit code (None is 0).
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
 from kebab_tui import __version__
 from kebab_tui.cli.edge import COMPLETE_VARIABLE, PROGRAM, shared_flag, shared_options
 from kebab_tui.domain.errors import UsageError
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
 
 VERBS: dict[str, tuple[str, str, str]] = {
     "tui": ("kebab_tui.cli.main", "tui_command", "Open the full-screen search; the same as `kebab-tui`."),
@@ -85,8 +80,6 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, _, line) in VERBS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
         verbs = [(name, line) for name, (_, _, line) in VERBS.items() if name.startswith(incomplete)]
         found = [CompletionItem(name, help=line) for name, line in verbs]
         return found + click.Command.shell_complete(self, ctx, incomplete)

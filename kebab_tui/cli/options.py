@@ -6,7 +6,7 @@ Declares each option once, with its help and its check, and converts the given v
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -15,9 +15,7 @@ from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import glob_problem
-
-if TYPE_CHECKING:
-    from kebab_tui.workspace import Workspace
+from kebab_tui.workspace import Workspace
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Given = Mapping[str, Any]

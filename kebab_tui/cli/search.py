@@ -17,6 +17,7 @@ import click
 
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.options import (
+    Given,
     chosen_format,
     filter_options,
     filters_from,
@@ -25,7 +26,7 @@ from kebab_tui.cli.options import (
     raw_score,
     share,
 )
-from kebab_tui.cli.output import field, notify, plural, write, write_json
+from kebab_tui.cli.output import Style, detect, field, notify, plural, write, write_json
 from kebab_tui.domain.errors import StoreDamagedError, UsageError
 from kebab_tui.domain.hit import Notice, SearchResponse
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode, SearchQuery
@@ -33,7 +34,6 @@ from kebab_tui.domain.text import is_hangul
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kebab_tui.cli.options import Given
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.settings.settings import SearchSettings
 
@@ -224,7 +224,6 @@ def _write(answer: SearchOutput, form: str, workspace: Workspace, *, full: bool)
 
             lines = context(hits, workspace.sources())
         case _:
-            from kebab_tui.cli.output import Style, detect
             from kebab_tui.cli.search_output import answer_lines
 
             lines = answer_lines(answer, Style(detect(sys.stdout, os.environ)), full=full)
