@@ -19,13 +19,14 @@ Key = tuple[str, ...]
 RENAMED: dict[Key, Key] = {("search", "second_look"): ("search", "rerank")}
 """Old name -> new name. The old name still works; a warning names the new one."""
 
-REMOVED: frozenset[Key] = frozenset({("search", "hybrid_fusion")})
+REMOVED: frozenset[Key] = frozenset({("index", "bulk_chunks")})
 """Settings without effect. An old configuration may still have them; a warning asks to delete them."""
 
 OTHER_SPELLINGS: dict[Key, Key] = {("search", "default_top"): ("search", "default_k"), **RENAMED}
 """Accepted wherever the key is, never printed."""
 
 ModeName = Literal["lexical", "vector", "hybrid"]
+FusionName = Literal["rrf"]
 TrustLabel = Literal["primary", "secondary", "generated"]
 Weight = Annotated[float, Meta(ge=0, le=100)]
 
@@ -52,6 +53,8 @@ class SearchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The search mode when no flag selects one: by words, by meaning, or by both."""
     snippet_chars: Annotated[int, Meta(ge=20, le=4000)] = 220
     """The maximum length of the excerpt of a hit, in characters."""
+    hybrid_fusion: FusionName = "rrf"
+    """The fusion of both lists; Reciprocal Rank Fusion is the only one so far."""
     rrf_k: Annotated[int, Meta(ge=1, le=1000)] = 60
     """The constant of Reciprocal Rank Fusion; a larger value makes the rank count less."""
     vector_weight: Annotated[float, Meta(ge=0, le=10)] = 1.0
@@ -88,8 +91,6 @@ class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     lock_timeout_s: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     """The maximum wait for another process that writes the index, in seconds."""
-    bulk_chunks: Annotated[int, Meta(ge=1, le=1_000_000)] = 2000
-    """Ingests with more new passages than this load the full-text index in bulk."""
     embed_threads: Annotated[int, Meta(ge=1, le=64)] = 1
     """The number of threads, at low priority, that compute vectors."""
     watch: bool = True

@@ -101,9 +101,9 @@ def test_a_renamed_key_still_works_and_a_warning_names_the_new_one(
 
 
 def test_a_removed_key_is_ignored_with_a_warning(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_text("[search]\nhybrid_fusion = 'rrf'")
-    assert load(file, {"KEBAB_SEARCH_HYBRID_FUSION": "rrf"}) == load()
-    assert f"{file}:2: search.hybrid_fusion has no effect any more" in capsys.readouterr().err
+    file.write_text("[index]\nbulk_chunks = 5")
+    assert load(file, {"KEBAB_INDEX_BULK_CHUNKS": "7"}) == load()
+    assert f"{file}:2: index.bulk_chunks has no effect any more" in capsys.readouterr().err
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_no_obstacle(file: Path) -> None:
@@ -155,7 +155,7 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
         ("\n[search]\ndefualt_k = 5", 3, "unknown key search.defualt_k", "did you mean search.default_k?"),
         ("default_k = 5", 1, "unknown key default_k", "did you mean search.default_k?"),
         ("\n\n[serach]\ndefault_k = 5", 3, "unknown key serach", "did you mean search?"),
-        ("[index]\nzzz = 5", 2, "unknown key index.zzz", "known here: lock_timeout_s, bulk_chunks"),
+        ("[index]\nzzz = 5", 2, "unknown key index.zzz", "known here: lock_timeout_s, embed_threads"),
         (
             "[search]\n\ndefault_k = '5'",
             3,
@@ -166,6 +166,7 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
         ("[search]\ndefault_top = 0", 2, "search.default_k: expected an integer >= 1", "from 1 to 1000"),
         ("[search]\ndefault_k = true", 2, "got true or false", "from 1 to 1000"),
         ("[search]\nmode = 'fuzzy'", 2, "'fuzzy'", 'one of "lexical", "vector", "hybrid"'),
+        ("[search]\nhybrid_fusion = 'sum'", 2, "'sum'", '"rrf"'),
         ("[search.weights]\ntitle = nan", 2, "search.weights.title", "from 0 to 100"),
         ("search = 3", 1, "search: expected a table", ""),
         ("data_dir = 3", 1, "data_dir: expected a string, got an integer", "expected a string"),
