@@ -212,10 +212,10 @@ class Workspace:
         """The notes that changed last, as hits without a query."""
         return self._parts.engine.recent(count, offset)
 
-    def revision(self) -> tuple[int, int]:
-        """Which state of the corpus is the present one, and how many passages it has."""
+    def revision(self) -> int:
+        """The number of the last commit."""
         with self._parts.reader.snapshot() as snapshot:
-            return snapshot.revision, snapshot.collection().chunks
+            return snapshot.revision
 
     def explain(self, query: SearchQuery) -> ExplainedResponse:
         """The same answer, with the figures behind every hit."""

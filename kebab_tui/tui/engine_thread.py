@@ -272,7 +272,7 @@ class EngineThread:
         # What is wrong with the index is said when it is asked something.
         with contextlib.suppress(KebabError):
             if workspace.has_index:
-                self._revision, _ = workspace.revision()
+                self._revision = workspace.revision()
         self._ready = EngineReady(workspace)
         self._warming = workspace.warm_up(by_meaning=self._by_meaning)
         with self._wake:
@@ -341,7 +341,7 @@ class EngineThread:
         if not workspace.has_index:
             return False
         try:
-            revision, passages = workspace.revision()
+            revision = workspace.revision()
         except KebabError:
             self._revision = _UNKNOWN  # whoever asks a question is told
             return False
@@ -349,7 +349,7 @@ class EngineThread:
         if revision == self._revision:
             return True
         self._revision = revision
-        self._tell(CorpusChanged(revision, passages))
+        self._tell(CorpusChanged())
         self._rests_until = now + _REST_S
         self._offers_until = self._offers_until or now + _OFFER_S
         return False

@@ -1,7 +1,6 @@
-"""What the parts of the screen tell the application: its whole vocabulary.
+"""Messages to the application, from the widgets' helpers, the engine thread and the indexer.
 
-Messages carry frozen values. Those that describe the latest state replace an older one
-of their kind that has not been read yet.
+Messages carry frozen values. A `StateMessage` replaces an unread one of its kind.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first paint needs none of these
     from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.indexing.status import LiveState
@@ -22,179 +21,147 @@ if TYPE_CHECKING:
     from kebab_tui.workspace import Workspace
 
 
+@dataclass
 class SearchDone(Message):
-    """The engine's answer to question number `generation`; `final` unless a better one follows.
+    """The response to query number `generation`; not `final` if a better one follows."""
 
-    `explained` are the figures behind its hits, where they were asked for.
-    """
-
-    def __init__(
-        self,
-        generation: int,
-        response: SearchResponse,
-        final: bool,
-        explained: ExplainedResponse | None = None,
-    ) -> None:
-        super().__init__()
-        self.generation = generation
-        self.response = response
-        self.final = final
-        self.explained = explained
+    generation: int
+    response: SearchResponse
+    final: bool
+    explained: ExplainedResponse | None = None
+    """The scores of its hits, if requested."""
 
 
+@dataclass
 class MoreFound(Message):
-    """The next page of the answer to question number `generation`."""
+    """The next page of query number `generation`."""
 
-    def __init__(self, generation: int, page: SearchResponse) -> None:
-        super().__init__()
-        self.generation = generation
-        self.page = page
+    generation: int
+    page: SearchResponse
 
 
+@dataclass
 class Explained(Message):
-    """The figures behind one page of the answer to question number `generation`."""
+    """The scores of one page of query number `generation`."""
 
-    def __init__(self, generation: int, explained: ExplainedResponse) -> None:
-        super().__init__()
-        self.generation = generation
-        self.explained = explained
+    generation: int
+    explained: ExplainedResponse
 
 
+@dataclass
 class Refused(Message):
-    """The question could not be answered: what to say instead. The last hits stay."""
+    """A query or another job failed; the last hits stay. `generation` is -1 for other jobs."""
 
-    def __init__(self, generation: int, code: str, message: str, hint: str) -> None:
-        super().__init__()
-        self.generation = generation
-        self.code = code
-        self.message = message
-        self.hint = hint
+    generation: int
+    code: str
+    message: str
+    hint: str
 
 
+@dataclass
 class HitLocated(Message):
-    """Where a hit's passage stands in its file now."""
+    """The present position of a hit's passage in its file."""
 
-    def __init__(self, hit: SearchHit, located: Located) -> None:
-        super().__init__()
-        self.hit = hit
-        self.located = located
+    hit: SearchHit
+    located: Located
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedHit:
-    """A hit and where its passage stands now; None and a problem where that cannot be said."""
+    """A hit and the present position of its passage, or None and the problem."""
 
     hit: SearchHit
     located: Located | None
     problem: str = ""
 
 
+@dataclass
 class HitsLocated(Message):
-    """Where the passages of request number `number` stand now: it can go on."""
+    """The present positions of the passages of request `number`."""
 
-    def __init__(self, number: int, places: tuple[PlacedHit, ...]) -> None:
-        super().__init__()
-        self.number = number
-        self.places = places
+    number: int
+    places: tuple[PlacedHit, ...]
 
 
+@dataclass
 class SuggestionsReady(Message):
-    """What question number `generation` would find without each filter and word, the most first."""
+    """Shorter queries that find something, in place of query number `generation`; best first."""
 
-    def __init__(self, generation: int, costs: tuple[RelaxedQuery, ...]) -> None:
-        super().__init__()
-        self.generation = generation
-        self.costs = costs
+    generation: int
+    costs: tuple[RelaxedQuery, ...]
 
 
+@dataclass
 class EngineReady(Message):
     """The engine is open."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        super().__init__()
-        self.workspace = workspace
+    workspace: Workspace
 
 
 class EngineWarm(Message):
-    """What the first question would have waited for is loaded, as far as it can be."""
+    """Everything that the first query would load is loaded, as far as possible."""
 
 
+@dataclass
 class SourcesCounted(Message):
-    """The index has notes of so many folders."""
+    """How many folders the index covers."""
 
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self.count = count
+    count: int
 
 
+@dataclass
 class CompletionsReady(Message):
-    """What the query box can offer, as of now."""
+    """New completions for the query box."""
 
-    def __init__(self, completions: Completions) -> None:
-        super().__init__()
-        self.completions = completions
+    completions: Completions
 
 
+@dataclass
 class PathsFound(Message):
-    """Paths that hold what was typed at "why not"."""
+    """Paths that contain the text typed at "why not"."""
 
-    def __init__(self, part: str, paths: tuple[str, ...]) -> None:
-        super().__init__()
-        self.part = part
-        self.paths = paths
+    part: str
+    paths: tuple[str, ...]
 
 
+@dataclass
 class WhyNotReady(Message):
-    """Why a note is not among the hits; None and an error's words when it cannot be said."""
+    """Why a note is not among the hits, or None and the error."""
 
-    def __init__(self, path: str, why: WhyNot | None, error: str = "", hint: str = "") -> None:
-        super().__init__()
-        self.path = path
-        self.why = why
-        self.error = error
-        self.hint = hint
+    path: str
+    why: WhyNot | None
+    error: str = ""
+    hint: str = ""
 
 
-class CorpusChanged(Message):
-    """Something was committed: the open question is asked again."""
-
-    def __init__(self, revision: int, passages: int) -> None:
-        super().__init__()
-        self.revision = revision
-        self.passages = passages
+class StateMessage(Message):
+    """Describes the latest state of something."""
 
     def can_replace(self, message: Message) -> bool:
-        return isinstance(message, CorpusChanged)
+        return isinstance(message, type(self))
 
 
-class LiveChanged(Message):
-    """Whoever keeps the index in step tells something new of itself; None: nobody does."""
-
-    def __init__(self, live: LiveState | None) -> None:
-        super().__init__()
-        self.live = live
-
-    def can_replace(self, message: Message) -> bool:
-        return isinstance(message, LiveChanged)
+class CorpusChanged(StateMessage):
+    """A commit changed the index; the current query runs again."""
 
 
-class IndexingProgress(Message):
-    """How far the indexing behind the screen is; `text` is for the status line.
+@dataclass
+class LiveChanged(StateMessage):
+    """The indexing process changed its status; None without such a process."""
 
-    `done` of `total` files while notes are read, `failed` files that could not be read by the
-    last run, `code` of the error that ended it.
-    """
+    live: LiveState | None
 
-    def __init__(
-        self, text: str, running: bool, *, done: int = 0, total: int = 0, failed: int = 0, code: str = ""
-    ) -> None:
-        super().__init__()
-        self.text = text
-        self.running = running
-        self.done = done
-        self.total = total
-        self.failed = failed
-        self.code = code
 
-    def can_replace(self, message: Message) -> bool:
-        return isinstance(message, IndexingProgress)
+@dataclass
+class IndexingProgress(StateMessage):
+    """Progress of this screen's own indexing; `text` is for the status line."""
+
+    text: str
+    running: bool
+    done: int = 0
+    """Files read so far, of `total`."""
+    total: int = 0
+    failed: int = 0
+    """Files that the last run could not read."""
+    code: str = ""
+    """The code of the error that stopped the run."""

@@ -124,7 +124,7 @@ def sound_index(place: str, most: int) -> Sound:
     workspace = Workspace(SETTINGS, newer)
     fingerprint = workspace._parts.semantics.card().fingerprint
     rows = _rows(newer, fingerprint)
-    found = Sound(notes, newer, fingerprint, most, answers(workspace, most), workspace.revision()[0], rows)
+    found = Sound(notes, newer, fingerprint, most, answers(workspace, most), workspace.revision(), rows)
     workspace.close()
     return found
 
@@ -263,7 +263,7 @@ def _notices(found: Answers) -> set[str]:
 
 def _revision(data: str) -> int:
     workspace = Workspace(SETTINGS, data)
-    revision, _ = workspace.revision()
+    revision = workspace.revision()
     workspace.close()
     return revision
 

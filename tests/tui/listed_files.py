@@ -64,8 +64,8 @@ class Listing:
                 assert self.gate.wait(20)
             yield file
 
-    def revision(self) -> tuple[int, int]:
-        return self.commits, 0
+    def revision(self) -> int:
+        return self.commits
 
     def close(self) -> None:
         self.closed.set()

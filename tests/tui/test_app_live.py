@@ -435,7 +435,7 @@ async def test_while_a_folder_is_read_the_best_hit_stays_on_top_until_somebody_m
             if moved:
                 app.moved_by_hand()
             best_is_there = True
-            app.post_message(CorpusChanged(2, 9))
+            app.post_message(CorpusChanged())
             await until(pilot, lambda: len(paths(app)) == 3)
             assert app.hits.cursor == cursor
 
@@ -478,7 +478,7 @@ async def test_a_commit_during_a_search_still_shows_the_file_as_saved(desk: Desk
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         app.questions._waiting = True
-        app.post_message(CorpusChanged(2, 4))
+        app.post_message(CorpusChanged())
         await until(pilot, lambda: app._has_news)
         desk.write(paths(app)[0], "# rewritten\n\nfrom top to bottom\n")
         app.ask()

@@ -42,7 +42,6 @@ RUST = SearchQuery("rust", "hybrid")
 class Engine:
     """The workspace as the asker sees it; a test says what it answers."""
 
-    passages: int = 1
     number: int = 1
     kept: LiveState | None = None
     error: StoreError | None = None
@@ -56,19 +55,16 @@ class Engine:
         for bit in self.bits:
             yield bit()
 
-    def expect(self, query: SearchQuery) -> None:
-        pass
-
     def sources(self) -> list[str]:
         return ["notes"]
 
     def completions(self) -> str:
         return f"as of {self.number}"
 
-    def revision(self) -> tuple[int, int]:
+    def revision(self) -> int:
         if self.error is not None:
             raise self.error
-        return self.number, self.passages
+        return self.number
 
     def live(self) -> LiveState | None:
         self.looked += 1
@@ -230,10 +226,8 @@ def test_what_cannot_be_loaded_is_no_error_before_somebody_asks(begin: Begin) ->
 def test_nothing_is_told_until_something_is_committed(begin: Begin) -> None:
     at_work = begin(Engine())
     assert at_work.silence() == []
-    at_work.engine.number, at_work.engine.passages = 2, 40
-    changed = at_work.next()
-    assert isinstance(changed, CorpusChanged)
-    assert (changed.revision, changed.passages) == (2, 40)
+    at_work.engine.number = 2
+    assert isinstance(at_work.next(), CorpusChanged)
     assert at_work.silence() == [], "it is told once"
 
 

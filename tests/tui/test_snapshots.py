@@ -315,7 +315,7 @@ async def test_what_a_saved_note_changes_is_marked(
         time_ns = _NOW
         await answered(pilot, app)
         saved = True
-        app.post_message(CorpusChanged(2, 75))
+        app.post_message(CorpusChanged())
         last = LastChange("rust/lifetimes.md", "changed", _NOW - 310_000_000, _NOW)
         app.post_message(LiveChanged(LiveState(OWN, (watched("live"),), last=last)))
         await until(pilot, lambda: "1 new, 1 changed, 1 gone" in painted(app))

@@ -66,7 +66,7 @@ class Looked(Protocol):
 
     def live(self) -> LiveState | None: ...
 
-    def revision(self) -> tuple[int, int]: ...
+    def revision(self) -> int: ...
 
     def close(self) -> None: ...
 
@@ -196,7 +196,7 @@ def _folders(workspace: Looked) -> tuple[Folder, ...]:
 def _revision(workspace: Looked) -> int:
     """Which state of the corpus this is; 0 before there is one, and while it cannot be read."""
     try:
-        return workspace.revision()[0] if workspace.has_index else 0
+        return workspace.revision() if workspace.has_index else 0
     except KebabError:
         return 0
 
