@@ -12,10 +12,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The console script: runs the screen and exits with its code."""
     import os
 
-    # NumPy's algebra would start a thread per processor, which spins while somebody types.
+    # NumPy would start a thread per processor, which spins while the user types.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Textual paints in steps of this clock. At its own 60 a key that comes right behind
-    # the painting of an answer is seen up to 33 ms later.
+    # Textual paints at this rate. At its default of 60, a key right after a paint is shown up to
+    # 33 ms later.
     os.environ.setdefault("TEXTUAL_FPS", "250")
     from kebab_tui.tui.launch import prepare_startup
 
@@ -24,5 +24,5 @@ def main(argv: Sequence[str] | None = None) -> None:
         from kebab_tui.tui.launch import main as launch
 
         launch(argv)
-    except KeyboardInterrupt:  # before the screen stands, where it is a key
+    except KeyboardInterrupt:  # before the screen starts; later Ctrl+C is a key
         os._exit(130)

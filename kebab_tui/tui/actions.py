@@ -1,10 +1,13 @@
-"""Every action of the screen, written down here and nowhere else.
+"""The registry of the screen's actions, their bindings, and what Esc does.
 
-Bindings, footer, help sheet, palette, the README's table and the user's `[keys]` are
-made from this registry. A key holds `everywhere`, only in the `query` box, or only in
-the `lists` (hits, preview, explanation), where a key that types a character may stand
-too. An essential action has a key that survives ssh and tmux. Does nothing itself: the
-application performs an action by its id.
+Bindings, footer, help sheet, palette, the README's table and the user's `[keys]` come
+from this registry. A key works `everywhere`, only in the `query` box, or only in the
+`lists` (hits, preview, explanation), where it may type a character. An essential action
+has a key that passes through ssh and tmux. `Commands` performs the actions by id.
+
+A widget gets the keys of its place and those that work everywhere, so that none of its
+own (`ctrl+k` of an input, `home` of a scrolling view) comes first. The application gets
+those that work everywhere, in case no widget has the focus, and `quit` with priority.
 """
 
 from __future__ import annotations
@@ -27,10 +30,14 @@ SECTIONS: tuple[Section, ...] = ("Hits", "Query", "Preview", "Explain", "Screen"
 
 When = Literal["always", "hits", "empty_query", "filters", "explain", "first_run"]
 
+EscapeAction = Literal[
+    "close_overlay", "stop_search", "focus_query", "drop_marks", "clear_query", "show_how_to_quit"
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the screen shows at the moment, as far as it decides which actions make sense."""
+    """The state of the screen that decides which actions are available."""
 
     hits: bool = False
     empty_query: bool = True
@@ -41,7 +48,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`label` is for the footer and the palette, `help` a sentence without its full stop."""
+    """`label` is for the footer and the palette; `help` is a sentence without a full stop."""
 
     id: str
     label: str
@@ -53,15 +60,15 @@ class Action:
     when: When = "always"
     in_footer: bool = False
     essential: bool = False
-    """Without it the screen cannot be used, so one of its keys must come through every terminal."""
+    """Whether one of its keys must work in every terminal."""
 
     def keys(self, place: Place) -> tuple[str, ...]:
-        """The keys that hold in one place, the one to show first."""
+        """The keys in one place; the first one is displayed."""
         own = self.query if place == "query" else self.lists
         return (*self.everywhere, *own)
 
     def is_available(self, facts: Facts) -> bool:
-        """Whether the action would do something now."""
+        """Whether the action would have an effect now."""
         match self.when:
             case "always":
                 return True
@@ -163,63 +170,23 @@ ACTIONS: Actions = (
 
 
 def action_of(actions: Actions, action_id: str) -> Action:
-    """The action with this id; asking for one that is not there is a mistake of the program."""
+    """The action with this id, which must exist."""
     return next(action for action in actions if action.id == action_id)
 
 
 def available(actions: Actions, facts: Facts) -> Actions:
-    """The actions that would do something now, in the order of the registry."""
+    """The available actions, in the order of the registry."""
     return tuple(action for action in actions if action.is_available(facts))
 
 
-# Gives the keys of the registry to the widgets and the footer.
-#
-# A widget gets the keys of its place *and* those that hold everywhere, so that none of
-# its own (`ctrl+k` of an input, `home` of a scrolling view) stands in front of them.
-# The application gets those that hold everywhere, for when nothing has the focus, and
-# `quit` before anything else. Every binding runs `app.act('<id>')`, which it performs.
-
-
 def act(action_id: str) -> str:
-    """The call that performs an action, as bindings and the palette write it."""
+    """The Textual action that performs an action of the registry."""
     return f"app.act({action_id!r})"
 
 
-def bindings(actions: Actions, place: Place) -> list[Binding]:
-    """One binding a key; of each action only the first key is shown in the footer."""
-    return list(_bindings(actions, place))
-
-
-def bind(node: DOMNode, actions: Actions, place: Place) -> None:
-    """Put the keys of a place on a widget, over those that its class brought along."""
-    ours = BindingsMap(bindings(actions, place)).key_to_bindings
-    # The library lets only an App bind keys at run time; a widget's own map is its instance's, too.
-    node._bindings.key_to_bindings.update(ours)
-
-
-def bind_call(node: DOMNode, keys: Iterable[str], call: str) -> None:
-    """Let keys of the registry call something else while `node` is on top."""
-    ours = BindingsMap(Binding(name, call) for key in keys for name in arrives_as(key))
-    node._bindings.key_to_bindings.update(ours.key_to_bindings)
-
-
-def bind_app(app: App[Any], actions: Actions) -> None:
-    """Put the keys that hold everywhere on the application; `quit` works over every other screen, too."""
-    own = app._bindings.key_to_bindings
-    for key in ("ctrl+q", app.COMMAND_PALETTE_BINDING):
-        own.pop(key, None)  # the library's own meanings, which would come before those of any widget
-    own.update(BindingsMap(_everywhere(actions)).key_to_bindings)
-
-
-def _everywhere(actions: Actions) -> Iterator[Binding]:
-    for action in actions:
-        only_everywhere = replace(action, query=(), lists=())
-        for binding in _bindings((only_everywhere,), "query"):
-            yield replace(binding, id=None, priority=action.id == "quit")
-
-
-def _bindings(actions: Actions, place: Place) -> Iterator[Binding]:
-    # What holds on an empty box only must be asked before what its key does otherwise.
+def bindings(actions: Actions, place: Place) -> Iterator[Binding]:
+    """One binding per key; the footer shows only the first key of an action."""
+    # A binding for an empty box comes before the other binding of its key.
     for action in sorted(actions, key=lambda action: action.when != "empty_query"):
         for number, key in enumerate(action.keys(place)):
             for name in arrives_as(key):
@@ -228,42 +195,61 @@ def _bindings(actions: Actions, place: Place) -> Iterator[Binding]:
                     act(action.id),
                     action.label,
                     show=action.in_footer and number == 0,
-                    key_display=shown(key).replace("ctrl+", "^"),  # in 80 columns the footer is narrow
+                    key_display=shown(key).replace("ctrl+", "^"),  # short: a footer has 80 columns
                     tooltip=action.help,
                     id=f"{action.id}.{place}",
                 )
 
 
-# What esc does: one rung of a ladder at a time, and never a loss of more than the query's text.
+def bind(node: DOMNode, actions: Actions, place: Place) -> None:
+    """Put the keys of a place on a widget, in place of those of its class."""
+    # Textual has a public way for an App only; this map belongs to the instance.
+    node._bindings.key_to_bindings.update(BindingsMap(bindings(actions, place)).key_to_bindings)
 
-EscapeAction = Literal[
-    "close_overlay", "stop_search", "focus_query", "drop_marks", "clear_query", "say_how_to_quit"
-]
+
+def bind_call(node: DOMNode, keys: Iterable[str], call: str) -> None:
+    """Bind keys of the registry to another call while `node` is on top."""
+    ours = BindingsMap(Binding(name, call) for key in keys for name in arrives_as(key))
+    node._bindings.key_to_bindings.update(ours.key_to_bindings)
+
+
+def bind_app(app: App[Any], actions: Actions) -> None:
+    """Bind the keys that work everywhere to the application; `quit` works over every screen."""
+    own = app._bindings.key_to_bindings
+    for key in ("ctrl+q", app.COMMAND_PALETTE_BINDING):
+        own.pop(key, None)  # Textual's own bindings would come before those of the widgets
+    own.update(
+        BindingsMap(
+            replace(binding, id=None, priority=action.id == "quit")
+            for action in actions
+            for binding in bindings((replace(action, query=(), lists=()),), "query")
+        ).key_to_bindings
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class EscapeState:
-    """Where the user is when esc is pressed."""
+    """The state that decides what Esc does."""
 
     overlay: bool
     searching: bool
-    """A search has been running long enough to be seen."""
+    """Whether a slow query is running."""
     marks: bool
-    """Hits are marked, of this query or of one before."""
+    """Whether hits are marked, of this query or an earlier one."""
     focus: Place
     query: str
 
 
-def escape_action(standing: EscapeState) -> EscapeAction:
-    """The first rung that there is."""
-    if standing.overlay:
+def escape_action(state: EscapeState) -> EscapeAction:
+    """The first possible step. No step loses more than the text of the query."""
+    if state.overlay:
         return "close_overlay"
-    if standing.searching:
+    if state.searching:
         return "stop_search"
-    if standing.focus != "query":
+    if state.focus != "query":
         return "focus_query"
-    if standing.marks:
+    if state.marks:
         return "drop_marks"
-    if standing.query:
+    if state.query:
         return "clear_query"
-    return "say_how_to_quit"
+    return "show_how_to_quit"

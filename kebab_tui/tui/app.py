@@ -1,27 +1,26 @@
-"""The screen at work: who asks whom, and who hears the answer.
+"""The application: composes the screen, sends queries, routes messages and keys.
 
-Widgets post what the user does, the asker posts what the engine answers; every message has
-its one handler here, every action of the registry its method in `performing`. What an
-answer looks like is for `showing` to say. Holds no engine: that lives in the asker's
-thread, and indexing in a process of its own. An answer to an older question is dropped; an
-engine's error leaves the last hits.
+Widgets post what the user does, the engine thread posts results; each message has one
+handler here. `Commands` performs the actions, `ResultsPresenter` fills the panes. The
+application holds no engine: the engine thread does, and indexing runs in a process.
+Results of an earlier query are dropped; after an error the last hits stay.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input
 
-from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout
-from kebab_tui.tui.actions import Actions, Facts, action_of, bind, bind_app
+from kebab_tui.tui.actions import Facts, action_of, bind, bind_app
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.current_query import MOVES, CurrentQuery, PendingActions, query_of
 from kebab_tui.tui.engine_thread import EngineThread
@@ -32,8 +31,8 @@ from kebab_tui.tui.history import History, HistoryRecorder, TypingDebounce
 from kebab_tui.tui.indexer import BackgroundIndexing
 from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import KeysInOrder, shown
-from kebab_tui.tui.launch import AT_LAST_S, tune_for_typing
-from kebab_tui.tui.layout import Toggles, dress
+from kebab_tui.tui.launch import TUNE_AT_LATEST_S, Options, tune_for_typing
+from kebab_tui.tui.layout import Toggles, apply_theme
 from kebab_tui.tui.messages import (
     CompletionsReady,
     CorpusChanged,
@@ -53,7 +52,7 @@ from kebab_tui.tui.messages import (
     WhyNotReady,
 )
 from kebab_tui.tui.preview.pane import Preview
-from kebab_tui.tui.results import ResultsPresenter
+from kebab_tui.tui.results import INDEX_LOST, ResultsPresenter
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import WordsPane
@@ -63,36 +62,18 @@ from kebab_tui.tui.widgets.query_box import QueryBox, QueryLine
 from kebab_tui.tui.widgets.query_text import ChipsLine
 from kebab_tui.tui.widgets.status_line import StatusLine
 
-if TYPE_CHECKING:
-    from kebab_tui.domain.hit import SearchHit
-    from kebab_tui.settings.settings import Settings
-    from kebab_tui.tui.launch import Options
-    from kebab_tui.tui.layout import Layout
+if TYPE_CHECKING:  # the first paint does not wait for the engine's imports
     from kebab_tui.workspace import Workspace
 
 
-# What the screen is made of, where each part stands, and whose a key is.
-#
-# Knows no engine and no message.
-
-Pane = TypeVar("Pane", bound=Widget)
-
-
-class Composition(KeysInOrder[tuple[str, ...]]):
-    """One query line, three panes, a status line."""
+class KebabApp(KeysInOrder[tuple[str, ...]]):
+    """One query line, three panes, a status line. Returns the picked citations."""
 
     CSS_PATH = "app.tcss"
     TITLE = "kebab"
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, actions: Actions, history: History, query: str) -> None:
-        super().__init__()
-        bind_app(self, actions)
-        self.actions = actions
-        self.history = history
-        self._query_at_first = query
-
-    # Held and not looked up: an answer may come when the last widget is already gone.
+    # Attributes, not lookups: a result may arrive after the last widget was removed.
     box: QueryBox
     query_line: QueryLine
     chips: ChipsLine
@@ -104,316 +85,285 @@ class Composition(KeysInOrder[tuple[str, ...]]):
     status: StatusLine
     footer: KeysLine
 
+    def __init__(self, options: Options, settings: Settings) -> None:
+        super().__init__()
+        self.actions = keymap(settings.keys)
+        bind_app(self, self.actions)
+        apply_theme(self, options.theme)
+        self.options = options
+        self.settings = settings
+        wanted = options.mode or settings.search.mode
+        self.mode: SearchMode = next((mode for mode in SEARCH_MODES if mode == wanted), "hybrid")
+        self.toggles = Toggles(explain=options.explain)
+        self.history = History(settings.data_dir)
+        self.recorder = HistoryRecorder(self.history)
+        self.engine = EngineThread(self.open_workspace, self.post_message, loads_model=self.mode != "lexical")
+        self.indexing = BackgroundIndexing(settings.data_dir, options.config, self.post_message)
+        self.results = ResultsPresenter(self, self.mode)
+        self.hand_off = HandOff(self)
+        self.typing = TypingDebounce(self._preview_selected)
+        self.current_query = CurrentQuery(self.engine, self.results.show_searching)
+        self._commands = Commands(self)
+        self._pending = PendingActions()
+        self._cursor_is_pinned = False
+        """Whether new results keep the cursor on its hit."""
+        self._has_news = False
+        """Whether a commit changed the index since the last final response."""
+        self._jumps = 0
+        """How many pages the user has asked to jump ahead of the loaded ones."""
+
+    def open_workspace(self) -> Workspace:
+        from kebab_tui.workspace import Workspace
+
+        return Workspace(self.settings, self.settings.data_dir)
+
+    # Life cycle
+
     def compose(self) -> ComposeResult:
-        self.box = QueryBox(self._query_at_first, actions=self.actions, history=self.history, id="box")
+        self.box = QueryBox(self.options.query, actions=self.actions, history=self.history, id="box")
         self.query_line = QueryLine(self.box, id="query")
         self.chips = ChipsLine(id="chips")
-        self.hits = _titled(HitsList(id="hits"), "hits")
+        self.hits = HitsList(id="hits")
         self.words = WordsPane(id="words")
-        self.preview = _titled(Preview(id="preview"), "preview")
-        self.explain = _titled(ExplainPanel(keys=self._knobs, id="explain"), "explain")
-        self.panes = Container(self.hits, self.words, self.preview, self.explain, id="panes")
-        self.status = StatusLine(id="status")
-        self.footer = KeysLine(id="footer")
-        yield from (self.query_line, self.chips, self.panes, self.status, self.footer)
-
-    @property
-    def _knobs(self) -> Keys:
-        """The user's keys for the what-if strip."""
-        return Keys(
+        self.preview = Preview(id="preview")
+        what_if_keys = Keys(
             f"{self._key('rrf_k_down')} {self._key('rrf_k_up')}",
             f"{self._key('vector_weight_down')} {self._key('vector_weight_up')}",
             self._key("second_look"),
             self._key("what_if_reset"),
         )
+        self.explain = ExplainPanel(keys=what_if_keys, id="explain")
+        self.hits.border_title = Content("hits")
+        self.preview.border_title = Content("preview")
+        self.explain.border_title = Content("explain")
+        self.panes = Container(self.hits, self.words, self.preview, self.explain, id="panes")
+        self.status = StatusLine(id="status")
+        self.footer = KeysLine(id="footer")
+        yield from (self.query_line, self.chips, self.panes, self.status, self.footer)
 
     def _key(self, action_id: str) -> str:
         return next(map(shown, action_of(self.actions, action_id).keys("lists")), "")
 
-    def bind_panes(self) -> None:
-        """Give the panes their keys; the box has brought its own."""
+    def on_mount(self) -> None:
         for pane in (self.hits, self.preview, self.explain):
             bind(pane, self.actions, "lists")
+        self.query_line.mode = self.mode
+        self.current_query.start_clock(self)
+        self.typing.start_clock(self)
+        self.box.focus()
+        self.arrange()
+
+    def on_ready(self) -> None:
+        """Start the engine after the first frame: its imports would delay it."""
+        self.set_timer(TUNE_AT_LATEST_S, tune_for_typing)
+        self.typing.key_pressed()  # the hits first, then the preview
+        self.ask()
+        self.engine.start()
+        if self.options.folders:
+            self.index(self.options.folders)
+
+    def on_unmount(self) -> None:
+        self.engine.close()
+        self.indexing.close()
+
+    # Keys and actions
 
     def typing_box(self) -> Input | None:
-        """What is typed in a list and means nothing there belongs to the query."""
+        """Text typed in a list goes to the query."""
         return self.box if len(self.screen_stack) == 1 else super().typing_box()
 
+    async def action_act(self, action_id: str) -> None:
+        """Perform an action of the registry; the next key waits for a page that it opens."""
+        text, response = self.box.value, self.results.response
+        is_asked = text == self.current_query.text
+        is_shown = is_asked and (
+            not self.current_query.is_waiting
+            or self.current_query.is_again
+            or (response is not None and response.query.strip() == text.strip())
+        )
+        scrolls = action_id in MOVES and self.focused in (self.preview, self.explain)
+        if not scrolls and self._pending.defer(action_id, text, asked=is_asked, shown=is_shown):
+            return
+        opening = self._commands.perform(action_id)
+        if opening is not None:
+            await opening
+
+    def action_help_quit(self) -> None:
+        """Textual calls this at Ctrl+C without a selection to copy."""
+        self.results.show_how_to_quit()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action != "act" or not self.is_running:
+            return True
+        found = action_of(self.actions, str(parameters[0]))
+        # Called for every action after every key: most need no facts.
+        return found.when == "always" or found.is_available(self.facts)
+
+    @property
+    def facts(self) -> Facts:
+        """The facts that decide which actions are available."""
+        return Facts(
+            hits=self.hits.selected is not None,
+            empty_query=not self.box.value,
+            filters=bool(self.results.chips or self.results.costs),
+            explain=self.toggles.explain and self.explain.can_turn,
+            first_run=self.results.first_run,
+        )
+
     def refresh_bindings(self) -> None:
-        if self.screen_stack:  # at the end the last answer may come when there is none any more
+        if self.screen_stack:  # the last result may arrive after the last screen is gone
             super().refresh_bindings()
 
-    def place(self, chosen: Layout, has_hits: bool, starting: bool) -> None:
-        """Put the panes where a layout wants them; words stand in for hits that are not there."""
+    # Layout
+
+    def arrange(self) -> None:
+        """Place the panes for the present size and toggles; a text replaces missing hits."""
+        chosen = layout.choose(self.size.width, self.size.height, self.toggles)
+        has_hits = self.results.has_hits
         for arrangement in ("stacked", "beside", "columns", "single"):
             self.panes.set_class(has_hits and arrangement == chosen.arrangement, f"-{arrangement}")
         self.panes.set_class(len(chosen.panes) < 3, "-pair")
-        starting = starting and "preview" in chosen.panes
+        shows_start = (
+            has_hits and not self.box.value and not self._cursor_is_pinned and "preview" in chosen.panes
+        )
         self.hits.display = has_hits and "hits" in chosen.panes
-        self.words.display = starting or not has_hits
-        self.preview.display = has_hits and "preview" in chosen.panes and not starting
+        self.words.display = shows_start or not has_hits
+        self.preview.display = has_hits and "preview" in chosen.panes and not shows_start
         self.explain.display = has_hits and "explain" in chosen.panes
         self.set_class(chosen.frames, "-framed")
         self.set_class(not chosen.frames, "-plain")
         self.query_line.frame(chosen.frames)
         self.footer.display = chosen.footer
-
-
-def _titled(pane: Pane, title: str) -> Pane:
-    pane.border_title = Content(title)
-    return pane
-
-
-# The talk with the prompt that asks why a note is not among the hits: paths to offer, then an answer.
-
-
-class WhyNotTalk(Composition):
-    """Whoever shows the prompt asks through `asker`, about what stands in the box."""
-
-    asker: EngineThread
-    mode: SearchMode
-
-    @on(WhyNotPrompt.Typed)
-    def _paths_wanted(self, message: WhyNotPrompt.Typed) -> None:
-        self.asker.find_paths(message.part)
-
-    @on(PathsFound)
-    def _paths_found(self, message: PathsFound) -> None:
-        if isinstance(self.screen, WhyNotPrompt):
-            self.screen.offer(message.part, message.paths)
-
-    @on(WhyNotPrompt.Asked)
-    def _why_not(self, message: WhyNotPrompt.Asked) -> None:
-        self.asker.judge(query_of(self.box.value, self.mode), message.path)
-
-    @on(WhyNotReady)
-    def _judged(self, message: WhyNotReady) -> None:
-        if not isinstance(self.screen, WhyNotPrompt):
-            return
-        if message.why is not None:
-            self.screen.answer(message.path, message.why)
-        else:
-            self.screen.fail(message.path, message.error, message.hint)
-
-
-class KebabApp(WhyNotTalk):
-    """Asks what is typed, shows what is answered, does what is pressed."""
-
-    def __init__(self, options: Options, settings: Settings) -> None:
-        super().__init__(keymap(settings.keys), History(settings.data_dir), options.query)
-        dress(self, options.theme)
-        self.options = options
-        self.settings = settings
-        self.mode = _mode(options.mode, settings.search.mode)
-        self.toggles = Toggles(explain=options.explain)
-        by_meaning = self.mode != "lexical"
-        self.asker = EngineThread(self.open_workspace, self.post_message, by_meaning=by_meaning)
-        self.indexing = BackgroundIndexing(settings.data_dir, options.config, self.post_message)
-        self.remembering = HistoryRecorder(self.history)
-        self.showing = ResultsPresenter(self, self.mode)
-        self.leaving = HandOff(self)
-        self._performer = Commands(self)
-        self.rhythm = TypingDebounce(self._preview_selected)
-        self.questions = CurrentQuery(self.asker, self.showing.search)
-        self._held = PendingActions()
-        self._moved = False
-        self._has_news = False
-        self._jumps = 0
-        """How often the end of the list was asked for while the next page was on its way."""
-
-    # Coming and going
-
-    def on_mount(self) -> None:
-        self.bind_panes()
-        self.query_line.mode = self.mode
-        self.questions.start_clock(self)
-        self.rhythm.start_clock(self)
-        self.box.focus()
-        self.arrange()
-
-    def on_ready(self) -> None:
-        """The first frame is on the screen: the engine's imports no longer delay it."""
-        self.set_timer(AT_LAST_S, tune_for_typing)
-        self.rhythm.key()  # the hits first, then the preview
-        self.ask()
-        self.asker.start()
-        if self.options.folders:
-            self.index(self.options.folders)
-
-    def on_unmount(self) -> None:
-        self.asker.close()
-        self.indexing.close()
-
-    @property
-    def facts(self) -> Facts:
-        """What decides which actions make sense now."""
-        return Facts(
-            hits=self.hits.selected is not None,
-            empty_query=not self.box.value,
-            filters=bool(self.showing.chips or self.showing.costs),
-            explain=self.toggles.explain and self.explain.can_turn,
-            first_run=self.showing.first_run,
-        )
-
-    # Keys
-
-    async def action_act(self, action_id: str) -> None:
-        """Perform an action of the registry; the next key waits for the page that it opens."""
-        if self._is_held(action_id):
-            return
-        opening = self._performer.perform(action_id)
-        if opening is not None:
-            await opening
-
-    def _is_held(self, action_id: str) -> bool:
-        if action_id in MOVES and self.focused in (self.preview, self.explain):
-            return False  # there they scroll
-        text, response = self.box.value, self.showing.response
-        is_asked = text == self.questions.text
-        is_shown = is_asked and (
-            not self.questions.is_waiting
-            or self.questions.is_again
-            or (response is not None and response.query.strip() == text.strip())
-        )
-        return self._held.take(action_id, text, asked=is_asked, shown=is_shown)
-
-    def action_help_quit(self) -> None:
-        """What the library does at ctrl+c, where nothing is selected that could be copied."""
-        self.showing.say_how_to_quit()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action != "act" or not self.is_running:
-            return True
-        asked = action_of(self.actions, str(parameters[0]))
-        # Asked for every action after every key: most need no facts.
-        return asked.when == "always" or asked.is_available(self.facts)
-
-    # Layout
-
-    def arrange(self) -> None:
-        """Put the panes where the size and the toggles want them."""
-        chosen = layout.choose(self.size.width, self.size.height, self.toggles)
-        has_hits = self.showing.has_hits
-        self.place(chosen, has_hits, starting=has_hits and not self.box.value and not self._moved)
         if chosen.too_small:
             self.status.say(empty_states.TOO_SMALL)
         else:
             self.status.take_back(empty_states.TOO_SMALL)
 
     def on_resize(self) -> None:
-        self.call_next(self.arrange)  # the library writes the new size down after this
+        self.call_next(self.arrange)  # Textual stores the new size after this handler
 
-    # Asking
+    # Queries
 
     @on(Input.Changed, "#box")
     def _typed(self) -> None:
-        if self.box.value == self.questions.text:
-            return  # what the box began with
-        self._moved = False
+        if self.box.value == self.current_query.text:
+            return  # the initial text of the box
+        self._cursor_is_pinned = False
         self._jumps = 0
-        self.rhythm.key()
-        self.call_after_refresh(self._go_on)  # what was typed is painted before anything else has its turn
+        self.typing.key_pressed()
 
-    def _go_on(self) -> None:
-        self.remembering.left()
-        self.refresh_bindings()
-        self.ask()
+        def search() -> None:
+            self.recorder.left()
+            self.refresh_bindings()
+            self.ask()
+
+        self.call_after_refresh(search)  # paint the letter first
 
     def ask(self, *, again: bool = False) -> None:
-        """Ask the engine what stands in the box; only this question's answer will be shown."""
-        self.showing.ask()
-        shown = self.showing.response
-        self.questions.ask(self.box.value, self.mode, explain=self.toggles.explain, again=again, shown=shown)
+        """Search for the text in the box; results of earlier queries are dropped from now on."""
+        self.results.query_sent()
+        response = self.results.response
+        self.current_query.ask(
+            self.box.value, self.mode, explain=self.toggles.explain, again=again, shown=response
+        )
 
     @on(SearchDone)
-    def _answered(self, message: SearchDone) -> None:
-        if not self.questions.is_open(message.generation):
+    def _search_done(self, message: SearchDone) -> None:
+        if not self.current_query.is_current(message.generation):
             return
-        response, selected, again = message.response, self.hits.selected, self.questions.is_again
+        response, selected, again = message.response, self.hits.selected, self.current_query.is_again
         if message.final:
-            self.questions.settle(answered=True)
+            self.current_query.finish(answered=True)
         else:
-            self.call_after_refresh(self.asker.painted)
-        stays = self._moved or (again and bool(self.box.value) and not self.showing.is_reading)
-        self.showing.answer(
-            response, selected.chunk_id if stays and selected else None, message.explained, again=again
+            self.call_after_refresh(self.engine.painted)
+        keeps = self._cursor_is_pinned or (again and bool(self.box.value) and not self.results.is_reading)
+        self.results.show_response(
+            response, selected.chunk_id if keeps and selected else None, message.explained, again=again
         )
         if message.final:
             self.explain_selected()
-        if message.final and self._has_news:
-            self._has_news = False
-            # Only once it is painted does a saved note stand on the screen.
-            self.call_after_refresh(self.showing.follow_file)
-        if message.final:
-            for action_id in self._held.give(self.questions.text or ""):
-                self._performer.perform(action_id)
+            if self._has_news:
+                self._has_news = False
+                # A saved note counts as shown once the response is painted.
+                self.call_after_refresh(self.results.reload_note)
+            for action_id in self._pending.release(self.current_query.text or ""):
+                self._commands.perform(action_id)
         if response.hits:
-            self.remembering.shown(response.query)
+            self.recorder.shown(response.query)
         elif message.final and response.query.strip():
-            self.asker.weigh(message.generation, self.questions.query)
+            self.engine.suggest(message.generation, self.current_query.query)
 
     @on(SuggestionsReady)
-    def _weighed(self, message: SuggestionsReady) -> None:
-        if self.questions.is_open(message.generation):
-            self.showing.weigh(message.costs)
+    def _suggestions_ready(self, message: SuggestionsReady) -> None:
+        if self.current_query.is_current(message.generation):
+            self.results.show_suggestions(message.costs)
 
     @on(Explained)
     def _explained(self, message: Explained) -> None:
-        if self.questions.is_open(message.generation):
-            self.questions.explained()
-            self.showing.explain(message.explained)
+        if self.current_query.is_current(message.generation):
+            self.current_query.explained()
+            self.results.add_explanation(message.explained)
 
     def explain_selected(self) -> None:
-        """Show the figures behind the selected hit; those of its page are asked for if need be."""
+        """Show the scores of the selected hit; request those of its page if they are missing."""
         selected = self.hits.selected
-        if selected is not None and not self.showing.explain_hit(selected) and self.toggles.explain:
-            self.questions.explain(selected.rank)
+        if selected is not None and not self.results.explain_hit(selected) and self.toggles.explain:
+            self.current_query.explain(selected.rank)
 
     @on(HitsList.NearEnd)
     def _load_more(self) -> None:
-        if (shown := self.showing.response) is not None:
-            self.questions.load_more(shown)
+        if (response := self.results.response) is not None:
+            self.current_query.load_more(response)
 
     @on(MoreFound)
     def _more_found(self, message: MoreFound) -> None:
-        shown = self.showing.response
-        if shown is None or not self.questions.is_open(message.generation):
+        response = self.results.response
+        if response is None or not self.current_query.is_current(message.generation):
             return
-        self.questions.loaded()
-        if message.page.corpus_revision != shown.corpus_revision:
-            return  # the order may be another one: with the news as many hits are asked for again
+        self.current_query.loaded()
+        if message.page.corpus_revision != response.corpus_revision:
+            return  # the order may have changed: CorpusChanged requests the whole list again
         was_at_end = self.hits.is_at_end
-        self.showing.append(message.page)
+        self.results.append_page(message.page)
         jumps, self._jumps = self._jumps, 0
         if was_at_end and jumps:
             self._jumps = jumps - 1
             self.hits.move_to_last()
 
     def go_to_last(self) -> None:
-        """To the last hit that is there; from there to the last one of the next page."""
-        self.moved_by_hand()
-        shown = self.showing.response
-        if self.hits.is_at_end and shown is not None and shown.next_offset is not None:
+        """Move to the last loaded hit; from there to the end of the next page."""
+        self.pin_cursor()
+        response = self.results.response
+        if self.hits.is_at_end and response is not None and response.next_offset is not None:
             self._jumps += 1
         self.hits.move_to_last()
 
     @on(Refused)
     def _refused(self, message: Refused) -> None:
-        if message.generation != -1:  # not an errand of the question
-            if not self.questions.is_open(message.generation):
+        if message.generation != -1:
+            if not self.current_query.is_current(message.generation):
                 return
-            self.questions.settle()
-            self._held.give("")
+            self.current_query.finish()
+            self._pending.clear()
             self._jumps = 0
-        self.showing.refuse(message.code, message.message, message.hint)
-        if message.code in ("store_damaged", "store_lost"):
-            self.index(())  # it sets aside what is damaged and reads the notes again
+        self.results.show_error(message.code, message.message, message.hint)
+        if message.code in INDEX_LOST:
+            self.index(())  # sets the damaged index aside and reads the notes again
+
+    def stop_search(self) -> None:
+        """Cancel the current query; a response that still arrives is dropped."""
+        self.engine.cancel()
+        self.current_query.cancel()
+        self._pending.clear()
+        self.status.say(Notice("stopped", "search stopped"))
+
+    # The engine
 
     @on(EngineReady)
     def _engine_ready(self, message: EngineReady) -> None:
         self.box.understand(message.workspace.parse)
         self.preview.engine = message.workspace
-        self.showing.parse = message.workspace.parse
+        self.results.parse = message.workspace.parse
 
     @on(EngineWarm)
     def _engine_warm(self) -> None:
@@ -425,103 +375,110 @@ class KebabApp(WhyNotTalk):
             if message.count:
                 self.index(())
             else:
-                self.showing.begin()
+                self.results.show_first_run()
 
     @on(CompletionsReady)
-    def _completed(self, message: CompletionsReady) -> None:
+    def _completions_ready(self, message: CompletionsReady) -> None:
         self.box.know(message.completions)
 
     # The notes
 
     def index(self, folders: tuple[str, ...], *, paths: tuple[str, ...] = (), retry: bool = False) -> None:
-        """Bring new folders, some files, or else all notes up to date, and keep them so from now on."""
+        """Index new folders, some files, or else all notes; and keep watching unless --no-watch."""
         if not self.options.watch:
             self.indexing.start(folders)
-        elif not self.indexing.keeper_pid:
-            self.indexing.keep(folders)
+        elif not self.indexing.watcher_pid:
+            self.indexing.watch(folders)
         elif folders:
             self.indexing.start(folders)
         else:
-            self.asker.rescan(paths, retry=retry)
+            self.engine.rescan(paths, retry=retry)
 
     @on(CorpusChanged)
-    def _changed(self) -> None:
+    def _corpus_changed(self) -> None:
         self._has_news = True
-        if not self.questions.is_waiting:  # else the answer to come knows it already, or news follow it
+        if not self.current_query.is_waiting:  # else the expected response includes the change
             self.ask(again=True)
 
     @on(LiveChanged)
-    def _live(self, message: LiveChanged) -> None:
-        self.showing.live(message.live, self.indexing.keeper_pid)
-
-    def on_health_page_retry(self) -> None:
-        """What could not be read is tried again."""
-        self.index((), retry=True)
+    def _live_changed(self, message: LiveChanged) -> None:
+        self.results.show_live(message.live, self.indexing.watcher_pid)
 
     @on(IndexingProgress)
-    def _progressed(self, message: IndexingProgress) -> None:
-        self.showing.progress(message)
+    def _indexing_progress(self, message: IndexingProgress) -> None:
+        self.results.show_progress(message)
+
+    def on_health_page_retry(self) -> None:
+        self.index((), retry=True)
 
     # The selected hit
 
     @on(HitsList.Moved)
-    def _moved_to(self, message: HitsList.Moved) -> None:
-        if not self.rhythm.is_typing:
-            self._preview(message.hit)
+    def _hit_selected(self, message: HitsList.Moved) -> None:
+        if not self.typing.is_typing:
+            self._show_preview(message.hit)
         self.explain_selected()
 
-    def _preview(self, hit: SearchHit) -> None:
-        self.showing.preview(hit, None)
-        self.asker.locate(hit)
+    def _show_preview(self, hit: SearchHit) -> None:
+        self.results.show_preview(hit, None)
+        self.engine.locate(hit)
 
     def _preview_selected(self) -> None:
         if (hit := self.hits.selected) is not None:
-            self._preview(hit)
+            self._show_preview(hit)
 
     @on(HitLocated)
-    def _located(self, message: HitLocated) -> None:
-        self.showing.locate(message.hit, message.located)
+    def _hit_located(self, message: HitLocated) -> None:
+        self.results.show_located(message.hit, message.located)
 
     @on(HitsLocated)
-    def _placed(self, message: HitsLocated) -> None:
-        self.leaving.go_on(message)
+    def _hits_located(self, message: HitsLocated) -> None:
+        self.hand_off.resume(message)
 
     @on(HitsList.Chosen)
-    def _chosen(self) -> None:
-        self._performer.perform("open")
+    def _hit_chosen(self) -> None:
+        self._commands.perform("open")
 
     @on(HitsList.Marked)
-    def _marked(self, message: HitsList.Marked) -> None:
-        self.showing.mark(message.count)
+    def _hits_marked(self, message: HitsList.Marked) -> None:
+        self.results.show_marked(message.count)
+
+    def pin_cursor(self) -> None:
+        """Keep the cursor on its hit when new results arrive."""
+        if not self._cursor_is_pinned:
+            self._cursor_is_pinned = True
+            self.arrange()
+
+    # Panes and prompts
 
     @on(ExplainPanel.Changed)
     def _what_if(self, message: ExplainPanel.Changed) -> None:
         self.hits.badge_ranks(message.changes)
 
     @on(ChipsLine.Removed)
-    def _drop_filter(self, message: ChipsLine.Removed) -> None:
+    def _filter_removed(self, message: ChipsLine.Removed) -> None:
         from kebab_tui.workspace import Workspace
 
         self.box.write(Workspace.remove_chip(self.box.value, message.chip))
 
-    def stop_search(self) -> None:
-        """Ask no more; an answer that still comes is dropped."""
-        self.asker.forget()
-        self.questions.drop()
-        self._held.give("")
-        self.showing.say(Notice("stopped", "the search was stopped"))
+    @on(WhyNotPrompt.Typed)
+    def _path_typed(self, message: WhyNotPrompt.Typed) -> None:
+        self.engine.find_paths(message.part)
 
-    def moved_by_hand(self) -> None:
-        """From now on the list does not jump under the cursor."""
-        if not self._moved:
-            self._moved = True
-            self.arrange()
+    @on(PathsFound)
+    def _paths_found(self, message: PathsFound) -> None:
+        if isinstance(self.screen, WhyNotPrompt):
+            self.screen.offer(message.part, message.paths)
 
-    def open_workspace(self) -> Workspace:
-        from kebab_tui.workspace import Workspace
+    @on(WhyNotPrompt.Asked)
+    def _why_not(self, message: WhyNotPrompt.Asked) -> None:
+        self.engine.why_not(query_of(self.box.value, self.mode), message.path)
 
-        return Workspace(self.settings, self.settings.data_dir)
-
-
-def _mode(asked: str, usual: str) -> SearchMode:
-    return next((mode for mode in SEARCH_MODES if mode == (asked or usual)), "hybrid")
+    @on(WhyNotReady)
+    def _why_not_ready(self, message: WhyNotReady) -> None:
+        if not isinstance(self.screen, WhyNotPrompt):
+            return
+        if message.why is not None:
+            self.screen.answer(message.path, message.why)
+        else:
+            self.screen.fail(message.path, message.error, message.hint)

@@ -1,8 +1,4 @@
-"""What every action of the registry does: one short method each, named `do_<id>`.
-
-Knows the application's parts, holds no state. A test sees to it that registry and
-methods are the same.
-"""
+"""The actions of the registry: one short method each, named `do_<id>`. Holds no state."""
 
 from __future__ import annotations
 
@@ -10,17 +6,16 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES
 from kebab_tui.tui.actions import EscapeState, Place, Section, action_of, escape_action
 from kebab_tui.tui.layout import Pane
 
-if TYPE_CHECKING:
-    from kebab_tui.domain.hit import SearchHit
+if TYPE_CHECKING:  # the application imports this module
     from kebab_tui.tui.app import KebabApp
 
 
-READ_ONLY = Notice("read_only", "the data folder is read-only: what changed in the notes is not taken up")
+READ_ONLY = Notice("read_only", "the data folder is read-only: changed notes cannot be indexed")
 
 
 class Commands:
@@ -28,46 +23,44 @@ class Commands:
         self._app = app
 
     def perform(self, action_id: str) -> Awaitable[None] | None:
-        """Do it; gives what to wait for when that opens a page over the others."""
+        """Perform an action. Awaiting the result waits until the page that it opens is ready."""
         opening: Awaitable[None] | None = getattr(self, f"do_{action_id}")()
         return opening
 
     # Hits
 
     def do_open(self) -> None:
-        """Open the chosen hits; with --pick, end with their citations instead."""
-        leave = self._app.leaving.pick if self._app.options.pick else self._app.leaving.open
-        leave(self._chosen())
+        """Open the chosen hits; with --pick, exit with their citations instead."""
+        hand_off = self._app.hand_off
+        (hand_off.pick if self._app.options.pick else hand_off.open)(self._chosen())
 
     def do_next_hit(self) -> None:
-        self._vertically("down")
+        self._move_or_scroll(down=True)
 
     def do_previous_hit(self) -> None:
-        self._vertically("up")
+        self._move_or_scroll(down=False)
 
-    def _vertically(self, way: str) -> None:
-        """In the preview and the explanation the same keys scroll."""
+    def _move_or_scroll(self, *, down: bool) -> None:
         app = self._app
         if app.focused in (app.preview, app.explain):
-            scroll = app.focused.scroll_down if way == "down" else app.focused.scroll_up
-            scroll(animate=False)
-            return
-        app.moved_by_hand()
-        app.hits.move_to(app.hits.cursor + (1 if way == "down" else -1))
+            (app.focused.scroll_down if down else app.focused.scroll_up)(animate=False)
+        else:
+            app.pin_cursor()
+            app.hits.move_to(app.hits.cursor + (1 if down else -1))
 
     def do_next_page(self) -> None:
-        self._by_pages(1)
+        self._move_or_scroll_pages(1)
 
     def do_previous_page(self) -> None:
-        self._by_pages(-1)
+        self._move_or_scroll_pages(-1)
 
-    def _by_pages(self, pages: int) -> None:
+    def _move_or_scroll_pages(self, pages: int) -> None:
         app = self._app
         if app.focused is app.explain:
             app.explain.scroll_relative(y=pages * max(app.explain.size.height - 1, 1), animate=False)
-            return
-        app.moved_by_hand()
-        app.hits.move_by_pages(pages)
+        else:
+            app.pin_cursor()
+            app.hits.move_by_pages(pages)
 
     def do_first_hit(self) -> None:
         if self._app.focused in (self._app.preview, self._app.explain):
@@ -82,14 +75,14 @@ class Commands:
             self._app.go_to_last()
 
     def do_mark(self) -> None:
-        self._app.moved_by_hand()
+        self._app.pin_cursor()
         self._app.hits.toggle_mark()
 
     def do_copy(self) -> None:
-        self._app.leaving.copy(self._chosen(), with_text=False)
+        self._app.hand_off.copy(self._chosen(), with_text=False)
 
     def do_copy_text(self) -> None:
-        self._app.leaving.copy(self._chosen(), with_text=True)
+        self._app.hand_off.copy(self._chosen(), with_text=True)
 
     def _chosen(self) -> tuple[SearchHit, ...]:
         hits = self._app.hits
@@ -100,7 +93,7 @@ class Commands:
     # Query
 
     def do_focus_query(self) -> None:
-        self._app.screen.set_focus(self._app.box)  # at once: the next key may be waiting
+        self._app.screen.set_focus(self._app.box)  # synchronous: the next key may already be queued
 
     def do_mode(self) -> None:
         app = self._app
@@ -110,18 +103,17 @@ class Commands:
         app.ask()
 
     def do_drop_filter(self) -> None:
-        """Drop the last filter; where nothing is found, what costs most."""
+        """Remove the last filter; without hits, the part of the query that excludes most."""
         app = self._app
-        if app.showing.costs:
-            app.box.write(app.showing.costs[0].text)
+        if app.results.costs:
+            app.box.write(app.results.costs[0].text)
         else:
             app.chips.drop_last()
 
-    def do_recall_query(self) -> None:
-        self._app.box.older_query()
-
     def do_older_query(self) -> None:
         self._app.box.older_query()
+
+    do_recall_query = do_older_query
 
     def do_newer_query(self) -> None:
         self._app.box.newer_query()
@@ -157,8 +149,8 @@ class Commands:
     def do_explain(self) -> None:
         self._toggle(explain=not self._app.toggles.explain)
         if self._app.toggles.explain:
-            self._app.moved_by_hand()
-            if self._app.questions.is_answered:
+            self._app.pin_cursor()
+            if self._app.current_query.is_answered:
                 self._app.explain_selected()
             else:
                 self._app.ask()
@@ -191,14 +183,15 @@ class Commands:
     def do_layout(self) -> None:
         self._toggle(swapped=not self._app.toggles.swapped)
 
+    def _toggle(self, **changes: bool) -> None:
+        self._app.toggles = replace(self._app.toggles, zoomed=None, **changes)
+        self._app.arrange()
+
     def do_zoom(self) -> None:
         app = self._app
-        pane: Pane = "hits"
-        if app.focused is app.preview:
-            pane = "preview"
-        elif app.focused is app.explain:
-            pane = "explain"
-        app.toggles = replace(app.toggles, zoomed=None if app.toggles.zoomed else pane)
+        panes: dict[object, Pane] = {app.preview: "preview", app.explain: "explain"}
+        zoomed = None if app.toggles.zoomed else panes.get(app.focused, "hits")
+        app.toggles = replace(app.toggles, zoomed=zoomed)
         app.arrange()
 
     def do_next_pane(self) -> None:
@@ -209,17 +202,17 @@ class Commands:
 
     def do_rescan(self) -> None:
         self._app.index((), retry=True)
-        self._app.moved_by_hand()
-        is_read_only = self._app.showing.is_read_only
-        self._app.ask(again=is_read_only)  # what is said of it stays
+        self._app.pin_cursor()
+        is_read_only = self._app.results.is_read_only
+        self._app.ask(again=is_read_only)  # a repeated query does not hide the notice
         if is_read_only:
-            self._app.showing.say(READ_ONLY)
+            self._app.status.say(READ_ONLY)
 
     def do_health(self) -> Awaitable[None]:
         from kebab_tui.tui.screens.file_states import HealthPage
 
         own_keys = action_of(self._app.actions, "health").keys("lists")
-        page = HealthPage(self._app.open_workspace, self._app.leaving.edit, keys=own_keys)
+        page = HealthPage(self._app.open_workspace, self._app.hand_off.edit, keys=own_keys)
         return self._app.push_screen(page)
 
     def do_sample_vault(self) -> None:
@@ -227,15 +220,17 @@ class Commands:
 
         folder = sample_folder(self._app.settings.data_dir)
         if folder is None:
-            self._app.showing.fail("the sample notes did not come with this installation", "kebab-tui FOLDER")
+            self._app.status.fail("this installation has no sample notes", "kebab-tui FOLDER")
         else:
-            self._app.showing.say(Notice("sample", "reading the sample notes"))
+            self._app.status.say(Notice("sample", "reading the sample notes"))
             self._app.index((folder,))
 
     def do_help(self) -> Awaitable[None]:
         from kebab_tui.tui.screens.help import HelpSheet
 
-        return self._app.push_screen(HelpSheet(self._app.actions, self._section()))
+        app = self._app
+        sections: dict[object, Section] = {app.preview: "Preview", app.explain: "Explain", app.hits: "Hits"}
+        return app.push_screen(HelpSheet(app.actions, sections.get(app.focused, "Query")))
 
     def do_palette(self) -> Awaitable[None]:
         from kebab_tui.tui.screens.help import palette
@@ -247,7 +242,7 @@ class Commands:
         overlay = len(app.screen_stack) > 1
         focus: Place = "query" if app.focused is app.box else "lists"
         match escape_action(
-            EscapeState(overlay, app.questions.is_slow, bool(app.hits.marked), focus, app.box.value)
+            EscapeState(overlay, app.current_query.is_slow, bool(app.hits.marked), focus, app.box.value)
         ):
             case "close_overlay":
                 app.pop_screen()
@@ -259,20 +254,8 @@ class Commands:
                 app.hits.clear_marks()
             case "clear_query":
                 app.box.clear()
-            case "say_how_to_quit":
-                app.showing.say_how_to_quit()
+            case "show_how_to_quit":
+                app.results.show_how_to_quit()
 
     def do_quit(self) -> None:
         self._app.exit(())
-
-    def _section(self) -> Section:
-        app = self._app
-        if app.focused is app.preview:
-            return "Preview"
-        if app.focused is app.explain:
-            return "Explain"
-        return "Hits" if app.focused is app.hits else "Query"
-
-    def _toggle(self, **changes: bool) -> None:
-        self._app.toggles = replace(self._app.toggles, zoomed=None, **changes)
-        self._app.arrange()

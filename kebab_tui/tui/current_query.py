@@ -1,68 +1,69 @@
-"""The question that is open: its number, its text, its pages, and whether its answer takes its time.
+"""The current query: number, text, pages, and whether it is slow; and the actions that wait for it.
 
-Every question gets a number of its own; an answer to any but the latest is an answer to
-nobody. The same holds for the next page of its hits, of which one is asked for at a time, and
-for the figures behind a page. Says that it is being searched only after a while.
+Every query gets a new number; only results with the latest number count. The same holds
+for its pages, of which one loads at a time, and for the scores of a page. A query
+counts as slow only after a while.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from textual.message_pump import MessagePump
+from textual.timer import Timer
+
+from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
-
-if TYPE_CHECKING:
-    from textual.message_pump import MessagePump
-    from textual.timer import Timer
-
-    from kebab_tui.domain.hit import SearchResponse
-
 
 PAGE = 50
 _LARGEST_PAGE = 400
-"""Each page is as long as the list before it, up to this: a long list is there after few questions."""
-PATIENCE_S = 0.2
-"""An answer that takes no longer is not said to take its time."""
+"""A page is as long as the list before it, up to this: a long list needs few queries."""
+SLOW_S = 0.2
+"""A query that takes longer counts as slow."""
+
+MOVES = frozenset({"next_hit", "previous_hit", "next_page", "previous_page", "first_hit", "last_hit"})
+_CONCERN_A_HIT = frozenset({"open", "copy", "copy_text", "mark"})
 
 
 def query_of(text: str, mode: SearchMode, k: int = PAGE) -> SearchQuery:
-    """What a text in the box asks: its last word may be unfinished. A blank one: what changed lately?"""
+    """The query for a text in the box; its last word may be unfinished."""
     return SearchQuery(text, mode, k=k, typing=not text.endswith(" "))
 
 
 class Engine(Protocol):
     def ask(self, generation: int, query: SearchQuery, explain: bool, again: bool = False) -> None: ...
 
-    def ask_more(self, generation: int, query: SearchQuery) -> None: ...
+    def load_page(self, generation: int, query: SearchQuery) -> None: ...
 
     def explain(self, generation: int, query: SearchQuery) -> None: ...
 
 
 class CurrentQuery:
-    def __init__(self, engine: Engine, say_searching: Callable[[bool], None], page: int = PAGE) -> None:
+    def __init__(self, engine: Engine, show_searching: Callable[[bool], None], page: int = PAGE) -> None:
         self._engine = engine
-        self._say_searching = say_searching
+        self._show_searching = show_searching
         self._page = page
         self._number = 0
         self._answered = 0
-        self._waiting = self._is_loading = False
+        self._is_loading = False
         self._explaining: int | None = None
-        """The page whose figures were asked for last; None where they are there."""
+        """The page whose scores were requested last; None once they are loaded."""
         self._clock: Timer | None = None
         self.text: str | None = None
-        """What was asked last; None before the first question."""
+        """The last text sent; None before the first query."""
         self.query = SearchQuery("")
-        """The same for the engine."""
+        """The same as sent to the engine."""
+        self.is_waiting = False
+        """Whether the final response is still to come."""
         self.is_again = False
-        """Whether the open question was asked before, and only its answer may have changed."""
+        """Whether the query repeats the one before, to see changed notes."""
         self.is_slow = False
-        """Whether it is said that the answer takes its time."""
 
     def start_clock(self, owner: MessagePump) -> None:
-        # One clock for all questions: a timer of its own for every key would cost more.
-        self._clock = owner.set_interval(PATIENCE_S, self._say, pause=True)
+        # One timer for all queries: a new one for each key would cost more.
+        self._clock = owner.set_interval(SLOW_S, self._update_slow, pause=True)
 
     def ask(
         self,
@@ -73,22 +74,22 @@ class CurrentQuery:
         again: bool = False,
         shown: SearchResponse | None = None,
     ) -> None:
-        """Ask; `again`: the same question, because the notes may have another answer by now.
+        """Send a query; `again` repeats it because notes changed.
 
-        `shown`: the last answer. Where it is one to the same text, as many hits are asked for, and it
-        stays until all of them are there.
+        If `shown`, the last response, is to the same text, as many hits are requested, and it stays
+        on the screen until all of them arrive.
         """
         if shown is not None and not (shown.complete and shown.query == text):
             shown = None
         self.is_again = again
         self._number += 1
-        self.text, self._waiting, self._is_loading = text, True, False
+        self.text, self.is_waiting, self._is_loading = text, True, False
         pages = 1
         if shown is not None:
-            # A list that is whole has room for a hit that comes to it.
+            # After a complete list, leave space for one new hit.
             pages = max(1, -(-(len(shown.hits) + (shown.next_offset is None)) // self._page))
         self.query = query_of(text, mode, pages * self._page)
-        # What explains one page only is asked for later: with every hit of many it takes long.
+        # Scores of many hits take long: those of a longer list are requested by page.
         explain = explain and pages == 1 and bool(text.strip())
         self._explaining = 0 if explain else None
         if self._clock is not None:
@@ -97,15 +98,15 @@ class CurrentQuery:
         self._engine.ask(self._number, self.query, explain, again or shown is not None)
 
     def load_more(self, shown: SearchResponse) -> None:
-        """Ask for the hits behind those that are shown, unless they are on their way or there are none."""
+        """Request the next page, unless it is loading or there is none."""
         if self._is_loading or not self.is_answered or shown.next_offset is None:
             return
         self._is_loading = True
         k = max(self._page, min(len(shown.hits), _LARGEST_PAGE))
-        self._engine.ask_more(self._number, replace(self.query, k=k, offset=shown.next_offset))
+        self._engine.load_page(self._number, replace(self.query, k=k, offset=shown.next_offset))
 
     def explain(self, rank: int) -> None:
-        """Ask for the figures behind the page of the hit of that rank, unless they are on their way."""
+        """Request the scores of the page of the hit with this rank, unless they are loading."""
         page = (rank - 1) // self._page
         if self.is_answered and page != self._explaining and self.query.text.strip():
             self._explaining = page
@@ -113,77 +114,69 @@ class CurrentQuery:
             self._engine.explain(self._number, query)
 
     def loaded(self) -> None:
-        """The next page is there."""
+        """The next page arrived."""
         self._is_loading = False
 
     def explained(self) -> None:
-        """The figures that were asked for are there."""
+        """The requested scores arrived."""
         self._explaining = None
 
-    def is_open(self, number: int) -> bool:
-        """Whether that is the question to be answered now."""
+    def is_current(self, number: int) -> bool:
         return number == self._number
 
     @property
-    def is_waiting(self) -> bool:
-        """Whether an answer is still to come."""
-        return self._waiting
-
-    @property
     def is_answered(self) -> bool:
-        """Whether the hits that are shown are those of the open question."""
+        """Whether the hits on the screen are the final ones of this query."""
         return self._answered == self._number
 
-    def settle(self, *, answered: bool = False) -> None:
-        """The answer is there, or there will be none."""
-        self._waiting = self._is_loading = False
+    def finish(self, *, answered: bool = False) -> None:
+        """The final response arrived, or none will."""
+        self.is_waiting = self._is_loading = False
         if answered:
             self._answered = self._number
-        self._say()
+        self._update_slow()
 
-    def drop(self) -> None:
-        """No answer is wanted any more."""
+    def cancel(self) -> None:
         self._number += 1
-        self.settle()
+        self.finish()
 
-    def _say(self) -> None:
+    def _update_slow(self) -> None:
         if self._clock is not None:
             self._clock.pause()
-        if self.is_slow != self._waiting:
-            self.is_slow = self._waiting
-            self._say_searching(self._waiting)
-
-
-# What is pressed before the hits of the query are there: done when they are.
-#
-# Keys can come faster than an answer: from a macro, over a slow line, or out of a quick
-# hand. Enter then means the hit of what was typed, and not of what stood there before. A
-# move waits only while the query has not even been asked: later it moves in the hits that
-# are seen. Who goes on typing wants nothing of it any more.
-
-MOVES = frozenset({"next_hit", "previous_hit", "next_page", "previous_page", "first_hit", "last_hit"})
-_ACTS = frozenset({"open", "copy", "copy_text", "mark"})
+        if self.is_slow != self.is_waiting:
+            self.is_slow = self.is_waiting
+            self._show_searching(self.is_waiting)
 
 
 class PendingActions:
+    """Queues actions pressed before the hits of the current query arrive.
+
+    Keys can be faster than a response: from a macro, over a slow line, or from a quick
+    typist. Enter then means the hit of the new text, not of the old one. A move waits only
+    until the query is sent: afterwards it moves in the visible hits. More typing discards
+    the queue.
+    """
+
     def __init__(self) -> None:
         self._text = ""
         self._actions: list[str] = []
 
-    def take(self, action_id: str, text: str, *, asked: bool, shown: bool) -> bool:
-        """Keep an action for the hits of `text`, unless they are `shown` or it does not concern them."""
-        if shown or action_id not in (_ACTS if asked and not self._holds(text) else _ACTS | MOVES):
+    def defer(self, action_id: str, text: str, *, asked: bool, shown: bool) -> bool:
+        """Queue an action for the hits of `text`, unless they are `shown` or it does not concern them."""
+        follows = bool(self._actions) and self._text == text
+        concerned = _CONCERN_A_HIT if asked and not follows else _CONCERN_A_HIT | MOVES
+        if shown or action_id not in concerned:
             return False
-        if not self._holds(text):
+        if not follows:
             self._text, self._actions = text, []
         self._actions.append(action_id)
         return True
 
-    def give(self, text: str) -> list[str]:
-        """What is to be done now that the hits of `text` are there, in its order."""
-        actions = self._actions if self._holds(text) else []
+    def release(self, text: str) -> list[str]:
+        """The actions to perform when the hits of `text` arrive, in order."""
+        actions = self._actions if self._text == text else []
         self._actions = []
         return actions
 
-    def _holds(self, text: str) -> bool:
-        return bool(self._actions) and self._text == text
+    def clear(self) -> None:
+        self._actions = []

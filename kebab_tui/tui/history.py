@@ -1,8 +1,8 @@
-"""The queries asked before, newest last: one file in each data folder.
+"""The query history of a data folder, what goes into it, and the pause detector for typing.
 
-Remembers 200, each once. The file is replaced as a whole or not at all and is readable
-by its owner only; one that is damaged or cannot be read counts as empty, and where it
-cannot be written the queries live until the end of the session.
+Stores 200 queries, each once, newest last. The file is replaced atomically and readable
+by its owner only. A damaged or unreadable file counts as empty; if it cannot be written,
+the history lasts for the session.
 """
 
 from __future__ import annotations
@@ -19,14 +19,18 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
     from textual.timer import Timer
 
-
 MOST = 200
 FILE = "queries.txt"
 _LARGEST = 4 << 20
 
+READ_S = 2.0
+"""Hits on the screen for this long count as read."""
+PAUSE_S = 0.22
+"""Longer than the gap between two keys of a quick typist, shorter than a glance at another pane."""
+
 
 class History:
-    """The queries of one data folder, and where the user stands among them."""
+    """The queries of one data folder, and the user's position among them."""
 
     def __init__(self, data_folder: str) -> None:
         self._path = os.path.join(data_folder, FILE)
@@ -40,16 +44,20 @@ class History:
         return tuple(self._queries)
 
     def add(self, query: str) -> None:
-        """Remember a query that was asked, as the newest one, and stand behind it."""
+        """Add a query as the newest one, and move behind it."""
         query = " ".join(query.split())
         if query:
-            # Another window may have added some meanwhile.
-            self._queries = remembered([*self._queries, *_missing(_read(self._path), self._queries), query])
-            _write(self._path, self._queries)
+            known = set(self._queries)
+            # Another window may have added some.
+            others = [other for other in _read(self._path) if other not in known]
+            self._queries = deduplicated([*self._queries, *others, query])
+            data = "".join(f"{query}\n" for query in self._queries).encode("utf-8", "replace")
+            with contextlib.suppress(OSError):  # a search is more important than its history
+                own_files.replace(self._path, data, synced=False)
         self._at = len(self._queries)
 
     def older(self, present: str) -> str:
-        """The query before the one that stands in the box; the oldest one stays."""
+        """The query before the one in the box; the oldest one stays."""
         if self._at == len(self._queries):
             self._draft = present
         while self._at > 0:
@@ -59,22 +67,17 @@ class History:
         return present
 
     def newer(self, present: str) -> str:
-        """The query after the one that stands in the box; behind the newest, what was typed before."""
+        """The query after the one in the box; after the newest, the draft."""
         if self._at == len(self._queries):
             return present
         self._at += 1
         return self._draft if self._at == len(self._queries) else self._queries[self._at]
 
 
-def remembered(queries: Iterable[str]) -> list[str]:
-    """Each query where it was asked last, and only the newest."""
+def deduplicated(queries: Iterable[str]) -> list[str]:
+    """The newest queries, each at its last position."""
     newest_first = dict.fromkeys(reversed(list(queries)))
     return list(newest_first)[:MOST][::-1]
-
-
-def _missing(others: Iterable[str], ours: Iterable[str]) -> list[str]:
-    known = set(ours)
-    return [query for query in others if query not in known]
 
 
 def _read(path: str) -> list[str]:
@@ -83,25 +86,12 @@ def _read(path: str) -> list[str]:
     except (OSError, ValueError):
         return []
     lines = (line.strip() for line in text.split("\n"))
-    return remembered(line for line in lines if line and line.isprintable())
-
-
-def _write(path: str, queries: Iterable[str]) -> None:
-    data = "".join(f"{query}\n" for query in queries).encode("utf-8", "replace")
-    # A history that cannot be kept is no reason to interrupt a search.
-    with contextlib.suppress(OSError):
-        own_files.replace(path, data, synced=False)
-
-
-# Which queries are worth remembering: those that were used, and those whose hits were read.
-#
-# A query is used when a hit of it is opened, picked or copied. It was read when its hits
-# stood on the screen for a while before another query took their place.
-
-READ_S = 2.0
+    return deduplicated(line for line in lines if line and line.isprintable())
 
 
 class HistoryRecorder:
+    """Adds queries that the user acted on, and those whose hits stayed on the screen for a while."""
+
     def __init__(self, history: History, clock: Callable[[], float] = monotonic) -> None:
         self._history = history
         self._clock = clock
@@ -109,29 +99,24 @@ class HistoryRecorder:
         self._since = 0.0
 
     def shown(self, query: str) -> None:
-        """The hits of a query are on the screen; none of them is a query to forget."""
+        """The hits of a query are on the screen."""
         if query != self._shown:
             self._shown, self._since = query, self._clock()
 
     def left(self) -> None:
-        """Another query takes its place."""
+        """Another query replaces it."""
         shown, self._shown = self._shown, ""
-        # One that is known keeps its place: the user may be on the way through the older ones.
+        # A known one keeps its position: the user may be walking through the history.
         if shown and self._clock() - self._since >= READ_S and shown not in self._history.queries:
             self._history.add(shown)
 
     def used(self, query: str) -> None:
+        """A hit of the query was opened, picked or copied."""
         self._history.add(query)
 
 
-# Whether somebody is typing just now: what is costly to paint then waits for a pause.
-
-PAUSE_S = 0.22
-"""Longer than a quick typist takes from one key to the next, shorter than a look to the other pane."""
-
-
 class TypingDebounce:
-    """`paused` is called when no key has come for a while."""
+    """Debounces expensive repaints while the user types: calls `paused` after a while without keys."""
 
     def __init__(self, paused: Callable[[], None]) -> None:
         self._paused = paused
@@ -139,17 +124,17 @@ class TypingDebounce:
         self.is_typing = False
 
     def start_clock(self, owner: MessagePump) -> None:
-        # One timer for all keys: one of its own for each would cost more.
-        self._timer = owner.set_interval(PAUSE_S, self._rest, pause=True)
+        # One timer for all keys: a new one for each would cost more.
+        self._timer = owner.set_interval(PAUSE_S, self._pause, pause=True)
 
-    def key(self) -> None:
-        """A key has changed the query."""
+    def key_pressed(self) -> None:
+        """A key changed the query."""
         if self._timer is not None:
             self.is_typing = True
             self._timer.reset()
             self._timer.resume()
 
-    def _rest(self) -> None:
+    def _pause(self) -> None:
         if self._timer is not None:
             self._timer.pause()
         self.is_typing = False

@@ -1,13 +1,12 @@
-"""The indexing behind the screen, as a process of its own.
+"""The indexing processes of the screen: what they run, and how the screen starts them.
 
     python -m kebab_tui.tui.indexer [--watch] DATA_FOLDER CONFIG FOLDER…
 
-Indexing is Python at work: in the screen's process it would take turns with every key.
-Without --watch it brings the folders up to date once, makes the vectors and ends. With it
-the process keeps them so for as long as its parent lives: it ends when its standard input
-does, or when it has another parent. Tells what it does as lines of JSON on stdout (while
-it watches, the live file of the data folder says more); ends soon on SIGTERM, also within a file,
-and loses nothing when it is killed.
+In the screen's process, indexing would compete with every key for the interpreter.
+Without --watch the process indexes the folders once, embeds and ends. With it, it keeps
+the index up to date until its standard input ends or its parent changes. It reports on
+stdout as lines of JSON (the live file of the data folder has more while it watches). It
+ends soon after SIGTERM, even within a file; killing it loses nothing.
 """
 
 from __future__ import annotations
@@ -22,278 +21,262 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from kebab_tui.domain.errors import KebabError
-from kebab_tui.tui.messages import IndexingProgress
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # this module starts the process: it needs no Textual, the screen no engine
     from textual.message import Message
 
     from kebab_tui.indexing.embed import EmbeddingProgress
     from kebab_tui.indexing.report import Progress
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.storage.lock import Holder
-    from kebab_tui.workspace import Workspace
-
+    from kebab_tui.tui.messages import IndexingProgress
 
 _WATCH = "--watch"
 _NICENESS = 10
-_PARENT_S = 1.0
-"""Between two looks whether the parent is still the same; the end of the input usually says so first."""
 _TRIES, _BETWEEN_TRIES_S = 5, 0.12
-"""Linux takes one such wish in a tenth of a second."""
+"""Linux accepts one change of an autogroup in 0.1 s."""
+_PARENT_S = 1.0
+"""Interval of checks for a new parent; usually the end of the input comes first."""
+
+_RESTART_S, _LONGEST_RESTART_S = 1.0, 60.0
+"""The pause before a watching process restarts; it doubles until one gets to work."""
+_READ_ONLY = "readonly"
+"""The code of an error that ends when the data folder becomes writable."""
+
+
+# In the indexing process
 
 
 def main(argv: Sequence[str]) -> int:
-    """Bring the folders, or all sources, up to date; with --watch keep them so."""
+    """Index the folders, or all sources; with --watch keep them up to date."""
     from kebab_tui.settings.load import load_settings
-    from kebab_tui.workspace import Workspace
+    from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
 
     watching = argv[:1] == [_WATCH]
     data_folder, config, *folders = argv[1:] if watching else argv
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    _step_back()
+    _lower_priority()
     try:
         settings = load_settings(config or None, os.environ, {"data_dir": data_folder})
         with closing(Workspace(settings, data_folder)) as workspace:
-            (_keep if watching else _index_once)(workspace, folders, stop)
+            if watching:
+                should_stop = _stop_with_parent(stop)
+                callbacks = WatchCallbacks(should_stop, state=_state_reporter(), following=_report_following)
+                workspace.watch(folders, callbacks, "kebab-tui")
+            else:
+                once = Callbacks(
+                    _report_reading, stop.is_set, _report_waiting, _report_embedding, stopping=stop.is_set
+                )
+                report = workspace.ingest(folders, once)
+                _report(state="indexed", failed=report.count("failed"), healed=report.healed)
+                if not stop.is_set():
+                    workspace.embed(once)
     except KebabError as error:
-        _tell(state="error", code=error.code, message=error.message, hint=error.hint)
+        _report(state="error", code=error.code, message=error.message, hint=error.hint)
         return error.exit_code
     except Exception as error:
-        # A defect of ours. Nobody reads the traceback of this process, but the screen shows this.
-        _tell(state="error", code="internal", message=f"{type(error).__name__}: {error}", hint="")
+        # The traceback of this process is lost, but the screen shows this.
+        _report(state="error", code="internal", message=f"{type(error).__name__}: {error}", hint="")
         raise
-    _tell(state="done")
+    _report(state="done")
     return 0
 
 
-def _step_back() -> None:
-    """Leave the processor to whoever types.
+def _lower_priority() -> None:
+    """Give the user's keys priority over indexing.
 
-    Linux shares it among sessions first, and only within one among its processes: a process
-    that the screen gives a session of its own is as good as the screen, however low its priority.
+    Linux divides the processor between sessions first, then between the processes of one: a
+    process with its own session competes as an equal, despite its niceness.
     """
     with contextlib.suppress(OSError, AttributeError):
         os.nice(_NICENESS)
     with contextlib.suppress(OSError, AttributeError):
-        if os.getsid(0) == os.getpid():  # it is of nobody else
-            _step_back_as_session()
-
-
-def _step_back_as_session() -> None:
-    for _ in range(_TRIES):
-        with contextlib.suppress(BlockingIOError):  # somebody else's was set just now
-            with open("/proc/self/autogroup", "w", encoding="ascii") as group:
-                group.write(str(_NICENESS))
+        if os.getsid(0) != os.getpid():  # other processes share this session
             return
-        time.sleep(_BETWEEN_TRIES_S)
+        for _ in range(_TRIES):
+            with contextlib.suppress(BlockingIOError):  # another process changed its own just now
+                with open("/proc/self/autogroup", "w", encoding="ascii") as group:
+                    group.write(str(_NICENESS))
+                return
+            time.sleep(_BETWEEN_TRIES_S)
 
 
-def _index_once(workspace: Workspace, folders: Sequence[str], stop: threading.Event) -> None:
-    from kebab_tui.workspace import Callbacks
+def _stop_with_parent(stop: threading.Event) -> Callable[[], bool]:
+    """Whether to stop: on request, at the end of the input, or with a new parent."""
 
-    callbacks = Callbacks(_reading, stop.is_set, _waiting, _embedding, stopping=stop.is_set)
-    report = workspace.ingest(folders, callbacks)
-    _tell(state="indexed", failed=report.count("failed"), healed=report.healed)
-    if not stop.is_set():
-        workspace.embed(callbacks)
+    def read_input() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 4096):  # by number: a buffer would be locked at exit
+                pass
+        stop.set()
 
+    threading.Thread(target=read_input, name="parent", daemon=True).start()
+    parent, next_check = os.getppid(), 0.0
 
-def _keep(workspace: Workspace, folders: Sequence[str], stop: threading.Event) -> None:
-    from kebab_tui.workspace import WatchCallbacks
-
-    threading.Thread(target=_end_with_input, args=(stop,), name="parent", daemon=True).start()
-    callbacks = WatchCallbacks(_is_over(stop), state=_keeping(), following=_following)
-    workspace.watch(folders, callbacks, "kebab-tui")
-
-
-def _end_with_input(stop: threading.Event) -> None:
-    """Read to the end of standard input; by its number, for a buffer would be locked at exit."""
-    with contextlib.suppress(OSError):
-        while os.read(0, 4096):
-            pass
-    stop.set()
-
-
-def _is_over(stop: threading.Event) -> Callable[[], bool]:
-    parent, next_look = os.getppid(), 0.0
-
-    def is_over() -> bool:
-        nonlocal next_look
-        if not stop.is_set() and (now := time.monotonic()) >= next_look:
-            next_look = now + _PARENT_S
+    def should_stop() -> bool:
+        nonlocal next_check
+        if not stop.is_set() and (now := time.monotonic()) >= next_check:
+            next_check = now + _PARENT_S
             if os.getppid() != parent:
                 stop.set()
         return stop.is_set()
 
-    return is_over
+    return should_stop
 
 
-def _keeping() -> Callable[[LiveState], None]:
-    """Tell each time that this process becomes the one that writes, and what it cannot go on for.
+def _state_reporter() -> Callable[[LiveState], None]:
+    """Reports when this process becomes the writer, and its errors.
 
-    The live file says that too, but not on a disk to which nothing can be written.
+    The live file has both, but not on a read-only disk.
     """
-    told, error = False, None
+    is_reported, error = False, None
 
-    def tell(state: LiveState) -> None:
-        nonlocal told, error
-        if not told:
-            _tell(state="keeping", pid=state.pid)
-        if state.error is not None and state.error != error:
-            _tell(state="trouble", code=state.error.code, message=state.error.message, hint=state.error.hint)
-        told, error = not state.given_way_to, state.error
+    def report(state: LiveState) -> None:
+        nonlocal is_reported, error
+        if not is_reported:
+            _report(state="keeping", pid=state.pid)
+        new = state.error
+        if new is not None and new != error:
+            _report(state="trouble", code=new.code, message=new.message, hint=new.hint)
+        is_reported, error = not state.given_way_to, new
 
-    return tell
-
-
-def _following(holder: Holder | None) -> None:
-    _tell(state="following", pid=holder.pid if holder else 0, holder=str(holder or "another process"))
+    return report
 
 
-def _reading(progress: Progress) -> None:
+def _report_following(holder: Holder | None) -> None:
+    _report(state="following", pid=holder.pid if holder else 0, holder=str(holder or "another process"))
+
+
+def _report_reading(progress: Progress) -> None:
     if progress.total and (progress.done % 25 == 0 or progress.done == progress.total):
-        _tell(state="reading", done=progress.done, total=progress.total, source=progress.source)
+        _report(state="reading", done=progress.done, total=progress.total, source=progress.source)
 
 
-def _embedding(progress: EmbeddingProgress) -> None:
-    _tell(state="embedding", done=progress.done, total=progress.total, rate=round(progress.rate, 1))
+def _report_embedding(progress: EmbeddingProgress) -> None:
+    _report(state="embedding", done=progress.done, total=progress.total, rate=round(progress.rate, 1))
 
 
-def _waiting(holder: Holder | None) -> None:
-    _tell(state="waiting", holder=str(holder or "another process"))
+def _report_waiting(holder: Holder | None) -> None:
+    _report(state="waiting", holder=str(holder or "another process"))
 
 
-def _tell(**facts: str | int | float) -> None:
-    # Nobody listens any more when the screen was killed: that is no reason to stop indexing.
-    with contextlib.suppress(OSError):
+def _report(**facts: str | int | float) -> None:
+    with contextlib.suppress(OSError):  # the end of the screen does not stop a single run
         sys.stdout.write(json.dumps(facts) + "\n")
         sys.stdout.flush()
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+# In the screen
 
-
-# Runs the indexing processes and passes on what they tell. Never waits for them.
-#
-# One that keeps the index in step as long as the screen is there, where that is wanted; it is
-# begun again when somebody kills it. And runs that do one thing, one at a time: what is asked
-# for meanwhile is done by a run right after. Leaving the screen asks them to end and does
-# not look back: they stop at a file boundary, and one that is killed loses nothing.
-
-_BEGIN_AGAIN_S, _LONGEST_PAUSE_S = 1.0, 60.0
-"""The pause before a keeper is begun again; twice as long each time while none gets to work."""
-_KEEP = ("--watch",)
+Ended = Callable[[subprocess.Popen[str], bool], None]
+"""Called with the process and whether its end is final; then a restart would not help."""
 
 
 class BackgroundIndexing:
-    """Started by the screen, told to stop by the screen."""
+    """Runs the indexing processes and passes on their reports. Never waits for them.
+
+    One process watches the folders until the screen ends; if killed, it restarts. Other runs
+    do one thing, one at a time; requests during a run are done by the next one. At the end
+    the screen signals them and does not wait: they stop at a file boundary.
+    """
 
     def __init__(self, data_folder: str, config: str, post: Callable[[Message], object]) -> None:
         self._data_folder = data_folder
         self._config = config
         self._post = post
-        self._lock = threading.Lock()  # held while the processes are looked at or replaced
+        self._lock = threading.Lock()  # guards the fields below
         self._process: subprocess.Popen[str] | None = None
-        self._keeper: subprocess.Popen[str] | None = None
+        self._watcher: subprocess.Popen[str] | None = None
         self._undeclared: tuple[str, ...] = ()
-        """Folders that the keeper has been given and may not have in the index yet."""
-        self._pause_s = _BEGIN_AGAIN_S
-        self._again: tuple[str, ...] | None = None
+        """Folders for the watching process that may not be in the index yet."""
+        self._pause_s = _RESTART_S
+        self._next: tuple[str, ...] | None = None
+        """The folders of the next run."""
         self._closing = threading.Event()
 
     @property
-    def keeper_pid(self) -> int:
-        """The process that keeps the index in step for this screen, or waits to; 0: there is none."""
-        keeper = self._keeper
-        return keeper.pid if keeper is not None else 0
+    def watcher_pid(self) -> int:
+        """The process that keeps the index up to date for this screen, or waits to; or 0."""
+        watcher = self._watcher
+        return watcher.pid if watcher is not None else 0
 
-    def keep(self, folders: Sequence[str]) -> None:
-        """Keep all sources in step from now on, these folders among them."""
+    def watch(self, folders: Sequence[str]) -> None:
+        """Keep all sources up to date from now on, including these folders."""
         with self._lock:
-            if self._keeper is None and not self._closing.is_set():
+            if self._watcher is None and not self._closing.is_set():
                 self._undeclared = tuple(folders)
-                self._keeper = self._launch((*_KEEP, self._data_folder, self._config, *folders), self._kept)
+                self._watcher = self._launch(
+                    (_WATCH, self._data_folder, self._config, *folders), self._watcher_ended
+                )
 
     def start(self, folders: Sequence[str]) -> None:
-        """Bring the folders up to date once; none named is all of them."""
+        """Index the folders once; without any, all sources."""
         with self._lock:
             if self._process is not None:
-                self._again = tuple(folders)
+                self._next = tuple(folders)
             elif not self._closing.is_set():
-                self._process = self._launch((self._data_folder, self._config, *folders), self._done)
+                self._process = self._launch((self._data_folder, self._config, *folders), self._run_ended)
 
     def close(self) -> None:
         with self._lock:
             self._closing.set()
-            for process in (self._process, self._keeper):
+            for process in (self._process, self._watcher):
                 if process is not None:
                     with contextlib.suppress(OSError):
                         process.terminate()
 
-    def _launch(
-        self, arguments: Sequence[str], ended: Callable[[subprocess.Popen[str], bool], None]
-    ) -> subprocess.Popen[str]:
-        """`ended` is told of the process and whether it said that beginning again is of no use."""
+    def _launch(self, arguments: Sequence[str], ended: Ended) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "kebab_tui.tui.indexer", *arguments],
-            stdin=subprocess.PIPE,  # its end is ours, also when we are killed
+            stdin=subprocess.PIPE,  # ends with this process, even if it is killed
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            start_new_session=True,  # ctrl+c in the terminal is the screen's affair
+            start_new_session=True,  # Ctrl+C in the terminal is for the screen only
         )
         threading.Thread(target=self._listen, args=(process, ended), name="indexing", daemon=True).start()
         return process
 
-    def _listen(
-        self, process: subprocess.Popen[str], ended: Callable[[subprocess.Popen[str], bool], None]
-    ) -> None:
+    def _listen(self, process: subprocess.Popen[str], ended: Ended) -> None:
         assert process.stdout is not None
         failed, final = 0, False
         with process:
-            for facts in _told(process.stdout):
+            for line in process.stdout:
+                try:
+                    facts = json.loads(line)
+                except ValueError:
+                    continue
                 failed = facts.get("failed", failed)
-                final = facts.get("state") in _LAST_WORDS and facts.get("code") != _READ_ONLY
-                if facts.get("state") in _LIVE_SAYS_MORE:
-                    self._undeclared, self._pause_s = (), _BEGIN_AGAIN_S
+                final = facts.get("state") in ("done", "error") and facts.get("code") != _READ_ONLY
+                if facts.get("state") in ("keeping", "following"):  # the live file has more
+                    self._undeclared, self._pause_s = (), _RESTART_S
                 elif not self._closing.is_set():
                     self._post(_progress(facts, failed))
         ended(process, final)
 
-    def _done(self, _process: subprocess.Popen[str], _final: bool) -> None:
+    def _run_ended(self, _process: subprocess.Popen[str], _final: bool) -> None:
         with self._lock:
             self._process = None
-            again, self._again = self._again, None
-        if again is not None:
-            self.start(again)
+            folders, self._next = self._next, None
+        if folders is not None:
+            self.start(folders)
 
-    def _kept(self, _process: subprocess.Popen[str], final: bool) -> None:
-        """Begin again what was killed, or what could not write to the data folder."""
+    def _watcher_ended(self, _process: subprocess.Popen[str], final: bool) -> None:
+        """Restart a process that was killed or could not write to the data folder."""
         with self._lock:
-            self._keeper = None
-        pause, self._pause_s = self._pause_s, min(2 * self._pause_s, _LONGEST_PAUSE_S)
+            self._watcher = None
+        pause, self._pause_s = self._pause_s, min(2 * self._pause_s, _LONGEST_RESTART_S)
         if not final and not self._closing.wait(pause):
-            self.keep(self._undeclared)
-
-
-_LAST_WORDS = ("done", "error")
-_READ_ONLY = "readonly"
-"""The code of an error that goes away by itself when the data folder can be written again."""
-_LIVE_SAYS_MORE = ("keeping", "following")
-
-
-def _told(lines: IO[str]) -> list[dict[str, Any]] | Any:
-    for line in lines:
-        with contextlib.suppress(ValueError):
-            yield json.loads(line)
+            self.watch(self._undeclared)
 
 
 def _progress(facts: dict[str, Any], failed: int) -> IndexingProgress:
+    from kebab_tui.tui.messages import IndexingProgress  # the indexing process needs no Textual
+
     match facts:
         case {"state": "reading", "done": done, "total": total}:
             text = f"reading {done:,} of {total:,}"
@@ -307,3 +290,7 @@ def _progress(facts: dict[str, Any], failed: int) -> IndexingProgress:
             ending = f" ({hint})" if hint else ""
             return IndexingProgress(f"not indexed: {message}{ending}", running=False, code=code)
     return IndexingProgress("", running=facts.get("state") != "done", failed=failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

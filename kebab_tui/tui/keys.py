@@ -1,7 +1,7 @@
-"""The names of keys: as written by people, as the terminal library calls them, as shown.
+"""Key names (as users write them, as Textual calls them, as displayed), and keys in order.
 
-A written name is `f4`, `ctrl+n`, `PgUp`, or the character that the key types (`?`, `G`).
-Knows keys, but no action.
+Users write `f4`, `ctrl+n`, `PgUp`, or the character that the key types (`?`, `G`).
+`KeysInOrder` finishes each key before the next one. Knows no actions.
 """
 
 from __future__ import annotations
@@ -45,22 +45,24 @@ _SHOWN = {
     "right": "→",
 }
 _ARRIVES_AS = {"ctrl+space": ("ctrl+space", "ctrl+@"), ",": ("comma",)}
-"""ctrl+space is NUL without the Kitty protocol, which the library calls ctrl+@; it splits lists at commas."""
+"""Without the Kitty protocol ctrl+space is NUL, which Textual calls ctrl+@. Textual splits keys at commas."""
 
 _SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+h": "backspace", "ctrl+[": "escape"}
-"""What a terminal sends for both; the other name is the one by which it arrives."""
+"""Keys for which a terminal sends the same; the value is the name that arrives."""
 
 EDITING = frozenset({"backspace", "delete", "left", "right"})
-"""Without these nothing that was typed could be corrected."""
+"""Keys that edit the query and must not be rebound."""
 
 _SAFE = re.compile(
     r"f([1-9]|1[0-2])|ctrl\+[a-gln-z]|ctrl\+[jk]|ctrl\+space|(shift\+)?(up|down|left|right|tab)"
     r"|enter|escape|space|home|end|pageup|pagedown|."
 )
+_CLICK_TIMEOUT_S = 0.5
+"""How long a key waits for a widget that handles an earlier click."""
 
 
 def key_name(written: str) -> str | None:
-    """The one spelling of a key; None when there is no such key."""
+    """The canonical name of a key; None for an unknown key."""
     if len(written) == 1:
         return written if written.isprintable() and not written.isspace() else None
     *modifiers, base = written.strip().lower().replace("++", "+plus").split("+")
@@ -79,17 +81,17 @@ def types_a_character(key: str) -> bool:
 
 
 def survives(key: str) -> bool:
-    """Whether the key comes through ssh and tmux, without the Kitty protocol, as itself."""
+    """Whether the key passes through ssh and tmux without the Kitty protocol."""
     return _SAFE.fullmatch(key) is not None
 
 
 def arrives_as(key: str) -> tuple[str, ...]:
-    """What the terminal library calls the key."""
+    """The names that Textual uses for the key."""
     return _ARRIVES_AS.get(key, (key,))
 
 
 def shown(key: str) -> str:
-    """The key as the footer, the help sheet and the documentation write it."""
+    """The key as displayed in the footer, the help sheet and the documentation."""
     *modifiers, base = key.split("+") if len(key) > 1 else (key,)
     if re.fullmatch(r"f\d+", base):
         base = base.upper()
@@ -97,34 +99,31 @@ def shown(key: str) -> str:
 
 
 def shown_all(keys: tuple[str, ...]) -> str:
-    """Several keys for the same thing, in their order."""
+    """Several keys for one action, in order."""
     return " ".join(shown(key) for key in keys)
 
 
-# Every key is done with before the next one is looked at.
-#
-# The library hands a key to the focused widget's queue and looks for what it is bound to
-# when it has come back to the application. Of keys that arrive together, from a quick hand
-# on a slow machine or a pasting multiplexer, a letter would so overtake the `ctrl+u`
-# before it, or go where the focus was. Here letters, pasted text and bindings are dealt
-# with at once, in the application's turn, after what the mouse did before; what nobody here
-# knows goes the library's way. What a key makes a widget tell goes by message as ever.
-
-_PATIENCE_S = 0.5
-"""A widget that has not come to what it was clicked for by then does not hold the keys."""
-
-
 class KeysInOrder(App[ReturnType], Generic[ReturnType]):
+    """Handles every key completely before the next one.
+
+    Textual puts a key into the queue of the focused widget, and looks for its binding when it
+    comes back to the application. When keys arrive together, from a quick typist on a slow
+    machine or a pasting multiplexer, a letter would overtake the `ctrl+u` before it, or go to
+    the old focus. Here letters, pasted text and bindings are handled at once, in the turn of
+    the application, after an earlier click. All other keys take Textual's way, and widgets
+    post messages as usual.
+    """
+
     _is_pressed = False
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            self.app_focus = True  # a terminal that has said that it lost the focus gets keys all the same
-            await self._let_go()
+            self.app_focus = True  # some terminals report a lost focus and still send keys
+            await self._finish_click()
             if isinstance(event, events.Paste):
                 done = self._type(event.text, pasted=True)
             else:
-                done = await self._take_key(event)
+                done = await self._handle_key(event)
             if done:
                 return
         elif isinstance(event, events.MouseDown) and not event.is_forwarded:
@@ -132,13 +131,13 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
         await super().on_event(event)
 
     def typing_box(self) -> Input | None:
-        """Where a text belongs that is typed outside of any box and bound to nothing."""
+        """The box for text that is typed elsewhere and is not bound."""
         box: Input | None = getattr(self.screen, "typing_box", None)
         return box
 
-    async def _take_key(self, event: events.Key) -> bool:
+    async def _handle_key(self, event: events.Key) -> bool:
         if event.key == "escape":
-            self.screen.clear_selection()  # the library does so where nobody has bound it
+            self.screen.clear_selection()  # Textual does so only without a binding
         text = event.character if event.is_printable else None
         if text and isinstance(self.focused, Input):
             return self._type(text)
@@ -147,8 +146,8 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
                 return True
         return text is not None and self._type(text)
 
-    async def _let_go(self) -> None:
-        """What the mouse did before the key is still on its way through the widgets: wait for it."""
+    async def _finish_click(self) -> None:
+        """Wait until the widgets have handled an earlier click."""
         if not self._is_pressed:
             return
         self._is_pressed = False
@@ -157,7 +156,7 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
             reached = asyncio.Event()
             under.call_later(reached.set)
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(reached.wait(), _PATIENCE_S)
+                await asyncio.wait_for(reached.wait(), _CLICK_TIMEOUT_S)
 
     def _type(self, text: str, *, pasted: bool = False) -> bool:
         focused = self.focused
@@ -165,19 +164,19 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
         if box is None:
             return False
         if box is not focused:
-            self.screen.set_focus(box)  # at once: the next key may be waiting
+            self.screen.set_focus(box)  # synchronous: the next key may already be queued
         (paste if pasted else insert)(box, text)
         return True
 
 
 def insert(box: Input, text: str) -> None:
-    """Put a text in place of what is selected."""
-    box._restart_blink()  # the cursor is seen while somebody types
+    """Replace the selection with a text."""
+    box._restart_blink()  # a visible cursor while typing
     start, end = sorted(box.selection)
     box.replace(text, start, end)
 
 
 def paste(box: Input, text: str) -> None:
-    """Insert a text as one line, as much of it as there is room for."""
-    room = (box.max_length or LONGEST) - len(box.value) + len(box.selected_text)
-    insert(box, flattened(text, room))
+    """Insert a text as one line, up to the maximum length."""
+    space = (box.max_length or LONGEST) - len(box.value) + len(box.selected_text)
+    insert(box, flattened(text, space))

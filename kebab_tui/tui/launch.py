@@ -1,8 +1,9 @@
 """`kebab-tui` from the command line to the terminal and back.
 
-Checks that there is a terminal to paint on, sends whatever C libraries write to the log
-instead of the screen, restores the terminal on SIGTERM and SIGHUP, and prints what was
-picked. Imports Textual only once it is sure to be used, and no engine at all.
+Checks the terminal, redirects the output of C libraries to the log, restores the terminal
+on SIGTERM and SIGHUP, and prints the picked citations. Imports Textual only for a screen
+that will be shown, and no engine. Sets the garbage collector and the thread switch
+interval for the start and for typing.
 """
 
 from __future__ import annotations
@@ -27,74 +28,26 @@ from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 from kebab_tui import __version__, own_files
 from kebab_tui.domain.errors import KebabError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # an invalid command line fails without Textual
     from kebab_tui.settings.settings import Settings
     from kebab_tui.tui.app import KebabApp
 
-
-# What the interpreter does otherwise while the screen starts than while somebody types.
-#
-# What the start makes (modules, classes, styles) lives as long as the screen. A look at all
-# of it by the garbage collector takes 30 ms, ten times as long as the echo of a key, and
-# would come again and again. And while the engine is imported, changing threads often costs
-# a tenth of the time to the first hits; later a key must not wait for the engine's thread.
-
-AT_LAST_S = 15.0
-"""After this time nothing is held any more, even when the engine has not come."""
-
-_TURN_AT_START_S, _TURN_S = 0.0005, 0.0001
-"""How long a thread works on while another one waits."""
-
-
-def prepare_startup() -> None:
-    """Collect nothing while the screen starts."""
-    gc.disable()
-    sys.setswitchinterval(_TURN_AT_START_S)
-
-
-def tune_for_typing() -> None:
-    """Collect again, but leave alone what is there by now; nothing where nothing was held."""
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
-        sys.setswitchinterval(_TURN_S)
-
-
-# Notices that the terminal has gone away.
-#
-# The kernel tells the leader of the session, and nobody else. A screen that was started by
-# `make`, `sudo` or a script would go on for ever without a terminal, and the library's
-# reader would go round at its end of file at full speed.
-
-_TO_LEAVE_S = 2.0
-"""Who has not left by then, with nobody to look at it, is ended."""
-
-
-def heed_hanging_up() -> None:
-    """Send SIGHUP to this process when its terminal goes, as if it led the session."""
-    with contextlib.suppress(AttributeError, OSError):  # not every system can tell
-        watch = select.poll()
-        watch.register(0, 0)  # that it is gone is told unasked
-        threading.Thread(target=_heed, args=(watch,), name="terminal", daemon=True).start()
-
-
-def _heed(watch: select.poll) -> None:
-    gone = select.POLLHUP | select.POLLERR
-    if any(event & gone for _, event in watch.poll()):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGHUP)
-        time.sleep(_TO_LEAVE_S)
-        os._exit(128 + signal.SIGHUP)
-
-
 LOG = "screen.log"
 PickedAs = Literal["editor", "citation", "line"]
-"""How what was picked is printed."""
+"""The output form of a pick."""
 _MODES = ("lexical", "vector", "hybrid")
+
+TUNE_AT_LATEST_S = 15.0
+"""The collector starts again after this time, even without an engine."""
+_SWITCH_AT_START_S, _SWITCH_S = 0.0005, 0.0001
+"""How long a thread runs while another one waits."""
+_EXIT_S = 2.0
+"""A screen without a terminal must exit within this time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for on the command line."""
+    """The command line."""
 
     folders: tuple[str, ...] = ()
     query: str = ""
@@ -108,100 +61,65 @@ class Options:
     watch: bool = True
 
 
+def prepare_startup() -> None:
+    """Disable the garbage collector, and switch threads less often, until `tune_for_typing`.
+
+    Modules, classes and styles live as long as the screen; a full collection takes 30 ms, ten
+    times as long as the echo of a key. Frequent thread switches slow the engine's imports by
+    a tenth.
+    """
+    gc.disable()
+    sys.setswitchinterval(_SWITCH_AT_START_S)
+
+
+def tune_for_typing() -> None:
+    """Enable the collector but exempt all present objects; keys do not wait for the engine's thread."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+        sys.setswitchinterval(_SWITCH_S)
+
+
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the screen, and end the process with its exit code."""
-    _end(_run(argv))
-
-
-def _run(argv: Sequence[str] | None) -> int:
-    given = _parser().parse_args(argv)
-    try:
-        _require_terminal(pick=given.pick)
-        settings = _settings(given)
-        _require_folders(given.folder, settings)
-        _require_data_folder(settings.data_dir)
-        app = _screen(given, settings)
-    except KebabError as error:
-        return _refuse(error)
-    _send_noise_to_log(app.settings.data_dir)
-    for name in ("SIGTERM", "SIGHUP"):
-        signal.signal(getattr(signal, name), partial(_leave, app))
-    heed_hanging_up()
-    _take_any_bytes()
-    app.run()
-    picked = app.return_value or ()
-    _hand_over(picked, print0=given.print0)
-    return app.return_code or (0 if picked or not given.pick else 1)
-
-
-def _take_any_bytes() -> None:
-    """Half a character, as a terminal leaves it when one is taken back before the screen stands, is no end.
-
-    Textual decodes what is typed strictly, and would end with a traceback.
-    """
-    with contextlib.suppress(ImportError):  # another system has another driver
-        from textual.drivers import linux_driver
-
-        lenient = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
-        vars(linux_driver)["getincrementaldecoder"] = lambda _: lenient
-
-
-def _screen(given: argparse.Namespace, settings: Settings) -> KebabApp:
-    """The screen as it was asked for; what of that makes no sense is refused before the first paint."""
-    from kebab_tui.tui.app import KebabApp
-
-    options = Options(
-        tuple(given.folder),
-        given.query,
-        given.mode,
-        given.explain,
-        given.pick,
-        given.pick_as,
-        given.print0,
-        given.theme,
-        given.config,
-        watch=settings.index.watch and not given.no_watch,
-    )
-    return KebabApp(options, settings)
-
-
-def _leave(app: KebabApp, number: int, _frame: object) -> None:
-    """Asked to end from outside: let Textual give the terminal back first."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:  # not painted yet, or already over
-        raise SystemExit(128 + number) from None
-    # A plain call would wait for the loop to wake up by itself.
-    loop.call_soon_threadsafe(app.exit, (), 128 + number)
-
-
-def _hand_over(picked: Sequence[str], *, print0: bool) -> None:
-    """The citations as the file system spells them, which need not be text; a terminal gets them visible."""
-    end = b"\0" if print0 else b"\n"
-    if sys.stdout.isatty():
-        from kebab_tui.tui.widgets.segments import clean
-
-        picked, end = [clean(citation) for citation in picked], b"\n"
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.buffer.write(b"".join(os.fsencode(citation) + end for citation in picked))
-        sys.stdout.flush()
-
-
-def _end(code: int) -> NoReturn:
-    """Leave at once, with the terminal given back.
-
-    The thread that asks the engine may be inside a library: the interpreter's own way out
-    would wait for it, or take what it works with away from under it and abort. Nothing is
-    lost, because another process writes the index.
-    """
+    code = _run(argv)
+    # The engine's thread may be inside a library: a normal interpreter exit would wait for it,
+    # or free its objects and abort. No data is lost, because another process writes the index.
     for stream in (sys.stdout, sys.stderr, sys.__stderr__):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()  # type: ignore[union-attr]
     os._exit(code)
 
 
+def _run(argv: Sequence[str] | None) -> int:
+    given = build_parser().parse_args(argv)
+    try:
+        app = _application(given)
+    except KebabError as error:
+        from kebab_tui.domain.text import visible
+
+        print(f"error: {visible(error.message)}", file=sys.stderr)  # noqa: T201
+        if error.hint:
+            print(f"  hint: {visible(error.hint)}", file=sys.stderr)  # noqa: T201
+        return error.exit_code
+    _redirect_stderr(app.settings.data_dir)
+    for name in ("SIGTERM", "SIGHUP"):
+        signal.signal(getattr(signal, name), partial(_exit_on_signal, app))
+    watch_terminal()
+    with contextlib.suppress(ImportError):  # other systems have another driver
+        from textual.drivers import linux_driver
+
+        # Textual decodes the input strictly. A terminal may leave an incomplete character.
+        lenient = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
+        vars(linux_driver)["getincrementaldecoder"] = lambda _: lenient
+    app.run()
+    picked = app.return_value or ()
+    print_picked(picked, print0=given.print0)
+    return app.return_code or (0 if picked or not given.pick else 1)
+
+
 class _Parser(argparse.ArgumentParser):
-    """Shows words of the command line, which may be names that a shell put there, made visible."""
+    """Sanitizes its errors: words of the command line may be file names expanded by a shell."""
 
     def error(self, message: str) -> NoReturn:
         from kebab_tui.domain.text import visible
@@ -209,7 +127,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(visible(message))
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="kebab-tui", description="Search folders of notes on a full screen, with exact citations."
     )
@@ -231,7 +149,8 @@ def _parser() -> argparse.ArgumentParser:
         "--print0",
         action="store_true",
         help="with --pick, end each argument with a NUL character, for `xargs -0`; without, a path is "
-        "refused if it holds a control character or, for an editor, a blank or a sign that a shell expands",
+        "refused if it contains a control character or, for an editor, a blank or a character that a shell "
+        "expands",
     )
     parser.add_argument("--data-dir", default="", metavar="FOLDER", help="keep the index in this folder")
     parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")
@@ -245,62 +164,69 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _settings(given: argparse.Namespace) -> Settings:
-    from kebab_tui.settings.load import load_settings
-
-    return load_settings(given.config or None, os.environ, {"data_dir": given.data_dir or None})
-
-
-def _require_terminal(*, pick: bool) -> None:
-    """A screen needs a terminal that can be painted on; with --pick, stdout is for the citation."""
+def _application(given: argparse.Namespace) -> KebabApp:
+    """The application; everything invalid is refused before the first paint."""
     if os.environ.get("TERM", "") in ("", "dumb"):
         raise KebabError("this terminal cannot show a screen (TERM is dumb)", "kebab search WORDS")
-    if not sys.stdin.isatty() or not (sys.stderr if pick else sys.stdout).isatty():
+    # With --pick, stdout is for the citation.
+    if not sys.stdin.isatty() or not (sys.stderr if given.pick else sys.stdout).isatty():
         raise KebabError("kebab-tui needs a terminal", "in a pipe use `kebab search WORDS`")
+    from kebab_tui.settings.load import load_settings
 
-
-def _require_data_folder(folder: str) -> None:
-    """Without one a screen could only wait."""
+    settings = load_settings(given.config or None, os.environ, {"data_dir": given.data_dir or None})
+    _check_folders(given.folder, settings)
     try:
-        own_files.make_folder(folder)
+        own_files.make_folder(settings.data_dir)
     except OSError as error:
         raise KebabError(
-            f"cannot make the data folder {folder}: {error.strerror}", "choose another with --data-dir"
+            f"cannot create the data folder {settings.data_dir}: {error.strerror}",
+            "choose another with --data-dir",
         ) from None
+    from kebab_tui.tui.app import KebabApp
+
+    return KebabApp(options_of(given, settings), settings)
 
 
-def _require_folders(folders: Sequence[str], settings: Settings) -> None:
-    """A misspelled folder is refused at once: behind a screen it would be found late and said small."""
-    if missing := [folder for folder in folders if not _is_open(os.path.expanduser(folder))]:
+def options_of(given: argparse.Namespace, settings: Settings) -> Options:
+    return Options(
+        tuple(given.folder),
+        given.query,
+        given.mode,
+        given.explain,
+        given.pick,
+        given.pick_as,
+        given.print0,
+        given.theme,
+        given.config,
+        watch=settings.index.watch and not given.no_watch,
+    )
+
+
+def _check_folders(folders: Sequence[str], settings: Settings) -> None:
+    """Refuse a misspelled folder at once: on the screen the error would be late and small."""
+    expanded = {folder: os.path.expanduser(folder) for folder in folders}
+    unreadable = [
+        folder
+        for folder, path in expanded.items()
+        if not os.path.isdir(path) or not os.access(path, os.R_OK | os.X_OK)
+    ]
+    if unreadable:
         from kebab_tui.workspace import Workspace  # only here: the engine would delay the first paint
 
         with contextlib.closing(Workspace(settings, settings.data_dir)) as workspace:
-            for folder in missing:
+            for folder in unreadable:
                 workspace.check_folder(folder)
 
 
-def _is_open(folder: str) -> bool:
-    return os.path.isdir(folder) and os.access(folder, os.R_OK | os.X_OK)
-
-
-def _refuse(error: KebabError) -> int:
-    from kebab_tui.domain.text import visible
-
-    print(f"error: {visible(error.message)}", file=sys.stderr)  # noqa: T201
-    if error.hint:
-        print(f"  hint: {visible(error.hint)}", file=sys.stderr)  # noqa: T201
-    return error.exit_code
-
-
-def _send_noise_to_log(data_folder: str) -> None:
-    """Keep the terminal for Textual, which paints by `sys.__stderr__`; everyone else's stderr is a file."""
+def _redirect_stderr(data_folder: str) -> None:
+    """Keep the terminal for Textual, which paints to `sys.__stderr__`; all other output goes to the log."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR)
     except OSError:
         terminal = os.dup(2)
     sys.__stderr__ = io.TextIOWrapper(os.fdopen(terminal, "wb", 0), "utf-8", write_through=True)  # type: ignore[misc]
     if not sys.stdout.isatty():
-        sys.__stdout__ = sys.__stderr__  # type: ignore[misc]  # whose size is the screen's
+        sys.__stdout__ = sys.__stderr__  # type: ignore[misc]  # Textual reads the screen size from it
     try:
         own_files.make_folder(data_folder)
         log = own_files.create(os.path.join(data_folder, LOG))
@@ -308,3 +234,44 @@ def _send_noise_to_log(data_folder: str) -> None:
         log = os.open(os.devnull, os.O_WRONLY)
     os.dup2(log, 2)
     os.close(log)
+
+
+def _exit_on_signal(app: KebabApp, number: int, _frame: object) -> None:
+    """Let Textual restore the terminal first."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # before the first paint, or after the end
+        raise SystemExit(128 + number) from None
+    # A plain call would not wake the loop.
+    loop.call_soon_threadsafe(app.exit, (), 128 + number)
+
+
+def watch_terminal() -> None:
+    """Send SIGHUP to this process when its terminal disappears.
+
+    The kernel sends it to the session leader only. Without it, a screen started by `make`,
+    `sudo` or a script would run forever, and Textual would spin at the end of its input.
+    """
+    with contextlib.suppress(AttributeError, OSError):  # not every system can report it
+        poll = select.poll()
+        poll.register(0, 0)  # errors and hang-ups are always reported
+
+        def wait() -> None:
+            if any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll()):
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGHUP)
+                time.sleep(_EXIT_S)
+                os._exit(128 + signal.SIGHUP)
+
+        threading.Thread(target=wait, name="terminal", daemon=True).start()
+
+
+def print_picked(picked: Sequence[str], *, print0: bool) -> None:
+    """Print the raw bytes of the paths, which need not be text; sanitized on a terminal."""
+    end = b"\0" if print0 else b"\n"
+    if sys.stdout.isatty():
+        from kebab_tui.tui.widgets.segments import clean
+
+        picked, end = [clean(citation) for citation in picked], b"\n"
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.buffer.write(b"".join(os.fsencode(citation) + end for citation in picked))
+        sys.stdout.flush()

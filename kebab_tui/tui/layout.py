@@ -1,22 +1,19 @@
-"""Which panes stand where: a pure answer to the size of the terminal and what is switched on.
+"""The layout of the panes as a pure function of terminal size and toggles; and the themes.
 
-Sizes are in cells. Under 100 columns the hits stand above the preview; from 150 on the
-explanation has a column of its own; under 30 rows the frames go, under 20 the footer; below
-40x10 one pane is left, with a hint.
+Sizes are in cells. Under 100 columns the hits are above the preview; from 150 the
+explanation has its own column; under 30 rows the frames disappear, under 20 the footer;
+below 40x10 one pane remains, with a hint.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from textual.app import App
 from textual.theme import Theme
 
 from kebab_tui.domain.errors import UsageError
-
-if TYPE_CHECKING:
-    from textual.app import App
-
 
 Pane = Literal["hits", "preview", "explain"]
 Arrangement = Literal["stacked", "beside", "columns", "single"]
@@ -24,11 +21,12 @@ Arrangement = Literal["stacked", "beside", "columns", "single"]
 NARROW, WIDE = 100, 150
 FRAMED, LOW = 30, 20
 SMALLEST = (40, 10)
+_ORDER: tuple[Pane, ...] = ("hits", "preview", "explain")
 
 
 @dataclass(frozen=True, slots=True)
 class Toggles:
-    """What the user has switched: panes, the way they stand, and one pane alone."""
+    """The user's choices: visible panes, their arrangement, and a zoomed pane."""
 
     preview: bool = True
     explain: bool = False
@@ -54,33 +52,22 @@ def choose(width: int, height: int, toggles: Toggles) -> Layout:
         return Layout("single", (toggles.zoomed,), frames, footer)
     shown = {"hits": True, "preview": toggles.preview, "explain": toggles.explain}
     panes = tuple(pane for pane in _ORDER if shown[pane])
-    return Layout(_arrangement(width, toggles), panes, frames, footer)
+    arrangement: Arrangement = "beside"
+    if (width < NARROW) != toggles.swapped:
+        arrangement = "stacked"
+    elif toggles.explain and width >= WIDE:
+        arrangement = "columns"
+    return Layout(arrangement, panes, frames, footer)
 
 
-_ORDER: tuple[Pane, ...] = ("hits", "preview", "explain")
-
-
-def _arrangement(width: int, toggles: Toggles) -> Arrangement:
-    stacked = (width < NARROW) != toggles.swapped
-    if stacked:
-        return "stacked"
-    return "columns" if toggles.explain and width >= WIDE else "beside"
-
-
-# The colours of the screen: two of our own, and all that Textual has.
-#
-# `dark`, `light` and `ansi` (the terminal's own palette) are the names to remember. Refuses
-# a name that there is not, with those that there are.
-
-
-def _quiet(background: str, edge: str, focus: str, bar: str) -> dict[str, str]:
-    """What is not text stays behind it: edges, scrollbars, the footer."""
+def _muted(background: str, edge: str, focus: str) -> dict[str, str]:
+    """Colours of edges, scrollbars and the footer."""
     return {
         "border": focus,
         "border-blurred": edge,
         "footer-background": background,
         "footer-key-foreground": focus,
-        "scrollbar": bar,
+        "scrollbar": edge,
         "scrollbar-hover": focus,
         "scrollbar-active": focus,
         "scrollbar-background": background,
@@ -102,7 +89,7 @@ DARK = Theme(
     background="#16171f",
     surface="#1e202b",
     panel="#272a38",
-    variables=_quiet("#16171f", "#3d4257", "#7aa2f7", "#3d4257"),
+    variables=_muted("#16171f", "#3d4257", "#7aa2f7"),
 )
 LIGHT = Theme(
     name="kebab-light",
@@ -117,28 +104,24 @@ LIGHT = Theme(
     surface="#f0eee8",
     panel="#e6e3da",
     dark=False,
-    variables=_quiet("#fbfaf7", "#bdb8aa", "#2257c4", "#bdb8aa"),
+    variables=_muted("#fbfaf7", "#bdb8aa", "#2257c4"),
 )
 OURS = {"dark": DARK.name, "light": LIGHT.name, "ansi": "ansi-dark"}
+"""Short names; `ansi` uses the palette of the terminal."""
+_TEXTUAL_DEFAULT = "textual-dark"
 
 
-def dress(app: App[Any], wanted: str) -> None:
-    """Make our themes known, and put on the one that is wanted."""
+def apply_theme(app: App[Any], wanted: str) -> None:
+    """Register our themes, and apply the wanted one. Refuses an unknown name, and lists the known ones."""
     for theme in (DARK, LIGHT):
         app.register_theme(theme)
-    app.theme = _name(app, wanted)
-
-
-def _name(app: App[Any], wanted: str) -> str:
     if not wanted:
-        # TEXTUAL_THEME holds for every program made with Textual; nothing said is ours.
-        return app.theme if app.theme != _PLAIN else DARK.name
+        # Without a choice, TEXTUAL_THEME wins, as in every program made with Textual.
+        if app.theme == _TEXTUAL_DEFAULT:
+            app.theme = DARK.name
+        return
     name = OURS.get(wanted, wanted)
     if name not in app.available_themes:
         names = ", ".join([*OURS, *sorted(set(app.available_themes) - set(OURS.values()))])
-        raise UsageError(f"there is no theme {wanted!r}", f"the themes are: {names}")
-    return name
-
-
-_PLAIN = "textual-dark"
-"""What Textual puts on where nobody says anything."""
+        raise UsageError(f"unknown theme: {wanted!r}", f"the themes are: {names}")
+    app.theme = name

@@ -31,7 +31,7 @@ class EditingHost(App[None]):
         self.say(f"ok={outcome.ok} {outcome.message}")
 
     def action_copy(self) -> None:
-        self.say(copy("노트.md:L3", self.copy_to_clipboard, os.environ).message)
+        self.say(copy("노트.md:L3", self.copy_to_clipboard, os.environ))
 
     def action_count(self) -> None:
         self.presses += 1

@@ -24,7 +24,7 @@ from kebab_tui.tui.current_query import PAGE, CurrentQuery, PendingActions
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.history import HistoryRecorder
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.layout import Toggles, dress
+from kebab_tui.tui.layout import Toggles, apply_theme
 from kebab_tui.tui.results import ResultsPresenter
 from kebab_tui.tui.widgets.status_line import StatusContent
 from kebab_tui.workspace import Workspace
@@ -47,9 +47,9 @@ def kebab(
     app = KebabApp(Options(**({"watch": False} | options)), made)
     app.indexing = Idle()  # type: ignore[assignment]
     if workspace is not None:
-        app.asker = EngineThread(workspace, app.post_message)
+        app.engine = EngineThread(workspace, app.post_message)
     if workspace is not None or page != PAGE:
-        app.questions = CurrentQuery(app.asker, app.showing.search, page)
+        app.current_query = CurrentQuery(app.engine, app.results.show_searching, page)
     return app
 
 
@@ -60,7 +60,7 @@ class Idle:
         self.asked: list[tuple[str, ...]] = []
 
     @property
-    def keeper_pid(self) -> int:
+    def watcher_pid(self) -> int:
         return 0
 
     def start(self, folders: Sequence[str]) -> None:
@@ -169,19 +169,19 @@ _NOTHING = SearchResponse("", "hybrid", (), 0, None, (), (), "", 0)
 async def _begin_anew(pilot: Screen, app: KebabApp, options: Options, size: tuple[int, int]) -> None:
     app.options = options
     app.indexing = Idle()  # type: ignore[assignment]
-    dress(app, options.theme or "dark")
+    apply_theme(app, options.theme or "dark")
     app.mode = options.mode  # type: ignore[assignment]
     app.query_line.mode = app.mode
     app.toggles = Toggles(explain=options.explain)
     Path(app.history._path).unlink(missing_ok=True)
     app.history._queries.clear()
     app.history._at = 0
-    app.remembering = HistoryRecorder(app.history)
-    parse, app.showing = app.showing.parse, ResultsPresenter(app, app.mode)
-    app.showing.parse = parse
-    app.questions._say_searching = app.showing.search
-    app.questions.drop()
-    app._held, app._moved, app._has_news = PendingActions(), False, False
+    app.recorder = HistoryRecorder(app.history)
+    parse, app.results = app.results.parse, ResultsPresenter(app, app.mode)
+    app.results.parse = parse
+    app.current_query._show_searching = app.results.show_searching
+    app.current_query.cancel()
+    app._pending, app._cursor_is_pinned, app._has_news = PendingActions(), False, False
     app.hits._marks.clear()
     app.hits._located.clear()
     app.hits.show(_NOTHING)
@@ -197,7 +197,7 @@ async def _begin_anew(pilot: Screen, app: KebabApp, options: Options, size: tupl
     app.screen.set_focus(app.box)
     if app.size != size:
         await pilot.resize_terminal(*size)
-    app.rhythm.key()
+    app.typing.key_pressed()
     app.ask()
 
 
@@ -206,8 +206,8 @@ async def _leave_be(pilot: Screen, app: KebabApp) -> None:
     app.app_focus = True
     while len(app.screen_stack) > 1:
         app.pop_screen()
-    app.asker.forget()
-    await until(pilot, lambda: not app.asker._errands)
+    app.engine.cancel()
+    await until(pilot, lambda: not app.engine._jobs)
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
@@ -256,7 +256,7 @@ def has_keys(widget: Widget) -> bool:
 
 
 def is_answered(app: KebabApp) -> bool:
-    answer = app.showing.response
+    answer = app.results.response
     return (
         answer is not None
         and answer.complete

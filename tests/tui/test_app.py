@@ -82,13 +82,13 @@ async def test_the_answer_to_an_older_question_never_shows(data: Path) -> None:
 def watched(app: KebabApp) -> list[str]:
     """The queries whose hits are shown, from now on."""
     shown: list[str] = []
-    show = app.showing._show_status
+    show = app.results._show_status
 
     def note(response: SearchResponse) -> None:
         shown.append(response.query)
         show(response)
 
-    app.showing._show_status = note  # type: ignore[method-assign]
+    app.results._show_status = note  # type: ignore[method-assign]
     return shown
 
 
@@ -96,8 +96,8 @@ async def test_an_answer_with_an_older_number_is_dropped(shared: SharedScreen) -
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         shown = watched(app)
-        assert app.showing.response is not None
-        app.post_message(SearchDone(app.questions._number - 1, app.showing.response, final=True))
+        assert app.results.response is not None
+        app.post_message(SearchDone(app.current_query._number - 1, app.results.response, final=True))
         await pilot.pause()
         assert not shown
 
@@ -223,7 +223,7 @@ async def test_esc_goes_down_its_ladder(shared: SharedScreen) -> None:
         assert app.box.value == ""
         await found(pilot)
         await pilot.press("escape")
-        assert "ctrl+q leaves" in painted(app)
+        assert "press ctrl+q to quit" in painted(app)
 
 
 async def test_a_query_that_was_cleared_comes_back_with_up(shared: SharedScreen) -> None:
@@ -242,7 +242,7 @@ async def test_the_mode_goes_round_and_the_hits_with_it(shared: SharedScreen) ->
             await found(pilot)
             seen.append(app.mode)
             assert app.query_line.mode == app.mode
-            assert app.showing.response is not None and app.showing.response.mode == app.mode
+            assert app.results.response is not None and app.results.response.mode == app.mode
         assert seen == ["lexical", "vector", "hybrid"]
 
 

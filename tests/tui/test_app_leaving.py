@@ -327,7 +327,7 @@ async def test_a_query_whose_hits_were_read_is_remembered_when_another_takes_its
 ) -> None:
     app = desk.screen()
     now = [100.0]
-    app.remembering._clock = Clock(now)
+    app.recorder._clock = Clock(now)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         now[0] += seconds
@@ -389,7 +389,7 @@ async def test_a_folder_that_is_away_is_said_as_such(desk: Desk) -> None:
         await found(pilot)
         desk.notes.rename(desk.folder / "elsewhere")
         await pilot.press("enter")
-        await until(pilot, lambda: "the folder is away" in painted(app))
+        await until(pilot, lambda: "the folder is not available" in painted(app))
 
 
 async def test_what_went_wrong_before_does_not_hide_what_is_copied(
@@ -399,7 +399,7 @@ async def test_what_went_wrong_before_does_not_hide_what_is_copied(
     app = desk.screen()
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
-        app.showing.fail("something old")
+        app.status.fail("something old")
         await pilot.press("ctrl+y")
         await until(pilot, lambda: texts and "clipboard" in painted(app))
         assert "something old" not in painted(app)

@@ -49,10 +49,10 @@ class Beside:
         self._kept = Kept(vault)
 
     @property
-    def keeper_pid(self) -> int:
+    def watcher_pid(self) -> int:
         return os.getpid() if self._kept.is_running else 0
 
-    def keep(self, _folders: Sequence[str]) -> None:
+    def watch(self, _folders: Sequence[str]) -> None:
         self._kept.start()
 
     def close(self) -> None:
@@ -113,7 +113,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def select(app: KebabApp, path: str) -> None:
-    app.moved_by_hand()
+    app.pin_cursor()
     app.hits.move_to(paths(app).index(path))
 
 
@@ -195,13 +195,13 @@ async def test_the_cited_lines_are_right_again_when_the_passage_moves(desk: Desk
 async def test_the_explanation_is_of_the_notes_as_they_are(desk: Desk) -> None:
     app = desk.screen(explain=True)
     async with desk.open(app) as pilot:
-        await until(pilot, lambda: app.showing.explained)
-        before = app.showing.explained
+        await until(pilot, lambda: app.results.explained)
+        before = app.results.explained
         assert before is not None and before.response.total_matches == 3
         desk.write("four.md", "# four\n\nA quokka that came late.\n")
         await until(pilot, lambda: "four.md" in paths(app))
         await until(
-            pilot, lambda: app.showing.explained and app.showing.explained.response.total_matches == 4
+            pilot, lambda: app.results.explained and app.results.explained.response.total_matches == 4
         )
 
 
@@ -258,8 +258,8 @@ async def test_many_notes_at_once_are_all_found(desk: Desk) -> None:
     async with desk.open(app) as pilot:
         for number in range(400):
             desk.write(f"many-{number}.md", f"# {number}\n\nA quokka of many, the {number}th.\n" * 30)
-        await until(pilot, lambda: app.showing.response and app.showing.response.total_matches > 400)
-        await until(pilot, lambda: app.showing._status.index == "live")
+        await until(pilot, lambda: app.results.response and app.results.response.total_matches > 400)
+        await until(pilot, lambda: app.results._status.index == "live")
 
 
 # Who keeps the index
@@ -269,8 +269,8 @@ async def test_a_screen_that_does_not_watch_starts_no_keeper_and_sees_f5(desk: D
     app = desk.whole_screen(watch=False)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
-        await until(pilot, lambda: app.showing._run and not app.showing._run.running)
-        assert app.indexing.keeper_pid == 0
+        await until(pilot, lambda: app.results._run and not app.results._run.running)
+        assert app.indexing.watcher_pid == 0
         assert desk.keeper == 0
         desk.write("four.md", "# four\n\nA quokka that came late.\n")
         await pilot.press("f5")
@@ -283,7 +283,7 @@ def test_the_setting_and_the_flag_both_keep_it_from_watching(desk: Desk) -> None
 
     def watches(*argv: str, watch: bool = True) -> bool:
         settings = Settings(data_dir=str(desk.data), index=IndexSettings(watch=watch))
-        return launch._screen(launch._parser().parse_args(argv), settings).options.watch
+        return launch.options_of(launch.build_parser().parse_args(argv), settings).watch
 
     assert watches()
     assert not watches("--no-watch")
@@ -293,11 +293,11 @@ def test_the_setting_and_the_flag_both_keep_it_from_watching(desk: Desk) -> None
 async def test_a_keeper_that_is_killed_comes_back_and_the_screen_is_live_again(desk: Desk) -> None:
     app = desk.whole_screen()
     async with desk.open(app) as pilot:
-        killed = app.indexing.keeper_pid
+        killed = app.indexing.watcher_pid
         os.kill(killed, signal.SIGKILL)
         await until(pilot, lambda: app.status.status.index == "not watching")
         await until(pilot, lambda: app.status.status.index == "live")
-        assert app.indexing.keeper_pid not in (0, killed)
+        assert app.indexing.watcher_pid not in (0, killed)
         desk.write("four.md", "# four\n\nA quokka that came late.\n")
         await until(pilot, lambda: "four.md" in paths(app))
 
@@ -306,13 +306,13 @@ async def test_a_second_screen_says_who_indexes_shows_a_saved_note_too_and_takes
     first, second = desk.whole_screen(), desk.whole_screen()
     async with desk.open(first) as one, second.run_test(size=WIDE) as two:
         await found(two)
-        await until(two, lambda: f"indexed by pid {first.indexing.keeper_pid}" in painted(second))
+        await until(two, lambda: f"indexed by pid {first.indexing.watcher_pid}" in painted(second))
         desk.write("four.md", "# four\n\nA quokka that came late.\n")
         await until(one, lambda: "four.md" in paths(first))
         await until(two, lambda: "four.md" in paths(second))
-        await until(two, lambda: second.indexing.keeper_pid)
+        await until(two, lambda: second.indexing.watcher_pid)
         first.indexing.close()
-        await until(two, lambda: desk.keeper == second.indexing.keeper_pid)
+        await until(two, lambda: desk.keeper == second.indexing.watcher_pid)
         await until(two, lambda: second.status.status.index == "live")
         desk.write("five.md", "# five\n\nA quokka at last.\n")
         await until(two, lambda: "five.md" in paths(second))
@@ -321,7 +321,7 @@ async def test_a_second_screen_says_who_indexes_shows_a_saved_note_too_and_takes
 async def test_leaving_ends_the_keeper(desk: Desk) -> None:
     app = desk.whole_screen()
     async with desk.open(app):
-        pid = app.indexing.keeper_pid
+        pid = app.indexing.watcher_pid
     until_seen(lambda: not desk.is_alive(pid), "the keeper goes on")
 
 
@@ -343,7 +343,7 @@ class Asked:
 class Deaf:
     """Stands in for a keeper that is there and takes nothing."""
 
-    keeper_pid = 1
+    watcher_pid = 1
 
     def close(self) -> None:
         pass
@@ -433,7 +433,7 @@ async def test_while_a_folder_is_read_the_best_hit_stays_on_top_until_somebody_m
             app.ask()
             await until(pilot, lambda: len(paths(app)) == 2)
             if moved:
-                app.moved_by_hand()
+                app.pin_cursor()
             best_is_there = True
             app.post_message(CorpusChanged())
             await until(pilot, lambda: len(paths(app)) == 3)
@@ -477,7 +477,7 @@ async def test_a_commit_during_a_search_still_shows_the_file_as_saved(desk: Desk
     app = kebab(desk.data, query="quokka", mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
-        app.questions._waiting = True
+        app.current_query.is_waiting = True
         app.post_message(CorpusChanged())
         await until(pilot, lambda: app._has_news)
         desk.write(paths(app)[0], "# rewritten\n\nfrom top to bottom\n")

@@ -134,7 +134,7 @@ async def test_a_page_with_an_older_number_is_dropped(long: Vault) -> None:
     page = long.workspace.search(SearchQuery("quokka", "lexical", k=PAGE, offset=PAGE))
     async with screen(long).run_test(size=WIDE) as pilot:
         app = await listed(pilot)
-        app.post_message(MoreFound(app.questions._number - 1, page))
+        app.post_message(MoreFound(app.current_query._number - 1, page))
         await pilot.pause()
         assert count(app) == PAGE
 
@@ -180,7 +180,7 @@ async def test_a_page_that_is_refused_leaves_the_list_and_is_asked_for_again(lon
         await pilot.press("G")
         await until(pilot, lambda: "disk I/O error" in painted(app))
         assert count(app) == PAGE
-        await until(pilot, lambda: not app.questions.is_waiting)
+        await until(pilot, lambda: not app.current_query.is_waiting)
         await pilot.press("k")
         await until(pilot, lambda: count(app) > PAGE)
 
@@ -198,7 +198,7 @@ async def test_a_page_of_another_state_of_the_index_is_not_put_behind_the_hits(l
     async with screen(long, workspace=lambda: Door(long.data, search=search)).run_test(size=WIDE) as pilot:
         app = await listed(pilot)
         await pilot.press("G")
-        await until(pilot, lambda: newer and not app.questions._is_loading)
+        await until(pilot, lambda: newer and not app.current_query._is_loading)
         assert count(app) == PAGE
 
 
@@ -277,9 +277,9 @@ async def test_pages_by_words_and_by_meaning_make_one_list(data: Path) -> None:
     async with app.run_test(size=WIDE) as pilot:
         await listed(pilot)
         await pilot.press(*"GGGGGGG")
-        await until(pilot, lambda: app.showing.response and app.showing.response.next_offset is None)
+        await until(pilot, lambda: app.results.response and app.results.response.next_offset is None)
         await until(pilot, lambda: app.hits.is_at_end)
-        total = app.showing.response.total_matches if app.showing.response else 0
+        total = app.results.response.total_matches if app.results.response else 0
         assert total > 20
         assert [hit.rank for hit in app.hits._hits] == list(range(1, total + 1))
         await pilot.press("f4")
@@ -288,7 +288,7 @@ async def test_pages_by_words_and_by_meaning_make_one_list(data: Path) -> None:
         before = app.hits.selected
         for mode in ("lexical", "vector", "hybrid"):
             await pilot.press("ctrl+t")
-            await until(pilot, lambda: app.showing.response and app.showing.response.mode == mode)  # noqa: B023
+            await until(pilot, lambda: app.results.response and app.results.response.mode == mode)  # noqa: B023
         assert not any(first_answer for _, first_answer in asked)  # the list stays until the whole answer
         assert before is not None and before.chunk_id in {hit.chunk_id for hit in app.hits._hits}
 
@@ -302,7 +302,7 @@ class Asked:
     def ask(self, generation: int, query: SearchQuery, explain: bool, again: bool = False) -> None:
         self.all.append(("explained" if explain else "ask", query.k, query.offset))
 
-    def ask_more(self, generation: int, query: SearchQuery) -> None:
+    def load_page(self, generation: int, query: SearchQuery) -> None:
         self.all.append(("more", query.k, query.offset))
 
     def explain(self, generation: int, query: SearchQuery) -> None:
@@ -337,7 +337,7 @@ def test_one_page_is_asked_for_at_a_time_and_pages_grow_with_the_list() -> None:
     questions.ask("workspace", "lexical", explain=False)
     questions.load_more(answer_of(50, total=9_000))
     assert len(engine.all) == 1  # there is no answer yet
-    questions.settle(answered=True)
+    questions.finish(answered=True)
     for loaded in (50, 100, 200, 400, 800):
         questions.load_more(answer_of(loaded, total=9_000))
         questions.load_more(answer_of(loaded, total=9_000))  # it is on its way

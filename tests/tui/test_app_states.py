@@ -101,7 +101,7 @@ async def test_a_slow_search_is_said_and_esc_stops_it(data: Path) -> None:
         assert app.box.value == "rusty" and "searching" not in painted(app)
         assert "stopped" in painted(app)
         go_on.set()
-        await until(pilot, lambda: not app.asker._question)
+        await until(pilot, lambda: not app.engine._query)
         await pilot.pause()
         assert paths(app) == before
         await pilot.press("escape")
@@ -112,7 +112,7 @@ async def test_a_quick_search_is_not_said_to_take_its_time(shared: SharedScreen)
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         said: list[bool] = []
-        app.questions._say_searching = said.append
+        app.current_query._show_searching = said.append
         await pilot.press("backspace")
         await found(pilot)
         assert not said
@@ -199,6 +199,6 @@ async def test_leaving_takes_no_time_while_a_search_runs(data: Path) -> None:
 async def test_looking_again_says_so_where_nothing_can_be_written(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
-        app.showing.progress(IndexingProgress("not indexed: cannot", False, code="readonly"))
+        app.results.show_progress(IndexingProgress("not indexed: cannot", False, code="readonly"))
         await pilot.press("f5")
-        await until(pilot, lambda: "is not taken up" in painted(app))
+        await until(pilot, lambda: "cannot be indexed" in painted(app))

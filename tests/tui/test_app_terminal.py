@@ -75,7 +75,7 @@ def test_ctrl_c_says_how_to_leave(idle: Start, data: Path) -> None:
     screen = idle("--data-dir", data)
     screen.wait_for(" notes ")
     screen.type("\x03")
-    screen.wait_for("ctrl+q leaves")
+    screen.wait_for("press ctrl+q to quit")
     leave(screen)
 
 

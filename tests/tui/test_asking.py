@@ -138,12 +138,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
     """Start an asker that looks for news all the time; gives it once the engine is open."""
-    monkeypatch.setattr(engine_thread, "_LOOK_AGAIN_S", 0.005)
+    monkeypatch.setattr(engine_thread, "_POLL_S", 0.005)
     begun: list[Asking] = []
 
     def start(engine: Any, *, rest_s: float = 0.0, offer_s: float = 60.0) -> Asking:
-        monkeypatch.setattr(engine_thread, "_REST_S", rest_s)
-        monkeypatch.setattr(engine_thread, "_OFFER_S", offer_s)
+        monkeypatch.setattr(engine_thread, "_QUIET_S", rest_s)
+        monkeypatch.setattr(engine_thread, "_COMPLETIONS_S", offer_s)
         begun.append(made := Asking(engine))
         made.asker.start()
         offered = [CompletionsReady] if engine.has_index else []
@@ -168,10 +168,10 @@ def test_the_first_question_is_answered_before_anything_else_is_read(begin: Begi
 
 def test_a_new_question_takes_the_place_of_pages_that_wait() -> None:
     made = Asking(Engine())
-    made.asker.ask_more(1, RUST)
+    made.asker.load_page(1, RUST)
     made.asker.explain(1, RUST)
     made.asker.ask(2, replace(RUST, mode="lexical"), False)
-    made.asker.ask_more(2, replace(RUST, offset=50))
+    made.asker.load_page(2, replace(RUST, offset=50))
     made.asker.start()
     *_, more = made.until(MoreFound)
     made.asker.close()
@@ -182,7 +182,7 @@ def test_a_new_question_takes_the_place_of_pages_that_wait() -> None:
 def test_a_first_answer_is_painted_before_the_search_goes_on(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_thread, "_PAINTING_S", _PATIENCE_S)
+    monkeypatch.setattr(engine_thread, "_PAINT_S", _PATIENCE_S)
     at_work = begin(Engine())
     at_work.asker.ask(1, RUST, False)
     assert isinstance(at_work.next(), SearchDone)
@@ -194,7 +194,7 @@ def test_a_first_answer_is_painted_before_the_search_goes_on(
 def test_a_newer_question_does_not_wait_for_the_painting_of_an_older_answer(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_thread, "_PAINTING_S", _PATIENCE_S)
+    monkeypatch.setattr(engine_thread, "_PAINT_S", _PATIENCE_S)
     at_work = begin(Engine())
     at_work.asker.ask(1, RUST, False)
     at_work.next()
@@ -243,7 +243,7 @@ def test_nothing_is_read_while_no_file_changes(begin: Begin, monkeypatch: pytest
 
             return may_have_changed
 
-    monkeypatch.setattr(engine_thread, "_LOOK_ANYWAY_S", 3600.0)
+    monkeypatch.setattr(engine_thread, "_POLL_UNCHANGED_S", 3600.0)
     at_work = begin(engine := Steady())
     at_work.silence()
     engine.steady = True
@@ -259,7 +259,7 @@ def test_nothing_is_read_while_no_file_changes(begin: Begin, monkeypatch: pytest
 def test_a_process_that_dies_changes_no_file_and_is_missed_all_the_same(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_thread, "_LOOK_ANYWAY_S", 0.02)
+    monkeypatch.setattr(engine_thread, "_POLL_UNCHANGED_S", 0.02)
     at_work = begin(Engine(kept=LiveState(1)))
     at_work.until(LiveChanged)
     at_work.engine.steady = True

@@ -22,7 +22,7 @@ from kebab_tui.indexing.status import LiveState, Trouble, read_live
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.tui import indexer
-from kebab_tui.tui.indexer import BackgroundIndexing, _keeping
+from kebab_tui.tui.indexer import BackgroundIndexing, _state_reporter
 from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.workspace import Callbacks, Workspace
 
@@ -52,7 +52,7 @@ class Behind:
 
     def keep(self) -> None:
         """Have the notes kept, and wait for the first look at them."""
-        self.indexing.keep([str(self.notes)])
+        self.indexing.watch([str(self.notes)])
         self.wait(lambda: self.live_pid and self._is_read())
 
     def _is_read(self) -> bool:
@@ -187,7 +187,7 @@ def test_a_note_that_is_saved_while_it_is_kept_is_in_the_index(behind: Behind) -
     behind.keep()
     behind.write("b.md")
     behind.wait(lambda: behind.paths() == ["a.md", "b.md"])
-    assert behind.live_pid == behind.indexing.keeper_pid != 0
+    assert behind.live_pid == behind.indexing.watcher_pid != 0
 
 
 def test_who_keeps_the_index_tells_nothing_that_the_live_file_says(behind: Behind) -> None:
@@ -198,34 +198,34 @@ def test_who_keeps_the_index_tells_nothing_that_the_live_file_says(behind: Behin
 
 def test_a_keeper_is_started_once(behind: Behind) -> None:
     behind.keep()
-    pid = behind.indexing.keeper_pid
-    behind.indexing.keep([str(behind.notes)])
-    assert behind.indexing.keeper_pid == pid
+    pid = behind.indexing.watcher_pid
+    behind.indexing.watch([str(behind.notes)])
+    assert behind.indexing.watcher_pid == pid
 
 
 def test_a_keeper_that_is_killed_is_begun_again(behind: Behind) -> None:
     behind.write("a.md")
     behind.keep()
-    killed = behind.indexing.keeper_pid
+    killed = behind.indexing.watcher_pid
     os.kill(killed, signal.SIGKILL)
     behind.wait(lambda: behind.live_pid not in (0, killed))
-    assert behind.live_pid == behind.indexing.keeper_pid
+    assert behind.live_pid == behind.indexing.watcher_pid
     behind.write("b.md")
     behind.wait(lambda: behind.paths() == ["a.md", "b.md"])
 
 
 def test_one_that_is_killed_before_it_knows_its_folder_is_begun_again_with_it(behind: Behind) -> None:
     behind.write("a.md")
-    behind.indexing.keep([str(behind.notes)])
-    os.kill(behind.indexing.keeper_pid, signal.SIGKILL)
+    behind.indexing.watch([str(behind.notes)])
+    os.kill(behind.indexing.watcher_pid, signal.SIGKILL)
     behind.wait(lambda: behind.paths() == ["a.md"])
 
 
 def test_one_that_never_gets_to_work_is_begun_again_at_a_pace_that_costs_nothing(
     behind: Behind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexer, "_BEGIN_AGAIN_S", 0.01)
-    monkeypatch.setattr(indexer, "_LONGEST_PAUSE_S", 0.08)
+    monkeypatch.setattr(indexer, "_RESTART_S", 0.01)
+    monkeypatch.setattr(indexer, "_LONGEST_RESTART_S", 0.08)
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     behind.indexing = BackgroundIndexing(str(behind.data), "", behind.take)
     pauses: list[float] = []
@@ -235,42 +235,42 @@ def test_one_that_never_gets_to_work_is_begun_again_at_a_pace_that_costs_nothing
         return len(pauses) > 5
 
     monkeypatch.setattr(behind.indexing._closing, "wait", wait)
-    behind.indexing.keep(())
+    behind.indexing.watch(())
     behind.wait(lambda: len(pauses) > 5)
     assert pauses == [0.01, 0.02, 0.04, 0.08, 0.08, 0.08]
 
 
 def test_one_that_says_why_it_cannot_go_on_is_left_until_it_is_asked_for(behind: Behind) -> None:
-    behind.indexing.keep([str(behind.notes / "nowhere")])
+    behind.indexing.watch([str(behind.notes / "nowhere")])
     told = behind.next()
     assert told.text.startswith("not indexed: ")
     assert not told.running
-    behind.wait(lambda: behind.indexing.keeper_pid == 0)
+    behind.wait(lambda: behind.indexing.watcher_pid == 0)
     behind.keep()
-    assert behind.live_pid == behind.indexing.keeper_pid
+    assert behind.live_pid == behind.indexing.watcher_pid
 
 
 def test_another_keeper_follows_and_takes_over_when_the_first_ends(behind: Behind) -> None:
     behind.write("a.md")
     behind.keep()
     second = BackgroundIndexing(str(behind.data), "", behind.take)
-    second.keep(())
-    behind.wait(lambda: second.keeper_pid)
+    second.watch(())
+    behind.wait(lambda: second.watcher_pid)
     behind.indexing.close()
-    behind.wait(lambda: behind.live_pid == second.keeper_pid)
+    behind.wait(lambda: behind.live_pid == second.watcher_pid)
     second.close()
 
 
 def test_leaving_ends_the_keeper(behind: Behind) -> None:
     behind.write("a.md")
     behind.keep()
-    keeper = behind.indexing._keeper
+    keeper = behind.indexing._watcher
     assert keeper is not None
     behind.indexing.close()
     keeper.wait(_PATIENCE_S)
     join()
     assert behind.live_pid == 0
-    assert behind.indexing.keeper_pid == 0, "and it is not begun again"
+    assert behind.indexing.watcher_pid == 0, "and it is not begun again"
 
 
 def test_a_folder_that_is_added_while_an_index_is_kept_is_read_and_kept_too(
@@ -289,7 +289,7 @@ def test_a_folder_that_is_added_while_an_index_is_kept_is_read_and_kept_too(
 
 def test_who_keeps_the_index_leaves_the_processor_to_the_screen(behind: Behind) -> None:
     behind.keep()
-    keeper = behind.indexing.keeper_pid
+    keeper = behind.indexing.watcher_pid
     lower = min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19)
     assert os.getpriority(os.PRIO_PROCESS, keeper) == lower
     group = Path(f"/proc/{keeper}/autogroup")
@@ -316,10 +316,10 @@ def test_a_keeper_that_could_not_write_is_begun_again_as_the_disk_may_be_mended(
     behind: Behind, monkeypatch: pytest.MonkeyPatch, code: str, begins_again: bool
 ) -> None:
     begun: list[object] = []
-    monkeypatch.setattr(behind.indexing, "keep", begun.append)
+    monkeypatch.setattr(behind.indexing, "watch", begun.append)
     monkeypatch.setattr(behind.indexing, "_pause_s", 0.0)
     told = json.dumps({"state": "error", "code": code, "message": "no", "hint": "do"})
-    behind.indexing._listen(cast("Any", Ended(told)), behind.indexing._kept)
+    behind.indexing._listen(cast("Any", Ended(told)), behind.indexing._watcher_ended)
     assert behind.next().code == code
     assert bool(begun) is begins_again
 
@@ -327,7 +327,7 @@ def test_a_keeper_that_could_not_write_is_begun_again_as_the_disk_may_be_mended(
 def test_trouble_is_told_by_the_process_too_as_a_disk_may_take_no_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    tell = _keeping()
+    tell = _state_reporter()
     trouble = Trouble("readonly", "cannot write", "make it writable")
     for error in (None, trouble, trouble, None, trouble):
         tell(LiveState(7, error=error))

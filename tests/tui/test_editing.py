@@ -7,7 +7,10 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from textual.app import App
@@ -160,7 +163,7 @@ def test_a_citation_reaches_the_buffer_of_tmux(desk: Desk) -> None:
     assert desk.terminal.tmux("show-buffer") == "노트.md:L3"
 
 
-async def test_a_terminal_that_cannot_be_lent_shows_the_path(tmp_path: Path) -> None:
+async def test_without_a_terminal_to_suspend_the_path_is_shown(tmp_path: Path) -> None:
     app: App[None] = App()
     async with app.run_test():
         outcome = open_in_editor(app, Launch(("vim", "x"), "terminal"), str(tmp_path / "a\x1b.md"))
@@ -168,11 +171,12 @@ async def test_a_terminal_that_cannot_be_lent_shows_the_path(tmp_path: Path) -> 
     assert outcome.message.endswith("a␛.md")
 
 
-def test_nothing_is_raised_while_the_terminal_is_lent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_raised_while_the_screen_is_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> OpenResult:
         raise RuntimeError("unforeseen")
 
     monkeypatch.setattr(hand_off, "open_note", broken)
-    assert hand_off._inside(Launch(("vim", "x"), "terminal"), "/x") == OpenResult(
-        False, "vim could not be run: unforeseen"
+    app = cast("App[None]", SimpleNamespace(suspend=nullcontext))
+    assert open_in_editor(app, Launch(("vim", "x"), "terminal"), "/x") == OpenResult(
+        False, "could not run vim: unforeseen"
     )

@@ -21,7 +21,7 @@ from kebab_tui.tui.actions import PLACES, EscapeAction, EscapeState, escape_acti
         (EscapeState(False, False, True, "query", "a"), "drop_marks"),
         (EscapeState(False, False, False, "query", "a"), "clear_query"),
         (EscapeState(False, False, False, "query", " "), "clear_query"),
-        (EscapeState(False, False, False, "query", ""), "say_how_to_quit"),
+        (EscapeState(False, False, False, "query", ""), "show_how_to_quit"),
     ],
 )
 def test_the_first_rung_that_there_is(standing: EscapeState, rung: EscapeAction) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.tui.history import FILE, MOST, History, remembered
+from kebab_tui.tui.history import FILE, MOST, History, deduplicated
 
 
 def asked(folder: Path, *queries: str) -> History:
@@ -103,7 +103,7 @@ def test_nobody_else_can_read_it(tmp_path: Path) -> None:
 
 @given(st.lists(st.text("ab ", max_size=3), max_size=300))
 def test_each_query_is_remembered_once_where_it_was_asked_last(queries: list[str]) -> None:
-    kept = remembered(queries)
+    kept = deduplicated(queries)
     assert len(set(kept)) == len(kept) <= MOST
     assert kept == sorted(kept, key=lambda query: len(queries) - queries[::-1].index(query))
     assert set(kept) <= set(queries)

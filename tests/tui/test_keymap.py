@@ -62,10 +62,10 @@ def test_an_action_like_no_other_is_answered_with_all_of_them() -> None:
 
 def test_two_actions_that_want_one_key_are_both_named() -> None:
     error = refusal({"explain": ("f3",)})
-    assert error.message == "keys: preview and explain both want F3"
+    assert error.message == "keys: preview and explain both use F3"
     assert "preview = […]" in error.hint
     error = refusal({"explain": ("x",)})
-    assert error.message == "keys: drop_filter and explain both want x"
+    assert error.message == "keys: drop_filter and explain both use x"
 
 
 def test_the_same_key_in_two_places_is_no_clash() -> None:
@@ -80,7 +80,7 @@ def test_a_key_that_would_be_typed_into_the_box_is_refused_there() -> None:
 
 @pytest.mark.parametrize("key", ["", "ctrl+", "hyper+x", "f99", "ctrl+ctrl+x", "up down", "\n", "가나"])
 def test_a_key_that_does_not_exist_is_refused(key: str) -> None:
-    assert "there is no key" in refusal({"explain": (key,)}).message
+    assert "unknown key" in refusal({"explain": (key,)}).message
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_keys_that_are_one_to_a_terminal_clash(action: str, key: str, other: str
 
 @pytest.mark.parametrize("key", ["backspace", "ctrl+h", "delete", "left"])
 def test_what_corrects_a_query_is_left_to_the_box(key: str) -> None:
-    assert "edits what is typed" in refusal({"copy": (key,)}).message
+    assert "edits the text" in refusal({"copy": (key,)}).message
 
 
 def test_there_is_always_a_key_to_leave() -> None:

@@ -95,21 +95,21 @@ async def test_who_goes_on_typing_wants_no_hit_of_what_was_typed_before(data: Pa
 )
 def test_what_waits_for_the_hits(action: str, asked: bool, shown: bool, held: bool) -> None:
     waiting = PendingActions()
-    assert waiting.take(action, "rust", asked=asked, shown=shown) == held
-    assert waiting.give("rust") == ([action] if held else [])
-    assert waiting.give("rust") == []
+    assert waiting.defer(action, "rust", asked=asked, shown=shown) == held
+    assert waiting.release("rust") == ([action] if held else [])
+    assert waiting.release("rust") == []
 
 
 def test_what_waits_keeps_its_order_and_belongs_to_one_query() -> None:
     waiting = PendingActions()
-    assert waiting.take("next_hit", "a", asked=False, shown=False)
-    assert waiting.take("next_hit", "a", asked=True, shown=False), "behind one that waits"
-    assert waiting.take("open", "a", asked=True, shown=False)
-    assert waiting.give("a") == ["next_hit", "next_hit", "open"]
-    assert waiting.take("open", "a", asked=True, shown=False)
-    assert waiting.take("copy", "b", asked=True, shown=False)
-    assert waiting.give("a") == []
-    assert waiting.give("b") == []
+    assert waiting.defer("next_hit", "a", asked=False, shown=False)
+    assert waiting.defer("next_hit", "a", asked=True, shown=False), "behind one that waits"
+    assert waiting.defer("open", "a", asked=True, shown=False)
+    assert waiting.release("a") == ["next_hit", "next_hit", "open"]
+    assert waiting.defer("open", "a", asked=True, shown=False)
+    assert waiting.defer("copy", "b", asked=True, shown=False)
+    assert waiting.release("a") == []
+    assert waiting.release("b") == []
 
 
 # Over the screen

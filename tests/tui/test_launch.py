@@ -18,7 +18,7 @@ import pytest
 from kebab_tui.indexing.status import read_live
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.tui.launch import _hand_over, _parser
+from kebab_tui.tui.launch import build_parser, print_picked
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import SCREEN, Start
 
@@ -48,7 +48,7 @@ def test_a_word_that_is_no_option_is_named_without_what_a_terminal_obeys(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
-        _parser().parse_args(["--\x1b]2;OWNED\x07\x9b.md"])
+        build_parser().parse_args(["--\x1b]2;OWNED\x07\x9b.md"])
     assert "--␛]2;OWNED␇\ufffd.md" in capsys.readouterr().err
 
 
@@ -255,7 +255,7 @@ PICKED = ("+1", "/n/a\nb.md", "/n/\udcff.md")
 def test_what_is_picked_leaves_as_the_file_system_spells_it(
     capfdbinary: pytest.CaptureFixture[bytes], print0: bool, printed: bytes
 ) -> None:
-    _hand_over(PICKED, print0=print0)
+    print_picked(PICKED, print0=print0)
     assert capfdbinary.readouterr().out == printed
 
 
@@ -263,7 +263,7 @@ def test_a_terminal_gets_what_is_picked_as_visible_lines(monkeypatch: pytest.Mon
     master, slave = pty.openpty()
     with os.fdopen(master, "rb", 0) as terminal, os.fdopen(slave, "w") as stdout:
         monkeypatch.setattr(sys, "stdout", stdout)
-        _hand_over(("t\x1b]2;OWNED\x07\n\x9b.md", "\udc9b.md"), print0=True)
+        print_picked(("t\x1b]2;OWNED\x07\n\x9b.md", "\udc9b.md"), print0=True)
         assert terminal.read(1000).decode() == "t␛]2;OWNED␇␊\ufffd.md\r\n\ufffd.md\r\n"
 
 

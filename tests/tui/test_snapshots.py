@@ -136,7 +136,7 @@ def picture_of(app: KebabApp) -> str:
 
 async def answered(pilot: Screen, app: KebabApp) -> None:
     await found(pilot)
-    await until(pilot, lambda: app.showing.response and (app.preview._note or not app.showing.has_hits))
+    await until(pilot, lambda: app.results.response and (app.preview._note or not app.results.has_hits))
     await located(pilot, app)
 
 
@@ -191,7 +191,7 @@ async def test_first_run(look_at: Look, tmp_path: Path) -> None:
 
 async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> None:
     async def reading(pilot: Screen, app: KebabApp) -> None:
-        await until(pilot, lambda: app.showing.parse)
+        await until(pilot, lambda: app.results.parse)
         app.post_message(IndexingProgress("reading 312 of 4,031", True, done=312, total=4031))
         await until(pilot, lambda: "312 of 4,031" in painted(app))
 
@@ -311,7 +311,7 @@ async def test_what_a_saved_note_changes_is_marked(
     async def save(pilot: Screen, app: KebabApp) -> None:
         nonlocal saved
         time_ns = _NOW - 1_000_000_000
-        app.showing._lateness = Latency(lambda: time_ns, lambda: time_ns)
+        app.results._latency = Latency(lambda: time_ns, lambda: time_ns)
         time_ns = _NOW
         await answered(pilot, app)
         saved = True

@@ -12,7 +12,7 @@ from kebab_tui.domain.errors import UsageError
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.layout import dress
+from kebab_tui.tui.layout import apply_theme
 from tests.tui.screen import WIDE, SharedScreen, found, kebab, until
 
 pytestmark = pytest.mark.slow
@@ -90,7 +90,7 @@ def test_the_theme_for_all_programs_made_with_textual_holds_here_too() -> None:
     app = KebabApp(Options(), Settings())
     assert app.theme == "kebab-dark"
     app.theme = "nord"  # what TEXTUAL_THEME does
-    dress(app, "")
+    apply_theme(app, "")
     assert app.theme == "nord"
 
 
