@@ -19,7 +19,7 @@ from textual.widgets import Input
 from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui import layout
+from kebab_tui.tui import layout, messages
 from kebab_tui.tui.actions import Facts, action_of, bind, bind_app
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.current_query import MOVES, CurrentQuery, PendingActions, query_of
@@ -33,24 +33,6 @@ from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import KeysInOrder, shown
 from kebab_tui.tui.launch import TUNE_AT_LATEST_S, Options, tune_for_typing
 from kebab_tui.tui.layout import Toggles, apply_theme
-from kebab_tui.tui.messages import (
-    CompletionsReady,
-    CorpusChanged,
-    EngineReady,
-    EngineWarm,
-    Explained,
-    HitLocated,
-    HitsLocated,
-    IndexingProgress,
-    LiveChanged,
-    MoreFound,
-    PathsFound,
-    Refused,
-    SearchDone,
-    SourcesCounted,
-    SuggestionsReady,
-    WhyNotReady,
-)
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.results import INDEX_LOST, ResultsPresenter
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
@@ -267,8 +249,8 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
             self.box.value, self.mode, explain=self.toggles.explain, again=again, shown=response
         )
 
-    @on(SearchDone)
-    def _search_done(self, message: SearchDone) -> None:
+    @on(messages.SearchDone)
+    def _search_done(self, message: messages.SearchDone) -> None:
         if not self.current_query.is_current(message.generation):
             return
         response, selected, again = message.response, self.hits.selected, self.current_query.is_again
@@ -293,13 +275,13 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         elif message.final and response.query.strip():
             self.engine.suggest(message.generation, self.current_query.query)
 
-    @on(SuggestionsReady)
-    def _suggestions_ready(self, message: SuggestionsReady) -> None:
+    @on(messages.SuggestionsReady)
+    def _suggestions_ready(self, message: messages.SuggestionsReady) -> None:
         if self.current_query.is_current(message.generation):
             self.results.show_suggestions(message.costs)
 
-    @on(Explained)
-    def _explained(self, message: Explained) -> None:
+    @on(messages.Explained)
+    def _explained(self, message: messages.Explained) -> None:
         if self.current_query.is_current(message.generation):
             self.current_query.explained()
             self.results.add_explanation(message.explained)
@@ -315,8 +297,8 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         if (response := self.results.response) is not None:
             self.current_query.load_more(response)
 
-    @on(MoreFound)
-    def _more_found(self, message: MoreFound) -> None:
+    @on(messages.MoreFound)
+    def _more_found(self, message: messages.MoreFound) -> None:
         response = self.results.response
         if response is None or not self.current_query.is_current(message.generation):
             return
@@ -338,8 +320,8 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
             self._jumps += 1
         self.hits.move_to_last()
 
-    @on(Refused)
-    def _refused(self, message: Refused) -> None:
+    @on(messages.Refused)
+    def _refused(self, message: messages.Refused) -> None:
         if message.generation != -1:
             if not self.current_query.is_current(message.generation):
                 return
@@ -359,26 +341,26 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
 
     # The engine
 
-    @on(EngineReady)
-    def _engine_ready(self, message: EngineReady) -> None:
+    @on(messages.EngineReady)
+    def _engine_ready(self, message: messages.EngineReady) -> None:
         self.box.understand(message.workspace.parse)
         self.preview.engine = message.workspace
         self.results.parse = message.workspace.parse
 
-    @on(EngineWarm)
+    @on(messages.EngineWarm)
     def _engine_warm(self) -> None:
         tune_for_typing()
 
-    @on(SourcesCounted)
-    def _sources_counted(self, message: SourcesCounted) -> None:
+    @on(messages.SourcesCounted)
+    def _sources_counted(self, message: messages.SourcesCounted) -> None:
         if not self.options.folders:
             if message.count:
                 self.index(())
             else:
                 self.results.show_first_run()
 
-    @on(CompletionsReady)
-    def _completions_ready(self, message: CompletionsReady) -> None:
+    @on(messages.CompletionsReady)
+    def _completions_ready(self, message: messages.CompletionsReady) -> None:
         self.box.know(message.completions)
 
     # The notes
@@ -394,18 +376,18 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         else:
             self.engine.rescan(paths, retry=retry)
 
-    @on(CorpusChanged)
+    @on(messages.CorpusChanged)
     def _corpus_changed(self) -> None:
         self._has_news = True
         if not self.current_query.is_waiting:  # else the expected response includes the change
             self.ask(again=True)
 
-    @on(LiveChanged)
-    def _live_changed(self, message: LiveChanged) -> None:
+    @on(messages.LiveChanged)
+    def _live_changed(self, message: messages.LiveChanged) -> None:
         self.results.show_live(message.live, self.indexing.watcher_pid)
 
-    @on(IndexingProgress)
-    def _indexing_progress(self, message: IndexingProgress) -> None:
+    @on(messages.IndexingProgress)
+    def _indexing_progress(self, message: messages.IndexingProgress) -> None:
         self.results.show_progress(message)
 
     def on_health_page_retry(self) -> None:
@@ -427,12 +409,12 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         if (hit := self.hits.selected) is not None:
             self._show_preview(hit)
 
-    @on(HitLocated)
-    def _hit_located(self, message: HitLocated) -> None:
+    @on(messages.HitLocated)
+    def _hit_located(self, message: messages.HitLocated) -> None:
         self.results.show_located(message.hit, message.located)
 
-    @on(HitsLocated)
-    def _hits_located(self, message: HitsLocated) -> None:
+    @on(messages.HitsLocated)
+    def _hits_located(self, message: messages.HitsLocated) -> None:
         self.hand_off.resume(message)
 
     @on(HitsList.Chosen)
@@ -465,8 +447,8 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     def _path_typed(self, message: WhyNotPrompt.Typed) -> None:
         self.engine.find_paths(message.part)
 
-    @on(PathsFound)
-    def _paths_found(self, message: PathsFound) -> None:
+    @on(messages.PathsFound)
+    def _paths_found(self, message: messages.PathsFound) -> None:
         if isinstance(self.screen, WhyNotPrompt):
             self.screen.offer(message.part, message.paths)
 
@@ -474,8 +456,8 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     def _why_not(self, message: WhyNotPrompt.Asked) -> None:
         self.engine.why_not(query_of(self.box.value, self.mode), message.path)
 
-    @on(WhyNotReady)
-    def _why_not_ready(self, message: WhyNotReady) -> None:
+    @on(messages.WhyNotReady)
+    def _why_not_ready(self, message: messages.WhyNotReady) -> None:
         if not isinstance(self.screen, WhyNotPrompt):
             return
         if message.why is not None:

@@ -120,7 +120,7 @@ class EngineThread:
     def __init__(
         self, open_workspace: Callable[[], Workspace], post: Post, *, loads_model: bool = True
     ) -> None:
-        """`loads_model`: semantic queries are likely, so load what they need before the first."""
+        """`loads_model`: expect semantic queries, so load the model before the first."""
         self._open = open_workspace
         self._post = post
         self._loads_model = loads_model
@@ -279,16 +279,16 @@ class EngineThread:
                     self._search(workspace, query)
                 elif job is not None:
                     if (message := job.run(workspace)) is not None:
-                        self._tell(message)
+                        self._post_result(message)
                 else:
                     self._warm_up()
                     self._poll(workspace)
             except KebabError as error:
                 self._revision = _UNKNOWN  # once the index is readable again, that is a change
                 if generation >= 0 or error.code != "not_indexed":
-                    self._tell(Refused(generation, error.code, error.message, error.hint))
+                    self._post_result(Refused(generation, error.code, error.message, error.hint))
             except Exception as error:  # noqa: BLE001 - a defect must not end the thread
-                self._tell(Refused(generation, "internal", f"{type(error).__name__}: {error}", ""))
+                self._post_result(Refused(generation, "internal", f"{type(error).__name__}: {error}", ""))
 
     def _next(self) -> tuple[_QueryJob | None, _Job | None]:
         """The query first, then jobs in order; neither when it is time to poll."""
@@ -309,7 +309,7 @@ class EngineThread:
         if query.text.strip() and query.mode == "hybrid" and not job.again:
             first = workspace.search(replace(query, mode="lexical"), first_answer=True)
             self._is_painted = False
-            self._tell(SearchDone(job.generation, first, final=False))
+            self._post_result(SearchDone(job.generation, first, final=False))
             with self._wake:
                 # Painting and searching compete for the interpreter: let the response be painted first.
                 self._wake.wait_for(
@@ -319,11 +319,11 @@ class EngineThread:
                 return
         if job.explain:
             explained = workspace.explain(query)
-            self._tell(SearchDone(job.generation, explained.response, final=True, explained=explained))
+            self._post_result(SearchDone(job.generation, explained.response, final=True, explained=explained))
         else:
-            self._tell(SearchDone(job.generation, _search(workspace, query), final=True))
+            self._post_result(SearchDone(job.generation, _search(workspace, query), final=True))
 
-    def _tell(self, message: Message) -> None:
+    def _post_result(self, message: Message) -> None:
         """Post; `EngineReady` goes with the first result, to paint both at once."""
         if self._ready is not None:
             self._post(self._ready)
@@ -341,7 +341,7 @@ class EngineThread:
                 next(self._warming)
             except Exception:  # noqa: BLE001 - the end, or an error that a query will report
                 self._warming = None
-                self._tell(EngineWarm())
+                self._post_result(EngineWarm())
 
     def _poll(self, workspace: Workspace) -> None:
         """Report a changed status of the indexing process, commits and, later, new completions."""
@@ -351,7 +351,7 @@ class EngineThread:
             self._is_read = False
             if (live := workspace.live()) != self._live:
                 self._live = live
-                self._tell(LiveChanged(live))
+                self._post_result(LiveChanged(live))
         if now < self._quiet_until:
             return
         if not self._is_read or self._revision == _UNKNOWN:
@@ -365,13 +365,13 @@ class EngineThread:
             self._is_read = True
             if revision != self._revision:
                 self._revision = revision
-                self._tell(CorpusChanged())
+                self._post_result(CorpusChanged())
                 self._quiet_until = now + _QUIET_S
                 self._completions_at = self._completions_at or now + _COMPLETIONS_S
                 return
         if self._completions_at and now > self._completions_at:
             self._completions_at = 0.0
-            self._tell(CompletionsReady(workspace.completions()))
+            self._post_result(CompletionsReady(workspace.completions()))
 
 
 def _search(workspace: Workspace, query: SearchQuery) -> SearchResponse:

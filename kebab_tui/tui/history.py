@@ -1,4 +1,4 @@
-"""The query history of a data folder, what goes into it, and the pause detector for typing.
+"""The query history of a data folder, the rules for adding to it, and the typing debounce.
 
 Stores 200 queries, each once, newest last. The file is replaced atomically and readable
 by its owner only. A damaged or unreadable file counts as empty; if it cannot be written,
@@ -26,7 +26,7 @@ _LARGEST = 4 << 20
 READ_S = 2.0
 """Hits on the screen for this long count as read."""
 PAUSE_S = 0.22
-"""Longer than the gap between two keys of a quick typist, shorter than a glance at another pane."""
+"""Longer than the gap between two keys of a quick typist, shorter than a pause to read."""
 
 
 class History:

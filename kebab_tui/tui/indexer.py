@@ -1,4 +1,4 @@
-"""The indexing processes of the screen: what they run, and how the screen starts them.
+"""The indexing processes of the screen: the child side, and the parent side that runs them.
 
     python -m kebab_tui.tui.indexer [--watch] DATA_FOLDER CONFIG FOLDER…
 

@@ -31,6 +31,7 @@ from kebab_tui.tui.actions import (
 from kebab_tui.tui.keymap import BEGIN, END, key_table, keymap, with_key_table
 from kebab_tui.tui.keys import arrives_as, key_name, shown, shown_all, survives, types_a_character
 from kebab_tui.tui.screens.help import commands, help_groups
+from tests.tui.screen import until
 
 README = Path(__file__).parents[2] / "README.md"
 EVERYTHING = Facts(hits=True, empty_query=True, filters=True, explain=True, first_run=True)
@@ -55,13 +56,13 @@ def test_no_two_actions_want_one_key() -> None:
     assert keymap({}) == ACTIONS
 
 
-def test_what_is_essential_has_a_key_that_comes_through_every_terminal_from_the_query_box() -> None:
+def test_essential_actions_have_a_safe_key_in_the_query_box() -> None:
     for action in ACTIONS:
         if action.essential:
             assert any(survives(key) for key in action.keys("query")), action.id
 
 
-def test_a_key_that_types_stands_in_the_lists_only() -> None:
+def test_character_keys_are_for_the_lists_only() -> None:
     for action in ACTIONS:
         assert not any(types_a_character(key) for key in action.keys("query")), action.id
 
@@ -169,7 +170,7 @@ def test_the_palette_lists_every_action_but_itself() -> None:
     assert listed == [action.id for action in ACTIONS if action.id != "palette"]
 
 
-def test_the_palette_tells_the_keys() -> None:
+def test_the_palette_shows_the_keys() -> None:
     named = {command.action_id: command.keys for command in commands(ACTIONS, EVERYTHING)}
     assert named["zoom"] == "F11 z"
 
@@ -217,7 +218,7 @@ def test_the_readme_has_the_table_as_it_is_now() -> None:
         (Facts(first_run=True), "sample_vault", "open"),
     ],
 )
-def test_only_what_would_do_something_is_offered(facts: Facts, present: str, absent: str) -> None:
+def test_only_available_actions_are_offered(facts: Facts, present: str, absent: str) -> None:
     ids = {action.id for action in available(ACTIONS, facts)}
     assert present in ids
     assert absent not in ids
@@ -320,7 +321,7 @@ async def test_quit_can_be_given_another_key() -> None:
 async def test_the_footer_shows_what_the_registry_wants_shown() -> None:
     app = Host()
     async with app.run_test(size=(200, 24)) as pilot:
-        await pilot.pause()
+        await until(pilot, lambda: app.query(FooterKey))
         footer = [(key.key_display, key.description) for key in app.query(FooterKey)]
     assert footer == [
         (shown(action.keys("lists")[0]).replace("ctrl+", "^"), action.label)
@@ -334,7 +335,7 @@ async def test_the_footer_fits_into_eighty_columns(facts: Facts) -> None:
     app = Host()
     app.facts = facts
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+        await until(pilot, lambda: app.query(FooterKey))
         assert app.query_one(Footer).compact
         assert max(key.region.right for key in app.query(FooterKey)) <= 80
 
@@ -349,7 +350,7 @@ def test_keys_are_shown_as_people_write_them() -> None:
     )
 
 
-def test_actions_differ_in_what_they_say() -> None:
+def test_actions_have_different_texts() -> None:
     for first, second in combinations(ACTIONS, 2):
         assert first.label != second.label
         assert first.help != second.help

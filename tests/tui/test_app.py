@@ -305,7 +305,7 @@ async def test_tab_goes_from_pane_to_pane_and_back(shared: SharedScreen) -> None
             assert has_keys(widget)
 
 
-async def test_what_is_typed_in_a_list_and_means_nothing_there_goes_to_the_query(
+async def test_unbound_characters_typed_in_a_list_go_to_the_query(
     shared: SharedScreen,
 ) -> None:
     async with shared(query="rust") as pilot:
@@ -377,7 +377,7 @@ async def test_keys_sent_to_a_terminal_without_the_focus_work_where_they_did(sha
         assert app.box.value == "rust"
 
 
-async def test_what_is_pasted_in_a_list_goes_to_the_query_and_keys_follow_it(shared: SharedScreen) -> None:
+async def test_text_pasted_in_a_list_goes_to_the_query_before_later_keys(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
@@ -444,7 +444,7 @@ async def test_why_not_answers_with_the_stage(shared: SharedScreen) -> None:
         assert not isinstance(app.screen, WhyNotPrompt)
 
 
-async def test_why_not_asks_what_the_box_asks_and_takes_the_only_path_that_fits(data: Path) -> None:
+async def test_why_not_uses_the_query_of_the_box_and_the_only_matching_path(data: Path) -> None:
     app = kebab(data, query="worksp")  # a word that is not finished yet
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -458,7 +458,7 @@ async def test_why_not_asks_what_the_box_asks_and_takes_the_only_path_that_fits(
         await until(pilot, lambda: "it stands at place 1" in painted(app))
 
 
-async def test_why_not_about_a_path_that_is_no_note_says_so(shared: SharedScreen) -> None:
+async def test_why_not_about_an_unknown_path_shows_not_indexed(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)

@@ -114,7 +114,7 @@ async def test_pick_gives_every_marked_hit(data: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["ctrl+q", "q"])
-async def test_quit_leaves_with_nothing_picked(data: Path, key: str) -> None:
+async def test_quit_picks_nothing(data: Path, key: str) -> None:
     app = kebab(data, query="rust", mode="lexical", pick=True)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -123,7 +123,7 @@ async def test_quit_leaves_with_nothing_picked(data: Path, key: str) -> None:
     assert app.return_value == ()
 
 
-async def test_ctrl_q_leaves_from_every_overlay(data: Path) -> None:
+async def test_ctrl_q_quits_from_every_overlay(data: Path) -> None:
     for opener in ("f1", "f2"):
         app = kebab(data, query="rust", mode="lexical")
         async with app.run_test(size=WIDE) as pilot:
@@ -135,7 +135,7 @@ async def test_ctrl_q_leaves_from_every_overlay(data: Path) -> None:
 # What goes wrong
 
 
-async def test_an_engine_s_error_keeps_the_last_hits_and_says_so(shared: SharedScreen) -> None:
+async def test_an_engine_error_is_shown_and_keeps_the_last_hits(shared: SharedScreen) -> None:
     def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         if query.text == "rustx":
             raise StoreError("the disk is on fire", "put it out")
@@ -167,7 +167,7 @@ async def test_a_defect_of_the_engine_does_not_end_the_screen(shared: SharedScre
         assert paths(app)
 
 
-async def test_an_index_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
+async def test_an_index_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
     def fail() -> Workspace:
         raise StoreError("no such index today", "try tomorrow")
 
@@ -175,7 +175,7 @@ async def test_an_index_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
         await until(pilot, lambda: "no such index today" in painted(pilot.app))
 
 
-async def test_a_raw_query_that_fts5_refuses_says_why(shared: SharedScreen) -> None:
+async def test_a_raw_query_refused_by_fts5_shows_the_reason(shared: SharedScreen) -> None:
     async with shared(query="'AND AND'") as pilot:
         await until(pilot, lambda: "error:" in painted(pilot.app))
 
@@ -183,7 +183,7 @@ async def test_a_raw_query_that_fts5_refuses_says_why(shared: SharedScreen) -> N
 # First run
 
 
-async def test_the_first_run_says_what_to_do_and_offers_the_sample_notes(tmp_path: Path) -> None:
+async def test_the_first_run_explains_the_start_and_offers_sample_notes(tmp_path: Path) -> None:
     async with kebab(tmp_path / "data").run_test(size=WIDE) as pilot:
         await until(pilot, lambda: "Nothing is indexed yet" in painted(pilot.app))
         assert "sample" in painted(pilot.app).splitlines()[-1]
@@ -212,7 +212,7 @@ async def test_it_works_at_every_size(shared: SharedScreen, size: tuple[int, int
         assert len(app.screen_stack) == 1
 
 
-async def test_a_small_terminal_shows_one_pane_and_says_so(shared: SharedScreen) -> None:
+async def test_a_small_terminal_shows_one_pane_and_a_hint(shared: SharedScreen) -> None:
     async with shared(query="rust", size=(38, 9)) as pilot:
         app = await found(pilot)
         assert not app.preview.display and app.hits.display

@@ -111,7 +111,7 @@ async def test_marked_hits_that_were_never_previewed_are_looked_up_too(desk: Des
     assert desk.lines == ["+3", "+3"]
 
 
-async def test_a_passage_that_changed_is_opened_and_said(desk: Desk) -> None:
+async def test_a_changed_passage_is_opened_with_a_remark(desk: Desk) -> None:
     desk.write("a.md", "# Wheel\n\nNothing of that is true any more.\n")
     app = desk.screen()
     async with app.run_test(size=WIDE) as pilot:
@@ -121,7 +121,7 @@ async def test_a_passage_that_changed_is_opened_and_said(desk: Desk) -> None:
         await until(pilot, lambda: "changed since it was indexed" in painted(app).splitlines()[-2])
 
 
-async def test_a_note_that_is_gone_is_said_and_no_editor_starts(desk: Desk) -> None:
+async def test_a_missing_note_is_an_error_and_no_editor_starts(desk: Desk) -> None:
     app = desk.screen()
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -160,7 +160,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     return iter([texts])
 
 
-async def test_what_is_copied_are_the_lines_of_now(desk: Desk, copied: Iterator[list[str]]) -> None:
+async def test_the_copied_lines_are_the_present_ones(desk: Desk, copied: Iterator[list[str]]) -> None:
     texts = next(copied)
     desk.write("a.md", "new line\n" * 5 + f"# Wheel\n\n{PASSAGE}")
     app = desk.screen()
@@ -172,7 +172,7 @@ async def test_what_is_copied_are_the_lines_of_now(desk: Desk, copied: Iterator[
     assert texts == ["a.md:L6-L8"]
 
 
-async def test_what_another_folder_has_too_is_copied_so_that_it_can_be_opened(
+async def test_an_ambiguous_path_is_copied_as_an_absolute_path(
     desk: Desk, copied: Iterator[list[str]]
 ) -> None:
     texts = next(copied)
@@ -211,7 +211,7 @@ async def test_a_pick_names_the_line_of_now(desk: Desk) -> None:
     assert app.return_value == ("+6", f"{desk.notes}/a.md")
 
 
-async def test_what_is_gone_cannot_be_picked(desk: Desk) -> None:
+async def test_a_missing_note_cannot_be_picked(desk: Desk) -> None:
     app = desk.screen(pick=True)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -287,12 +287,12 @@ async def test_with_nul_characters_any_path_is_printed(desk: Desk) -> None:
         ],
     ],
 )
-def test_what_keeps_a_path_off_a_line(path: str, for_an_editor: str, for_a_script: str) -> None:
+def test_characters_that_prevent_printing_a_path(path: str, for_an_editor: str, for_a_script: str) -> None:
     assert misread(path, "editor") == for_an_editor
     assert misread(path, "line") == misread(path, "citation") == for_a_script
 
 
-async def test_a_place_that_cannot_be_looked_up_is_said(desk: Desk) -> None:
+async def test_a_passage_that_cannot_be_located_is_an_error(desk: Desk) -> None:
     def locate(real: Workspace, hit: SearchHit) -> Located:
         raise StoreError("the disk is on fire")
 
@@ -313,7 +313,9 @@ def remembered(desk: Desk) -> list[str]:
 
 
 @pytest.mark.parametrize("key", ["enter", "ctrl+y"])
-async def test_a_query_that_was_used_is_remembered(desk: Desk, copied: Iterator[list[str]], key: str) -> None:
+async def test_a_query_is_added_to_the_history_when_a_hit_is_used(
+    desk: Desk, copied: Iterator[list[str]], key: str
+) -> None:
     async with desk.screen().run_test(size=WIDE) as pilot:
         await found(pilot)
         assert remembered(desk) == []
@@ -368,7 +370,7 @@ async def test_a_note_with_two_marked_passages_is_opened_once_at_the_first(desk:
     assert len(desk.opened) == 1
 
 
-async def test_a_mark_on_what_is_gone_does_not_stay(desk: Desk) -> None:
+async def test_a_missing_note_loses_its_mark(desk: Desk) -> None:
     desk.write("b.md", f"# Other\n\n{PASSAGE}")
     desk.index()
     app = desk.screen()
@@ -383,7 +385,7 @@ async def test_a_mark_on_what_is_gone_does_not_stay(desk: Desk) -> None:
         assert not app.hits.marked
 
 
-async def test_a_folder_that_is_away_is_said_as_such(desk: Desk) -> None:
+async def test_a_missing_folder_is_named(desk: Desk) -> None:
     app = desk.screen()
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -392,7 +394,7 @@ async def test_a_folder_that_is_away_is_said_as_such(desk: Desk) -> None:
         await until(pilot, lambda: "the folder is not available" in painted(app))
 
 
-async def test_what_went_wrong_before_does_not_hide_what_is_copied(
+async def test_an_earlier_error_does_not_hide_the_copy_message(
     desk: Desk, copied: Iterator[list[str]]
 ) -> None:
     texts = next(copied)

@@ -205,7 +205,7 @@ async def test_the_explanation_is_of_the_notes_as_they_are(desk: Desk) -> None:
         )
 
 
-async def test_what_changed_lately_follows_the_notes_from_its_top(desk: Desk) -> None:
+async def test_the_list_of_recent_changes_follows_the_notes(desk: Desk) -> None:
     app = desk.screen("")
     async with desk.open(app) as pilot:
         desk.write("four.md", "# four\n\nSomething else.\n")
@@ -222,7 +222,7 @@ async def test_a_query_that_finds_nothing_finds_the_note_that_is_saved_for_it(de
         assert app.hits.display
 
 
-async def test_nothing_moves_under_the_keys_of_somebody_who_types(desk: Desk) -> None:
+async def test_news_does_not_move_the_cursor_while_typing(desk: Desk) -> None:
     app = desk.screen()
     async with desk.open(app) as pilot:
         desk.write("four.md", "# four\n\nA quokka that came late.\n")
@@ -235,7 +235,7 @@ async def test_nothing_moves_under_the_keys_of_somebody_who_types(desk: Desk) ->
 # The status line
 
 
-async def test_the_status_says_which_note_changed_and_how_soon_that_was_seen(desk: Desk) -> None:
+async def test_the_status_shows_the_changed_note_and_its_latency(desk: Desk) -> None:
     app = desk.screen()
     async with desk.open(app) as pilot:
         began = time.time()
@@ -265,7 +265,7 @@ async def test_many_notes_at_once_are_all_found(desk: Desk) -> None:
 # Who keeps the index
 
 
-async def test_a_screen_that_does_not_watch_starts_no_keeper_and_sees_f5(desk: Desk) -> None:
+async def test_without_watching_no_process_starts_and_f5_indexes(desk: Desk) -> None:
     app = desk.whole_screen(watch=False)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -290,7 +290,7 @@ def test_the_setting_and_the_flag_both_keep_it_from_watching(desk: Desk) -> None
     assert not watches(watch=False)
 
 
-async def test_a_keeper_that_is_killed_comes_back_and_the_screen_is_live_again(desk: Desk) -> None:
+async def test_a_killed_indexing_process_restarts(desk: Desk) -> None:
     app = desk.whole_screen()
     async with desk.open(app) as pilot:
         killed = app.indexing.watcher_pid
@@ -302,7 +302,7 @@ async def test_a_keeper_that_is_killed_comes_back_and_the_screen_is_live_again(d
         await until(pilot, lambda: "four.md" in paths(app))
 
 
-async def test_a_second_screen_says_who_indexes_shows_a_saved_note_too_and_takes_over(desk: Desk) -> None:
+async def test_a_second_screen_names_the_writer_follows_it_and_takes_over(desk: Desk) -> None:
     first, second = desk.whole_screen(), desk.whole_screen()
     async with desk.open(first) as one, second.run_test(size=WIDE) as two:
         await found(two)
@@ -318,7 +318,7 @@ async def test_a_second_screen_says_who_indexes_shows_a_saved_note_too_and_takes
         await until(two, lambda: "five.md" in paths(second))
 
 
-async def test_leaving_ends_the_keeper(desk: Desk) -> None:
+async def test_quitting_ends_the_indexing_process(desk: Desk) -> None:
     app = desk.whole_screen()
     async with desk.open(app):
         pid = app.indexing.watcher_pid
@@ -355,7 +355,7 @@ def only_asking(desk: Desk, **options: object) -> KebabApp:
     return app
 
 
-async def test_f5_asks_the_keeper_to_look_at_everything(desk: Desk) -> None:
+async def test_f5_requests_a_scan_of_everything(desk: Desk) -> None:
     asked, app = Asked(desk.data), only_asking(desk)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -363,7 +363,7 @@ async def test_f5_asks_the_keeper_to_look_at_everything(desk: Desk) -> None:
         await until(pilot, lambda: asked.has(Rescan(retry=True)))
 
 
-async def test_trying_again_on_the_page_of_files_asks_the_keeper(desk: Desk) -> None:
+async def test_retrying_on_the_file_states_page_requests_a_scan(desk: Desk) -> None:
     asked, app = Asked(desk.data), only_asking(desk)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -396,7 +396,7 @@ async def test_a_note_that_the_editor_changes_is_right_when_one_comes_back(
 # What the screen makes of it
 
 
-async def test_notes_that_could_not_be_read_are_said_until_they_can(desk: Desk) -> None:
+async def test_unreadable_notes_are_shown_until_they_are_readable(desk: Desk) -> None:
     app = kebab(desk.data, query="quokka", mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -406,7 +406,7 @@ async def test_notes_that_could_not_be_read_are_said_until_they_can(desk: Desk) 
         await until(pilot, lambda: "could not be read" not in painted(app))
 
 
-async def test_why_the_keeper_had_to_end_stays_on_the_screen(desk: Desk) -> None:
+async def test_the_error_of_the_indexing_process_stays_on_the_screen(desk: Desk) -> None:
     app = kebab(desk.data, query="quokka", mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -417,7 +417,7 @@ async def test_why_the_keeper_had_to_end_stays_on_the_screen(desk: Desk) -> None
         assert "not indexed: the data folder was taken away" in painted(app)
 
 
-async def test_while_a_folder_is_read_the_best_hit_stays_on_top_until_somebody_moves(desk: Desk) -> None:
+async def test_while_a_folder_is_read_the_best_hit_stays_on_top_until_the_cursor_moves(desk: Desk) -> None:
     best_is_there = False
 
     def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
@@ -440,7 +440,7 @@ async def test_while_a_folder_is_read_the_best_hit_stays_on_top_until_somebody_m
             assert app.hits.cursor == cursor
 
 
-async def test_news_are_told_for_a_moment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_news_is_shown_for_a_moment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "FRESH_S", 0.1)
     app = desk.screen()
     async with desk.open(app) as pilot:

@@ -111,7 +111,7 @@ async def test_end_pressed_again_reaches_the_very_last_however_fast_the_keys(lon
         assert (f"{whole} of {whole} passages" if query else f"{whole} notes") in painted(app)
 
 
-async def test_who_goes_elsewhere_is_not_thrown_to_the_end(long: Vault) -> None:
+async def test_moving_elsewhere_cancels_the_jump_to_the_end(long: Vault) -> None:
     page, go_on = threading.Event(), threading.Event()
 
     def slow(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
@@ -166,7 +166,7 @@ async def test_a_new_query_waits_for_no_page_but_the_one_that_is_searched(long: 
         ]
 
 
-async def test_a_page_that_is_refused_leaves_the_list_and_is_asked_for_again(long: Vault) -> None:
+async def test_a_failed_page_keeps_the_list_and_is_requested_again(long: Vault) -> None:
     refused: list[int] = []
 
     def once(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:

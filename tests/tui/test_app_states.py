@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 # Nothing found
 
 
-async def test_no_hits_says_what_each_filter_costs_and_one_key_drops_the_worst(shared: SharedScreen) -> None:
+async def test_without_hits_filters_show_their_cost_and_one_key_drops_the_worst(shared: SharedScreen) -> None:
     async with shared(query="ownership tag:요리") as pilot:
         app = await found(pilot)
         await until(pilot, lambda: "without tag:요리" in painted(app))
@@ -42,7 +42,7 @@ async def test_a_word_that_keeps_the_hits_away_can_be_dropped_as_well(shared: Sh
         assert app.box.value == "tag:요리" and paths(app)
 
 
-async def test_what_a_filter_costs_is_counted_as_the_box_would_ask(data: Path) -> None:
+async def test_the_cost_of_a_filter_is_counted_as_the_box_would_search(data: Path) -> None:
     app = kebab(data, query="tag:nosuch worksp", mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: "without tag:nosuch" in painted(app))
@@ -51,7 +51,7 @@ async def test_what_a_filter_costs_is_counted_as_the_box_would_ask(data: Path) -
         assert app.hits.selected is not None
 
 
-async def test_it_is_said_when_nothing_would_help(shared: SharedScreen) -> None:
+async def test_a_text_is_shown_when_no_shorter_query_helps(shared: SharedScreen) -> None:
     async with shared(query="xyzzyq wxqqz") as pilot:
         app = await found(pilot)
         await until(pilot, lambda: "would not help" in painted(app))
@@ -84,7 +84,7 @@ async def test_going_down_the_newest_notes_shows_them(shared: SharedScreen) -> N
 # A search that takes its time
 
 
-async def test_a_slow_search_is_said_and_esc_stops_it(data: Path) -> None:
+async def test_a_slow_search_is_shown_and_esc_stops_it(data: Path) -> None:
     go_on = threading.Event()
 
     def slow(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
@@ -108,7 +108,7 @@ async def test_a_slow_search_is_said_and_esc_stops_it(data: Path) -> None:
         assert app.box.value == ""
 
 
-async def test_a_quick_search_is_not_said_to_take_its_time(shared: SharedScreen) -> None:
+async def test_a_quick_search_is_not_shown_as_slow(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         said: list[bool] = []
@@ -131,7 +131,7 @@ async def test_a_quick_search_is_not_said_to_take_its_time(shared: SharedScreen)
         (IndexingProgress("not indexed: disk full", False, code="disk_full"), "not indexed: disk full"),
     ],
 )
-async def test_what_runs_behind_is_in_the_status_line(
+async def test_background_indexing_is_in_the_status_line(
     shared: SharedScreen, progress: IndexingProgress, said: str
 ) -> None:
     async with shared(query="rust") as pilot:
@@ -145,7 +145,7 @@ async def test_what_runs_behind_is_in_the_status_line(
 
 
 @pytest.mark.parametrize("harm", ["damaged", "lost"])
-async def test_a_broken_index_is_said_and_heals_by_itself(tmp_path: Path, harm: str) -> None:
+async def test_a_damaged_index_is_reported_and_rebuilt(tmp_path: Path, harm: str) -> None:
     notes, data = tmp_path / "notes", tmp_path / "data"
     notes.mkdir()
     (notes / "a.md").write_text("# Wheel\n\nspindle\n")
@@ -163,7 +163,7 @@ async def test_a_broken_index_is_said_and_heals_by_itself(tmp_path: Path, harm: 
         assert "error" not in painted(app)
 
 
-async def test_a_folder_that_is_deleted_while_browsing_leaves_the_hits_and_says_gone(tmp_path: Path) -> None:
+async def test_a_folder_deleted_while_browsing_keeps_the_hits_marked_gone(tmp_path: Path) -> None:
     notes, data = tmp_path / "notes", tmp_path / "data"
     notes.mkdir()
     for number in range(4):
@@ -179,7 +179,7 @@ async def test_a_folder_that_is_deleted_while_browsing_leaves_the_hits_and_says_
         assert len(paths(app)) == 4
 
 
-async def test_leaving_takes_no_time_while_a_search_runs(data: Path) -> None:
+async def test_quitting_does_not_wait_for_a_search(data: Path) -> None:
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
@@ -196,7 +196,7 @@ async def test_leaving_takes_no_time_while_a_search_runs(data: Path) -> None:
     go_on.set()
 
 
-async def test_looking_again_says_so_where_nothing_can_be_written(shared: SharedScreen) -> None:
+async def test_rescanning_a_read_only_folder_shows_a_notice(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         app.results.show_progress(IndexingProgress("not indexed: cannot", False, code="readonly"))

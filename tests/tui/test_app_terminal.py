@@ -71,7 +71,7 @@ def test_a_storm_of_sizes_leaves_a_whole_screen(idle: Start, data: Path) -> None
     leave(screen)
 
 
-def test_ctrl_c_says_how_to_leave(idle: Start, data: Path) -> None:
+def test_ctrl_c_shows_how_to_quit(idle: Start, data: Path) -> None:
     screen = idle("--data-dir", data)
     screen.wait_for(" notes ")
     screen.type("\x03")

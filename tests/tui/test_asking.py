@@ -203,7 +203,7 @@ def test_a_newer_question_does_not_wait_for_the_painting_of_an_older_answer(
     assert isinstance(newer, SearchDone) and newer.generation == 2 and newer.final
 
 
-def test_a_question_waits_for_no_more_than_a_bit_of_what_is_loaded_before_it(begin: Begin) -> None:
+def test_a_query_waits_for_one_step_of_the_warm_up_only(begin: Begin) -> None:
     engine = Engine()
     made = Asking(engine)
     engine.bits = (lambda: made.asker.ask(1, RUST, False), lambda: engine.asked.append(("bit", False)))
@@ -213,7 +213,7 @@ def test_a_question_waits_for_no_more_than_a_bit_of_what_is_loaded_before_it(beg
     assert engine.asked == [("lexical", True), ("hybrid", False), ("bit", False)]
 
 
-def test_what_cannot_be_loaded_is_no_error_before_somebody_asks(begin: Begin) -> None:
+def test_a_failed_warm_up_is_no_error_before_a_query(begin: Begin) -> None:
     def fail() -> None:
         raise StoreError("no", "why")
 
@@ -223,7 +223,7 @@ def test_what_cannot_be_loaded_is_no_error_before_somebody_asks(begin: Begin) ->
 # News
 
 
-def test_nothing_is_told_until_something_is_committed(begin: Begin) -> None:
+def test_no_message_before_a_commit(begin: Begin) -> None:
     at_work = begin(Engine())
     assert at_work.silence() == []
     at_work.engine.number = 2
@@ -269,7 +269,7 @@ def test_a_process_that_dies_changes_no_file_and_is_missed_all_the_same(
     assert changed.live is None
 
 
-def test_no_news_are_told_while_somebody_types(begin: Begin, clock: Clock) -> None:
+def test_commits_are_not_reported_while_the_user_types(begin: Begin, clock: Clock) -> None:
     at_work = begin(Engine(), rest_s=60)
     at_work.asker.ask(1, RUST, explain=False)
     at_work.until(SearchDone)
@@ -280,7 +280,7 @@ def test_no_news_are_told_while_somebody_types(begin: Begin, clock: Clock) -> No
     at_work.until(CorpusChanged)
 
 
-def test_an_answer_given_again_does_not_put_news_off(begin: Begin) -> None:
+def test_a_repeated_query_does_not_delay_news(begin: Begin) -> None:
     at_work = begin(Engine(), rest_s=60)
     at_work.asker.ask(1, RUST, explain=False, again=True)
     at_work.until(SearchDone)
@@ -288,9 +288,7 @@ def test_an_answer_given_again_does_not_put_news_off(begin: Begin) -> None:
     at_work.until(CorpusChanged)
 
 
-def test_news_come_at_a_bearable_pace_while_notes_are_read_by_the_thousand(
-    begin: Begin, clock: Clock
-) -> None:
+def test_news_is_rate_limited_during_bulk_indexing(begin: Begin, clock: Clock) -> None:
     at_work = begin(Engine(), rest_s=60)
     at_work.engine.number = 2
     at_work.until(CorpusChanged)
@@ -301,7 +299,7 @@ def test_news_come_at_a_bearable_pace_while_notes_are_read_by_the_thousand(
     at_work.until(CorpusChanged)
 
 
-def test_what_can_be_read_again_after_an_error_is_news(begin: Begin) -> None:
+def test_an_index_readable_again_after_an_error_is_news(begin: Begin) -> None:
     at_work = begin(Engine())
     at_work.engine.error = StoreError("no such disk", "")
     assert at_work.silence() == [], "whoever asks a question is told"
@@ -344,7 +342,7 @@ def test_asked_again_only_the_whole_answer_takes_the_place_of_the_last(begin: Be
 # What can be completed
 
 
-def test_what_can_be_completed_is_read_anew_some_time_after_a_change(begin: Begin, clock: Clock) -> None:
+def test_completions_are_read_again_some_time_after_a_change(begin: Begin, clock: Clock) -> None:
     at_work = begin(Engine(), offer_s=60)
     at_work.engine.number = 2
     at_work.until(CorpusChanged)
@@ -361,7 +359,7 @@ def test_what_can_be_completed_is_read_anew_some_time_after_a_change(begin: Begi
 # Who keeps the index
 
 
-def test_what_the_keeper_tells_is_passed_on_when_it_is_another_thing(begin: Begin) -> None:
+def test_a_changed_indexing_status_is_posted(begin: Begin) -> None:
     at_work = begin(Engine())
     for state in (LiveState(1), LiveState(1, pending=3), LiveState(2), None):
         at_work.engine.kept = state
@@ -371,7 +369,7 @@ def test_what_the_keeper_tells_is_passed_on_when_it_is_another_thing(begin: Begi
         assert at_work.silence() == []
 
 
-def test_the_keeper_is_heard_while_somebody_types(begin: Begin) -> None:
+def test_the_indexing_status_is_posted_while_the_user_types(begin: Begin) -> None:
     at_work = begin(Engine(), rest_s=60)
     at_work.asker.ask(1, RUST, explain=False)
     at_work.until(SearchDone)
@@ -379,7 +377,7 @@ def test_the_keeper_is_heard_while_somebody_types(begin: Begin) -> None:
     at_work.until(LiveChanged)
 
 
-def test_to_look_at_notes_again_is_a_request_to_whoever_keeps_them(begin: Begin, tmp_path: Path) -> None:
+def test_a_rescan_is_a_request_to_the_indexing_process(begin: Begin, tmp_path: Path) -> None:
     workspace = Workspace(Settings(), str(tmp_path / "data"))
     asker = begin(workspace).asker
     asker.rescan((str(tmp_path / "a.md"),))

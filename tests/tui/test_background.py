@@ -111,7 +111,7 @@ def behind(tmp_path: Path) -> Iterator[Behind]:
     join()
 
 
-def test_a_folder_is_indexed_and_progress_is_told_in_counts(behind: Behind) -> None:
+def test_a_folder_is_indexed_and_progress_is_reported_in_counts(behind: Behind) -> None:
     behind.write("a.md")
     behind.indexing.start([str(behind.notes)])
     told = behind.until_done()
@@ -120,7 +120,7 @@ def test_a_folder_is_indexed_and_progress_is_told_in_counts(behind: Behind) -> N
     assert behind.paths() == ["a.md"]
 
 
-def test_what_is_asked_for_meanwhile_is_done_by_a_run_right_after(behind: Behind) -> None:
+def test_a_request_during_a_run_is_done_by_the_next_run(behind: Behind) -> None:
     for number in range(60):
         behind.write(f"{number:02}.md")
     behind.indexing.start([str(behind.notes)])
@@ -132,7 +132,7 @@ def test_what_is_asked_for_meanwhile_is_done_by_a_run_right_after(behind: Behind
     assert "late.md" in behind.paths()
 
 
-def test_a_folder_that_is_not_there_is_said(behind: Behind) -> None:
+def test_a_missing_folder_is_reported(behind: Behind) -> None:
     behind.indexing.start([str(behind.notes / "nowhere")])
     assert behind.until_done()[-1].startswith("not indexed: ")
 
@@ -146,7 +146,7 @@ def test_another_run_follows_one_that_failed(behind: Behind) -> None:
     assert behind.paths() == ["a.md"]
 
 
-def test_it_waits_for_another_process_that_writes_and_says_for_whom(behind: Behind) -> None:
+def test_it_waits_for_another_writer_and_names_it(behind: Behind) -> None:
     behind.write("a.md")
     writer = Workspace(Settings(), str(behind.data))
     writer.ingest([str(behind.notes)], Callbacks())
@@ -160,7 +160,7 @@ def test_it_waits_for_another_process_that_writes_and_says_for_whom(behind: Behi
     behind.until_done()
 
 
-def test_leaving_does_not_wait_for_the_process_and_ends_it(behind: Behind) -> None:
+def test_closing_ends_the_process_without_waiting(behind: Behind) -> None:
     for number in range(300):
         behind.write(f"{number}.md", f"# Note {number}\n\n" + "many words here\n" * 50)
     behind.indexing.start([str(behind.notes)])
@@ -182,7 +182,7 @@ def test_leaving_does_not_wait_for_the_process_and_ends_it(behind: Behind) -> No
 # Keeping in step
 
 
-def test_a_note_that_is_saved_while_it_is_kept_is_in_the_index(behind: Behind) -> None:
+def test_a_note_saved_while_watching_is_indexed(behind: Behind) -> None:
     behind.write("a.md")
     behind.keep()
     behind.write("b.md")
@@ -190,20 +190,20 @@ def test_a_note_that_is_saved_while_it_is_kept_is_in_the_index(behind: Behind) -
     assert behind.live_pid == behind.indexing.watcher_pid != 0
 
 
-def test_who_keeps_the_index_tells_nothing_that_the_live_file_says(behind: Behind) -> None:
+def test_a_watching_process_reports_nothing_that_is_in_the_live_file(behind: Behind) -> None:
     behind.write("a.md")
     behind.keep()
     assert behind.told() == []
 
 
-def test_a_keeper_is_started_once(behind: Behind) -> None:
+def test_a_watching_process_is_started_once(behind: Behind) -> None:
     behind.keep()
     pid = behind.indexing.watcher_pid
     behind.indexing.watch([str(behind.notes)])
     assert behind.indexing.watcher_pid == pid
 
 
-def test_a_keeper_that_is_killed_is_begun_again(behind: Behind) -> None:
+def test_a_killed_watching_process_restarts(behind: Behind) -> None:
     behind.write("a.md")
     behind.keep()
     killed = behind.indexing.watcher_pid
@@ -214,14 +214,14 @@ def test_a_keeper_that_is_killed_is_begun_again(behind: Behind) -> None:
     behind.wait(lambda: behind.paths() == ["a.md", "b.md"])
 
 
-def test_one_that_is_killed_before_it_knows_its_folder_is_begun_again_with_it(behind: Behind) -> None:
+def test_one_killed_before_it_added_its_folder_restarts_with_it(behind: Behind) -> None:
     behind.write("a.md")
     behind.indexing.watch([str(behind.notes)])
     os.kill(behind.indexing.watcher_pid, signal.SIGKILL)
     behind.wait(lambda: behind.paths() == ["a.md"])
 
 
-def test_one_that_never_gets_to_work_is_begun_again_at_a_pace_that_costs_nothing(
+def test_one_that_never_works_restarts_after_growing_pauses(
     behind: Behind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexer, "_RESTART_S", 0.01)
@@ -240,7 +240,7 @@ def test_one_that_never_gets_to_work_is_begun_again_at_a_pace_that_costs_nothing
     assert pauses == [0.01, 0.02, 0.04, 0.08, 0.08, 0.08]
 
 
-def test_one_that_says_why_it_cannot_go_on_is_left_until_it_is_asked_for(behind: Behind) -> None:
+def test_one_that_ends_with_an_error_is_not_restarted(behind: Behind) -> None:
     behind.indexing.watch([str(behind.notes / "nowhere")])
     told = behind.next()
     assert told.text.startswith("not indexed: ")
@@ -250,7 +250,7 @@ def test_one_that_says_why_it_cannot_go_on_is_left_until_it_is_asked_for(behind:
     assert behind.live_pid == behind.indexing.watcher_pid
 
 
-def test_another_keeper_follows_and_takes_over_when_the_first_ends(behind: Behind) -> None:
+def test_another_watching_process_follows_and_takes_over(behind: Behind) -> None:
     behind.write("a.md")
     behind.keep()
     second = BackgroundIndexing(str(behind.data), "", behind.take)
@@ -261,7 +261,7 @@ def test_another_keeper_follows_and_takes_over_when_the_first_ends(behind: Behin
     second.close()
 
 
-def test_leaving_ends_the_keeper(behind: Behind) -> None:
+def test_closing_ends_the_watching_process(behind: Behind) -> None:
     behind.write("a.md")
     behind.keep()
     keeper = behind.indexing._watcher
@@ -273,9 +273,7 @@ def test_leaving_ends_the_keeper(behind: Behind) -> None:
     assert behind.indexing.watcher_pid == 0, "and it is not begun again"
 
 
-def test_a_folder_that_is_added_while_an_index_is_kept_is_read_and_kept_too(
-    behind: Behind, tmp_path: Path
-) -> None:
+def test_a_folder_added_while_watching_is_read_and_watched(behind: Behind, tmp_path: Path) -> None:
     behind.write("a.md")
     behind.keep()
     more = tmp_path / "more"
@@ -287,7 +285,7 @@ def test_a_folder_that_is_added_while_an_index_is_kept_is_read_and_kept_too(
     behind.wait(lambda: sorted(behind.paths()) == ["a.md", "b.md", "c.md"])
 
 
-def test_who_keeps_the_index_leaves_the_processor_to_the_screen(behind: Behind) -> None:
+def test_a_watching_process_has_a_lower_priority(behind: Behind) -> None:
     behind.keep()
     keeper = behind.indexing.watcher_pid
     lower = min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19)
@@ -312,7 +310,7 @@ class Ended:
 
 
 @pytest.mark.parametrize(("code", "begins_again"), [("readonly", True), ("source_missing", False)])
-def test_a_keeper_that_could_not_write_is_begun_again_as_the_disk_may_be_mended(
+def test_a_process_that_could_not_write_restarts(
     behind: Behind, monkeypatch: pytest.MonkeyPatch, code: str, begins_again: bool
 ) -> None:
     begun: list[object] = []
@@ -324,7 +322,7 @@ def test_a_keeper_that_could_not_write_is_begun_again_as_the_disk_may_be_mended(
     assert bool(begun) is begins_again
 
 
-def test_trouble_is_told_by_the_process_too_as_a_disk_may_take_no_file(
+def test_trouble_is_reported_on_stdout_too_for_a_read_only_disk(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     tell = _state_reporter()

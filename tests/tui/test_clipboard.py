@@ -112,7 +112,7 @@ def test_without_a_working_tool_the_terminal_gets_the_text(bench: Bench) -> None
     assert bench.terminal == ["a.md:L1"]
 
 
-def test_what_no_coding_holds_is_no_error(bench: Bench) -> None:
+def test_text_that_cannot_be_encoded_is_no_error(bench: Bench) -> None:
     bench.install("xsel")
     assert bench.copy("a\udcffb", DISPLAY=":0").startswith("copied")
     assert bench.copy("a\udcffb") == "sent to the terminal's clipboard: a�b"
@@ -120,7 +120,7 @@ def test_what_no_coding_holds_is_no_error(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("environ", [{"DISPLAY": ":0"}, {}])
-def test_what_is_pasted_has_no_key_or_command_in_it(bench: Bench, environ: dict[str, str]) -> None:
+def test_copied_text_contains_no_control_character(bench: Bench, environ: dict[str, str]) -> None:
     bench.install("xclip")
     raw = "a\tb\nx\x1b[201~\r\x03\x7f\x9b2J\u202e\u2066\u2028\U000e0041"
     bench.copy(raw, **environ)

@@ -28,13 +28,13 @@ def test_the_query_without_each_of_its_parts(text: str, without: dict[str, str])
 
 
 @given(st.text('ab "-:*()tagpath, 설', max_size=60))
-def test_what_is_shorter_is_shorter_and_there_are_not_too_many(text: str) -> None:
+def test_shorter_queries_are_shorter_and_few(text: str) -> None:
     made = shorter(text, rules.parse(text))
     assert len(made) <= MOST_SUGGESTIONS
     assert all(0 < len(cost.text) <= len(text) for cost in made)
 
 
-def test_filters_come_before_words_and_what_does_not_help_is_left_out() -> None:
+def test_filters_come_before_words_and_useless_ones_are_omitted() -> None:
     word, small, large, useless = (
         RelaxedQuery("a", "x", False, 90),
         RelaxedQuery("tag:a", "x", True, 2),

@@ -53,7 +53,7 @@ def test_hits_are_new_changed_or_gone(
     assert counts == sorted(words.split(", "))
 
 
-def test_what_changed_is_told_after_what_is_new_and_before_what_went() -> None:
+def test_the_summary_lists_new_changed_and_gone() -> None:
     assert str(HitDiff({A.chunk_id: "changed", B.chunk_id: "new"}, 3)) == "1 new, 1 changed, 3 gone"
 
 
@@ -113,12 +113,12 @@ def answered(lateness: Latency, clock: Clock, asked_at: float, shown_at: float) 
     lateness.shown()
 
 
-def test_the_time_from_saving_to_showing_is_told(lateness: Latency, clock: Clock) -> None:
+def test_latency_is_the_time_from_saving_to_showing(lateness: Latency, clock: Clock) -> None:
     answered(lateness, clock, 110.25, 110.31)
     assert lateness.of(saved(110.0, 110.2)) == pytest.approx(0.31)
 
 
-def test_what_was_saved_before_the_screen_stood_has_no_time(lateness: Latency, clock: Clock) -> None:
+def test_a_note_saved_before_the_start_has_no_latency(lateness: Latency, clock: Clock) -> None:
     answered(lateness, clock, 110.25, 110.31)
     assert lateness.of(saved(60.0, 110.2)) is None
 
@@ -156,7 +156,7 @@ def test_a_question_asked_just_before_the_writer_s_look_at_the_clock_counts(
     [saved(None, 110.2), saved(90.0, 99.0)],
     ids=["a file that is gone was not saved", "it happened before the screen was there"],
 )
-def test_no_time_is_told_of(lateness: Latency, clock: Clock, change: LastChange) -> None:
+def test_changes_without_a_latency(lateness: Latency, clock: Clock, change: LastChange) -> None:
     answered(lateness, clock, 120, 121)
     assert lateness.of(change) is None
 
@@ -165,9 +165,7 @@ _DAY = 86_400.0
 
 
 @pytest.mark.parametrize("day", [-_DAY, _DAY])
-def test_no_time_is_told_across_a_jump_of_the_clock_and_the_right_one_after_it(
-    lateness: Latency, clock: Clock, day: float
-) -> None:
+def test_a_clock_change_resets_the_latency(lateness: Latency, clock: Clock, day: float) -> None:
     answered(lateness, clock, 110.1, 110.2)
     clock.jumped = day
     answered(lateness, clock, 110.6, 110.7)

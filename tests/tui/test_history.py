@@ -24,11 +24,11 @@ def test_queries_are_there_next_time(tmp_path: Path) -> None:
     assert History(str(tmp_path)).queries == ("설계 tag:rust", "two")
 
 
-def test_a_query_asked_again_is_the_newest_and_stands_once(tmp_path: Path) -> None:
+def test_a_repeated_query_is_the_newest_and_stored_once(tmp_path: Path) -> None:
     assert asked(tmp_path, "one", "two", "one").queries == ("two", "one")
 
 
-def test_an_empty_query_is_not_remembered(tmp_path: Path) -> None:
+def test_an_empty_query_is_not_added(tmp_path: Path) -> None:
     assert asked(tmp_path, "", "  ").queries == ()
     assert os.listdir(tmp_path) == []
 
@@ -51,12 +51,12 @@ def test_walking_back_and_forth_returns_to_what_was_being_typed(tmp_path: Path) 
     assert history.newer("thr") == "thr"
 
 
-def test_going_back_never_offers_what_stands_there_already(tmp_path: Path) -> None:
+def test_going_back_skips_the_present_query(tmp_path: Path) -> None:
     history = asked(tmp_path, "one", "two")
     assert history.older("two") == "one"
 
 
-def test_what_is_no_history_counts_as_empty_and_is_replaced(tmp_path: Path) -> None:
+def test_a_file_that_is_no_history_counts_as_empty_and_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / FILE
     (tmp_path / "other").write_text("secret\n")
     for put in (
@@ -80,12 +80,12 @@ def test_two_windows_do_not_lose_each_other_s_queries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"good\n\x1b[2J\n", b"\x00" * 100, "a\u202eb\n".encode()])
-def test_what_is_damaged_is_ignored(tmp_path: Path, data: bytes) -> None:
+def test_damaged_lines_are_ignored(tmp_path: Path, data: bytes) -> None:
     (tmp_path / FILE).write_bytes(data)
     assert set(History(str(tmp_path)).queries) <= {"good"}
 
 
-def test_a_folder_that_cannot_be_written_leaves_the_session_its_queries(tmp_path: Path) -> None:
+def test_in_a_read_only_folder_the_history_lasts_for_the_session(tmp_path: Path) -> None:
     history = asked(tmp_path / "is not there", "one")
     assert history.older("") == "one"
 
@@ -96,7 +96,7 @@ def test_a_folder_in_its_place_is_no_history(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == [FILE]
 
 
-def test_nobody_else_can_read_it(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
     asked(tmp_path, "private")
     assert (tmp_path / FILE).stat().st_mode & 0o077 == 0
 

@@ -67,7 +67,7 @@ def told(process: subprocess.Popen[str]) -> dict[str, object]:
     return facts
 
 
-def test_it_keeps_the_index_in_step_until_its_input_ends(vault: Vault) -> None:
+def test_it_keeps_the_index_up_to_date_until_its_input_ends(vault: Vault) -> None:
     with keeping(vault) as process:
         assert told(process) == {"state": "keeping", "pid": process.pid}
         until(lambda: "a.md" in vault.ids())
@@ -82,7 +82,7 @@ def test_it_keeps_the_index_in_step_until_its_input_ends(vault: Vault) -> None:
     assert vault.workspace.live() is None
 
 
-def test_it_ends_when_it_is_told_to(vault: Vault) -> None:
+def test_it_ends_on_sigterm(vault: Vault) -> None:
     with keeping(vault) as process:
         told(process)
         process.send_signal(signal.SIGTERM)
@@ -106,7 +106,7 @@ def test_it_ends_when_its_parent_is_killed_and_its_input_does_not(vault: Vault) 
     os.close(writing)
 
 
-def test_a_second_one_says_whom_it_follows(vault: Vault) -> None:
+def test_a_second_one_reports_the_process_that_it_follows(vault: Vault) -> None:
     with keeping(vault) as first:
         told(first)
         until(lambda: "a.md" in vault.ids())
@@ -126,7 +126,7 @@ def test_without_the_option_it_does_its_work_once(vault: Vault) -> None:
     assert "keeping" not in states
 
 
-def test_a_folder_that_is_none_is_told(vault: Vault) -> None:
+def test_a_missing_folder_is_reported(vault: Vault) -> None:
     vault.root.rename(vault.root.with_name("away"))
     with keeping(vault) as process:
         facts = told(process)

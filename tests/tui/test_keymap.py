@@ -22,7 +22,7 @@ def refusal(written: dict[str, tuple[str, ...]]) -> ConfigError:
     return caught.value
 
 
-def test_what_is_written_replaces_all_keys_of_the_action() -> None:
+def test_the_users_keys_replace_all_keys_of_the_action() -> None:
     explain = action_of(keymap({"explain": ("F9", "ctrl+g")}), "explain")
     assert explain.keys("query") == explain.keys("lists") == ("f9", "ctrl+g")
 
@@ -131,11 +131,11 @@ def test_keys_that_are_one_to_a_terminal_clash(action: str, key: str, other: str
 
 
 @pytest.mark.parametrize("key", ["backspace", "ctrl+h", "delete", "left"])
-def test_what_corrects_a_query_is_left_to_the_box(key: str) -> None:
+def test_editing_keys_cannot_be_rebound(key: str) -> None:
     assert "edits the text" in refusal({"copy": (key,)}).message
 
 
-def test_there_is_always_a_key_to_leave() -> None:
+def test_quit_must_keep_a_key() -> None:
     assert "quit" in refusal({"quit": ()}).message
     assert keymap({"quit": ("f10",)})
 
@@ -170,7 +170,7 @@ def test_without_a_section_the_keys_are_the_registry_s(tmp_path: Path) -> None:
     assert keymap(load(tmp_path, "")) == ACTIONS
 
 
-def test_the_starter_file_tells_of_the_section(tmp_path: Path) -> None:
+def test_the_starter_file_has_the_section(tmp_path: Path) -> None:
     text = starter_text()
     assert "\n[keys]\n" in text
     assert "next_hit" in text

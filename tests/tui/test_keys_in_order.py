@@ -27,7 +27,7 @@ def click(app: KebabApp, x: int, y: int) -> None:
 # With the mouse
 
 
-async def test_enter_behind_a_click_takes_what_was_clicked(data: Path) -> None:
+async def test_enter_after_a_click_takes_the_clicked_hit(data: Path) -> None:
     app = kebab(data, query="rust", mode="lexical", pick=True)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -39,7 +39,7 @@ async def test_enter_behind_a_click_takes_what_was_clicked(data: Path) -> None:
     assert app.return_value is not None and app.return_value[-1].endswith(third)
 
 
-async def test_a_letter_behind_a_click_stands_where_was_clicked(shared: SharedScreen) -> None:
+async def test_a_letter_after_a_click_goes_to_the_clicked_position(shared: SharedScreen) -> None:
     async with shared(query="ownership") as pilot:
         app = await found(pilot)
         place = app.box.content_region
@@ -72,7 +72,7 @@ async def test_enter_behind_a_query_takes_a_hit_of_that_query(data: Path, moves:
     assert app.return_value is not None and app.return_value[-1].endswith(after)
 
 
-async def test_who_goes_on_typing_wants_no_hit_of_what_was_typed_before(data: Path) -> None:
+async def test_more_typing_discards_queued_actions(data: Path) -> None:
     app = kebab(data, query="docker", mode="lexical", pick=True)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
@@ -93,14 +93,14 @@ async def test_who_goes_on_typing_wants_no_hit_of_what_was_typed_before(data: Pa
         ("mode", False, False, False),
     ],
 )
-def test_what_waits_for_the_hits(action: str, asked: bool, shown: bool, held: bool) -> None:
+def test_which_actions_wait_for_the_hits(action: str, asked: bool, shown: bool, held: bool) -> None:
     waiting = PendingActions()
     assert waiting.defer(action, "rust", asked=asked, shown=shown) == held
     assert waiting.release("rust") == ([action] if held else [])
     assert waiting.release("rust") == []
 
 
-def test_what_waits_keeps_its_order_and_belongs_to_one_query() -> None:
+def test_queued_actions_keep_their_order_and_belong_to_one_query() -> None:
     waiting = PendingActions()
     assert waiting.defer("next_hit", "a", asked=False, shown=False)
     assert waiting.defer("next_hit", "a", asked=True, shown=False), "behind one that waits"
@@ -116,7 +116,7 @@ def test_what_waits_keeps_its_order_and_belongs_to_one_query() -> None:
 
 
 @pytest.mark.parametrize("enter", ["\r", "\r\r"])
-async def test_enter_behind_a_name_in_the_palette_runs_what_has_that_name_once(
+async def test_enter_after_a_name_in_the_palette_runs_that_action_once(
     shared: SharedScreen, enter: str
 ) -> None:
     async with shared(query="rust") as pilot:
@@ -138,7 +138,7 @@ async def test_a_page_is_found_in_the_palette_by_the_name_that_the_readme_has(sh
         await until(pilot, lambda: "files" in painted(app).split("health", 1)[-1])
 
 
-async def test_a_path_is_completed_from_what_fits_it_only(shared: SharedScreen) -> None:
+async def test_a_path_is_completed_from_matching_paths_only(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)

@@ -35,7 +35,7 @@ def test_a_dumb_terminal_gets_a_message_and_the_way_out(start: Start) -> None:
     assert b"\x1b" not in screen.sent
 
 
-def test_without_a_terminal_it_says_what_to_use_instead(tmp_path: Path) -> None:
+def test_without_a_terminal_the_error_names_the_alternative(tmp_path: Path) -> None:
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm"}
     done = subprocess.run(
         SCREEN, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60
@@ -44,7 +44,7 @@ def test_without_a_terminal_it_says_what_to_use_instead(tmp_path: Path) -> None:
     assert "kebab search WORDS" in done.stderr.decode() and not done.stdout
 
 
-def test_a_word_that_is_no_option_is_named_without_what_a_terminal_obeys(
+def test_an_unknown_option_is_sanitized_in_the_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
@@ -215,7 +215,7 @@ def test_a_folder_is_indexed_behind_the_screen_and_found(start: Start, tmp_path:
     assert screen.is_restored
 
 
-def test_what_libraries_write_to_stderr_goes_to_the_log(start: Start, data: Path) -> None:
+def test_stderr_of_libraries_goes_to_the_log(start: Start, data: Path) -> None:
     noisy = (
         "import os; from kebab_tui.tui import app, launch, main\n"
         "mount = app.KebabApp.on_mount\n"
@@ -252,14 +252,14 @@ PICKED = ("+1", "/n/a\nb.md", "/n/\udcff.md")
     ("print0", "printed"),
     [(False, b"+1\n/n/a\nb.md\n/n/\xff.md\n"), (True, b"+1\0/n/a\nb.md\0/n/\xff.md\0")],
 )
-def test_what_is_picked_leaves_as_the_file_system_spells_it(
+def test_a_pick_is_printed_as_raw_bytes(
     capfdbinary: pytest.CaptureFixture[bytes], print0: bool, printed: bytes
 ) -> None:
     print_picked(PICKED, print0=print0)
     assert capfdbinary.readouterr().out == printed
 
 
-def test_a_terminal_gets_what_is_picked_as_visible_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_a_pick_is_sanitized(monkeypatch: pytest.MonkeyPatch) -> None:
     master, slave = pty.openpty()
     with os.fdopen(master, "rb", 0) as terminal, os.fdopen(slave, "w") as stdout:
         monkeypatch.setattr(sys, "stdout", stdout)

@@ -42,7 +42,7 @@ def test_the_layout_of(size: tuple[int, int], toggles: Toggles, layout: Layout) 
     assert choose(*size, toggles) == layout
 
 
-def test_there_is_always_a_pane_and_a_second_one_only_where_there_is_room() -> None:
+def test_there_is_always_a_pane_and_a_second_one_only_with_enough_space() -> None:
     zoomed: tuple[Pane | None, ...] = (None, *ALL)
     for width, height in product((1, 20, 39, 40, 80, 100, 150, 400), (1, 5, 9, 10, 19, 20, 120)):
         for preview, explain, swapped, zoom in product((True, False), (True, False), (True, False), zoomed):

@@ -98,7 +98,7 @@ def test_what_an_editor_saves_is_painted(start: Start, place: Path, editor: str)
     assert screen.is_restored
 
 
-def test_quitting_leaves_no_keeper(start: Start, place: Path) -> None:
+def test_quitting_ends_the_indexing_process(start: Start, place: Path) -> None:
     screen = start()
     keeper = keeper_of(place)
     screen.type(QUIT)
@@ -107,7 +107,7 @@ def test_quitting_leaves_no_keeper(start: Start, place: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
-def test_a_screen_that_is_ended_from_outside_leaves_no_keeper(
+def test_a_signal_to_the_screen_ends_the_indexing_process(
     start: Start, place: Path, number: signal.Signals
 ) -> None:
     screen = start()
@@ -117,9 +117,7 @@ def test_a_screen_that_is_ended_from_outside_leaves_no_keeper(
     wait(lambda: not is_alive(keeper))
 
 
-def test_a_second_screen_shows_what_is_saved_and_goes_on_when_the_first_is_killed(
-    start: Start, place: Path
-) -> None:
+def test_a_second_screen_shows_saved_notes_and_survives_the_first(start: Start, place: Path) -> None:
     first = start()
     second = start()
     second.wait_for("indexed by pid")

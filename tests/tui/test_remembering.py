@@ -27,14 +27,14 @@ def reader(tmp_path: Path) -> Reader:
     return Reader(tmp_path)
 
 
-def test_what_was_read_for_a_while_is_remembered_when_it_is_left(reader: Reader) -> None:
+def test_a_query_read_for_a_while_is_added_when_it_is_replaced(reader: Reader) -> None:
     reader.read("rust", READ_S)
     assert not reader.history.queries
     reader.remembering.left()
     assert reader.history.queries == ("rust",)
 
 
-def test_what_was_on_its_way_to_another_query_is_not(reader: Reader) -> None:
+def test_a_query_on_the_way_to_another_one_is_not_added(reader: Reader) -> None:
     for query in ("r", "ru", "rus"):
         reader.read(query, READ_S / 2)
         reader.remembering.left()
@@ -48,7 +48,7 @@ def test_better_hits_of_the_same_query_do_not_start_the_time_anew(reader: Reader
     assert reader.history.queries == ("rust",)
 
 
-def test_a_query_without_hits_is_not_remembered(reader: Reader) -> None:
+def test_a_query_without_hits_is_not_added(reader: Reader) -> None:
     reader.read("rust", READ_S)
     reader.remembering.left()
     reader.now += READ_S
@@ -66,6 +66,6 @@ def test_a_known_query_keeps_its_place_so_that_going_back_goes_on(reader: Reader
     assert reader.history.older("two") == "one"
 
 
-def test_what_was_used_is_remembered_at_once(reader: Reader) -> None:
+def test_a_used_query_is_added_at_once(reader: Reader) -> None:
     reader.remembering.used("rust")
     assert reader.history.queries == ("rust",)

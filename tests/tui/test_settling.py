@@ -22,7 +22,7 @@ assert gc.get_freeze_count() == frozen
 """
 
 
-def test_what_was_held_is_left_alone_from_then_on() -> None:
+def test_objects_of_the_start_are_exempt_from_collection() -> None:
     subprocess.run([sys.executable, "-c", _SCRIPT], check=True, cwd=ROOT)
 
 

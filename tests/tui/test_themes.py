@@ -69,7 +69,7 @@ async def test_every_text_can_be_read(shared: SharedScreen, theme: str) -> None:
                 assert contrast(ink, under) >= LEAST, f"{name}: {ink.hex} on {under.hex}"
 
 
-def test_a_theme_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+def test_an_unknown_theme_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError) as refusal:
         KebabApp(Options(theme="drak"), Settings())
     assert "drak" in refusal.value.message
@@ -80,7 +80,7 @@ def test_a_theme_that_there_is_not_is_refused_with_those_that_there_are() -> Non
 @pytest.mark.parametrize(
     ("theme", "name"), [("light", "kebab-light"), ("ansi", "ansi-dark"), ("nord", "nord")]
 )
-async def test_a_theme_is_put_on(embedded_place: Path, theme: str, name: str) -> None:
+async def test_a_theme_is_applied(embedded_place: Path, theme: str, name: str) -> None:
     app = kebab(embedded_place / "data", mode="lexical", theme=theme)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: app.theme == name)
