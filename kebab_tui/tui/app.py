@@ -187,7 +187,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         return Facts(
             hits=self.hits.selected is not None,
             empty_query=not self.box.value,
-            filters=bool(self.results.chips or self.results.costs),
+            filters=bool(self.results.chips or self.results.suggestions),
             explain=self.toggles.explain and self.explain.can_turn,
             first_run=self.results.first_run,
         )
@@ -278,7 +278,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     @on(messages.SuggestionsReady)
     def _suggestions_ready(self, message: messages.SuggestionsReady) -> None:
         if self.current_query.is_current(message.generation):
-            self.results.show_suggestions(message.costs)
+            self.results.show_suggestions(message.suggestions)
 
     @on(messages.Explained)
     def _explained(self, message: messages.Explained) -> None:

@@ -13,16 +13,14 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kebab_tui.domain.citation import Citation, Located
-from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.text import visible
+from kebab_tui.tui.messages import LocatedHit
 from kebab_tui.tui.widgets.segments import clean
 
 Find = Callable[[str], str | None]
 Write = Callable[[str], None]
 """Sends text to the terminal as OSC 52: `App.copy_to_clipboard`."""
-LocatedHits = Sequence[tuple[SearchHit, Located | None]]
-"""Hits, each with the present position of its passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +47,20 @@ _SHOWN = 160
 """How many characters of the text the message contains."""
 
 
-def citation_text(hit: SearchHit, located: Located | None = None) -> str:
+def citation_text(place: LocatedHit) -> str:
     """`path:L12-L34` with the present lines of the passage; always one line."""
-    span = located.span if located else hit.citation.span
-    return clean(str(Citation(hit.path, span)))
+    span = (place.located or place.hit.citation).span
+    return clean(str(Citation(place.hit.path, span)))
 
 
-def citations_text(hits: LocatedHits) -> str:
+def citations_text(places: Sequence[LocatedHit]) -> str:
     """One citation per line."""
-    return "\n".join(citation_text(hit, located) for hit, located in hits)
+    return "\n".join(map(citation_text, places))
 
 
-def quotations_text(hits: LocatedHits) -> str:
+def quotations_text(places: Sequence[LocatedHit]) -> str:
     """Citations, each with its passage as indexed, separated by empty lines."""
-    return "\n\n".join(f"{citation_text(hit, located)}\n{hit.text}" for hit, located in hits)
+    return "\n\n".join(f"{citation_text(place)}\n{place.hit.text}" for place in places)
 
 
 def copy(text: str, write: Write, environ: Mapping[str, str], find: Find = shutil.which) -> str:

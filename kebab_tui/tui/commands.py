@@ -105,8 +105,8 @@ class Commands:
     def do_drop_filter(self) -> None:
         """Remove the last filter; without hits, the part of the query that excludes most."""
         app = self._app
-        if app.results.costs:
-            app.box.write(app.results.costs[0].text)
+        if app.results.suggestions:
+            app.box.write(app.results.suggestions[0].text)
         else:
             app.chips.drop_last()
 

@@ -1,6 +1,6 @@
-"""The current query: number, text, pages, and whether it is slow; and the actions that wait for it.
+"""The current query: generation, text, pages, and whether it is slow; and the actions that wait for it.
 
-Every query gets a new number; only results with the latest number count. The same holds
+Every query gets a new generation; only results of the latest one count. The same holds
 for its pages, of which one loads at a time, and for the scores of a page. A query
 counts as slow only after a while.
 """
@@ -45,7 +45,7 @@ class CurrentQuery:
         self._engine = engine
         self._show_searching = show_searching
         self._page = page
-        self._number = 0
+        self._generation = 0
         self._answered = 0
         self._is_loading = False
         self._explaining: int | None = None
@@ -82,7 +82,7 @@ class CurrentQuery:
         if shown is not None and not (shown.complete and shown.query == text):
             shown = None
         self.is_again = again
-        self._number += 1
+        self._generation += 1
         self.text, self.is_waiting, self._is_loading = text, True, False
         pages = 1
         if shown is not None:
@@ -95,7 +95,7 @@ class CurrentQuery:
         if self._clock is not None:
             self._clock.reset()
             self._clock.resume()
-        self._engine.ask(self._number, self.query, explain, again or shown is not None)
+        self._engine.ask(self._generation, self.query, explain, again or shown is not None)
 
     def load_more(self, shown: SearchResponse) -> None:
         """Request the next page, unless it is loading or there is none."""
@@ -103,7 +103,7 @@ class CurrentQuery:
             return
         self._is_loading = True
         k = max(self._page, min(len(shown.hits), _LARGEST_PAGE))
-        self._engine.load_page(self._number, replace(self.query, k=k, offset=shown.next_offset))
+        self._engine.load_page(self._generation, replace(self.query, k=k, offset=shown.next_offset))
 
     def explain(self, rank: int) -> None:
         """Request the scores of the page of the hit with this rank, unless they are loading."""
@@ -111,7 +111,7 @@ class CurrentQuery:
         if self.is_answered and page != self._explaining and self.query.text.strip():
             self._explaining = page
             query = replace(self.query, k=self._page, offset=page * self._page)
-            self._engine.explain(self._number, query)
+            self._engine.explain(self._generation, query)
 
     def loaded(self) -> None:
         """The next page arrived."""
@@ -121,23 +121,23 @@ class CurrentQuery:
         """The requested scores arrived."""
         self._explaining = None
 
-    def is_current(self, number: int) -> bool:
-        return number == self._number
+    def is_current(self, generation: int) -> bool:
+        return generation == self._generation
 
     @property
     def is_answered(self) -> bool:
         """Whether the hits on the screen are the final ones of this query."""
-        return self._answered == self._number
+        return self._answered == self._generation
 
     def finish(self, *, answered: bool = False) -> None:
         """The final response arrived, or none will."""
         self.is_waiting = self._is_loading = False
         if answered:
-            self._answered = self._number
+            self._answered = self._generation
         self._update_slow()
 
     def cancel(self) -> None:
-        self._number += 1
+        self._generation += 1
         self.finish()
 
     def _update_slow(self) -> None:

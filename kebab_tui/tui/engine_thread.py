@@ -1,6 +1,6 @@
 """The thread that talks to the engine: the latest query wins, and the screen never waits.
 
-It opens the engine after the first paint. Queries are numbered, results carry the number,
+It opens the engine after the first paint. Every query has a generation, its results carry it,
 and the application drops all but the latest. Jobs (the next page, locating a hit, why
 not, suggestions) wait behind the query. When idle, the thread polls for commits.
 """
@@ -30,9 +30,9 @@ from kebab_tui.tui.messages import (
     HitLocated,
     HitsLocated,
     LiveChanged,
+    LocatedHit,
     MoreFound,
     PathsFound,
-    PlacedHit,
     Refused,
     SearchDone,
     SourcesCounted,
@@ -207,13 +207,13 @@ class EngineThread:
         """Locate these passages before an action on them."""
 
         def run(workspace: Workspace) -> Message:
-            places = []
+            located = []
             for hit in hits:
                 try:
-                    places.append(PlacedHit(hit, workspace.locate(hit)))
+                    located.append(LocatedHit(hit, workspace.locate(hit)))
                 except KebabError as error:
-                    places.append(PlacedHit(hit, None, error.message))
-            return HitsLocated(number, tuple(places))
+                    located.append(LocatedHit(hit, None, error.message))
+            return HitsLocated(number, tuple(located))
 
         self._send(_Job("locate_all", run))
 

@@ -25,13 +25,13 @@ from kebab_tui.domain.text import visible
 from kebab_tui.editor import Launch, OpenResult, choose, line_hint, open_note
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 from kebab_tui.tui.launch import PickedAs
-from kebab_tui.tui.messages import HitsLocated, PlacedHit
+from kebab_tui.tui.messages import HitsLocated, LocatedHit
 from kebab_tui.tui.widgets.segments import clean
 
 if TYPE_CHECKING:  # the application imports this module
     from kebab_tui.tui.app import KebabApp
 
-Places = Sequence[PlacedHit]
+LocatedHits = Sequence[LocatedHit]
 Result = TypeVar("Result")
 
 _SHELL_SPECIAL = re.compile(r"""[\s*?\[\]{}$`"'\\;&|<>()!#~]""")
@@ -44,7 +44,7 @@ class HandOff:
     def __init__(self, app: KebabApp) -> None:
         self._app = app
         self._number = 0
-        self._then: Callable[[Places], None] | None = None
+        self._then: Callable[[LocatedHits], None] | None = None
 
     def open(self, hits: Sequence[SearchHit]) -> None:
         """Open the citations in the editor, one after the other."""
@@ -57,7 +57,7 @@ class HandOff:
     def copy(self, hits: Sequence[SearchHit], *, with_text: bool) -> None:
         self._locate(hits, partial(self._copy, with_text=with_text))
 
-    def _locate(self, hits: Sequence[SearchHit], then: Callable[[Places], None]) -> None:
+    def _locate(self, hits: Sequence[SearchHit], then: Callable[[LocatedHits], None]) -> None:
         if hits:
             self._app.status.hush()  # earlier errors do not concern this action
             self._app.recorder.used(self._app.box.value)
@@ -67,14 +67,14 @@ class HandOff:
 
     def resume(self, message: HitsLocated) -> None:
         """Go on with the waiting action: the passages are located."""
-        for place in message.places:
+        for place in message.hits:
             if place.located is not None:
                 self._app.results.show_located(place.hit, place.located)
         if message.number == self._number and self._then is not None:
             then, self._then = self._then, None
-            then(message.places)
+            then(message.hits)
 
-    def _open(self, places: Places) -> None:
+    def _open(self, places: LocatedHits) -> None:
         self._report_missing(places)
         remarks = [remark(_present(places))]
         for place in _one_per_note(_present(places)):
@@ -97,7 +97,7 @@ class HandOff:
             raise KebabError(outcome.message)
         return line_hint(launch) or ""
 
-    def _pick(self, places: Places) -> None:
+    def _pick(self, places: LocatedHits) -> None:
         self._report_missing(places)
         options = self._app.options
         if len(_present(places)) < len(places):
@@ -109,20 +109,21 @@ class HandOff:
                 return
         self._app.exit(tuple(picked(places, options.pick_as)))
 
-    def _copy(self, places: Places, *, with_text: bool) -> None:
+    def _copy(self, places: LocatedHits, *, with_text: bool) -> None:
         ambiguous = self._app.hits.twins | twins([place.hit for place in places])
-        texts = []
+        cited = []
         for place in places:
-            hit = place.hit
-            if hit.path in ambiguous:  # another folder has a note with the same path
-                path = path_of(hit)
-                hit = replace(hit, path=path, citation=replace(hit.citation, path=path))
-            texts.append((hit, place.located))
-        text = quotations_text(texts) if with_text else citations_text(texts)
+            if place.hit.path in ambiguous:  # another folder has a note with the same path
+                path = path_of(place.hit)
+                citation = replace(place.hit.citation, path=path)
+                cited.append(replace(place, hit=replace(place.hit, path=path, citation=citation)))
+            else:
+                cited.append(place)
+        text = quotations_text(cited) if with_text else citations_text(cited)
         message = copy(text, self._app.copy_to_clipboard, os.environ)
         self._app.status.say(Notice("copied", " · ".join(filter(None, (remark(places), message)))))
 
-    def _report_missing(self, places: Places) -> None:
+    def _report_missing(self, places: LocatedHits) -> None:
         fail = self._app.status.fail
         for place in places:
             hit = place.hit
@@ -136,7 +137,7 @@ class HandOff:
         self._app.hits.unmark([place.hit for place in places if place not in _present(places)])
 
 
-def remark(places: Places) -> str:
+def remark(places: LocatedHits) -> str:
     """What happened to the passages since they were indexed; empty if nothing did."""
     located = [place.located for place in places if place.located is not None]
     if len(places) == 1 and located:
@@ -156,11 +157,11 @@ def path_of(hit: SearchHit) -> str:
     return os.fsdecode(os.path.join(os.fsencode(hit.root), hit.raw_path))
 
 
-def line_of(place: PlacedHit) -> int:
+def line_of(place: LocatedHit) -> int:
     return (place.located or place.hit.citation).span.first
 
 
-def picked(places: Places, picked_as: PickedAs) -> Iterator[str]:
+def picked(places: LocatedHits, picked_as: PickedAs) -> Iterator[str]:
     """Citations with absolute paths, in the form for an editor, a reader or a script."""
     if picked_as == "editor":
         # One argument per line. Editors take a line number for their first file only.
@@ -191,15 +192,15 @@ def misread(path: str, picked_as: PickedAs) -> str:
     return ""
 
 
-def _one_per_note(places: Places) -> list[PlacedHit]:
+def _one_per_note(places: LocatedHits) -> list[LocatedHit]:
     """The first passage of each note."""
-    firsts: dict[str, PlacedHit] = {}
+    firsts: dict[str, LocatedHit] = {}
     for place in places:
         firsts.setdefault(path_of(place.hit), place)
     return list(firsts.values())
 
 
-def _present(places: Places) -> list[PlacedHit]:
+def _present(places: LocatedHits) -> list[LocatedHit]:
     return [place for place in places if place.located is not None and place.located.state != "gone"]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # the first paint needs none of these
 
 @dataclass
 class SearchDone(Message):
-    """The response to query number `generation`; not `final` if a better one follows."""
+    """The response to query `generation`; not `final` if a better one follows."""
 
     generation: int
     response: SearchResponse
@@ -34,7 +34,7 @@ class SearchDone(Message):
 
 @dataclass
 class MoreFound(Message):
-    """The next page of query number `generation`."""
+    """The next page of query `generation`."""
 
     generation: int
     page: SearchResponse
@@ -42,7 +42,7 @@ class MoreFound(Message):
 
 @dataclass
 class Explained(Message):
-    """The scores of one page of query number `generation`."""
+    """The scores of one page of query `generation`."""
 
     generation: int
     explained: ExplainedResponse
@@ -67,7 +67,7 @@ class HitLocated(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedHit:
+class LocatedHit:
     """A hit and the present position of its passage, or None and the problem."""
 
     hit: SearchHit
@@ -80,15 +80,15 @@ class HitsLocated(Message):
     """The present positions of the passages of request `number`."""
 
     number: int
-    places: tuple[PlacedHit, ...]
+    hits: tuple[LocatedHit, ...]
 
 
 @dataclass
 class SuggestionsReady(Message):
-    """Shorter queries that find something, in place of query number `generation`; best first."""
+    """Shorter queries that find something, in place of query `generation`; best first."""
 
     generation: int
-    costs: tuple[RelaxedQuery, ...]
+    suggestions: tuple[RelaxedQuery, ...]
 
 
 @dataclass

@@ -40,7 +40,7 @@ class ResultsPresenter:
         self.explained: ExplainedResponse | None = None
         self.parse: Callable[[str], ParsedQuery] | None = None
         self.chips: tuple[Chip, ...] = ()
-        self.costs: tuple[RelaxedQuery, ...] | None = None
+        self.suggestions: tuple[RelaxedQuery, ...] | None = None
         """Shorter queries that find something, after a query without hits; None while unknown."""
         self.first_run = False
         self.is_reading = bool(app.options.folders)
@@ -75,7 +75,7 @@ class ResultsPresenter:
         again = again and self.response is not None
         if not again or self._error is not None:
             app.status.hush()
-        self.response, self.costs, self.first_run, self._error = response, None, False, None
+        self.response, self.suggestions, self.first_run, self._error = response, None, False, None
         news = app.hits.show(response, keep, again=again)
         if again and str(news):
             app.status.say(Notice("news", str(news)), FRESH_S)
@@ -104,9 +104,9 @@ class ResultsPresenter:
         if (hit := self._app.hits.selected) is not None:
             self._app.preview.reread(hit)
 
-    def show_suggestions(self, costs: tuple[RelaxedQuery, ...]) -> None:
+    def show_suggestions(self, suggestions: tuple[RelaxedQuery, ...]) -> None:
         """Show which filters and words exclude all hits."""
-        self.costs = costs
+        self.suggestions = suggestions
         self.update_words()
         self._app.refresh_bindings()
 
@@ -116,7 +116,7 @@ class ResultsPresenter:
             self.show_first_run()
             return
         self._error = (message, hint)
-        self.costs = None
+        self.suggestions = None
         self._app.status.fail(message, hint)
         if not self.has_hits or code in INDEX_LOST:
             self.response = None
@@ -179,7 +179,7 @@ class ResultsPresenter:
                 return partial(
                     empty_states.nothing_found,
                     query=response.query,
-                    costs=self.costs,
+                    costs=self.suggestions,
                     drop_key=self._key("drop_filter"),
                     mode_key=self._key("mode"),
                 )

@@ -83,8 +83,8 @@ _NAMED = {
 """Keys that type no character, by what a terminal sends for them."""
 
 
-class Door:
-    """The real engine, with something in front of some of its verbs."""
+class Proxy:
+    """The real engine, with some methods replaced."""
 
     def __init__(self, data: Path, **verbs: Callable[..., Any]) -> None:
         self._real = Workspace(Settings(), str(data))
@@ -106,7 +106,7 @@ class SharedScreen:
     def __init__(self, data: Path) -> None:
         self._data = data
         self._runner = asyncio.Runner()
-        self._door: Door | None = None
+        self._proxy: Proxy | None = None
         self._app: KebabApp | None = None
         self._pilot: Screen | None = None
         self._running: AbstractAsyncContextManager[Screen] | None = None
@@ -126,20 +126,20 @@ class SharedScreen:
         size: tuple[int, int] = WIDE,
         verbs: Mapping[str, Callable[..., Any]] | None = None,
     ) -> AsyncIterator[Screen]:
-        """The screen with this in its box; `verbs` stand in front of the engine's, as in `Door`.
+        """The screen with this in its box; `verbs` replace the engine's, as in `Proxy`.
 
         Searches by words unless the test is about meaning.
         """
         pilot = self._pilot or await self._start()
-        app, door = self._app, self._door
-        assert app is not None and door is not None
+        app, proxy = self._app, self._proxy
+        assert app is not None and proxy is not None
         try:
-            door.verbs = dict(verbs or {})
+            proxy.verbs = dict(verbs or {})
             await _begin_anew(
                 pilot, app, Options(query=query, mode=mode, explain=explain, theme=theme, watch=False), size
             )
             yield pilot
-            door.verbs = {}
+            proxy.verbs = {}
             await _leave_be(pilot, app)
         except BaseException:
             await self._stop()
@@ -150,8 +150,8 @@ class SharedScreen:
             self._runner.run(self._stop())
 
     async def _start(self) -> Screen:
-        self._door = Door(self._data)
-        self._app = kebab(self._data, lambda: self._door)
+        self._proxy = Proxy(self._data)
+        self._app = kebab(self._data, lambda: self._proxy)
         self._running = self._app.run_test(size=WIDE)
         self._pilot = await self._running.__aenter__()
         await found(self._pilot)

@@ -20,7 +20,7 @@ from kebab_tui.tui.widgets.query_text import LONGEST
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import (
     WIDE,
-    Door,
+    Proxy,
     SharedScreen,
     focus,
     found,
@@ -68,7 +68,7 @@ async def test_the_answer_to_an_older_question_never_shows(data: Path) -> None:
         assert query.text == "ownership" or go_on.wait(20)
         return real.search(query, first_answer)
 
-    app = kebab(data, lambda: Door(data, search=slow), query="docker")
+    app = kebab(data, lambda: Proxy(data, search=slow), query="docker")
     shown = watched(app)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, asked.is_set)
@@ -97,7 +97,7 @@ async def test_an_answer_with_an_older_number_is_dropped(shared: SharedScreen) -
         app = await found(pilot)
         shown = watched(app)
         assert app.results.response is not None
-        app.post_message(SearchDone(app.current_query._number - 1, app.results.response, final=True))
+        app.post_message(SearchDone(app.current_query._generation - 1, app.results.response, final=True))
         await pilot.pause()
         assert not shown
 

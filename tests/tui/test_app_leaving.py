@@ -20,7 +20,7 @@ from kebab_tui.tui import hand_off
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.hand_off import misread
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.tui.screen import WIDE, Door, focus, found, kebab, painted, until
+from tests.tui.screen import WIDE, Proxy, focus, found, kebab, painted, until
 
 pytestmark = pytest.mark.slow
 
@@ -296,7 +296,7 @@ async def test_a_passage_that_cannot_be_located_is_an_error(desk: Desk) -> None:
     def locate(real: Workspace, hit: SearchHit) -> Located:
         raise StoreError("the disk is on fire")
 
-    app = kebab(desk.data, lambda: Door(desk.data, locate=locate), query="spindle", mode="lexical")
+    app = kebab(desk.data, lambda: Proxy(desk.data, locate=locate), query="spindle", mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         await pilot.press("enter")

@@ -32,7 +32,7 @@ from kebab_tui.tui.screens.file_states import HealthPage
 from kebab_tui.workspace import Workspace
 from tests.indexing.keeping import Kept
 from tests.indexing.keeping import until as until_seen
-from tests.tui.screen import WIDE, Door, Screen, found, has_keys, kebab, painted, paths, until
+from tests.tui.screen import WIDE, Proxy, Screen, found, has_keys, kebab, painted, paths, until
 from tests.vault import Vault
 
 pytestmark = pytest.mark.slow
@@ -424,7 +424,7 @@ async def test_while_a_folder_is_read_the_best_hit_stays_on_top_until_the_cursor
         response = real.search(query, first_answer)
         return replace(response, hits=response.hits[0 if best_is_there else 1 :])
 
-    app = kebab(desk.data, lambda: Door(desk.data, search=search), query="quokka", mode="lexical")
+    app = kebab(desk.data, lambda: Proxy(desk.data, search=search), query="quokka", mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         app.post_message(LiveChanged(LiveState(0, (FOLDER,), phase=Phase("reading", 3, 9))))
@@ -465,7 +465,7 @@ async def test_an_error_goes_when_the_index_can_be_read_again(desk: Desk) -> Non
             raise StoreError("the disk is on fire", "put it out")
         return real.search(query, first_answer)
 
-    app = kebab(desk.data, lambda: Door(desk.data, search=search), query="quokka", mode="lexical")
+    app = kebab(desk.data, lambda: Proxy(desk.data, search=search), query="quokka", mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: "the disk is on fire" in painted(app))
         broken.clear()

@@ -19,7 +19,7 @@ from kebab_tui.tui.current_query import CurrentQuery
 from kebab_tui.tui.messages import MoreFound
 from kebab_tui.workspace import Workspace
 from tests.tui.hits import answer_of
-from tests.tui.screen import WIDE, Door, Screen, focus, found, kebab, painted, until
+from tests.tui.screen import WIDE, Proxy, Screen, focus, found, kebab, painted, until
 from tests.vault import Vault
 
 pytestmark = pytest.mark.slow
@@ -120,7 +120,7 @@ async def test_moving_elsewhere_cancels_the_jump_to_the_end(long: Vault) -> None
             assert go_on.wait(20)
         return real.search(query, first_answer)
 
-    async with screen(long, workspace=lambda: Door(long.data, search=slow)).run_test(size=WIDE) as pilot:
+    async with screen(long, workspace=lambda: Proxy(long.data, search=slow)).run_test(size=WIDE) as pilot:
         app = await listed(pilot)
         await pilot.press("G", "G", "k")
         await until(pilot, page.is_set)
@@ -134,7 +134,7 @@ async def test_a_page_with_an_older_number_is_dropped(long: Vault) -> None:
     page = long.workspace.search(SearchQuery("quokka", "lexical", k=PAGE, offset=PAGE))
     async with screen(long).run_test(size=WIDE) as pilot:
         app = await listed(pilot)
-        app.post_message(MoreFound(app.current_query._number - 1, page))
+        app.post_message(MoreFound(app.current_query._generation - 1, page))
         await pilot.pause()
         assert count(app) == PAGE
 
@@ -150,7 +150,7 @@ async def test_a_new_query_waits_for_no_page_but_the_one_that_is_searched(long: 
             assert go_on.wait(20)
         return real.search(query, first_answer)
 
-    async with screen(long, workspace=lambda: Door(long.data, search=slow)).run_test(size=WIDE) as pilot:
+    async with screen(long, workspace=lambda: Proxy(long.data, search=slow)).run_test(size=WIDE) as pilot:
         app = await listed(pilot)
         await pilot.press("end", "up", "down", "up", "end")
         await until(pilot, page.is_set)
@@ -175,7 +175,7 @@ async def test_a_failed_page_keeps_the_list_and_is_requested_again(long: Vault) 
             raise StoreError("the index could not be read: disk I/O error", "kebab doctor")
         return real.search(query, first_answer)
 
-    async with screen(long, workspace=lambda: Door(long.data, search=once)).run_test(size=WIDE) as pilot:
+    async with screen(long, workspace=lambda: Proxy(long.data, search=once)).run_test(size=WIDE) as pilot:
         app = await listed(pilot)
         await pilot.press("G")
         await until(pilot, lambda: "disk I/O error" in painted(app))
@@ -195,7 +195,7 @@ async def test_a_page_of_another_state_of_the_index_is_not_put_behind_the_hits(l
             return replace(page, corpus_revision=newer[-1])
         return page
 
-    async with screen(long, workspace=lambda: Door(long.data, search=search)).run_test(size=WIDE) as pilot:
+    async with screen(long, workspace=lambda: Proxy(long.data, search=search)).run_test(size=WIDE) as pilot:
         app = await listed(pilot)
         await pilot.press("G")
         await until(pilot, lambda: newer and not app.current_query._is_loading)
@@ -230,7 +230,7 @@ async def test_the_explanation_of_a_later_hit_asks_for_its_page_only(long: Vault
         asked.append(query)
         return real.explain(query)
 
-    app = screen(long, workspace=lambda: Door(long.data, explain=noted))
+    app = screen(long, workspace=lambda: Proxy(long.data, explain=noted))
     async with app.run_test(size=WIDE) as pilot:
         await listed(pilot)
         await pilot.press("G")
@@ -273,7 +273,7 @@ async def test_pages_by_words_and_by_meaning_make_one_list(data: Path) -> None:
         asked.append((query.mode, first_answer))
         return real.search(query, first_answer)
 
-    app = kebab(data, lambda: Door(data, search=noted), query="rust", page=10)
+    app = kebab(data, lambda: Proxy(data, search=noted), query="rust", page=10)
     async with app.run_test(size=WIDE) as pilot:
         await listed(pilot)
         await pilot.press(*"GGGGGGG")

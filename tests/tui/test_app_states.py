@@ -15,7 +15,7 @@ from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.tui.screen import WIDE, Door, SharedScreen, found, kebab, painted, paths, until
+from tests.tui.screen import WIDE, Proxy, SharedScreen, found, kebab, painted, paths, until
 
 pytestmark = pytest.mark.slow
 
@@ -91,7 +91,7 @@ async def test_a_slow_search_is_shown_and_esc_stops_it(data: Path) -> None:
         assert query.text == "rust" or go_on.wait(20)
         return real.search(query, first_answer)
 
-    app = kebab(data, lambda: Door(data, search=slow), query="rust", mode="lexical")
+    app = kebab(data, lambda: Proxy(data, search=slow), query="rust", mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         before = paths(app)
@@ -188,7 +188,7 @@ async def test_quitting_does_not_wait_for_a_search(data: Path) -> None:
         return real.search(query, first_answer)
 
     went_on: list[bool] = []
-    app = kebab(data, lambda: Door(data, search=slow), query="rust")
+    app = kebab(data, lambda: Proxy(data, search=slow), query="rust")
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, asked.is_set)
         await pilot.press("ctrl+q")

@@ -40,7 +40,7 @@ RUST = SearchQuery("rust", "hybrid")
 
 @dataclass
 class Engine:
-    """The workspace as the asker sees it; a test says what it answers."""
+    """The workspace as seen by the engine thread; a test sets the answers."""
 
     number: int = 1
     kept: LiveState | None = None
@@ -81,12 +81,12 @@ class Engine:
 
 
 class Asking:
-    """An asker at work, and what it posts."""
+    """An engine thread, and the messages that it posts."""
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
         self._posted: queue.Queue[Message] = queue.Queue()
-        self.asker = EngineThread(lambda: engine, self._posted.put)
+        self.thread = EngineThread(lambda: engine, self._posted.put)
 
     def next(self) -> Message:
         return self._posted.get(timeout=_PATIENCE_S)
@@ -99,7 +99,7 @@ class Asking:
         return posted
 
     def silence(self) -> list[Message]:
-        """What is posted while the asker looks for news three times more."""
+        """What is posted during three more polls."""
         before = self.engine.looked
         wait_until(lambda: self.engine.looked >= before + 3)
         return [self._posted.get() for _ in range(self._posted.qsize())]
@@ -137,7 +137,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
-    """Start an asker that looks for news all the time; gives it once the engine is open."""
+    """Start an engine thread that polls all the time; returns it once the engine is open."""
     monkeypatch.setattr(engine_thread, "_POLL_S", 0.005)
     begun: list[Asking] = []
 
@@ -145,7 +145,7 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
         monkeypatch.setattr(engine_thread, "_QUIET_S", rest_s)
         monkeypatch.setattr(engine_thread, "_COMPLETIONS_S", offer_s)
         begun.append(made := Asking(engine))
-        made.asker.start()
+        made.thread.start()
         offered = [CompletionsReady] if engine.has_index else []
         for kind in (EngineReady, SourcesCounted, *offered, EngineWarm):
             assert isinstance(made.next(), kind)
@@ -153,28 +153,28 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
 
     yield start
     for made in begun:
-        made.asker.close()
-        made.asker._thread.join(_PATIENCE_S)
+        made.thread.close()
+        made.thread._thread.join(_PATIENCE_S)
 
 
 def test_the_first_question_is_answered_before_anything_else_is_read(begin: Begin) -> None:
     made = Asking(Engine())
-    made.asker.ask(1, RUST, False)
-    made.asker.start()
+    made.thread.ask(1, RUST, False)
+    made.thread.start()
     kinds = [type(made.next()) for _ in range(5)]
-    made.asker.close()
+    made.thread.close()
     assert kinds == [EngineReady, SearchDone, SearchDone, SourcesCounted, CompletionsReady]
 
 
 def test_a_new_question_takes_the_place_of_pages_that_wait() -> None:
     made = Asking(Engine())
-    made.asker.load_page(1, RUST)
-    made.asker.explain(1, RUST)
-    made.asker.ask(2, replace(RUST, mode="lexical"), False)
-    made.asker.load_page(2, replace(RUST, offset=50))
-    made.asker.start()
+    made.thread.load_page(1, RUST)
+    made.thread.explain(1, RUST)
+    made.thread.ask(2, replace(RUST, mode="lexical"), False)
+    made.thread.load_page(2, replace(RUST, offset=50))
+    made.thread.start()
     *_, more = made.until(MoreFound)
-    made.asker.close()
+    made.thread.close()
     assert isinstance(more, MoreFound) and more.generation == 2
     assert made.engine.asked == [("lexical", False), ("hybrid", False)]
 
@@ -184,10 +184,10 @@ def test_a_first_answer_is_painted_before_the_search_goes_on(
 ) -> None:
     monkeypatch.setattr(engine_thread, "_PAINT_S", _PATIENCE_S)
     at_work = begin(Engine())
-    at_work.asker.ask(1, RUST, False)
+    at_work.thread.ask(1, RUST, False)
     assert isinstance(at_work.next(), SearchDone)
     assert at_work.engine.asked == [("lexical", True)]
-    at_work.asker.painted()
+    at_work.thread.painted()
     assert isinstance(at_work.next(), SearchDone)
 
 
@@ -196,9 +196,9 @@ def test_a_newer_question_does_not_wait_for_the_painting_of_an_older_answer(
 ) -> None:
     monkeypatch.setattr(engine_thread, "_PAINT_S", _PATIENCE_S)
     at_work = begin(Engine())
-    at_work.asker.ask(1, RUST, False)
+    at_work.thread.ask(1, RUST, False)
     at_work.next()
-    at_work.asker.ask(2, SearchQuery("rust", "lexical"), False)
+    at_work.thread.ask(2, SearchQuery("rust", "lexical"), False)
     newer = at_work.next()
     assert isinstance(newer, SearchDone) and newer.generation == 2 and newer.final
 
@@ -206,10 +206,10 @@ def test_a_newer_question_does_not_wait_for_the_painting_of_an_older_answer(
 def test_a_query_waits_for_one_step_of_the_warm_up_only(begin: Begin) -> None:
     engine = Engine()
     made = Asking(engine)
-    engine.bits = (lambda: made.asker.ask(1, RUST, False), lambda: engine.asked.append(("bit", False)))
-    made.asker.start()
+    engine.bits = (lambda: made.thread.ask(1, RUST, False), lambda: engine.asked.append(("bit", False)))
+    made.thread.start()
     made.until(EngineWarm)
-    made.asker.close()
+    made.thread.close()
     assert engine.asked == [("lexical", True), ("hybrid", False), ("bit", False)]
 
 
@@ -271,7 +271,7 @@ def test_a_process_that_dies_changes_no_file_and_is_missed_all_the_same(
 
 def test_commits_are_not_reported_while_the_user_types(begin: Begin, clock: Clock) -> None:
     at_work = begin(Engine(), rest_s=60)
-    at_work.asker.ask(1, RUST, explain=False)
+    at_work.thread.ask(1, RUST, explain=False)
     at_work.until(SearchDone)
     at_work.engine.number = 2
     clock.now += 59
@@ -282,7 +282,7 @@ def test_commits_are_not_reported_while_the_user_types(begin: Begin, clock: Cloc
 
 def test_a_repeated_query_does_not_delay_news(begin: Begin) -> None:
     at_work = begin(Engine(), rest_s=60)
-    at_work.asker.ask(1, RUST, explain=False, again=True)
+    at_work.thread.ask(1, RUST, explain=False, again=True)
     at_work.until(SearchDone)
     at_work.engine.number = 2
     at_work.until(CorpusChanged)
@@ -310,7 +310,7 @@ def test_an_index_readable_again_after_an_error_is_news(begin: Begin) -> None:
 def test_a_question_that_failed_is_asked_again_when_the_index_can_be_read(begin: Begin) -> None:
     at_work = begin(Engine())
     at_work.engine.error = StoreError("no such disk", "")
-    at_work.asker.ask(7, RUST, explain=False)
+    at_work.thread.ask(7, RUST, explain=False)
     refused = at_work.until(Refused)[-1]
     assert isinstance(refused, Refused)
     assert refused.generation == 7
@@ -323,7 +323,7 @@ def test_a_question_that_failed_is_asked_again_when_the_index_can_be_read(begin:
 
 def test_a_question_by_both_is_answered_by_words_first(begin: Begin) -> None:
     at_work = begin(Engine())
-    at_work.asker.ask(1, RUST, explain=False)
+    at_work.thread.ask(1, RUST, explain=False)
     first, last = at_work.until(SearchDone)[-1], at_work.until(SearchDone)[-1]
     assert isinstance(first, SearchDone) and isinstance(last, SearchDone)
     assert (first.final, last.final) == (False, True)
@@ -332,7 +332,7 @@ def test_a_question_by_both_is_answered_by_words_first(begin: Begin) -> None:
 
 def test_asked_again_only_the_whole_answer_takes_the_place_of_the_last(begin: Begin) -> None:
     at_work = begin(Engine())
-    at_work.asker.ask(1, RUST, explain=False, again=True)
+    at_work.thread.ask(1, RUST, explain=False, again=True)
     answered = at_work.until(SearchDone)[-1]
     assert isinstance(answered, SearchDone)
     assert answered.final
@@ -371,7 +371,7 @@ def test_a_changed_indexing_status_is_posted(begin: Begin) -> None:
 
 def test_the_indexing_status_is_posted_while_the_user_types(begin: Begin) -> None:
     at_work = begin(Engine(), rest_s=60)
-    at_work.asker.ask(1, RUST, explain=False)
+    at_work.thread.ask(1, RUST, explain=False)
     at_work.until(SearchDone)
     at_work.engine.kept = LiveState(1)
     at_work.until(LiveChanged)
@@ -379,9 +379,9 @@ def test_the_indexing_status_is_posted_while_the_user_types(begin: Begin) -> Non
 
 def test_a_rescan_is_a_request_to_the_indexing_process(begin: Begin, tmp_path: Path) -> None:
     workspace = Workspace(Settings(), str(tmp_path / "data"))
-    asker = begin(workspace).asker
-    asker.rescan((str(tmp_path / "a.md"),))
-    asker.rescan(retry=True)
+    thread = begin(workspace).thread
+    thread.rescan((str(tmp_path / "a.md"),))
+    thread.rescan(retry=True)
     taken: list[Rescan] = []
     end = time.monotonic() + _PATIENCE_S
     while len(taken) < 2:

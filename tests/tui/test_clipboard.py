@@ -18,6 +18,7 @@ from kebab_tui.tui.clipboard import (
     quotations_text,
     tools,
 )
+from kebab_tui.tui.messages import LocatedHit
 from tests.tui.hits import hit
 
 PROGRAMS = ("pbcopy", "wl-copy", "xclip", "xsel", "clip.exe", "tmux")
@@ -139,24 +140,25 @@ def test_the_toast_shows_harmless_text_on_one_line_and_its_beginning(bench: Benc
 
 
 def test_a_citation_is_copied_as_it_is_shown() -> None:
-    assert citation_text(hit()) == str(hit().citation)
+    assert citation_text(LocatedHit(hit(), None)) == str(hit().citation)
 
 
 def test_a_passage_that_moved_is_cited_where_it_is() -> None:
     cited = replace(hit(), path="a.md", citation=Citation("a.md", SourceSpan(1, 2)), text="one\ntwo")
     located = Located(SourceSpan(8, 9), "moved", 7)
-    assert citation_text(cited, located) == "a.md:L8-L9"
-    assert quotations_text([(cited, located)]) == "a.md:L8-L9\none\ntwo"
+    assert citation_text(LocatedHit(cited, located)) == "a.md:L8-L9"
+    assert quotations_text([LocatedHit(cited, located)]) == "a.md:L8-L9\none\ntwo"
 
 
 def test_marked_hits_are_copied_together() -> None:
     one = replace(hit(), path="a.md", citation=Citation("a.md", SourceSpan(1, 1)), text="one")
     two = replace(hit(), path="b.md", citation=Citation("b.md", SourceSpan(2, 3)), text="two\nthree")
-    assert citations_text([(one, None), (two, None)]) == "a.md:L1\nb.md:L2-L3"
-    assert quotations_text([(one, None), (two, None)]) == "a.md:L1\none\n\nb.md:L2-L3\ntwo\nthree"
+    both = [LocatedHit(one, None), LocatedHit(two, None)]
+    assert citations_text(both) == "a.md:L1\nb.md:L2-L3"
+    assert quotations_text(both) == "a.md:L1\none\n\nb.md:L2-L3\ntwo\nthree"
 
 
 def test_a_citation_is_one_line_whatever_the_path_holds() -> None:
     path = "a\nrm -rf ~\x1b.md"
     cited = replace(hit(), path=path, citation=Citation(path, SourceSpan(1, 1)))
-    assert citation_text(cited) == "a␊rm -rf ~␛.md:L1"
+    assert citation_text(LocatedHit(cited, None)) == "a␊rm -rf ~␛.md:L1"

@@ -39,7 +39,7 @@ from kebab_tui.tui.widgets import hits_list
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import SAMPLE
 from tests.tui.explaining import with_fusion
-from tests.tui.screen import Door, Screen, SharedScreen, focus, found, kebab, painted, until
+from tests.tui.screen import Proxy, Screen, SharedScreen, focus, found, kebab, painted, until
 
 pytestmark = pytest.mark.slow
 
@@ -328,7 +328,7 @@ async def test_what_a_saved_note_changes_is_marked(
 
 async def test_without_colours(look_at: Look, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app = kebab(vault / "data", lambda: Door(vault / "data", search=in_both_lists), query="rust errors")
+    app = kebab(vault / "data", lambda: Proxy(vault / "data", search=in_both_lists), query="rust errors")
     await look_at(app.run_test(size=SMALLEST), answered)
 
 
@@ -395,7 +395,7 @@ async def test_a_damaged_index_is_healed(look_at: Look, vault: Path) -> None:
         app.post_message(IndexingProgress("reading 12 of 75", True, done=12, total=75))
         await until(pilot, lambda: "12 of 75" in painted(app))
 
-    app = kebab(vault / "data", lambda: Door(vault / "data", search=search), query="rust", mode="lexical")
+    app = kebab(vault / "data", lambda: Proxy(vault / "data", search=search), query="rust", mode="lexical")
     await look_at(app.run_test(size=SMALLEST), healing)
 
 
