@@ -2,8 +2,8 @@
 
 Bindings, footer, help sheet, palette, the README's table and the user's `[keys]` come
 from this registry. A key works `everywhere`, only in the `query` box, or only in the
-`lists` (hits, preview, explanation), where it may type a character. An essential action
-has a key that passes through ssh and tmux. `Commands` performs the actions by id.
+`lists` (hits, preview, explanation), where it may type a character. `Commands` performs
+the actions by id.
 
 A widget gets the keys of its place and those that work everywhere, so that none of its
 own (`ctrl+k` of an input, `home` of a scrolling view) comes first. The application gets
@@ -59,8 +59,6 @@ class Action:
     lists: tuple[str, ...] = ()
     when: When = "always"
     in_footer: bool = False
-    essential: bool = False
-    """Whether one of its keys must work in every terminal."""
 
     def keys(self, place: Place) -> tuple[str, ...]:
         """The keys in one place; the first one is displayed."""
@@ -90,11 +88,11 @@ Actions = tuple[Action, ...]
 
 ACTIONS: Actions = (
     Action("open", "open", "Open the citation, or every marked one, in the editor", "Hits",
-           ("enter", "ctrl+o"), lists=("e",), when="hits", in_footer=True, essential=True),
+           ("enter", "ctrl+o"), lists=("e",), when="hits", in_footer=True),
     Action("next_hit", "next", "Go to the next hit; in the preview, scroll a line down", "Hits",
-           ("down", "ctrl+n", "ctrl+j"), lists=("j",), when="hits", essential=True),
+           ("down", "ctrl+n", "ctrl+j"), lists=("j",), when="hits"),
     Action("previous_hit", "previous", "Go to the previous hit; in the preview, scroll a line up", "Hits",
-           ("up", "ctrl+p", "ctrl+k"), lists=("k",), when="hits", essential=True),
+           ("up", "ctrl+p", "ctrl+k"), lists=("k",), when="hits"),
     Action("next_page", "page down", "Go a page down", "Hits", ("pagedown",), when="hits"),
     Action("previous_page", "page up", "Go a page up", "Hits", ("pageup",), when="hits"),
     Action("first_hit", "first", "Go to the first hit; in the preview, to the top", "Hits",
@@ -102,16 +100,16 @@ ACTIONS: Actions = (
     Action("last_hit", "last", "Go to the last hit; in the preview, to the end", "Hits",
            lists=("end", "G"), when="hits"),
     Action("copy", "copy", "Copy the citation, or every marked one", "Hits",
-           ("ctrl+y",), lists=("y",), when="hits", in_footer=True, essential=True),
+           ("ctrl+y",), lists=("y",), when="hits", in_footer=True),
     Action("copy_text", "copy text", "Copy the citation with its text", "Hits", lists=("Y",), when="hits"),
     Action("mark", "mark", "Mark the hit, to open or copy several at once", "Hits",
-           ("ctrl+space",), lists=("space",), when="hits", essential=True),
+           ("ctrl+space",), lists=("space",), when="hits"),
     Action("focus_query", "query", "Go to the query box", "Query",
-           ("ctrl+l",), lists=("/",), essential=True),
+           ("ctrl+l",), lists=("/",)),
     Action("mode", "mode", "Search by both, by words only, by meaning only", "Query",
-           ("ctrl+t",), in_footer=True, essential=True),
+           ("ctrl+t",), in_footer=True),
     Action("drop_filter", "drop filter", "Take the last filter out of the query", "Query",
-           ("f8",), lists=("x",), when="filters", essential=True),
+           ("f8",), lists=("x",), when="filters"),
     Action("recall_query", "last query", "Bring back the last query when the box is empty", "Query",
            query=("up",), when="empty_query"),
     Action("older_query", "older query", "Go back in the queries asked before", "Query",
@@ -119,7 +117,7 @@ ACTIONS: Actions = (
     Action("newer_query", "newer query", "Go forward in the queries asked before", "Query",
            query=("ctrl+down",)),
     Action("preview", "preview", "Show or hide the preview", "Preview",
-           ("f3",), in_footer=True, essential=True),
+           ("f3",), in_footer=True),
     Action("scroll_down", "scroll down", "Scroll the preview down", "Preview", ("shift+down",), when="hits"),
     Action("scroll_up", "scroll up", "Scroll the preview up", "Preview", ("shift+up",), when="hits"),
     Action("half_page_down", "half page down", "Scroll the preview half a page down", "Preview",
@@ -133,7 +131,7 @@ ACTIONS: Actions = (
     Action("render", "rendered", "Show the Markdown rendered, or its source again", "Preview",
            lists=("m",), when="hits"),
     Action("explain", "explain", "Show or hide why the hit ranks where it does", "Explain",
-           ("f4",), in_footer=True, essential=True),
+           ("f4",), in_footer=True),
     Action("rrf_k_down", "smaller rrf_k", "What if rrf_k were smaller", "Explain",
            lists=("[",), when="explain"),
     Action("rrf_k_up", "larger rrf_k", "What if rrf_k were larger", "Explain",
@@ -148,24 +146,24 @@ ACTIONS: Actions = (
            lists=("=",), when="explain"),
     Action("why_not", "why not", "Ask why a note is not among the hits", "Explain", lists=("w",)),
     Action("layout", "layout", "Put the preview beside or below the hits", "Screen",
-           ("f6",), essential=True),
+           ("f6",)),
     Action("zoom", "zoom", "Give the focused pane the whole screen, or take it back", "Screen",
-           ("f11",), lists=("z",), essential=True),
-    Action("next_pane", "next pane", "Go to the next pane", "Screen", ("tab",), essential=True),
+           ("f11",), lists=("z",)),
+    Action("next_pane", "next pane", "Go to the next pane", "Screen", ("tab",)),
     Action("previous_pane", "previous pane", "Go to the previous pane", "Screen", ("shift+tab",)),
     Action("rescan", "rescan", "Look for changed notes and ask again", "Screen",
-           ("f5", "ctrl+r"), essential=True),
+           ("f5", "ctrl+r")),
     Action("health", "files", "Show every file with its state, and read again what failed", "Screen",
-           ("f12",), essential=True),
+           ("f12",)),
     Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
-           ("f7",), when="first_run", in_footer=True, essential=True),
+           ("f7",), when="first_run", in_footer=True),
     Action("help", "help", "Show the keys of the focused pane, then all others", "Screen",
-           ("f1",), lists=("?",), in_footer=True, essential=True),
+           ("f1",), lists=("?",), in_footer=True),
     Action("palette", "commands", "Find an action by its name", "Screen",
-           ("f2",), lists=(":",), in_footer=True, essential=True),
+           ("f2",), lists=(":",), in_footer=True),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
-           ("escape",), essential=True),
-    Action("quit", "quit", "Leave", "Screen", ("ctrl+q",), lists=("q",), in_footer=True, essential=True),
+           ("escape",)),
+    Action("quit", "quit", "Leave", "Screen", ("ctrl+q",), lists=("q",), in_footer=True),
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES
 from kebab_tui.tui.actions import EscapeState, Place, Section, action_of, escape_action
 from kebab_tui.tui.layout import Pane
+from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 
 if TYPE_CHECKING:  # the application imports this module
     from kebab_tui.tui.app import KebabApp
@@ -174,8 +175,6 @@ class Commands:
         self._app.explain.reset_what_if()
 
     def do_why_not(self) -> Awaitable[None]:
-        from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
-
         return self._app.push_screen(WhyNotPrompt(self._app.box.value))
 
     # Screen
@@ -209,7 +208,7 @@ class Commands:
             self._app.status.say(READ_ONLY)
 
     def do_health(self) -> Awaitable[None]:
-        from kebab_tui.tui.screens.file_states import HealthPage
+        from kebab_tui.tui.screens.file_states import HealthPage  # the first paint does not need it
 
         own_keys = action_of(self._app.actions, "health").keys("lists")
         page = HealthPage(self._app.open_workspace, self._app.hand_off.edit, keys=own_keys)
@@ -226,14 +225,14 @@ class Commands:
             self._app.index((folder,))
 
     def do_help(self) -> Awaitable[None]:
-        from kebab_tui.tui.screens.help import HelpSheet
+        from kebab_tui.tui.screens.help import HelpSheet  # the first paint does not need it
 
         app = self._app
         sections: dict[object, Section] = {app.preview: "Preview", app.explain: "Explain", app.hits: "Hits"}
         return app.push_screen(HelpSheet(app.actions, sections.get(app.focused, "Query")))
 
     def do_palette(self) -> Awaitable[None]:
-        from kebab_tui.tui.screens.help import palette
+        from kebab_tui.tui.screens.help import palette  # the first paint does not need it
 
         return self._app.push_screen(palette())
 

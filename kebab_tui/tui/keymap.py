@@ -1,4 +1,4 @@
-"""The user's `[keys]`: other keys for some actions; and the README's table of keys.
+"""The user's `[keys]`: other keys for some actions.
 
 The keys in the settings replace all keys of an action. A key that types a character works in
 the lists only; every other key works everywhere that the action does. Refuses an unknown
@@ -13,10 +13,8 @@ from difflib import get_close_matches
 from itertools import combinations
 
 from kebab_tui.domain.errors import ConfigError
-from kebab_tui.tui.actions import ACTIONS, PLACES, SECTIONS, Action, Actions
+from kebab_tui.tui.actions import ACTIONS, PLACES, Action, Actions
 from kebab_tui.tui.keys import EDITING, key_name, shown, types_a_character
-
-BEGIN, END = "<!-- keys -->", "<!-- /keys -->"
 
 
 def keymap(written: Mapping[str, tuple[str, ...]]) -> Actions:
@@ -72,27 +70,3 @@ def _with_keys(action: Action, written: tuple[str, ...]) -> Action:
             f"keys.{action.id}: {typing[0]} would be typed into the query box", "use a key such as ctrl+g"
         )
     return replace(action, query=others)
-
-
-def key_table() -> str:
-    """A Markdown table: each action with its keys in the query box and in the lists."""
-    lines = ["| | in the query box | in the lists | `[keys]` |", "|---|---|---|---|"]
-    for section in SECTIONS:
-        lines.append(f"| **{section}** | | | |")
-        for action in ACTIONS:
-            if action.section == section:
-                query, lists = _cell(action.keys("query")), _cell(action.keys("lists"))
-                lines.append(f"| {action.help} | {query} | {lists} | `{action.id}` |")
-    return "\n".join(lines)
-
-
-def with_key_table(text: str) -> str:
-    """A document with the table between its markers; unchanged without markers."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    return f"{before}{begin}\n{key_table()}\n{end}{after}" if end else text
-
-
-def _cell(keys: tuple[str, ...]) -> str:
-    # A bar ends the cell even inside a code span.
-    return " ".join(f"`{shown(key)}`".replace("|", r"\|") for key in keys)

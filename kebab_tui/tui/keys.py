@@ -53,10 +53,6 @@ _SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+h": "backspace", "ctrl+[": "e
 EDITING = frozenset({"backspace", "delete", "left", "right"})
 """Keys that edit the query and must not be rebound."""
 
-_SAFE = re.compile(
-    r"f([1-9]|1[0-2])|ctrl\+[a-gln-z]|ctrl\+[jk]|ctrl\+space|(shift\+)?(up|down|left|right|tab)"
-    r"|enter|escape|space|home|end|pageup|pagedown|."
-)
 _CLICK_TIMEOUT_S = 0.5
 """How long a key waits for a widget that handles an earlier click."""
 
@@ -78,11 +74,6 @@ def key_name(written: str) -> str | None:
 def types_a_character(key: str) -> bool:
     """Whether the key writes something into the query box."""
     return len(key) == 1 or key == "space"
-
-
-def survives(key: str) -> bool:
-    """Whether the key passes through ssh and tmux without the Kitty protocol."""
-    return _SAFE.fullmatch(key) is not None
 
 
 def arrives_as(key: str) -> tuple[str, ...]:

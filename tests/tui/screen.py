@@ -1,4 +1,4 @@
-"""The whole screen for tests: started on an index, and waited for until it shows something."""
+"""The whole screen for tests: starts it on an index, and waits for its output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kebab_tui.workspace import Workspace
 Screen = Pilot[tuple[str, ...]]
 WIDE = (120, 36)
 _DEADLINE_S = 60.0
-"""Also on a machine that does much else; what is waited for comes within a second."""
+"""Generous for a busy machine: everything awaited arrives within a second."""
 
 
 def kebab(
@@ -42,7 +42,7 @@ def kebab(
     page: int = PAGE,
     **options: Any,
 ) -> KebabApp:
-    """The application on an index; nothing behind it looks for changed notes by itself."""
+    """The application on an index, without background indexing."""
     made = structs.replace(settings or Settings(), data_dir=str(data))
     app = KebabApp(Options(**({"watch": False} | options)), made)
     app.indexing = Idle()  # type: ignore[assignment]
@@ -54,7 +54,7 @@ def kebab(
 
 
 class Idle:
-    """Stands in for the indexing process where a test is about something else."""
+    """Replaces the indexing process in tests about other things."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
@@ -80,7 +80,7 @@ _NAMED = {
     "\x1b": "escape",
     "\x7f": "backspace",
 }
-"""Keys that type no character, by what a terminal sends for them."""
+"""Keys that type no character, by the character that a terminal sends."""
 
 
 class Proxy:
@@ -202,7 +202,7 @@ async def _begin_anew(pilot: Screen, app: KebabApp, options: Options, size: tupl
 
 
 async def _leave_be(pilot: Screen, app: KebabApp) -> None:
-    """Close what stands over the screen, and let the engine finish what it was asked."""
+    """Close overlays, and let the engine finish its jobs."""
     app.app_focus = True
     while len(app.screen_stack) > 1:
         app.pop_screen()
@@ -211,17 +211,17 @@ async def _leave_be(pilot: Screen, app: KebabApp) -> None:
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
-    """Let the screen work until it is so; what it shows is the message if it never is."""
+    """Wait for a condition; the message after a timeout is the screen."""
     end, pause = time.monotonic() + _DEADLINE_S, 0.002
     while not condition():
         assert time.monotonic() < end, painted(pilot.app)
-        await asyncio.sleep(pause)  # the engine's thread tells the event loop by itself
-        pause = min(1.2 * pause, 0.05)  # to look is work, too
+        await asyncio.sleep(pause)  # the engine thread wakes the event loop
+        pause = min(1.2 * pause, 0.05)  # polling costs time, too
     await pilot.pause()
 
 
 async def found(pilot: Screen) -> KebabApp:
-    """Wait for the final answer to what stands in the box, and for it to be painted."""
+    """Wait until the final response to the query in the box is painted."""
     app = pilot.app
     assert isinstance(app, KebabApp)
     await until(pilot, lambda: is_answered(app))
@@ -229,7 +229,7 @@ async def found(pilot: Screen) -> KebabApp:
 
 
 def type_at_once(app: KebabApp, keys: str) -> None:
-    """All keys in one read, as from a quick hand on a slow machine."""
+    """All keys in one read, as from a quick typist on a slow machine."""
     assert app._driver is not None
     for character in keys:
         key = _NAMED.get(character) or _character_to_key(character)
@@ -251,7 +251,7 @@ async def settled(pilot: Screen) -> KebabApp:
 
 
 def has_keys(widget: Widget) -> bool:
-    """Whether what is pressed now goes to this pane."""
+    """Whether this pane gets the keys."""
     return widget.app.focused is widget
 
 
@@ -266,7 +266,7 @@ def is_answered(app: KebabApp) -> bool:
 
 
 def painted(app: Any) -> str:
-    """What stands on the screen, line by line."""
+    """The text of the screen, line by line."""
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 

@@ -1,6 +1,6 @@
-"""The screen and its keeper: real files, and what one sees when a note is saved.
+"""The screen and the indexing beside it: real files, and the screen after a note is saved.
 
-The keeper is a thread of the test, except where it is a process that somebody starts, kills or leaves.
+The index is kept up to date by a thread of the test, except in tests about processes.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Desk:
         return KebabApp(Options(**(asked | options)), Settings(data_dir=str(self.data)))  # type: ignore[arg-type]
 
     @property
-    def keeper(self) -> int:
-        """The process that keeps the index in step; 0 when none does."""
+    def writer_pid(self) -> int:
+        """The process that keeps the index up to date; 0 for none."""
         live = read_live(DataFolder(str(self.data)))
         return live.pid if live is not None and not live.given_way_to else 0
 
@@ -98,7 +98,7 @@ class Desk:
 
     @asynccontextmanager
     async def open(self, app: KebabApp) -> AsyncIterator[Screen]:
-        """The screen, once its keeper is live and has looked at everything."""
+        """The screen, once the index is up to date and watched."""
         async with app.run_test(size=WIDE) as pilot:
             await found(pilot)
             await until(pilot, lambda: "live" in app.status.status.index and not app.status.status.progress)
@@ -271,7 +271,7 @@ async def test_without_watching_no_process_starts_and_f5_indexes(desk: Desk) -> 
         await found(pilot)
         await until(pilot, lambda: app.results._run and not app.results._run.running)
         assert app.indexing.watcher_pid == 0
-        assert desk.keeper == 0
+        assert desk.writer_pid == 0
         desk.write("four.md", "# four\n\nA quokka that came late.\n")
         await pilot.press("f5")
         await until(pilot, lambda: "four.md" in paths(app))
@@ -312,7 +312,7 @@ async def test_a_second_screen_names_the_writer_follows_it_and_takes_over(desk: 
         await until(two, lambda: "four.md" in paths(second))
         await until(two, lambda: second.indexing.watcher_pid)
         first.indexing.close()
-        await until(two, lambda: desk.keeper == second.indexing.watcher_pid)
+        await until(two, lambda: desk.writer_pid == second.indexing.watcher_pid)
         await until(two, lambda: second.status.status.index == "live")
         desk.write("five.md", "# five\n\nA quokka at last.\n")
         await until(two, lambda: "five.md" in paths(second))
@@ -322,14 +322,14 @@ async def test_quitting_ends_the_indexing_process(desk: Desk) -> None:
     app = desk.whole_screen()
     async with desk.open(app):
         pid = app.indexing.watcher_pid
-    until_seen(lambda: not desk.is_alive(pid), "the keeper goes on")
+    until_seen(lambda: not desk.is_alive(pid), "the indexing process goes on")
 
 
 # What is asked for
 
 
 class Asked:
-    """Takes the requests of a screen in place of a keeper."""
+    """Takes the requests of a screen in place of an indexing process."""
 
     def __init__(self, data: Path) -> None:
         self._folder = RequestFolder(str(data))
@@ -341,7 +341,7 @@ class Asked:
 
 
 class Deaf:
-    """Stands in for a keeper that is there and takes nothing."""
+    """Replaces an indexing process that takes no requests."""
 
     watcher_pid = 1
 

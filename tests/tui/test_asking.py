@@ -302,7 +302,7 @@ def test_news_is_rate_limited_during_bulk_indexing(begin: Begin, clock: Clock) -
 def test_an_index_readable_again_after_an_error_is_news(begin: Begin) -> None:
     at_work = begin(Engine())
     at_work.engine.error = StoreError("no such disk", "")
-    assert at_work.silence() == [], "whoever asks a question is told"
+    assert at_work.silence() == [], "the next query reports it"
     at_work.engine.error = None
     at_work.until(CorpusChanged)
 

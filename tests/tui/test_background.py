@@ -264,10 +264,10 @@ def test_another_watching_process_follows_and_takes_over(behind: Behind) -> None
 def test_closing_ends_the_watching_process(behind: Behind) -> None:
     behind.write("a.md")
     behind.keep()
-    keeper = behind.indexing._watcher
-    assert keeper is not None
+    watcher = behind.indexing._watcher
+    assert watcher is not None
     behind.indexing.close()
-    keeper.wait(_PATIENCE_S)
+    watcher.wait(_PATIENCE_S)
     join()
     assert behind.live_pid == 0
     assert behind.indexing.watcher_pid == 0, "and it is not begun again"
@@ -287,10 +287,10 @@ def test_a_folder_added_while_watching_is_read_and_watched(behind: Behind, tmp_p
 
 def test_a_watching_process_has_a_lower_priority(behind: Behind) -> None:
     behind.keep()
-    keeper = behind.indexing.watcher_pid
+    watcher = behind.indexing.watcher_pid
     lower = min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19)
-    assert os.getpriority(os.PRIO_PROCESS, keeper) == lower
-    group = Path(f"/proc/{keeper}/autogroup")
+    assert os.getpriority(os.PRIO_PROCESS, watcher) == lower
+    group = Path(f"/proc/{watcher}/autogroup")
     if group.exists():  # Linux shares the processor among sessions first
         assert group.read_text() != Path("/proc/self/autogroup").read_text()
         assert group.read_text().split()[-1] == "10"

@@ -60,7 +60,7 @@ def test_a_file_that_is_no_history_counts_as_empty_and_is_replaced(tmp_path: Pat
     path = tmp_path / FILE
     (tmp_path / "other").write_text("secret\n")
     for put in (
-        lambda: os.mkfifo(path),  # whoever waited for it would wait for ever
+        lambda: os.mkfifo(path),  # opening it would block forever
         lambda: path.symlink_to("other"),
         lambda: path.write_bytes(b"x\n" * (3 << 20)),
         lambda: path.write_bytes(b"\xff\n"),

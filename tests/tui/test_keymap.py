@@ -13,7 +13,7 @@ from kebab_tui.settings.load import load_settings
 from kebab_tui.settings.starter import starter_text
 from kebab_tui.tui.actions import ACTIONS, action_of
 from kebab_tui.tui.keymap import keymap
-from kebab_tui.tui.keys import key_name, shown, survives
+from kebab_tui.tui.keys import key_name, shown
 
 
 def refusal(written: dict[str, tuple[str, ...]]) -> ConfigError:
@@ -109,16 +109,6 @@ def test_any_text_is_a_key_or_none(text: str) -> None:
     if name is not None:
         assert key_name(name) == name
         assert shown(name)
-
-
-@pytest.mark.parametrize("key", ["f1", "ctrl+n", "ctrl+j", "shift+up", "enter", "tab", "x", "ctrl+space"])
-def test_these_keys_come_through_every_terminal(key: str) -> None:
-    assert survives(key)
-
-
-@pytest.mark.parametrize("key", ["ctrl+m", "ctrl+shift+p", "ctrl+enter", "alt+x", "ctrl+h", "ctrl+i", "f13"])
-def test_these_keys_do_not(key: str) -> None:
-    assert not survives(key)
 
 
 @pytest.mark.parametrize(

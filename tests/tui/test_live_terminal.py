@@ -59,7 +59,7 @@ def start(place: Path) -> Iterator[Start]:
         screen.close()
 
 
-def keeper_of(place: Path) -> int:
+def indexer_of(place: Path) -> int:
     live = read_live(DataFolder(str(place / "data")))
     assert live is not None
     return live.pid
@@ -100,10 +100,10 @@ def test_what_an_editor_saves_is_painted(start: Start, place: Path, editor: str)
 
 def test_quitting_ends_the_indexing_process(start: Start, place: Path) -> None:
     screen = start()
-    keeper = keeper_of(place)
+    indexer = indexer_of(place)
     screen.type(QUIT)
     screen.end()
-    wait(lambda: not is_alive(keeper))
+    wait(lambda: not is_alive(indexer))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
@@ -111,10 +111,10 @@ def test_a_signal_to_the_screen_ends_the_indexing_process(
     start: Start, place: Path, number: signal.Signals
 ) -> None:
     screen = start()
-    keeper = keeper_of(place)
+    indexer = indexer_of(place)
     screen.process.send_signal(number)
     screen.process.wait(_PATIENCE_S)
-    wait(lambda: not is_alive(keeper))
+    wait(lambda: not is_alive(indexer))
 
 
 def test_a_second_screen_shows_saved_notes_and_survives_the_first(start: Start, place: Path) -> None:
@@ -126,9 +126,9 @@ def test_a_second_screen_shows_saved_notes_and_survives_the_first(start: Start, 
     note.write_text("# two\n\nThe quokka of note two swims.\n")
     for screen, mark in zip((first, second), marks, strict=True):
         screen.wait_for_after(mark, "note two swims.")
-    kept_by = keeper_of(place)
+    writer = indexer_of(place)
     first.process.kill()
-    wait(lambda: (live := read_live(DataFolder(str(place / "data")))) is not None and live.pid != kept_by)
+    wait(lambda: (live := read_live(DataFolder(str(place / "data")))) is not None and live.pid != writer)
     mark = len(second.sent)
     note.write_text("# two\n\nThe quokka of note two flies.\n")
     second.wait_for_after(mark, "note two flies.")

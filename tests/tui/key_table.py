@@ -1,0 +1,32 @@
+"""The README's table of keys, generated from the registry of actions."""
+
+from __future__ import annotations
+
+from kebab_tui.tui.actions import ACTIONS, SECTIONS
+from kebab_tui.tui.keys import shown
+
+BEGIN, END = "<!-- keys -->", "<!-- /keys -->"
+
+
+def key_table() -> str:
+    """A Markdown table: each action with its keys in the query box and in the lists."""
+    lines = ["| | in the query box | in the lists | `[keys]` |", "|---|---|---|---|"]
+    for section in SECTIONS:
+        lines.append(f"| **{section}** | | | |")
+        for action in ACTIONS:
+            if action.section == section:
+                query, lists = _cell(action.keys("query")), _cell(action.keys("lists"))
+                lines.append(f"| {action.help} | {query} | {lists} | `{action.id}` |")
+    return "\n".join(lines)
+
+
+def with_key_table(text: str) -> str:
+    """A document with the table between its markers; unchanged without markers."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return f"{before}{begin}\n{key_table()}\n{end}{after}" if end else text
+
+
+def _cell(keys: tuple[str, ...]) -> str:
+    # A bar ends the cell even inside a code span.
+    return " ".join(f"`{shown(key)}`".replace("|", r"\|") for key in keys)
