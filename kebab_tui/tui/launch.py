@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 
 from kebab_tui import __version__, own_files
 from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.text import visible
 
 if TYPE_CHECKING:  # an invalid command line fails without Textual
     from kebab_tui.settings.settings import Settings
@@ -96,8 +97,6 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         app = _application(given)
     except KebabError as error:
-        from kebab_tui.domain.text import visible
-
         print(f"error: {visible(error.message)}", file=sys.stderr)  # noqa: T201
         if error.hint:
             print(f"  hint: {visible(error.hint)}", file=sys.stderr)  # noqa: T201
@@ -122,8 +121,6 @@ class _Parser(argparse.ArgumentParser):
     """Sanitizes its errors: words of the command line may be file names expanded by a shell."""
 
     def error(self, message: str) -> NoReturn:
-        from kebab_tui.domain.text import visible
-
         super().error(visible(message))
 
 

@@ -1,4 +1,4 @@
-"""Messages to the application, from the widgets' helpers, the engine thread and the indexer.
+"""Messages to the application from the engine thread and the indexing processes.
 
 Messages carry frozen values. A `StateMessage` replaces an unread one of its kind.
 """
