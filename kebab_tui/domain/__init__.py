@@ -1,1 +1,1 @@
-"""Values and rules. Does no I/O and imports nothing of ours outside this package."""
+"""Values and rules. Does no I/O and imports no other package of the project."""

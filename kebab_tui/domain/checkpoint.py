@@ -1,7 +1,7 @@
-"""Where reading a file can end early: a stop was asked for, or the file took too long.
+"""Ends the reading of a file early, on a stop request or when the file takes too long.
 
-Readers and the chunker call a checkpoint every few hundred lines or blocks. Between two calls
-lies far less work than `STOP_WITHIN_S` allows, whatever the file.
+Readers and the chunker call a checkpoint every few hundred lines or blocks, so that the
+work between two calls takes far less than `STOP_WITHIN_S`.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from time import thread_time
 from kebab_tui.domain.errors import UnreadableFileError
 
 STOP_WITHIN_S = 2.0
-"""A process that is asked to stop ends within this time, also while it reads a large file."""
+"""A process ends within this time after a stop request, even while it reads a large file."""
 OFTEN, SELDOM = 255, 4095
-"""Masks for line counters: a checkpoint where `at & mask` is 0."""
+"""Masks for line counters: call the checkpoint when `at & mask` is 0."""
 
 
-class ReadingStopped(Exception):  # noqa: N818 -- no error: what was read so far is dropped
-    """A stop was asked for while a file was read."""
+class ReadingStopped(Exception):  # noqa: N818 -- no error: the work so far is dropped
+    """A stop was requested while a file was being read."""
 
 
 class TookTooLongError(UnreadableFileError):
-    """Reading the file took more CPU time than a file of its size may take."""
+    """Reading the file exceeded the CPU time for a file of its size."""
 
     code = "file_too_slow"
 
 
 class Checkpoint:
-    """To be called while one file is read, by the thread that reads it."""
+    """Called while one file is read, by the thread that reads it."""
 
     __slots__ = ("_end", "_seconds", "_stopping")
 
@@ -44,7 +44,7 @@ class Checkpoint:
         if thread_time() > self._end:
             raise TookTooLongError(
                 f"took too long: more than {self._seconds:.1f} s of CPU time",
-                "Split the note, or leave it out with .kebabignore.",
+                "Split the note, or exclude it with .kebabignore.",
             )
 
 

@@ -1,9 +1,8 @@
-"""Where a piece of text stands in a file, and how that is written down.
+"""Positions in a file and their written form.
 
-Lines are 1-based and inclusive. Two spellings exist and both parse back:
-`path:L12-L34` for people, `path#L12-L34` as a line fragment for links. A page of a
-paged document is `path#p=23`. A path may itself hold `:` or `#`; only a well-formed
-ending is taken as the span.
+Lines are 1-based and inclusive. There are two spellings: `path:L12-L34` for people and
+`path#L12-L34` for links. A page of a paged document is `path#p=23`. A path may contain
+`:` or `#`; only a well-formed ending is read as the span.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class SourceSpan:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A path with the exact span it stands for; prints as `path:L12-L34`."""
+    """A path with an exact span; prints as `path:L12-L34`."""
 
     path: str
     span: SourceSpan
@@ -54,7 +53,7 @@ class Citation:
 
 
 def parse_citation(text: str) -> Citation | None:
-    """Read either spelling back; None when `text` names no span."""
+    """Read either spelling; None if `text` names no span."""
     if page := _PAGE.match(text):
         return Citation(page["path"], SourceSpan(1, 1, page=int(page["page"])))
     if lines := _LINES.match(text):
@@ -65,18 +64,17 @@ def parse_citation(text: str) -> Citation | None:
     return None
 
 
-# Where an indexed passage stands in its file now, next to where the index says it stands.
-#
-# `same`: at the indexed lines. `moved`: the same text, `shift` lines further down (negative: up).
-# `changed`: the text is another; `span` is what resembles it most or, where nothing does, the
-# indexed lines as far as the file has them. `gone`: there is no such file; `span` is the indexed one.
-
 LocatedState = Literal["same", "moved", "changed", "gone"]
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Lines of the present file, 1-based and inclusive. `shift` is present first minus indexed first."""
+    """The present position of an indexed chunk in its file.
+
+    `same`: at the indexed lines. `moved`: the same text, `shift` lines further down (negative: up).
+    `changed`: other text; `span` is the most similar part or, failing that, the indexed lines that
+    the file still has. `gone`: no such file; `span` is the indexed one.
+    """
 
     span: SourceSpan
     state: LocatedState

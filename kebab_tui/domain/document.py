@@ -1,4 +1,8 @@
-"""A note as a whole: what it is called, what it is, how far it is trusted."""
+"""Documents, their chunks and their sources, and the versions of the rules that make chunks of files.
+
+The versions are here, not beside the rules, because every search compares them and must
+not load the readers of notes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ LANGUAGES: tuple[Language, ...] = ("ko", "en", "und")
 
 
 class Trust(IntEnum):
-    """How much weight a reader gives a note; ordered so that a minimum can be asked for."""
+    """How far a note is trusted; ordered, so that a filter can set a minimum."""
 
     GENERATED = 1
     SECONDARY = 2
@@ -37,7 +41,7 @@ class Trust(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What `stat` says of a file; equal fingerprints mean that nobody wrote to it."""
+    """File facts from `stat`; equal fingerprints mean that the file was not written to."""
 
     size: int
     mtime_ns: int
@@ -46,10 +50,10 @@ class Fingerprint:
 
 
 def fingerprint_of(status: os.stat_result) -> Fingerprint:
-    """The four numbers as they are stored, in 64 bits with a sign.
+    """The fingerprint in signed 64-bit numbers, as SQLite stores them.
 
-    File systems know times after 2262 and inode numbers from 2**63 on. A time is clamped; an
-    inode number wraps, so that two files keep two numbers.
+    Some file systems have times after 2262 and inode numbers from 2**63 on. A time is clamped;
+    an inode number wraps, so that two files keep two numbers.
     """
     least, most = -(2**63), 2**63 - 1
     size, mtime_ns, ctime_ns = (
@@ -60,8 +64,8 @@ def fingerprint_of(status: os.stat_result) -> Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One note of the index. `path` is relative to its source, POSIX, NFC, for people;
-    `raw_path` is the same path as the bytes that the file system holds."""
+    """An indexed note. `path` is relative to its source, POSIX, NFC, for display;
+    `raw_path` is the same path in the bytes of the file system."""
 
     doc_id: DocId
     source: SourceId
@@ -84,7 +88,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ParsedNote:
-    """What reading a file yields before it has an id: its facts and its blocks of lines."""
+    """A file as read, before it has an id: its facts and its blocks of lines."""
 
     title: str
     type: DocumentType
@@ -102,7 +106,7 @@ BlockKind = Literal["heading", "prose", "code", "table", "comment"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Neighbouring lines `first..last` (1-based, inclusive) that belong together.
+    """Adjacent lines `first..last` (1-based, inclusive) that belong together.
 
     `level` is 1-6 for a heading and 0 otherwise; `text` is a heading's plain text.
     No block begins or ends with a blank line.
@@ -115,8 +119,6 @@ class Block:
     text: str = field(default="")
 
 
-# A passage of a note: the unit that is indexed, found and cited.
-
 ChunkKind = Literal["info", "code"]
 CHUNK_KINDS: tuple[ChunkKind, ...] = ("info", "code")
 HEADING_SEPARATOR = " > "
@@ -124,10 +126,9 @@ HEADING_SEPARATOR = " > "
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk before it has an id: what the chunker makes of a note.
+    """A chunk as the chunker makes it, before it has an id.
 
-    `text` is exactly the lines `span` names, joined by newlines; of a line that is larger
-    than a passage may be, a part.
+    `text` is the lines of `span`, joined by newlines, or part of a line that exceeds the cap.
     """
 
     kind: ChunkKind
@@ -138,7 +139,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage as the store keeps it."""
+    """An indexed passage of a note: the unit of searching and citing."""
 
     row: ChunkRow
     chunk_id: ChunkId
@@ -150,15 +151,16 @@ class Chunk:
     span: SourceSpan
 
 
-# A folder of notes that the user has asked for.
-
 SourceState = Literal["new", "indexed", "paused"]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`root` is the folder's absolute path; include and exclude are gitignore-style
-    globs relative to it. `paused`: the root is missing, its documents stay."""
+    """A folder of notes that the user added.
+
+    `root` is its absolute path; include and exclude are gitignore-style globs relative to it.
+    `paused`: the root is missing; its documents stay in the index.
+    """
 
     source_id: SourceId
     title: str
@@ -175,25 +177,20 @@ class Source:
     chunks: int = 0
 
 
-# The versions of the rules that make passages of files.
-#
-# An index remembers which of them it was made by. They stand here, and not beside the rules,
-# because every search compares them and must not load what reads notes.
-
 PARSER_VERSION = "parse-2"
-"""Raise it when the same bytes are to give other facts or blocks: every file is then read again."""
+"""Raise it when the same bytes give other facts or blocks: every file is then read again."""
 
 CHUNKER_VERSION = "2"
-"""Part of every chunk's id: raise it when the same note is to give other passages."""
+"""Part of every chunk id: raise it when the same note gives other chunks."""
 
 
 def chunker(target: int, cap: int) -> str:
-    """The chunker with its settings, as chunk ids and answers carry it."""
+    """The chunker version with its settings, as in chunk ids and responses."""
     return f"{CHUNKER_VERSION}:{target}-{cap}"
 
 
 def made_by(chunker: str) -> str:
-    """What read and cut a note; a different maker means that the note is read again."""
+    """Parser and chunker version of a document; a document of another version is read again."""
     return f"{PARSER_VERSION}/{chunker}"
 
 

@@ -1,15 +1,15 @@
-"""One family of errors that a person can act on.
+"""The errors that a user can act on.
 
-Raised where the fact is known, shown once at the edge. An error carries what
-happened (`message`), what to do next (`hint`) and how a script sees it (`code`,
-`exit_code`). Nothing here formats or prints.
+An error is raised where the fact is known and shown once, by the command line or the
+screen. It carries what happened (`message`), what to do next (`hint`) and the values
+for scripts (`code`, `exit_code`). Nothing here formats or prints.
 """
 
 from __future__ import annotations
 
 
 class KebabError(Exception):
-    """A failure whose cause and cure can be told to the user."""
+    """A failure with a cause and a remedy for the user."""
 
     code = "error"
     exit_code = 2
@@ -21,13 +21,13 @@ class KebabError(Exception):
 
 
 class UsageError(KebabError):
-    """The request itself makes no sense: clashing flags, a bad value."""
+    """An invalid request: conflicting flags, a bad value."""
 
     code = "invalid_input"
 
 
 class ConfigError(KebabError):
-    """A configuration file, variable or flag could not be understood."""
+    """An invalid configuration file, variable or flag."""
 
     code = "config_invalid"
 
@@ -39,7 +39,7 @@ class SourceError(KebabError):
 
 
 class NotIndexedError(KebabError):
-    """There is nothing to search yet."""
+    """No index exists yet."""
 
     code = "not_indexed"
 
@@ -51,7 +51,7 @@ class NotFoundError(KebabError):
 
 
 class RawQueryError(KebabError):
-    """A query given in FTS5's own syntax was refused by FTS5."""
+    """FTS5 rejected a query in its own syntax."""
 
     code = "bad_raw_query"
 
@@ -63,13 +63,13 @@ class StoreError(KebabError):
 
 
 class StoreDamagedError(StoreError):
-    """The database is not a database any more; the notes can rebuild it."""
+    """The database is damaged; it can be rebuilt from the notes."""
 
     code = "store_damaged"
 
 
 class StoreLostError(StoreDamagedError):
-    """The database is gone, but which folders it covered is still known."""
+    """The database is missing, but the list of its folders is still known."""
 
     code = "store_lost"
 
@@ -81,7 +81,7 @@ class StoreTooNewError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """Another process holds the writer's lock."""
+    """Another process has the writer's lock."""
 
     code = "store_busy"
 
@@ -93,40 +93,40 @@ class StoreReadOnlyError(StoreError):
 
 
 class DiskFullError(StoreError):
-    """There is no room left; what was committed before is safe."""
+    """The disk is full; earlier commits are safe."""
 
     code = "disk_full"
 
 
 class DiskFaultError(StoreError):
-    """The disk failed to read or to write; whether the index is damaged is another question."""
+    """The disk failed to read or write; the index is not necessarily damaged."""
 
     code = "disk_fault"
 
 
 TEMPORARY = (StoreBusyError, StoreReadOnlyError, DiskFullError, DiskFaultError)
-"""What keeps the index from being written for a while; the work that waits is tried again."""
+"""Errors that stop writing for a while; the pending work is retried."""
 
 
 class UnreadableFileError(KebabError):
-    """One file could not become a document. A row in the report, never a crash."""
+    """A file could not become a document: a row in the report, never a crash."""
 
     code = "file_unreadable"
 
 
 class UnsuitableFileError(UnreadableFileError):
-    """The file could be read, but is no note: too large, or not text."""
+    """The file was read but is not a note: too large, or not text."""
 
     code = "file_skipped"
 
 
 class VectorError(KebabError):
-    """A vector is not what the index holds: another length, not finite, not of unit norm."""
+    """A vector does not fit the index: wrong length, not finite, or not of unit norm."""
 
     code = "vector_invalid"
 
 
 class ModelError(KebabError):
-    """A model's files or card cannot be used; searching by words goes on."""
+    """A model's files or card cannot be used; keyword search still works."""
 
     code = "model_invalid"

@@ -1,7 +1,7 @@
-"""What is answered: hits with their citations, scores and how they were found.
+"""A search response: hits with citations, scores and retrieval details; notices and timings.
 
-Every score is positive, best high. A raw bm25 never appears here; it lives in the
-explanation. Highlights are [start, end) offsets into the snippet, in characters.
+Every score is positive, higher is better. A raw bm25 appears only in explanations.
+Highlights are [start, end) offsets into the snippet, in characters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Highlight = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the reader should know about the answer: `code` for scripts, `text` for people."""
+    """A remark about the response: `code` for scripts, `text` for people."""
 
     code: str
     text: str
@@ -32,7 +32,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalDetail:
-    """How each leg saw the hit; None where a leg did not."""
+    """Scores and ranks of a hit in each leg; None in a leg that did not find it."""
 
     method: SearchMode
     lexical_score: float | None = None
@@ -73,22 +73,22 @@ class SearchHit:
     indexed_ns: int
     source_title: str = ""
     embedding_model: str | None = None
-    """The model by which the answer was made; None in an answer by words."""
+    """The model used; None in a keyword response."""
     relaxed: bool = False
-    """Found only after not all of the words were asked for."""
+    """A partial match: not all of the words are required."""
     further: bool = False
-    """A keyword match behind the fused hits: its score does not compare with theirs."""
+    """A keyword match behind the fused hits; its score is not comparable with theirs."""
     stale: bool = False
-    """The file on disk is not the one that was indexed."""
+    """The file on disk differs from the indexed one."""
     gone: bool = False
-    """The file on disk is no longer there."""
+    """The file no longer exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step of an answer: how many candidates it left and how long it took.
+    """A step of a search: how many candidates it kept and how long it took.
 
-    `kept` is None where a step deals with no candidates: reading the query.
+    `kept` is None for a step without candidates, such as encoding the query.
     """
 
     name: str
@@ -109,20 +109,20 @@ class SearchResponse:
     corpus_revision: int
     raw: bool = False
     complete: bool = True
-    """False for a first answer that the full ranking is going to replace."""
+    """False for a preview that the full ranking will replace."""
     read: str = ""
-    """What a model was given of the query: without its filters and what it excludes."""
+    """The query text given to the model: without filters and excluded words."""
 
 
 def relaxed(hits: Sequence[SearchHit]) -> tuple[Notice, ...]:
-    """Says how many hits do not have all the words."""
+    """A notice with the number of partial matches, if there are any."""
     count = sum(hit.relaxed for hit in hits)
-    verb = "does" if count == 1 else "do"
-    return (Notice("relaxed", f"{count} of these hits {verb} not have all the words."),) if count else ()
+    matches = "partial match" if count == 1 else "partial matches"
+    return (Notice("relaxed", f"{count} {matches}."),) if count else ()
 
 
 def joined(response: SearchResponse, page: SearchResponse) -> SearchResponse:
-    """An answer with its next page: one list, which goes on where the page ends."""
+    """A response with its next page appended."""
     known = {hit.chunk_id for hit in response.hits}
     hits = (*response.hits, *(hit for hit in page.hits if hit.chunk_id not in known))
     others = (notice for notice in response.notices if notice.code != "relaxed")
@@ -136,22 +136,20 @@ def joined(response: SearchResponse, page: SearchResponse) -> SearchResponse:
 
 
 def twins(hits: Sequence[SearchHit]) -> frozenset[str]:
-    """Paths that notes of several folders have: they alone do not tell the note."""
+    """Paths that occur in several sources and thus do not identify a note."""
     roots: dict[str, set[str]] = {}
     for hit in hits:
         roots.setdefault(hit.path, set()).add(hit.root)
     return frozenset(path for path, found in roots.items() if len(found) > 1)
 
 
-# What a reader should know of a hit before trusting it, in single words. Pure; prints nothing.
-
 Badge = Literal["gone", "stale", "further", "relaxed", "other language", "code", "words", "meaning", "both"]
 
 
 def badges(hit: SearchHit, korean: bool | None) -> Iterator[Badge]:
-    """The weightiest first; how the hit was found last.
+    """Single words that qualify a hit, the most important first; last, how it was found.
 
-    `korean`: whether the question is; None where the languages are not compared.
+    `korean`: whether the query is Korean; None if languages are not compared.
     """
     if hit.gone:
         yield "gone"
@@ -159,18 +157,15 @@ def badges(hit: SearchHit, korean: bool | None) -> Iterator[Badge]:
         yield "stale"
     if hit.relaxed:
         yield "relaxed"
-    # Words find their own language only: another one is worth a word where meaning had a say.
+    # Keywords match their own language only, so another one is notable only with a semantic match.
     if korean is not None and hit.retrieval.vector_rank is not None and is_hangul(hit.text) != korean:
         yield "other language"
     if hit.kind == "code":
         yield "code"
     if hit.further:
         yield "further"
-    elif hit.retrieval.method == "hybrid":  # elsewhere there is only one list to stand in
-        yield _found_by(hit)
-
-
-def _found_by(hit: SearchHit) -> Badge:
-    if hit.retrieval.vector_rank is None:
-        return "words"
-    return "meaning" if hit.retrieval.lexical_rank is None else "both"
+    elif hit.retrieval.method == "hybrid":  # the other modes have only one list
+        if hit.retrieval.vector_rank is None:
+            yield "words"
+        else:
+            yield "meaning" if hit.retrieval.lexical_rank is None else "both"

@@ -1,8 +1,8 @@
-"""Names that survive: how documents and chunks get their ids.
+"""Stable ids of documents and chunks.
 
 An id is 32 hex digits of blake2b over canonical JSON (sorted keys, NFC, no spaces),
 so the same facts give the same id on every machine. A chunk's id does not depend on
-its place in the note: an edit elsewhere leaves it alone.
+its position in the note: an edit elsewhere does not change it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DocId = NewType("DocId", str)
 ChunkId = NewType("ChunkId", str)
 SourceId = NewType("SourceId", str)
 ChunkRow = NewType("ChunkRow", int)
-"""`chunks.id`: the row shared by SQLite, FTS5 and FAISS; never reused."""
+"""`chunks.id`: the row id in SQLite, FTS5 and FAISS; never reused."""
 
 
 def canonical_id(facts: dict[str, str | int]) -> str:
@@ -25,7 +25,7 @@ def canonical_id(facts: dict[str, str | int]) -> str:
 
 
 def _hashed(text: str) -> str:
-    import hashlib  # loads OpenSSL, and searching hashes nothing
+    import hashlib  # loads OpenSSL; a search needs none
 
     normal = text if text.isascii() else unicodedata.normalize("NFC", text)
     return hashlib.blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -36,7 +36,7 @@ def _quoted(text: str) -> str:
 
 
 def document_id(source: SourceId, path: str, content_hash: str, generation: int) -> DocId:
-    """Name a note at its first sight; `generation` tells apart namesakes of equal content."""
+    """The id of a new note; `generation` distinguishes notes of equal path and content."""
     facts: dict[str, str | int] = {
         "source": source,
         "path": path,
@@ -47,17 +47,17 @@ def document_id(source: SourceId, path: str, content_hash: str, generation: int)
 
 
 def text_hash(text: str) -> str:
-    """16 hex digits that stand for a chunk's exact text."""
+    """16 hex digits of a hash of a chunk's exact text."""
     import hashlib
 
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def chunk_ids(doc: DocId, version: str, parts: Iterable[tuple[str, str]]) -> list[ChunkId]:
-    """Name each (heading path, text hash) of a document in order; equals are numbered."""
+    """Ids for the (heading path, text hash) pairs of a document, in order; equal pairs are numbered."""
     seen: dict[tuple[str, str], int] = {}
     ids = []
-    # The canonical JSON spelled out: an index load names a hundred thousand chunks.
+    # Canonical JSON written by hand: indexing a large folder makes a hundred thousand ids.
     front = f'{{"chunker":{_quoted(version)},"doc":{_quoted(doc)},"heading":'
     for heading_path, digest in parts:
         ordinal = seen.get((heading_path, digest), 0)

@@ -1,7 +1,7 @@
-"""What is asked: the text, the mode, how many, and the filters.
+"""A search request: the text, the mode, the page, the limits and the filters.
 
-Tag groups combine by AND: a note must carry one of `tags_any`, every one of
-`tags_all` and none of `tags_none`. Every other list is "one of these". Times are
+Tag groups combine by AND: a note must have one of `tags_any`, every one of `tags_all`
+and none of `tags_none`. Of every other list, one value must match. Times are
 nanoseconds since the epoch, `after` inclusive, `before` exclusive.
 """
 
@@ -27,16 +27,16 @@ class SearchFilters:
     langs: tuple[Language, ...] = ()
     sources: tuple[SourceId, ...] = ()
     paths: tuple[str, ...] = ()
-    """Globs anchored at the source's root: `*` stays within a folder, `**` does not."""
+    """Globs relative to the source's root: `*` stays within a folder, `**` does not."""
     paths_none: tuple[str, ...] = ()
     trust_min: Trust | None = None
     after_ns: int | None = None
     before_ns: int | None = None
     doc_ids: tuple[DocId, ...] = ()
     titles: tuple[str, ...] = ()
-    """Every one must occur in the title, in any case."""
+    """Every one must occur in the title, ignoring case."""
     headings: tuple[str, ...] = ()
-    """Every one must occur in the heading path, in any case."""
+    """Every one must occur in the heading path, ignoring case."""
 
     @property
     def active(self) -> bool:
@@ -53,10 +53,10 @@ class SearchQuery:
     typing: bool = False
     """The last word may be unfinished: it also matches as a prefix."""
     strict: bool = False
-    """Only chunks with all the words; the list is not filled up with relaxed ones."""
+    """Only chunks with all the words, no partial matches."""
     min_score: float | None = None
-    """Only hits whose shown score is at least this."""
+    """Only hits with at least this score."""
     threshold: float | None = None
-    """Only hits whose raw RRF, the sum of w / (rrf_k + rank), is at least this."""
+    """Only hits with at least this raw RRF, the sum of w / (rrf_k + rank)."""
     rerank: bool | None = None
     """Whether to rerank a hybrid list; None: as the settings say."""

@@ -1,14 +1,14 @@
-"""The words of a text as the index sees them.
+"""The words of a text as the index sees them: folding, stemming, and the tokens of the grams column.
 
-Follows the tokenizer `porter unicode61 remove_diacritics 2`: letters, numbers and
-private-use characters make words, case and diacritics are folded away, a combining
-accent stays inside its word. Offsets are characters of the given text, end exclusive.
+Folding follows the tokenizer `porter unicode61 remove_diacritics 2`: letters, numbers and
+private-use characters make words, case and diacritics are removed, a combining accent
+stays inside its word. Offsets are characters of the given text, end exclusive.
 
-SQLite's tables are those of Unicode 6.1, and what they do not know counts as a letter:
-the newer emoji, symbols and scripts are listed here for that reason. Known differences,
-0.06 % of all characters and none that a note is likely to hold: marks and punctuation
-added since to older scripts, letters whose capital came later (Cherokee, Georgian
-Mtavruli), and some 25 letters of New Tai Lue and Vedic that changed their category.
+SQLite's tables are those of Unicode 6.1 and treat unknown characters as letters, so newer
+emoji, symbols and scripts are listed here. Known differences, 0.06 % of all characters
+and rare in notes: newer marks and punctuation of older scripts, letters with a later
+capital (Cherokee, Georgian Mtavruli), and about 25 letters of New Tai Lue and Vedic that
+changed their category.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
+
+from kebab_tui.domain.text import HANGUL
+
+# Folding
 
 _SPACE, _DROPPED = 0x20, 0x00
 _ASCII_WORD = re.compile(r"[0-9a-z]+")
@@ -40,9 +44,9 @@ _UNKNOWN_TO_61 = (
 
 
 class Token(NamedTuple):
-    """One word and its folded form; the index holds the stem of that.
+    """A word and its folded form; the index has the stem of that.
 
-    A tuple and not a dataclass: highlighting makes thousands of them per screen.
+    A tuple, not a dataclass: highlighting makes thousands of them per screen.
     """
 
     start: int
@@ -51,11 +55,27 @@ class Token(NamedTuple):
 
 
 class _Shadow(dict[int, int]):
-    """Maps each character to the one the index would hold, a space, or a dropped accent."""
+    """Maps each character to its indexed form, a space, or a dropped accent."""
 
     def __missing__(self, code: int) -> int:
-        self[code] = folded = _folded(code)
+        character = chr(code)
+        category = unicodedata.category(character)
+        is_letter = category[0] in "LN" or category in {"Co", "Cn"}
+        if code in _ACCENTS:
+            folded = _DROPPED
+        elif is_letter or (code > 0x2000 and any(first <= code <= last for first, last in _UNKNOWN_TO_61)):
+            lower = character.casefold()
+            if len(lower) > 1:
+                lower = character.lower()[0]
+            bare = unicodedata.normalize("NFD", lower)[0]
+            folded = ord(bare if bare.isascii() else lower)
+        else:
+            folded = _SPACE
+        self[code] = folded
         return folded
+
+
+_SHADOW = _Shadow()
 
 
 def folded_tokens(text: str) -> Iterator[Token]:
@@ -73,38 +93,7 @@ def plain_words(text: str) -> list[str]:
     return [token.term for token in folded_tokens(text)]
 
 
-def _folded(code: int) -> int:
-    if code in _ACCENTS:
-        return _DROPPED
-    if not _is_word_character(code):
-        return _SPACE
-    lower = _lower(chr(code))
-    bare = unicodedata.normalize("NFD", lower)[0]
-    return ord(bare if bare.isascii() else lower)
-
-
-def _lower(character: str) -> str:
-    simple = character.casefold()
-    return simple if len(simple) == 1 else character.lower()[0]
-
-
-def _is_word_character(code: int) -> bool:
-    category = unicodedata.category(chr(code))
-    if category[0] in "LN" or category in {"Co", "Cn"}:
-        return True
-    return code > 0x2000 and any(first <= code <= last for first, last in _UNKNOWN_TO_61)
-
-
-_SHADOW = _Shadow()
-
-
-# The Porter stemmer, to the letter of SQLite's FTS5.
-#
-# Highlighting must mark what the index matched, so this follows the `porter` tokenizer
-# and not the paper where the two differ: words below 3 or above 64 bytes are left alone,
-# a suffix never swallows the whole word, `-bli` and `-logi` are rules of step 2, letters
-# outside ASCII are consonants, one per byte of UTF-8. Takes a folded word; splitting text
-# into words and folding them is `words`.
+# Stemming
 
 _SHORTEST, _LONGEST = 3, 64
 _Rules = tuple[tuple[str, str], ...]
@@ -149,7 +138,13 @@ _STEP_4 = (
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Reduce a folded word to the form that the index holds."""
+    """Reduce a folded word to its indexed form, as the `porter` tokenizer of FTS5 does.
+
+    Highlighting must mark what the index matched, so this follows FTS5 where it differs from the
+    paper: words below 3 or above 64 bytes stay as they are, a suffix never covers the whole word,
+    `-bli` and `-logi` are rules of step 2, letters outside ASCII are consonants, one per byte of
+    UTF-8.
+    """
     if word.isascii():
         return _stem(word)
     octets = word.encode("utf-8", "surrogatepass").decode("latin-1")
@@ -186,7 +181,7 @@ def _past(word: str) -> str:
 
 
 def _repaired(start: str) -> str:
-    """Give back what a removed -ed or -ing had taken: conflat(e), hop(p)."""
+    """Restore the ending after -ed or -ing was removed: conflat(e), hop(p)."""
     if len(start) > 2 and start.endswith(("at", "bl", "iz")):
         return start + "e"
     last = start[-1]
@@ -247,22 +242,11 @@ def _has_vowel(letters: str) -> bool:
     return any(letter in "aeiou" for letter in letters) or "y" in letters[1:]
 
 
-# What the `grams` column holds: help for words that the tokenizer cannot split.
-#
-# The index sees `충돌은` and `package를` as one token each. Beside the text it therefore
-# keeps, for every word with Hangul, Han or Kana in it, the pairs of neighbouring syllables
-# and the last syllable by itself (`충돌은` -> `충돌 돌은 은`) and the other script's part as a
-# word of its own (`package 를`). A word of a query then matches as a phrase of its pairs.
-# Names such as C++ and C#, whose marks the tokenizer drops, are kept with the marks
-# spelled in private-use letters, which it does not drop. A leading dot (`.NET`) is left to
-# the plain word: `net` is rare enough.
-#
-# Works on NFC, ignores everything else, never stems and never reads a dictionary.
+# The grams column
 
 CJK = (
-    "\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3131-\u318e\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uf900-\ufaff\uff66-\uff9f\uffa0-\uffdc"
-    "\U00020000-\U000323af"
+    rf"{HANGUL}\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
 )
 """The inside of a regular expression's character class."""
 
@@ -279,43 +263,33 @@ _MARKS = re.compile(r"\+\+(?<=[A-Za-z0-9]\+\+)|#(?<=[A-Za-z0-9]#)(?![A-Za-z0-9_#
 _SPELLED = str.maketrans({"+": "\ue02b", "#": "\ue023"})
 
 
-@lru_cache(maxsize=1)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Only indexing needs it, and compiling it takes as long as a whole search."""
-    return re.compile(pattern)
-
-
 def grams(text: str) -> str:
-    """Spell the extra tokens of `text`, separated by spaces."""
+    """The extra tokens of `text` for words that the tokenizer cannot split, separated by spaces.
+
+    The tokenizer reads `충돌은` and `package를` as one token each. For every word with Hangul, Han
+    or Kana, the grams column therefore has the pairs of adjacent syllables and the last syllable
+    (`충돌은` -> `충돌 돌은 은`), and the part in the other script as a separate word (`package 를`).
+    A query word then matches as a phrase of its pairs. Names such as C++ and C# are kept with
+    their marks spelled in private-use letters, because the tokenizer drops the marks; `.NET` is
+    not, since `net` is rare enough. Works on NFC; knows no stems and no dictionary.
+    """
     found = []
-    if not text.isascii():
-        found += _split_words(text)
+    if not text.isascii() and _ANY_CJK.search(normal := unicodedata.normalize("NFC", text)):
+        for run, other in re.findall(_RUN, normal):  # compiled on first use, which only indexing needs
+            found += [run[i : i + 2] for i in range(len(run))] if run else [other]
     if ("++" in text or "#" in text) and _MARKS.search(text):
         found += [marked_token(name) for name in _MARKED.findall(text)]
     return " ".join(found)
 
 
 def gram_phrase(word: str) -> tuple[str, ...]:
-    """List the neighbouring tokens of the grams column that a run of CJK matches.
+    """The adjacent tokens of the grams column that match a run of CJK.
 
-    A single syllable is to be matched as a prefix: every syllable begins some token.
+    A single syllable must be matched as a prefix: every syllable begins some token.
     """
     return tuple(word[i : i + 2] for i in range(len(word) - 1)) or (word,)
 
 
 def marked_token(name: str) -> str:
-    """Spell C++ as the one token that stands for it."""
+    """The single token for a name such as C++."""
     return name.lower().translate(_SPELLED)
-
-
-def _split_words(text: str) -> list[str]:
-    text = unicodedata.normalize("NFC", text)
-    if not _ANY_CJK.search(text):
-        return []
-    pieces = []
-    for run, other in _compiled(_RUN).findall(text):
-        if run:
-            pieces += [run[i : i + 2] for i in range(len(run))]
-        else:
-            pieces.append(other)
-    return pieces

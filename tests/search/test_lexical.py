@@ -35,9 +35,9 @@ def test_who_has_all_the_words_stands_above_who_has_one_of_them_often(chosen: Ch
     assert response.hits[0].text.startswith("git filler")
     assert response.total_matches == 3
     assert codes(response) == ["relaxed"]
-    assert response.notices[0].text == "2 of these hits do not have all the words."
+    assert response.notices[0].text == "2 partial matches."
     few = chosen.ask("install git", mode="lexical", k=2)
-    assert few.notices[0].text == "1 of these hits does not have all the words."
+    assert few.notices[0].text == "1 partial match."
 
 
 def test_a_strict_search_is_not_filled_up(chosen: Chosen) -> None:
