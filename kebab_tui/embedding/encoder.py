@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import ModelCard
 from kebab_tui.embedding.integrity import require, verify
+from kebab_tui.search.ports import NearestSentence
 
 if TYPE_CHECKING:
     from kebab_tui.embedding.onnx import CancellableRun, Graph, Vector
@@ -138,15 +139,6 @@ _MOST_SENTENCES = 64
 _LOOKAHEAD = 16
 """Texts under way beyond those yielded: threads stay busy while the caller writes."""
 _POLL_S = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class NearestSentence:
-    """Characters `start..end` (exclusive) of a passage, and their cosine with the query."""
-
-    start: int
-    end: int
-    cosine: float
 
 
 @dataclass(frozen=True, slots=True)

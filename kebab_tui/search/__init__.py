@@ -1,1 +1,1 @@
-"""From what is typed to what is found: query language, expressions, snippets. Knows ports, not engines."""
+"""Search: query language, keyword and semantic retrieval, fusion, explanations. Knows only its own ports."""

@@ -1,4 +1,4 @@
-"""What a way of finding yields before anything is shown: rows in order, each with its evidence."""
+"""Results of retrieval before hydration: ranked rows with their evidence, and the timings of the stages."""
 
 from __future__ import annotations
 
@@ -6,21 +6,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind, Stage
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchMode
-
-if TYPE_CHECKING:
-    from kebab_tui.search.ports import Semantics, Vector
-    from kebab_tui.search.ranking import Fused, FusionSettings
-    from kebab_tui.search.words import Phrase
+from kebab_tui.search.ports import Semantics, Vector
+from kebab_tui.search.ranking import Fused, FusionSettings
+from kebab_tui.search.words import Phrase
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk at its place. `phrases` are what was looked for in it."""
+    """A chunk with its rank. `phrases` are the phrases to highlight in it."""
 
     row: ChunkRow
     rank: int
@@ -36,7 +33,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuery:
-    """What the model has read of a query, as a vector, and who can be asked with it."""
+    """The part of a query that the model reads, its vector, and the index to search with it."""
 
     semantics: Semantics
     text: str
@@ -45,7 +42,7 @@ class EncodedQuery:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A page of chunks, and how many there are on all pages."""
+    """A page of chunks, and the number of chunks on all pages."""
 
     mode: SearchMode
     page: tuple[Ranked, ...] = ()
@@ -54,27 +51,26 @@ class Answer:
     complete: bool = True
     asked: EncodedQuery | None = None
     fused: tuple[Fused, ...] = ()
-    """Every candidate of a hybrid answer, in order; what a what-if works on."""
+    """Every candidate of a hybrid search, in order, for a what-if."""
     fusion: FusionSettings | None = None
-
-
-# Counts and times the stages of one answer.
 
 
 @dataclass(slots=True)
 class RunningStage:
-    """A stage under way; whoever works on it says how many candidates it kept, if it deals with any."""
+    """A stage in progress; `kept` is the number of candidates it kept, None if it has none."""
 
     kept: int | None = None
 
 
 class Stopwatch:
+    """Times the stages of one search."""
+
     def __init__(self) -> None:
         self._stages: dict[str, Stage] = {}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[RunningStage]:
-        """A stage that is entered again goes on where it was left."""
+        """Time a stage; a stage that is entered again continues."""
         running = RunningStage()
         start = time.perf_counter()
         yield running

@@ -1,29 +1,27 @@
-"""The limits of a query, compared with scores as they are printed.
+"""Score limits of a query, and the options of hybrid search.
 
-Scores are printed with six digits, so a score of 0.4999996 is printed as 0.5 and passes a
-limit of 0.5. The raw RRF of a hit in a single list is 1 / (rrf_k + rank).
+Limits are compared with scores as printed, with six digits: a score of 0.4999996 is
+printed as 0.5 and passes a limit of 0.5. The raw RRF of a hit in a single list is
+1 / (rrf_k + rank).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.text import is_hangul
-
-if TYPE_CHECKING:
-    from kebab_tui.search.ranking import FusionSettings
-
+from kebab_tui.search.ranking import FusionSettings
 
 DIGITS = 6
 _TINY = 1e-12
-"""Much less than half a printed digit, much more than an error of floating point."""
+"""Much less than half a printed digit, much more than a floating-point error."""
 
 
 class Limits(NamedTuple):
-    """The least exact values that pass; None where there is no limit."""
+    """The least exact values that pass; None: no limit."""
 
     least_score: float | None = None
     least_raw: float | None = None
@@ -48,14 +46,14 @@ class Limits(NamedTuple):
 
     @property
     def last_rank(self) -> int | None:
-        """The last place in a single list whose raw RRF passes."""
+        """The last rank in a single list whose raw RRF passes."""
         if self.least_raw is None or self.least_raw <= 0:
             return None
         return max(0, math.floor(1 / self.least_raw - self.rrf_k))
 
     @property
     def worst_bm25(self) -> float | None:
-        """The raw bm25, where lower is better, of the least score. Its score is -bm25 / (1 - bm25)."""
+        """The raw bm25 (lower is better) of the least score, which is -bm25 / (1 - bm25)."""
         if self.least_score is None or self.least_score <= 0:
             return None
         return -self.least_score / (1 - self.least_score) if self.least_score < 1 else -math.inf
@@ -65,12 +63,9 @@ def _least(limit: float | None) -> float | None:
     return None if limit is None else limit - 0.5 / 10**DIGITS - _TINY
 
 
-# How hybrid lists are made, whatever the query. Light: every search carries it, few need more.
-
-
 @dataclass(frozen=True, slots=True)
 class HybridOptions:
-    """How hybrid lists are made, whatever the query; `fusion` says it for one."""
+    """The settings of hybrid search for all queries."""
 
     rrf_k: int = 60
     vector_weight: float = 1.0
@@ -78,9 +73,9 @@ class HybridOptions:
     rerank: bool = True
 
     def fusion(self, read: str, query: SearchQuery) -> FusionSettings:
-        """For a query of which the model reads `read`; filters and what it excludes have no script."""
-        weight = self.vector_weight_hangul if is_hangul(read) else self.vector_weight
-        rerank = self.rerank if query.rerank is None else query.rerank
-        from kebab_tui.search.ranking import FusionSettings
-
-        return FusionSettings(rrf_k=self.rrf_k, vector_weight=weight, rerank=rerank)
+        """The settings for one query; the script of `read`, the text for the model, decides the weight."""
+        return FusionSettings(
+            rrf_k=self.rrf_k,
+            vector_weight=self.vector_weight_hangul if is_hangul(read) else self.vector_weight,
+            rerank=self.rerank if query.rerank is None else query.rerank,
+        )

@@ -1,4 +1,4 @@
-"""What searching needs of the rest of the house, as Protocols.
+"""Ports: what search needs from storage, the vectors and the model, as Protocols and values.
 
 A snapshot is one moment of the corpus: everything read through it belongs to the same
 revision, however long the search takes and whatever is written meanwhile.
@@ -25,7 +25,7 @@ FileState = Literal["same", "changed", "gone"]
 
 @dataclass(frozen=True, slots=True)
 class FieldWeights:
-    """How much a word counts by where it stands."""
+    """The weight of a word by field."""
 
     heading: float = 2.0
     text: float = 1.0
@@ -34,7 +34,7 @@ class FieldWeights:
 
 
 class FieldCounts(NamedTuple):
-    """How often a term stands in each field of one chunk."""
+    """The occurrences of a term in each field of one chunk."""
 
     heading: int
     text: int
@@ -43,7 +43,7 @@ class FieldCounts(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A chunk and its raw bm25: negative, lower is better, as SQLite gives it."""
+    """A chunk and its raw bm25 from SQLite: negative, lower is better."""
 
     row: ChunkRow
     bm25: float
@@ -51,7 +51,7 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
-    """A chunk with the note and the folder that hold it."""
+    """A chunk with its document and source."""
 
     chunk: Chunk
     document: Document
@@ -61,7 +61,7 @@ class FoundChunk:
 
 
 class Collection(NamedTuple):
-    """The figures bm25 compares a chunk with."""
+    """The statistics of the corpus that bm25 needs."""
 
     chunks: int
     average_length: float
@@ -87,9 +87,9 @@ class Snapshot(Protocol):
     ) -> list[Scored]:
         """The best `limit` chunks by bm25, ties by chunk id.
 
-        `without`: matches that exclude a chunk; `scored`: what the bm25 is of, where that is
-        not `match` itself; `leaving_out`: rows already listed; `newest`: score only that many
-        of the latest matches, for a quick first answer.
+        `without`: matches that exclude a chunk; `scored`: the expression to score, if not `match`;
+        `leaving_out`: rows already listed; `newest`: score only that many of the latest matches,
+        for a quick preview.
         """
         ...
 
@@ -103,7 +103,7 @@ class Snapshot(Protocol):
         leaving_out: Sequence[ChunkRow] = (),
         worst: float | None = None,
     ) -> int:
-        """How many chunks match; with `worst`, how many of them score at least as well as this raw bm25."""
+        """How many chunks match; with `worst`, only those with at least as good a raw bm25."""
         ...
 
     def better(
@@ -115,70 +115,70 @@ class Snapshot(Protocol):
         without: Sequence[str] = (),
         scored: str | None = None,
     ) -> int:
-        """How many matching chunks stand above a given one."""
+        """How many matching chunks rank above the given one."""
         ...
 
     def chunk_ids(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, str]:
-        """The ids that order equal scores."""
+        """The chunk ids, which order equal scores."""
         ...
 
     def has(self, match: str) -> bool:
-        """Whether any chunk of the whole collection matches, filters aside."""
+        """Whether any chunk of the corpus matches, regardless of filters."""
         ...
 
     def browse(
         self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[str] = ()
     ) -> tuple[list[ChunkRow], int]:
-        """The first chunk of each note that passes, latest change first, and how many notes pass.
+        """The first chunk of each note that passes, latest change first, and the number of such notes.
 
-        Notes with a chunk that matches any of `without` do not.
+        A note with a chunk that matches any of `without` does not pass.
         """
         ...
 
     def hydrate(self, rows: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]: ...
 
     def unfinished(self, prefix: str, limit: int) -> list[str]:
-        """Whole words that begin with `prefix` but whose stem does not begin with its stem."""
+        """Indexed words that begin with `prefix` but whose stem does not begin with its stem."""
         ...
 
     def commonplace(self, words: Sequence[str]) -> set[str]:
-        """Which of the words stand in so many chunks that having one of them says nothing."""
+        """Which of the words occur in too many chunks to distinguish any."""
         ...
 
     def common_words(self, prefix: str, limit: int) -> list[str]:
-        """The commonest whole words that begin with `prefix`."""
+        """The most frequent indexed words that begin with `prefix`."""
         ...
 
     def collection(self) -> Collection: ...
 
     def frequency(self, match: str) -> int:
-        """How many chunks of the whole collection match, filters aside."""
+        """How many chunks of the corpus match, regardless of filters."""
         ...
 
     def lengths(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]: ...
 
     def occurrences(self, match: str, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
-        """How often one phrase stands in each field of the given chunks; absent rows have none."""
+        """The occurrences of a phrase in each field of the given chunks; rows without any are absent."""
         ...
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]: ...
 
     def has_both_scripts(self) -> bool:
-        """Whether there are chunks in Hangul and others."""
+        """Whether the corpus has both Hangul chunks and others."""
         ...
 
     def rows_by_script(self, filters: SearchFilters) -> tuple[Sequence[ChunkRow], Sequence[ChunkRow]]:
-        """The chunks that pass, by row: those in Hangul, then all others."""
+        """The chunks that pass, ordered by row: those in Hangul, and all others."""
         ...
 
     def known(self, rows: Sequence[ChunkRow]) -> set[ChunkRow]:
-        """Which of the given rows are chunks now."""
+        """Which of the given rows still exist."""
         ...
 
     def matching(
         self, match: str, rows: Sequence[ChunkRow] | None = None, *, without: Sequence[str] = ()
     ) -> set[ChunkRow]:
-        """Which of the given chunks match; of all chunks, where none are given."""
+        """Which of the given chunks match; of all chunks if `rows` is None."""
         ...
 
     def passes(self, rows: Sequence[ChunkRow], filters: SearchFilters) -> bool:
@@ -217,26 +217,22 @@ class VectorIndex(Protocol):
         ...
 
 
-class NearestSentence(Protocol):
-    """Characters `start..end` (exclusive) of a passage, and their cosine with the query."""
+@dataclass(frozen=True, slots=True)
+class NearestSentence:
+    """Characters `start..end` (exclusive) of a chunk, and their cosine with the query."""
 
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def end(self) -> int: ...
-
-    @property
-    def cosine(self) -> float: ...
+    start: int
+    end: int
+    cosine: float
 
 
 class QueryEncoder(Protocol):
-    """The model that made the index's vectors, for queries."""
+    """Encodes queries with the model that made the index's vectors."""
 
     def query(self, text: str) -> Vector: ...
 
     def understands(self, text: str) -> bool:
-        """Whether the model knows any part of the text; emoji alone mean nothing to most."""
+        """Whether the model knows any part of the text; most know no emoji."""
         ...
 
     def nearest_sentence(self, text: str, query_vector: Vector) -> NearestSentence | None: ...
@@ -244,15 +240,15 @@ class QueryEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Semantics:
-    """Search by meaning, ready to be asked. `version`: `vec-<model>-<dims>-<hash8>`."""
+    """The model and its vectors, ready to search. `version`: `vec-<model>-<dims>-<hash8>`."""
 
     encoder: QueryEncoder
     index: VectorIndex
     version: str
     knows_hangul: bool
-    """An English-only model is never asked about Hangul: it would answer at random."""
+    """False for an English-only model: it never gets a query in Hangul, since its results would be random."""
     floor: float
-    """The least cosine of a hit, from the model's card."""
+    """The minimum cosine of a hit, from the model's card."""
 
     @property
     def model(self) -> str:
@@ -261,7 +257,7 @@ class Semantics:
 
 class SemanticsSource(Protocol):
     def __call__(self) -> Semantics | Notice:
-        """The semantics in step with the corpus, or why there are none now."""
+        """The semantics for the present corpus, or why they are not available."""
         ...
 
 
@@ -271,5 +267,5 @@ class Corpus(Protocol):
 
 class FileProbe(Protocol):
     def __call__(self, found: FoundChunk) -> FileState:
-        """Compare the file on disk with the stamp it was indexed under, by one stat."""
+        """Compare the file on disk with its indexed fingerprint, by one stat."""
         ...
