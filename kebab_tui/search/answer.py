@@ -1,18 +1,63 @@
-"""Results of retrieval before hydration: ranked rows with their evidence, and the timings of the stages."""
+"""A search in progress and its result before hydration: ranked rows with their evidence, stage timings."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind, Stage
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.domain.query import SearchMode
-from kebab_tui.search.ports import Semantics, Vector
+from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
+from kebab_tui.search.limits import Limits
+from kebab_tui.search.ports import Semantics, Snapshot, Vector
+from kebab_tui.search.query_language import ParsedQuery
 from kebab_tui.search.ranking import Fused, FusionSettings
 from kebab_tui.search.words import Phrase
+
+
+@dataclass(slots=True)
+class RunningStage:
+    """A stage in progress; `kept` is the number of candidates it kept, None if it has none."""
+
+    kept: int | None = None
+
+
+class Stopwatch:
+    """Times the stages of one search."""
+
+    def __init__(self) -> None:
+        self._stages: dict[str, Stage] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[RunningStage]:
+        """Time a stage; a stage that is entered again continues."""
+        running = RunningStage()
+        start = time.perf_counter()
+        yield running
+        before = self._stages.pop(name).milliseconds if name in self._stages else 0.0
+        taken = (time.perf_counter() - start) * 1000
+        self._stages[name] = Stage(name, running.kept, before + taken)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return tuple(self._stages.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One query on one snapshot. `filters` are those of the text and those given beside it."""
+
+    snapshot: Snapshot
+    query: SearchQuery
+    parsed: ParsedQuery
+    filters: SearchFilters
+    limits: Limits
+    semantics: Semantics | None = None
+    """None: search by words only."""
+    notices: tuple[Notice, ...] = ()
+    watch: Stopwatch = field(default_factory=Stopwatch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +98,3 @@ class Answer:
     fused: tuple[Fused, ...] = ()
     """Every candidate of a hybrid search, in order, for a what-if."""
     fusion: FusionSettings | None = None
-
-
-@dataclass(slots=True)
-class RunningStage:
-    """A stage in progress; `kept` is the number of candidates it kept, None if it has none."""
-
-    kept: int | None = None
-
-
-class Stopwatch:
-    """Times the stages of one search."""
-
-    def __init__(self) -> None:
-        self._stages: dict[str, Stage] = {}
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[RunningStage]:
-        """Time a stage; a stage that is entered again continues."""
-        running = RunningStage()
-        start = time.perf_counter()
-        yield running
-        before = self._stages.pop(name).milliseconds if name in self._stages else 0.0
-        taken = (time.perf_counter() - start) * 1000
-        self._stages[name] = Stage(name, running.kept, before + taken)
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        return tuple(self._stages.values())

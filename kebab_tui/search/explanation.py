@@ -1,6 +1,6 @@
-"""Why a hit stands where it does, in numbers that add up.
+"""Explanations of hits: the numbers behind a rank, which add up.
 
-Built only from what the index says; whoever shows it adds nothing of their own.
+Built only from the index; the front ends add no numbers.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search import ranking
-from kebab_tui.search.answer import Answer
+from kebab_tui.search.answer import Answer, Search
 from kebab_tui.search.ports import FieldCounts, FieldWeights, Snapshot
 from kebab_tui.search.ranking import Fused, FusionSettings, TermWeight
 from kebab_tui.search.why_not import single_filters
 from kebab_tui.search.words import Phrase
 
-_NOWHERE = FieldCounts(0, 0, 0, 0)
+_NO_COUNTS = FieldCounts(0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,40 +35,9 @@ class LexicalExplanation:
     weights: FieldWeights
 
 
-def explain_lexical(
-    snapshot: Snapshot, phrases: Sequence[Phrase], rows: Sequence[ChunkRow], weights: FieldWeights
-) -> dict[ChunkRow, LexicalExplanation]:
-    """The tables of several chunks at once; each phrase is looked up one time."""
-    collection = snapshot.collection()
-    lengths = snapshot.lengths(rows)
-    terms: dict[ChunkRow, list[TermWeight]] = {row: [] for row in rows}
-    norms = {row: ranking.length_norm(lengths.get(row, 0), collection.average_length or 1.0) for row in rows}
-    for phrase in phrases:
-        frequency = snapshot.frequency(phrase.match)
-        idf = ranking.inverse_document_frequency(collection.chunks, frequency)
-        counts = snapshot.occurrences(phrase.match, rows)
-        for row in rows:
-            found = counts.get(row, _NOWHERE)
-            terms[row].append(ranking.term_weight(phrase.label, found, frequency, idf, norms[row], weights))
-    return {
-        row: _explanation(terms[row], lengths.get(row, 0), norms[row], collection.average_length,
-                          collection.chunks, weights)
-        for row in rows
-    }  # fmt: skip
-
-
-def _explanation(
-    terms: Sequence[TermWeight], length: int, norm: float, average: float, chunks: int, weights: FieldWeights
-) -> LexicalExplanation:
-    raw = -sum(term.contribution for term in terms)
-    return LexicalExplanation(
-        tuple(terms), raw, ranking.normalised(raw), length, average, chunks, norm, weights
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class SemanticExplanation:
-    """The cosine of the whole passage, and its sentence that is nearest to the query."""
+    """The cosine of the whole chunk, and its sentence nearest to the query."""
 
     cosine: float
     sentence: str
@@ -79,7 +48,7 @@ class SemanticExplanation:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedHit:
-    """Absent parts are None: a hit by meaning alone may have no word of the query in it."""
+    """Absent parts are None: a purely semantic hit may contain no word of the query."""
 
     hit: SearchHit
     lexical: LexicalExplanation | None
@@ -89,7 +58,7 @@ class ExplainedHit:
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What the filters of a query leave: notes in all, those that pass, and what each alone leaves out."""
+    """The effect of the filters: all notes, those that pass, and how many each filter alone drops."""
 
     notes: int
     passing: int
@@ -100,22 +69,9 @@ class Filtered:
         return f"filters: {self.passing:,} of {self.notes:,} notes pass ({each})"
 
 
-def filtered(snapshot: Snapshot, filters: SearchFilters) -> Filtered | None:
-    """None without filters."""
-    if not filters.active:
-        return None
-
-    def passing(some: SearchFilters) -> int:
-        return snapshot.browse(some, 0, 0)[1]
-
-    notes = passing(SearchFilters())
-    dropped = tuple((name, notes - passing(one)) for name, one in single_filters(filters))
-    return Filtered(notes, passing(filters), dropped)
-
-
 @dataclass(frozen=True, slots=True)
 class ExplainedResponse:
-    """`candidates` are all that were fused, in order: what `fusion.refuse` re-orders."""
+    """`candidates` are all fused candidates, in order, for `ranking.rescore`."""
 
     response: SearchResponse
     hits: tuple[ExplainedHit, ...]
@@ -126,9 +82,10 @@ class ExplainedResponse:
 
 
 def explain(
-    snapshot: Snapshot, response: SearchResponse, answer: Answer, weights: FieldWeights
+    search: Search, response: SearchResponse, answer: Answer, weights: FieldWeights
 ) -> ExplainedResponse:
     """Explain every hit of a page."""
+    snapshot = search.snapshot
     by_phrases: dict[tuple[Phrase, ...], list[ChunkRow]] = {}
     for ranked in answer.page:
         if ranked.detail.lexical_rank is not None and ranked.phrases:
@@ -141,15 +98,44 @@ def explain(
         ExplainedHit(hit, tables.get(hit.row), _semantic(hit, answer, fused[hit.row]), fused[hit.row])
         for hit in response.hits
     )
-    return ExplainedResponse(response, hits, _identified(snapshot, answer.fused), answer.fusion)
-
-
-def _identified(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Fused, ...]:
-    """With the chunk ids, which order equal scores when a what-if turns reranking off."""
-    ids = snapshot.chunk_ids([one.evidence.row for one in fused])
-    return tuple(
-        one._replace(evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, ""))) for one in fused
+    # A what-if without reranking needs the chunk ids, which order equal scores.
+    ids = snapshot.chunk_ids([one.evidence.row for one in answer.fused])
+    candidates = tuple(
+        one._replace(evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, "")))
+        for one in answer.fused
     )
+    return ExplainedResponse(response, hits, candidates, answer.fusion, _filtered(snapshot, search.filters))
+
+
+def explain_lexical(
+    snapshot: Snapshot, phrases: Sequence[Phrase], rows: Sequence[ChunkRow], weights: FieldWeights
+) -> dict[ChunkRow, LexicalExplanation]:
+    """The bm25 tables of several chunks; each phrase is looked up once."""
+    chunks, average = snapshot.collection()
+    lengths = snapshot.lengths(rows)
+    terms: dict[ChunkRow, list[TermWeight]] = {row: [] for row in rows}
+    norms = {row: ranking.length_norm(lengths.get(row, 0), average or 1.0) for row in rows}
+    for phrase in phrases:
+        frequency = snapshot.frequency(phrase.match)
+        idf = ranking.inverse_document_frequency(chunks, frequency)
+        counts = snapshot.occurrences(phrase.match, rows)
+        for row in rows:
+            found = counts.get(row, _NO_COUNTS)
+            terms[row].append(ranking.term_weight(phrase.label, found, frequency, idf, norms[row], weights))
+    explained = {}
+    for row in rows:
+        bm25 = -sum(term.contribution for term in terms[row])
+        explained[row] = LexicalExplanation(
+            terms=tuple(terms[row]),
+            bm25=bm25,
+            score=ranking.normalised(bm25),
+            length=lengths.get(row, 0),
+            average_length=average,
+            chunks=chunks,
+            length_norm=norms[row],
+            weights=weights,
+        )
+    return explained
 
 
 def _semantic(hit: SearchHit, answer: Answer, fused: Fused | None) -> SemanticExplanation | None:
@@ -162,3 +148,15 @@ def _semantic(hit: SearchHit, answer: Answer, fused: Fused | None) -> SemanticEx
     return SemanticExplanation(
         cosine, hit.text[nearest.start : nearest.end], nearest.start, nearest.end, nearest.cosine
     )
+
+
+def _filtered(snapshot: Snapshot, filters: SearchFilters) -> Filtered | None:
+    if not filters.active:
+        return None
+
+    def passing(some: SearchFilters) -> int:
+        return snapshot.browse(some, 0, 0)[1]
+
+    notes = passing(SearchFilters())
+    dropped = tuple((name, notes - passing(one)) for name, one in single_filters(filters))
+    return Filtered(notes, passing(filters), dropped)

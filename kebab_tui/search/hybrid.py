@@ -1,8 +1,8 @@
-"""Finding by words and by meaning at once, and making one list of both.
+"""Hybrid search: one list from the keyword and the semantic leg.
 
-The list begins with the fused pool: each leg goes equally deep, always, so that its order
-depends on no page. Behind the pool stand the further keyword matches, by bm25. Pages are
-cut from this one order. Both legs pass the same filters.
+The list begins with the fused pool. Each leg always goes equally deep, so that the order
+does not depend on the page. Behind the pool come the remaining keyword matches, by bm25.
+Pages are cut from this one order. Both legs use the same filters.
 """
 
 from __future__ import annotations
@@ -10,71 +10,62 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
-from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.text import is_hangul
-from kebab_tui.search import lexical, match_tree, semantic
-from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Stopwatch
-from kebab_tui.search.lexical import LexicalLeg, Tier
-from kebab_tui.search.limits import HybridOptions, Limits
-from kebab_tui.search.ports import Scored, Snapshot
-from kebab_tui.search.query_language import ParsedQuery
+from kebab_tui.search import lexical, match_tree
+from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
+from kebab_tui.search.lexical import LexicalLeg
+from kebab_tui.search.limits import HybridOptions
 from kebab_tui.search.ranking import Evidence, Fused, FusionSettings, fuse, normalised, rrf_part
-from kebab_tui.search.semantic import Legs, NearestSearch, Scripts, among
-from kebab_tui.search.words import Phrase
+from kebab_tui.search.semantic import Legs, NearestSearch, Scripts, among, scopes
 
 DEPTH = 300
-"""Candidates of each leg, whatever page is asked for."""
+"""Candidates of each leg, whatever the page."""
 
 
-def find(
-    snapshot: Snapshot,
-    asked: EncodedQuery,
-    parsed: ParsedQuery,
-    query: SearchQuery,
-    filters: SearchFilters,
-    options: HybridOptions,
-    limits: Limits,
-    scripts: Scripts,
-    watch: Stopwatch,
-) -> Answer:
+def find(search: Search, asked: EncodedQuery, options: HybridOptions, scripts: Scripts) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the list."""
+    query, limits, watch = search.query, search.limits, search.watch
     searching = None
-    if not match_tree.rules_out(parsed, query.strict):
+    if not match_tree.rules_out(search.parsed, query.strict):
         with watch.stage("meaning"):
-            searching = NearestSearch(asked, semantic.scopes(snapshot, asked, filters, scripts, None), DEPTH)
+            searching = NearestSearch(asked, scopes(search, asked, scripts, None), DEPTH)
     with watch.stage("words") as stage:
-        words = lexical.leg(snapshot, parsed, query, filters, DEPTH)
+        words = lexical.leg(search, DEPTH)
         stage.kept = len(words.found)
     with watch.stage("meaning") as stage:
         if searching is None:
-            admitted = lexical.admission(snapshot, words.question, query.strict)
-            searching = NearestSearch(
-                asked, semantic.scopes(snapshot, asked, filters, scripts, admitted), DEPTH
-            )
-        near, notices = _near_enough(searching.legs(snapshot), asked, nothing_else=not words.found)
+            admitted = lexical.admission(search, words.lexical_query)
+            searching = NearestSearch(asked, scopes(search, asked, scripts, admitted), DEPTH)
+        near, notices = _near_enough(searching.legs(search.snapshot), asked, nothing_else=not words.found)
         stage.kept = len(near.own) + len(near.other)
     settings = options.fusion(asked.text, query)
     with watch.stage("fusion") as stage:
-        with_ids = not settings.rerank
-        evidence = gather(snapshot, asked, words, near, filters, scripts, with_ids=with_ids)
-        fused = fuse(evidence, settings)
-        kept = [one for one in fused if is_above(one, limits)] if limits.cut else fused
+        fused = fuse(gather(search, asked, words, near, scripts, with_ids=not settings.rerank), settings)
+        kept = [one for one in fused if limits.admit_raw(one.rrf_raw) and limits.admit(one.score)]
         stage.kept = len(kept)
     first, end = query.offset, query.offset + query.k
     page = [
-        _ranked(rank, one, words.phrases, settings) for rank, one in enumerate(kept[first:end], first + 1)
+        Ranked(
+            row=one.evidence.row,
+            rank=rank,
+            score=one.score,
+            score_kind="look" if settings.rerank else "rrf",
+            detail=_detail(one),
+            phrases=words.phrases,
+            relaxed=one.evidence.relaxed,
+            fused=one,
+        )
+        for rank, one in enumerate(kept[first:end], first + 1)
     ]
     total = len(kept)
     dropped = len(fused) - len(kept)
     if words.further:
         with watch.stage("further") as stage:
-            more, count, all_there_are = _further(
-                snapshot, words, fused, filters, limits, end - len(kept), settings
-            )
+            more, count, without_limits = _further(search, words, fused, end - len(kept), settings)
             page += [replace(one, rank=len(kept) + one.rank) for one in more if len(kept) + one.rank > first]
             total = stage.kept = len(kept) + count
-            dropped += all_there_are - count
+            dropped += without_limits - count
     return Answer(
         mode="hybrid",
         page=tuple(page),
@@ -86,100 +77,49 @@ def find(
     )
 
 
-def _further(
-    snapshot: Snapshot,
-    words: LexicalLeg,
-    pool: Sequence[Fused],
-    filters: SearchFilters,
-    limits: Limits,
-    wanted: int,
-    settings: FusionSettings,
-) -> tuple[list[Ranked], int, int]:
-    """The first `wanted` keyword matches behind the pool, how many reach the limits, how many there are.
-
-    Their keyword ranks go on where those of the pool end.
-    """
-    leaving_out = [one.evidence.row for one in pool]
-    depth = len(words.found)
-    found: list[Ranked] = []
-    count = without_limits = 0
-    for tier in words.further:
-        more, size = lexical.listed(snapshot, tier, filters, wanted - count, limits, leaving_out)
-        found += [_behind(tier, one, rank, depth, settings) for rank, one in enumerate(more, count + 1)]
-        count += size
-        if limits.least_score is not None:
-            without_limits += lexical.count(snapshot, tier.wanted, filters, Limits(), leaving_out)
-    without_limits = max(without_limits, count)
-    if limits.last_rank is not None:
-        count = min(count, max(0, limits.last_rank - depth))
-    return found[:count], count, without_limits
-
-
-def _behind(tier: Tier, scored: Scored, rank: int, depth: int, settings: FusionSettings) -> Ranked:
-    score, place = normalised(scored.bm25), depth + rank
-    raw = rrf_part(settings.lexical_weight, settings.rrf_k, place)
-    detail = RetrievalDetail(
-        "hybrid", lexical_score=score, lexical_rank=place, fusion_score=raw / settings.best_raw, rrf_raw=raw
-    )
-    return Ranked(
-        scored.row, rank, score, "bm25", detail, tier.wanted.phrases, relaxed=tier.relaxed, further=True
-    )
-
-
-def gather(
-    snapshot: Snapshot,
-    asked: EncodedQuery,
-    words: LexicalLeg,
-    near: Legs,
-    filters: SearchFilters,
-    scripts: Scripts,
-    *,
-    with_ids: bool,
-) -> list[Evidence]:
-    """What the legs say of every candidate; who was not among the nearest gets its cosine too."""
-    by_words = {scored.row: (rank, -scored.bm25) for rank, scored in enumerate(words.found, 1)}
-    by_meaning = {
-        one.row: (rank, one.cosine) for leg in (near.own, near.other) for rank, one in enumerate(leg, 1)
-    }
-    unseen = [row for row in by_words if row not in by_meaning]
-    unheard = [row for row in by_meaning if row not in by_words]
-    cosines = asked.semantics.index.cosines(asked.vector, unseen)
-    others = {one.row for one in near.other}
-    if others:  # nothing is "other" where the notes know only one script
-        hangul, rest = scripts.of(snapshot, filters)
-        others |= among(unseen, rest if is_hangul(asked.text) else hangul)
-    ids = snapshot.chunk_ids(unheard) if with_ids else {}
-    found = []
-    for row, (rank, strength) in by_words.items():
-        vector_rank, cosine = by_meaning.get(row) or (None, cosines.get(row))
-        relaxed = row not in words.strict
-        found.append(Evidence(row, rank, strength, vector_rank, cosine, row in others, relaxed))
-    for row in unheard:
-        vector_rank, cosine = by_meaning[row]
-        found.append(Evidence(row, None, None, vector_rank, cosine, row in others, chunk_id=ids.get(row, "")))
-    return found
-
-
 def _near_enough(near: Legs, asked: EncodedQuery, *, nothing_else: bool) -> tuple[Legs, tuple[Notice, ...]]:
-    """Without what is too far away. A vector is always near some other, so nonsense would find something.
+    """The legs without the hits below the model's floor: some vector is near even to nonsense.
 
-    Where nothing else is found, what is far away is better than nothing.
+    If nothing else is found, the distant hits are kept, with a notice.
     """
     floor = asked.semantics.floor
     close = Legs(*([one for one in leg if one.cosine >= floor] for leg in (near.own, near.other)))
     if not nothing_else or close.own or close.other or not (near.own or near.other):
         return close, ()
-    return near, (Notice("distant", "Nothing has these words or is near in meaning: these are the nearest."),)
+    text = "No passage has these words or a similar meaning: these are the nearest."
+    return near, (Notice("distant", text),)
 
 
-def is_above(one: Fused, limits: Limits) -> bool:
-    """Whether it reaches both limits: the threshold is on the raw RRF, the least score on the score shown."""
-    return limits.admit_raw(one.rrf_raw) and limits.admit(one.score)
+def gather(
+    search: Search, asked: EncodedQuery, words: LexicalLeg, near: Legs, scripts: Scripts, *, with_ids: bool
+) -> list[Evidence]:
+    """The evidence of every candidate; keyword matches outside the semantic leg get their cosine too."""
+    by_words = {scored.row: (rank, -scored.bm25) for rank, scored in enumerate(words.found, 1)}
+    by_meaning = {
+        one.row: (rank, one.cosine) for leg in (near.own, near.other) for rank, one in enumerate(leg, 1)
+    }
+    only_words = [row for row in by_words if row not in by_meaning]
+    only_meaning = [row for row in by_meaning if row not in by_words]
+    cosines = asked.semantics.index.cosines(asked.vector, only_words)
+    others = {one.row for one in near.other}
+    if others:  # a corpus of one script has no "other" one
+        hangul, rest = scripts.of(search.snapshot, search.filters)
+        others |= among(only_words, rest if is_hangul(asked.text) else hangul)
+    ids = search.snapshot.chunk_ids(only_meaning) if with_ids else {}
+    found = []
+    for row, (rank, strength) in by_words.items():
+        vector_rank, cosine = by_meaning.get(row) or (None, cosines.get(row))
+        relaxed = row not in words.strict
+        found.append(Evidence(row, rank, strength, vector_rank, cosine, row in others, relaxed))
+    for row in only_meaning:
+        vector_rank, cosine = by_meaning[row]
+        found.append(Evidence(row, None, None, vector_rank, cosine, row in others, chunk_id=ids.get(row, "")))
+    return found
 
 
-def _ranked(rank: int, one: Fused, phrases: tuple[Phrase, ...], settings: FusionSettings) -> Ranked:
+def _detail(one: Fused) -> RetrievalDetail:
     evidence = one.evidence
-    detail = RetrievalDetail(
+    return RetrievalDetail(
         method="hybrid",
         lexical_score=None if evidence.strength is None else normalised(-evidence.strength),
         lexical_rank=evidence.lexical_rank,
@@ -190,5 +130,37 @@ def _ranked(rank: int, one: Fused, phrases: tuple[Phrase, ...], settings: Fusion
         rrf_raw=one.rrf_raw,
         rerank_score=one.rerank_score,
     )
-    kind: ScoreKind = "look" if settings.rerank else "rrf"
-    return Ranked(evidence.row, rank, one.score, kind, detail, phrases, evidence.relaxed, fused=one)
+
+
+def _further(
+    search: Search, words: LexicalLeg, pool: Sequence[Fused], wanted: int, settings: FusionSettings
+) -> tuple[list[Ranked], int, int]:
+    """The first `wanted` keyword matches behind the pool, their number within the limits, and without.
+
+    Their keyword ranks continue those of the pool.
+    """
+    limits, depth = search.limits, len(words.found)
+    leaving_out = [one.evidence.row for one in pool]
+    found: list[Ranked] = []
+    count = without_limits = 0
+    for tier in words.further:
+        more, size = lexical.listed(search, tier, wanted - count, leaving_out)
+        for rank, one in enumerate(more, count + 1):
+            score = normalised(one.bm25)
+            raw = rrf_part(settings.lexical_weight, settings.rrf_k, depth + rank)
+            detail = RetrievalDetail(
+                method="hybrid",
+                lexical_score=score,
+                lexical_rank=depth + rank,
+                fusion_score=raw / settings.best_raw,
+                rrf_raw=raw,
+            )
+            phrases = tier.wanted.phrases
+            found.append(Ranked(one.row, rank, score, "bm25", detail, phrases, tier.relaxed, further=True))
+        count += size
+        if limits.least_score is not None:
+            without_limits += lexical.count(search, tier.wanted, leaving_out)
+    without_limits = max(without_limits, count)
+    if limits.last_rank is not None:
+        count = min(count, max(0, limits.last_rank - depth))
+    return found[:count], count, without_limits

@@ -1,25 +1,21 @@
-"""Finding by words: chunks with all of them first, then chunks with any.
+"""Keyword search: chunks with all the words first, then chunks with any of them.
 
-The list is made of tiers. Each is ranked by bm25, ties by chunk id, and leaves out the
+The list consists of tiers. Each is ranked by bm25, ties by chunk id, and leaves out the
 chunks of the tiers above it, whatever their scores. Pages are cut from this one order,
-so they fit together while the corpus stands still.
+so they fit together while the corpus does not change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import replace
 from typing import NamedTuple
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import match_tree
-from kebab_tui.search.answer import Answer, Ranked, Stopwatch
-from kebab_tui.search.limits import Limits
+from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.match_tree import Expression
-from kebab_tui.search.ports import Scored, Snapshot
-from kebab_tui.search.query_language import ParsedQuery
+from kebab_tui.search.ports import Scored
 from kebab_tui.search.ranking import normalised
 from kebab_tui.search.words import Phrase
 
@@ -29,11 +25,10 @@ Rows = Sequence[ChunkRow]
 
 _UNFINISHED = 48
 _COMMON = 16
-_EMPTY = Answer("lexical")
 
 
 class Tier(NamedTuple):
-    """One part of the list. `relaxed`: its chunks need not have all the words."""
+    """A part of the list. `relaxed`: its chunks need not have all the words."""
 
     name: str
     wanted: Expression
@@ -41,10 +36,10 @@ class Tier(NamedTuple):
 
 
 class LexicalQuery(NamedTuple):
-    """What FTS5 is asked.
+    """The expressions for FTS5.
 
-    `strict`: all the words. `begun`: all of them, where the last one may go on, which is asked only
-    if the last word also stands in the index as it is. `relaxed`: any of the words.
+    `strict`: all the words. `begun`: all of them, the last one as a prefix; only set if the last
+    word is also indexed as it is. `relaxed`: any of the words.
     """
 
     strict: Expression | None
@@ -53,7 +48,7 @@ class LexicalQuery(NamedTuple):
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
-        """Best first; none holds a chunk of one above it."""
+        """Best first; no chunk is in two of them."""
         if self.strict is None:
             return ()
         tiers = [Tier("all words", self.strict)]
@@ -70,76 +65,103 @@ def _except(wanted: Expression, tiers: Sequence[Tier]) -> Expression:
 
 
 class LexicalLeg(NamedTuple):
-    """The words' part of a hybrid search: the best chunks with any of them, and which have all.
+    """The keyword part of a hybrid search: the best chunks with any of the words.
 
-    `further`: where the matches behind these chunks are.
+    `strict`: those that have all of them. `further`: the tiers of the matches behind `found`.
     """
 
-    question: LexicalQuery
+    lexical_query: LexicalQuery
     found: Sequence[Scored] = ()
     strict: Set[ChunkRow] = frozenset()
     phrases: tuple[Phrase, ...] = ()
     further: tuple[Tier, ...] = ()
 
 
-def find(
-    snapshot: Snapshot,
-    parsed: ParsedQuery,
-    query: SearchQuery,
-    filters: SearchFilters,
-    limits: Limits,
-    watch: Stopwatch,
-    *,
-    first_answer: bool = False,
-) -> Answer:
+def find(search: Search, *, first_answer: bool = False) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the ranking."""
+    parsed, query, limits = search.parsed, search.query, search.limits
     if parsed.raw is not None:
-        return _answer(snapshot, [Tier("raw", Expression(parsed.raw, ()))], filters, query, limits, watch)
-    tiers = ask(snapshot, parsed, query, first_answer).tiers
-    if first_answer:
-        return _quick(snapshot, tiers, filters, query, limits, watch)
-    return _answer(snapshot, tiers, filters, query, limits, watch)
+        tiers: tuple[Tier, ...] = (Tier("raw", Expression(parsed.raw, ())),)
+    else:
+        tiers = ask(search, first_answer).tiers
+        if first_answer:
+            return _newest(search, tiers)
+    ranked: list[Ranked] = []
+    total = 0
+    for tier in tiers:
+        with search.watch.stage(tier.name) as stage:
+            found, size = listed(search, tier, query.offset + query.k - total)
+            ranked += _numbered(tier, found, total)
+            total = stage.kept = total + size
+    kept = total if limits.last_rank is None else min(total, limits.last_rank)
+    page = tuple(one for one in ranked if query.offset < one.rank <= kept)
+    without_limits = sum(count(search, tier.wanted) for tier in tiers) if limits.cut else kept
+    return Answer("lexical", page, kept, below_limits(kept, without_limits))
 
 
-def leg(
-    snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, filters: SearchFilters, depth: int
-) -> LexicalLeg:
-    """Any-word ranking: measured to fuse better than all words first."""
-    question = ask(snapshot, parsed, query)
-    strict, loose = question.strict, question.relaxed or question.strict
+def _newest(search: Search, tiers: Sequence[Tier]) -> Answer:
+    """A first answer from the newest matches; the full ranking replaces it."""
+    query, limits = search.query, search.limits
+    ranked: list[Ranked] = []
+    for tier in tiers:
+        left = query.offset + query.k - len(ranked)
+        if left > 0 and not tier.relaxed:
+            with search.watch.stage("newest") as stage:
+                found = _rank(search, tier.wanted, left, newest=FIRST_ANSWER)
+                found = [one for one in found if limits.admit(normalised(one.bm25))]
+                ranked += _numbered(tier, found, len(ranked))
+                stage.kept = len(ranked)
+    kept = [one for one in ranked if limits.admit_rank(one.rank)]
+    return Answer("lexical", tuple(kept[query.offset :]), len(kept), complete=False)
+
+
+def _numbered(tier: Tier, found: Sequence[Scored], after: int) -> list[Ranked]:
+    numbered = []
+    for rank, one in enumerate(found, after + 1):
+        score = normalised(one.bm25)
+        detail = RetrievalDetail("lexical", lexical_score=score, lexical_rank=rank, fusion_score=score)
+        numbered.append(
+            Ranked(one.row, rank, score, "bm25", detail, tier.wanted.phrases, relaxed=tier.relaxed)
+        )
+    return numbered
+
+
+def leg(search: Search, depth: int) -> LexicalLeg:
+    """OR ranking: measured to fuse better than AND first."""
+    lexical_query = ask(search)
+    strict, loose = lexical_query.strict, lexical_query.relaxed or lexical_query.strict
     if strict is None or loose is None:
-        return LexicalLeg(question)
-    found = _rank(snapshot, loose, filters, depth)
+        return LexicalLeg(lexical_query)
+    found = _rank(search, loose, depth)
     rows = [scored.row for scored in found]
-    one_question = loose.match == strict.match
+    is_strict = loose.match == strict.match
     matching = set(rows)
-    if not one_question:
-        matching = snapshot.matching(strict.match, rows, without=strict.excluded)
-    further = [tier for tier in question.tiers if tier.name == "unfinished word"]
+    if not is_strict:
+        matching = search.snapshot.matching(strict.match, rows, without=strict.excluded)
+    further = [tier for tier in lexical_query.tiers if tier.name == "unfinished word"]
     if len(found) == depth:
-        # The tier of the unfinished word lacks the chunks with all the words: they come in this one.
+        # The tier of the unfinished word lacks the chunks with all the words: this tier has them.
         above = (f"({tier.wanted.match}) NOT ({strict.match})" for tier in further)
         rest = loose._replace(excluded=(*loose.excluded, *above))
-        further.append(Tier("any word", rest, relaxed=not one_question))
-    return LexicalLeg(question, found, matching, loose.phrases, tuple(further))
+        further.append(Tier("any word", rest, relaxed=not is_strict))
+    return LexicalLeg(lexical_query, found, matching, loose.phrases, tuple(further))
 
 
-def admission(snapshot: Snapshot, question: LexicalQuery, only_strict: bool) -> Callable[[Rows], Rows]:
-    """Keeps of some rows those that the query's words do not rule out, by whatever else they are found."""
-    strict = question.strict
-    if strict is not None and only_strict:
-        wanted = snapshot.matching(strict.match, without=strict.excluded)
+def admission(search: Search, lexical_query: LexicalQuery) -> Callable[[Rows], Rows]:
+    """A function that drops the rows that the words of the query rule out."""
+    strict = lexical_query.strict
+    if strict is not None and search.query.strict:
+        wanted = search.snapshot.matching(strict.match, without=strict.excluded)
         return lambda rows: [row for row in rows if row in wanted]
     if strict is not None and strict.excluded:
-        unwanted = snapshot.matching(" OR ".join(f"({match})" for match in strict.excluded))
+        unwanted = search.snapshot.matching(" OR ".join(f"({match})" for match in strict.excluded))
         return lambda rows: [row for row in rows if row not in unwanted]
     return lambda rows: rows
 
 
-def ask(
-    snapshot: Snapshot, parsed: ParsedQuery, query: SearchQuery, first_answer: bool = False
-) -> LexicalQuery:
-    """Put a query into FTS5's words; unfinished ones are completed from the corpus's own."""
+def ask(search: Search, first_answer: bool = False) -> LexicalQuery:
+    """The expressions for a query; unfinished words are completed with indexed ones."""
+    snapshot, parsed, query = search.snapshot, search.parsed, search.query
     starred = {word: snapshot.unfinished(word, _UNFINISHED) for word in match_tree.starred_words(parsed)}
     prefix = match_tree.unfinished_word(parsed) if query.typing else None
     unfinished = instead = None
@@ -159,118 +181,36 @@ def ask(
     return LexicalQuery(strict, begun, None if query.strict else loose)
 
 
-def _answer(
-    snapshot: Snapshot,
-    tiers: Sequence[Tier],
-    filters: SearchFilters,
-    query: SearchQuery,
-    limits: Limits,
-    watch: Stopwatch,
-) -> Answer:
-    ranked: list[Ranked] = []
-    total = 0
-    for tier in tiers:
-        with watch.stage(tier.name) as stage:
-            left = query.offset + query.k - total
-            found, size = listed(snapshot, tier, filters, left, limits)
-            ranked += _numbered(tier, found, total)
-            total = stage.kept = total + size
-    kept = total if limits.last_rank is None else min(total, limits.last_rank)
-    page = tuple(one for one in ranked if query.offset < one.rank <= kept)
-    below = _below(snapshot, tiers, filters, limits, kept)
-    return replace(_EMPTY, page=page, total=kept, notices=below)
-
-
-def listed(
-    snapshot: Snapshot,
-    tier: Tier,
-    filters: SearchFilters,
-    wanted: int,
-    limits: Limits,
-    leaving_out: Rows = (),
-) -> tuple[list[Scored], int]:
-    """The first `wanted` chunks of a tier that reach the least score, and how many there are."""
+def listed(search: Search, tier: Tier, wanted: int, leaving_out: Rows = ()) -> tuple[list[Scored], int]:
+    """The first `wanted` chunks of a tier with the least score, and the number of all such chunks."""
     found: list[Scored] = []
     if wanted > 0:
-        ranked = _rank(snapshot, tier.wanted, filters, wanted, leaving_out=leaving_out)
-        found = [one for one in ranked if limits.admit(normalised(one.bm25))]
+        ranked = _rank(search, tier.wanted, wanted, leaving_out=leaving_out)
+        found = [one for one in ranked if search.limits.admit(normalised(one.bm25))]
         if len(found) < wanted:
             return found, len(found)
-    return found, count(snapshot, tier.wanted, filters, limits, leaving_out)
+    return found, count(search, tier.wanted, leaving_out, search.limits.worst_bm25)
 
 
-def _quick(
-    snapshot: Snapshot,
-    tiers: Sequence[Tier],
-    filters: SearchFilters,
-    query: SearchQuery,
-    limits: Limits,
-    watch: Stopwatch,
-) -> Answer:
-    """A first answer from the newest matches; the full ranking replaces it."""
-    ranked: list[Ranked] = []
-    for tier in tiers:
-        left = query.offset + query.k - len(ranked)
-        if left > 0 and not tier.relaxed:
-            with watch.stage("newest") as stage:
-                found = _rank(snapshot, tier.wanted, filters, left, newest=FIRST_ANSWER)
-                found = [one for one in found if limits.admit(normalised(one.bm25))]
-                ranked += _numbered(tier, found, len(ranked))
-                stage.kept = len(ranked)
-    kept = [one for one in ranked if limits.admit_rank(one.rank)]
-    return replace(_EMPTY, page=tuple(kept[query.offset :]), total=len(kept), complete=False)
-
-
-def _numbered(tier: Tier, found: Sequence[Scored], after: int) -> list[Ranked]:
-    return [_place(tier, scored, rank) for rank, scored in enumerate(found, after + 1)]
-
-
-def _place(tier: Tier, scored: Scored, rank: int) -> Ranked:
-    score = normalised(scored.bm25)
-    detail = RetrievalDetail("lexical", lexical_score=score, lexical_rank=rank, fusion_score=score)
-    return Ranked(scored.row, rank, score, "bm25", detail, tier.wanted.phrases, relaxed=tier.relaxed)
+def count(search: Search, wanted: Expression, leaving_out: Rows = (), worst: float | None = None) -> int:
+    """How many chunks match; with `worst`, only those with at least as good a raw bm25."""
+    return search.snapshot.count(
+        wanted.match, search.filters, without=wanted.excluded, scored=wanted.scored,
+        leaving_out=leaving_out, worst=worst,
+    )  # fmt: skip
 
 
 def _rank(
-    snapshot: Snapshot,
-    wanted: Expression,
-    filters: SearchFilters,
-    limit: int,
-    *,
-    leaving_out: Rows = (),
-    newest: int | None = None,
+    search: Search, wanted: Expression, limit: int, *, leaving_out: Rows = (), newest: int | None = None
 ) -> list[Scored]:
-    return snapshot.rank(
-        wanted.match, filters, limit, without=wanted.excluded, scored=wanted.scored,
+    return search.snapshot.rank(
+        wanted.match, search.filters, limit, without=wanted.excluded, scored=wanted.scored,
         leaving_out=leaving_out, newest=newest,
     )  # fmt: skip
 
 
-def count(
-    snapshot: Snapshot,
-    wanted: Expression,
-    filters: SearchFilters,
-    limits: Limits,
-    leaving_out: Rows = (),
-) -> int:
-    """How many chunks reach the least score."""
-    return snapshot.count(
-        wanted.match, filters, without=wanted.excluded, scored=wanted.scored,
-        leaving_out=leaving_out, worst=limits.worst_bm25,
-    )  # fmt: skip
-
-
-def _below(
-    snapshot: Snapshot, tiers: Sequence[Tier], filters: SearchFilters, limits: Limits, kept: int
-) -> tuple[Notice, ...]:
-    """Say how many hits the limits leave out."""
-    if not limits.cut:
-        return ()
-    total = sum(count(snapshot, tier.wanted, filters, Limits()) for tier in tiers)
-    return below_limits(kept, total)
-
-
 def below_limits(kept: int, total: int) -> tuple[Notice, ...]:
+    """A notice with the number of hits that the limits leave out, if there are any."""
     if kept == total:
         return ()
-    return (Notice("below_score", f"{total - kept} of {total} hits are below the score asked for."),)
+    return (Notice("below_score", f"{total - kept} of {total} hits are below the minimum score."),)

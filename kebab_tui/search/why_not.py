@@ -1,4 +1,4 @@
-"""Why a note is not among the hits: the first stage that keeps it out, with its reason."""
+"""Why a note is not among the hits: the first stage that drops it, with the reason."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from datetime import UTC, datetime, time
 from typing import Literal
 
 from kebab_tui.domain.document import Document, Trust
-from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search import lexical
-from kebab_tui.search.answer import Answer, Ranked
-from kebab_tui.search.limits import Limits
+from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.match_tree import Expression, excluded_alone
-from kebab_tui.search.ports import Scored, Snapshot
-from kebab_tui.search.query_language import ParsedQuery
 from kebab_tui.search.ranking import normalised
 
 WhyNotStage = Literal["not indexed", "filtered", "no match", "below score", "ranked", "listed"]
@@ -25,12 +21,13 @@ _FILTER_NAMES = {
     "langs": "lang", "sources": "in", "paths": "path", "paths_none": "-path", "trust_min": "trust",
     "after_ns": "after", "before_ns": "before", "doc_ids": "doc", "titles": "title", "headings": "heading",
 }  # fmt: skip
+_OTHER_WORDS = "use fewer or other words"
 
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """`below score`: it matches, but not well enough for the limits that were asked for.
-    `ranked`: it stands on another page. `listed`: it is there after all.
+    """`below score`: it matches, but below the limits of the query.
+    `ranked`: it is on another page. `listed`: it is on this page.
     """
 
     path: str
@@ -41,156 +38,114 @@ class WhyNot:
     score: float | None = None
 
 
-def judge(
-    snapshot: Snapshot,
-    parsed: ParsedQuery,
-    query: SearchQuery,
-    limits: Limits,
-    filters: SearchFilters,
-    document: Document,
-) -> WhyNot:
-    """Take a note through every stage that could have dropped it."""
+def judge(search: Search, document: Document) -> WhyNot:
+    """Check a note against every stage of a keyword search that could drop it."""
+    snapshot, path = search.snapshot, document.path
     rows = snapshot.chunk_rows(document.doc_id)
-    dropped = _dropping_filters(snapshot, rows, filters)
-    if dropped:
-        return WhyNot(
-            document.path, "filtered", f"left out by {', '.join(dropped)}", "drop the filter to see it"
-        )
-    if parsed.raw is not None:
-        found = _placed(snapshot, Expression(parsed.raw, ()), query, limits, filters, document, 0)
-        return found or _unmatched(document)
-    question = lexical.ask(snapshot, parsed, query)
-    if question.strict is None:
-        without = excluded_alone(parsed)
-        why = "it has what the query rules out" if without else "the query has no word to look for"
-        return WhyNot(document.path, "no match", why)
-    missing = _missing(snapshot, question.strict, document)
+    single = list(single_filters(search.filters))
+    dropping = [name for name, one in single if not snapshot.passes(rows, one)]
+    if not dropping and search.filters.active and not snapshot.passes(rows, search.filters):
+        dropping = [f"{' and '.join(name for name, _ in single)} together"]
+    if dropping:
+        return WhyNot(path, "filtered", f"left out by {', '.join(dropping)}", "drop the filter to see it")
+    if search.parsed.raw is not None:
+        found = _placed(search, Expression(search.parsed.raw, ()), document, 0)
+        return found or WhyNot(path, "no match", "no passage matches", _OTHER_WORDS)
+    lexical_query = lexical.ask(search)
+    if lexical_query.strict is None:
+        excluded = excluded_alone(search.parsed)
+        why = "it contains an excluded word" if excluded else "the query has no word to search for"
+        return WhyNot(path, "no match", why)
+    own = SearchFilters(doc_ids=(document.doc_id,))
+    phrases = lexical_query.strict.phrases
+    absent = [phrase.label for phrase in phrases if not snapshot.count(phrase.match, own)]
+    missing = f" (missing from the note: {', '.join(dict.fromkeys(absent))})" if absent else ""
     above = 0
-    for tier in question.tiers:
-        found = _placed(snapshot, tier.wanted, query, limits, filters, document, above)
+    for tier in lexical_query.tiers:
+        found = _placed(search, tier.wanted, document, above)
         if found is not None:
             partly = f"; no passage has all the words{missing}" if tier.relaxed else ""
             return replace(found, detail=f"{found.detail}{partly}")
-        above += lexical.count(snapshot, tier.wanted, filters, limits)
-    return _unmatched(document, missing)
-
-
-def _dropping_filters(snapshot: Snapshot, rows: list[ChunkRow], filters: SearchFilters) -> list[str]:
-    single = list(single_filters(filters))
-    alone = [name for name, one in single if not snapshot.passes(rows, one)]
-    if alone or not filters.active or snapshot.passes(rows, filters):
-        return alone
-    return [f"{' and '.join(name for name, _ in single)} together"]
+        above += lexical.count(search, tier.wanted, worst=search.limits.worst_bm25)
+    return WhyNot(path, "no match", f"no passage matches{missing}", _OTHER_WORDS)
 
 
 def single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters]]:
-    """Each filter by itself, with the words a user would know it by."""
+    """Each filter alone, with its text as a user would type it."""
     for field in fields(filters):
         value = getattr(filters, field.name)
-        if value not in ((), None):
-            alone = replace(SearchFilters(), **{field.name: value})
-            spelled = _date(value) if field.name.endswith("_ns") else _spelled(value)
-            yield f"{_FILTER_NAMES[field.name]}:{spelled}", alone
+        if value in ((), None):
+            continue
+        if field.name.endswith("_ns"):
+            moment = datetime.fromtimestamp(value // 10**9, UTC).astimezone()
+            text = moment.date().isoformat() if moment.time() == time() else f"{moment:%Y-%m-%dT%H:%M}"
+        elif isinstance(value, Trust):
+            text = value.label
+        else:
+            text = ",".join(map(str, value))
+        yield f"{_FILTER_NAMES[field.name]}:{text}", replace(SearchFilters(), **{field.name: value})
 
 
-def _date(nanoseconds: int) -> str:
-    moment = datetime.fromtimestamp(nanoseconds // 10**9, UTC).astimezone()
-    return moment.date().isoformat() if moment.time() == time() else f"{moment:%Y-%m-%dT%H:%M}"
-
-
-def _spelled(value: object) -> str:
-    if isinstance(value, Trust):
-        return value.label
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _placed(
-    snapshot: Snapshot,
-    wanted: Expression,
-    query: SearchQuery,
-    limits: Limits,
-    filters: SearchFilters,
-    document: Document,
-    above: int,
-) -> WhyNot | None:
-    """Where the note's best passage stands, `above` others standing above the whole tier."""
+def _placed(search: Search, wanted: Expression, document: Document, above: int) -> WhyNot | None:
+    """The rank of the note's best chunk in a tier that has `above` chunks before it."""
+    snapshot, limits, filters = search.snapshot, search.limits, search.filters
     own = replace(filters, doc_ids=(document.doc_id,))
-    best: list[Scored] = snapshot.rank(wanted.match, own, 1, without=wanted.excluded, scored=wanted.scored)
+    best = snapshot.rank(wanted.match, own, 1, without=wanted.excluded, scored=wanted.scored)
     if not best:
         return None
     score = normalised(best[0].bm25)
     if not limits.admit(score):
-        return _below(document, score, f"its score {score:.4f} is below {query.min_score:g}")
+        return _below(document, score, f"its score {score:.4f} is below {search.query.min_score:g}")
     better = snapshot.better(wanted.match, filters, best[0], without=wanted.excluded, scored=wanted.scored)
     rank = above + better + 1
     if not limits.admit_rank(rank):
-        why = f"its raw RRF 1/({limits.rrf_k}+{rank}) is below the threshold {query.threshold:g}"
-        return _below(document, score, why)
-    return _at(document, query, rank, score)
+        return _below(document, score, _rank_below_threshold(search, rank))
+    return _at(search, document, rank, score)
 
 
-def _at(document: Document, query: SearchQuery, rank: int, score: float) -> WhyNot:
-    listed = query.offset < rank <= query.offset + query.k
-    return WhyNot(
-        document.path,
-        "listed" if listed else "ranked",
-        f"it stands at place {rank}"
-        + ("" if listed else f", the list shows {query.offset + 1}-{query.offset + query.k}"),
-        "" if listed else f"ask for more: -n {rank}",
-        rank,
-        score,
-    )
-
-
-def _below(document: Document, score: float, detail: str) -> WhyNot:
-    return WhyNot(document.path, "below score", detail, "lower the limit to see it", None, score)
-
-
-def _missing(snapshot: Snapshot, strict: Expression, document: Document) -> str:
-    own = SearchFilters(doc_ids=(document.doc_id,))
-    absent = [phrase.label for phrase in strict.phrases if not snapshot.count(phrase.match, own)]
-    return f" (missing from the note: {', '.join(dict.fromkeys(absent))})" if absent else ""
-
-
-def _unmatched(document: Document, missing: str = "") -> WhyNot:
-    return WhyNot(document.path, "no match", f"no passage matches{missing}", "use fewer or other words")
-
-
-def in_list(
-    snapshot: Snapshot,
-    answer: Answer,
-    query: SearchQuery,
-    limits: Limits,
-    document: Document,
-    by_words: WhyNot,
-) -> WhyNot:
-    """Where a note stands in a list that is not ranked by words alone. `answer` is the whole list."""
-    own = set(snapshot.chunk_rows(document.doc_id))
+def in_list(search: Search, answer: Answer, document: Document, by_words: WhyNot) -> WhyNot:
+    """The rank of a note in `answer`, a whole list without limits; `by_words` is the keyword verdict."""
+    own = set(search.snapshot.chunk_rows(document.doc_id))
     mine = [ranked for ranked in answer.page if ranked.row in own]
     if not mine:
-        return _no_candidate(answer, len(answer.fused) or len(answer.page), document, by_words)
-    reaching = [ranked for ranked in answer.page if _limit(ranked, query, limits) is None]
-    best = next((place for place, ranked in enumerate(reaching, 1) if ranked.row in own), None)
+        if answer.asked is None:
+            return by_words
+        what = "words and meaning" if answer.mode == "hybrid" else "meaning"
+        candidates = len(answer.fused) or len(answer.page)
+        detail = f"not among the {candidates} candidates of {what}; by words: {by_words.detail}"
+        return WhyNot(document.path, "no match", detail, by_words.advice)
+    within = [ranked for ranked in answer.page if _limit_missed(search, ranked) is None]
+    best = next((place for place, ranked in enumerate(within, 1) if ranked.row in own), None)
     if best is None:
-        return _below(document, mine[0].score, _limit(mine[0], query, limits) or "")
-    return _at(document, query, best, reaching[best - 1].score)
+        return _below(document, mine[0].score, _limit_missed(search, mine[0]) or "")
+    return _at(search, document, best, within[best - 1].score)
 
 
-def _limit(ranked: Ranked, query: SearchQuery, limits: Limits) -> str | None:
-    """Which of the limits that were asked for a hit does not reach."""
+def _limit_missed(search: Search, ranked: Ranked) -> str | None:
+    """The limit of the query that a hit misses."""
+    query, limits = search.query, search.limits
     if not limits.admit(ranked.score):
         return f"its score {ranked.score:.4f} is below {query.min_score:g}"
     raw = ranked.detail.rrf_raw
     if raw is not None and not limits.admit_raw(raw):
         return f"its raw RRF {raw:.4f} is below the threshold {query.threshold:g}"
     if raw is None and not limits.admit_rank(ranked.rank):
-        return f"its raw RRF 1/({limits.rrf_k}+{ranked.rank}) is below the threshold {query.threshold:g}"
+        return _rank_below_threshold(search, ranked.rank)
     return None
 
 
-def _no_candidate(answer: Answer, candidates: int, document: Document, by_words: WhyNot) -> WhyNot:
-    if answer.asked is None:
-        return by_words
-    what = "words and meaning" if answer.mode == "hybrid" else "meaning"
-    detail = f"not among the {candidates} candidates of {what}; by words: {by_words.detail}"
-    return WhyNot(document.path, "no match", detail, by_words.advice)
+def _rank_below_threshold(search: Search, rank: int) -> str:
+    threshold = search.query.threshold
+    return f"its raw RRF 1/({search.limits.rrf_k}+{rank}) is below the threshold {threshold:g}"
+
+
+def _below(document: Document, score: float, detail: str) -> WhyNot:
+    return WhyNot(document.path, "below score", detail, "lower the limit to see it", None, score)
+
+
+def _at(search: Search, document: Document, rank: int, score: float) -> WhyNot:
+    first, last = search.query.offset + 1, search.query.offset + search.query.k
+    if first <= rank <= last:
+        return WhyNot(document.path, "listed", f"rank {rank}", "", rank, score)
+    detail = f"rank {rank}, the list shows {first}-{last}"
+    return WhyNot(document.path, "ranked", detail, f"ask for more: -n {rank}", rank, score)

@@ -41,9 +41,9 @@ def test_each_stage_has_its_place(stage: WhyNotStage, passed: int) -> None:
 
 
 def test_a_note_that_is_listed_after_all_was_stopped_by_nothing() -> None:
-    lines = verdict(WhyNot("a.md", "listed", "it stands at place 3", rank=3, score=0.51234))
+    lines = verdict(WhyNot("a.md", "listed", "rank 3", rank=3, score=0.51234))
     assert not any("✗" in line for line in lines)
-    assert lines[-2:] == ["  it stands at place 3", "  score 0.5123"]
+    assert lines[-2:] == ["  rank 3", "  score 0.5123"]
 
 
 @pytest.mark.parametrize("width", [16, 30, 80])
