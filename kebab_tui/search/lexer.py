@@ -1,7 +1,7 @@
-"""Cuts the text of a query into its pieces and says what each one is.
+"""Lexer of the query language.
 
-Every character that is not white space belongs to exactly one piece. Nothing is wrong
-here: what cannot be a filter, a phrase or a parenthesis is a word.
+Every character except white space belongs to exactly one piece. There are no errors:
+text that cannot be a filter, a phrase or a parenthesis is a word.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OPERATORS = frozenset({"AND", "OR", "NOT"})
 
 @dataclass(frozen=True, slots=True)
 class QueryToken:
-    """A stretch of the query's text, to be coloured by its role."""
+    """A range of the query's text with its role, for syntax colouring."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class QueryToken:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """`text` is the bare content; `values` and `key` belong to a filter."""
+    """`text` is the content without quotes, star or minus; only a filter has `key` and `values`."""
 
     kind: PieceKind
     start: int
@@ -58,35 +58,26 @@ class Piece:
 def pieces(text: str) -> Iterator[Piece]:
     """Cut `text` from left to right."""
     for match in _PIECE.finditer(text):
-        yield _piece(match)
-
-
-def _piece(match: re.Match[str]) -> Piece:
-    start, end = match.span()
-    if opening := match["opening"]:
-        return Piece("opening", start, end, negated=opening[0] == "-")
-    if match["closing"]:
-        return Piece("closing", start, end)
-    if key := match["key"]:
-        return Piece(
-            "filter", start, end, negated=key[0] == "-", key=key.lstrip("-").lower(), values=_values(match)
-        )
-    if match["phrase"] is not None:
-        closed = bool(match["quote"])
-        return Piece("phrase", start, end, match["phrase"], bool(match["minus"]), closed)
-    return _word(match["word"], start, end)
-
-
-def _values(match: re.Match[str]) -> tuple[str, ...]:
-    found = (quoted or bare for quoted, bare in _VALUE.findall(match["values"]))
-    return tuple(value.strip() for value in found if value.strip())
-
-
-def _word(word: str, start: int, end: int) -> Piece:
-    if word in _OPERATORS:
-        return Piece("operator", start, end, word)
-    negated = len(word) > 1 and word[0] == "-" and word[1] != "-"
-    bare = word[1:] if negated else word
-    if bare.endswith("*"):
-        return Piece("prefix", start, end, bare.rstrip("*"), negated)
-    return Piece("word", start, end, bare, negated, closed=False)
+        start, end = match.span()
+        if opening := match["opening"]:
+            yield Piece("opening", start, end, negated=opening[0] == "-")
+        elif match["closing"]:
+            yield Piece("closing", start, end)
+        elif key := match["key"]:
+            found = (quoted or bare for quoted, bare in _VALUE.findall(match["values"]))
+            values = tuple(value.strip() for value in found if value.strip())
+            yield Piece(
+                "filter", start, end, negated=key[0] == "-", key=key.lstrip("-").lower(), values=values
+            )
+        elif match["phrase"] is not None:
+            closed = bool(match["quote"])
+            yield Piece("phrase", start, end, match["phrase"], bool(match["minus"]), closed)
+        elif (word := match["word"]) in _OPERATORS:
+            yield Piece("operator", start, end, word)
+        else:
+            negated = len(word) > 1 and word[0] == "-" and word[1] != "-"
+            bare = word[1:] if negated else word
+            if bare.endswith("*"):
+                yield Piece("prefix", start, end, bare.rstrip("*"), negated)
+            else:
+                yield Piece("word", start, end, bare, negated, closed=False)

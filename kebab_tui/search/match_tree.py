@@ -1,69 +1,34 @@
-"""From what a query means to what FTS5 is asked.
+"""From a parsed query to the expressions for FTS5.
 
-Two questions can be built: the strict one wants what the query says, the relaxed one
-any of its words. What a query excludes stands beside the match, not in it, except
-within one side of an OR. Nothing here runs a query.
+There are two expressions: the strict one matches what the query says, the relaxed one any
+of its words. Excluded terms are kept beside the match, not in it, except within one
+operand of an OR. Nothing here runs a query.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from kebab_tui.domain.tokens import plain_words
 from kebab_tui.search.query_language import All, Any, Leaf, Node, Not, ParsedQuery
-from kebab_tui.search.words import STOP_WORDS, Completion, Phrase, Unit, last_word, unit
+from kebab_tui.search.words import STOP_WORDS, Completion, Phrase, Unit, joined, last_word, unit
 
 _SHORTEST_UNFINISHED = 2
 
 
 class Expression(NamedTuple):
-    """`phrases` are what is scored; `excluded` are MATCH strings of chunks to leave out.
+    """`phrases` are scored; `excluded` are MATCH strings of chunks to leave out.
 
-    `scored` is what the bm25 is of, where it is not `match`: FTS5 passes over words of a
-    chunk that stand in a branch of an OR which as a whole does not match, so a match with
-    such branches is scored by its phrases alone.
+    `scored` is the expression for bm25, if not `match`. FTS5 ignores words in a branch of an OR
+    that does not match as a whole, so a match with such branches is scored by its phrases alone.
     """
 
     match: str
     phrases: tuple[Phrase, ...]
     excluded: tuple[str, ...] = ()
     scored: str | None = None
-
-
-_Completions = Mapping[Leaf, Completion]
-
-
-def unfinished_word(parsed: ParsedQuery) -> str | None:
-    """The last word of a text that ends in it, where it is long enough to be completed."""
-    leaf = _last_open(parsed)
-    word = last_word(leaf) if leaf else None
-    return word if word and len(word) >= _SHORTEST_UNFINISHED else None
-
-
-def open_end(parsed: ParsedQuery) -> str | None:
-    """The MATCH string of a text's last word or phrase, taken as finished, where it may go on."""
-    leaf = _last_open(parsed)
-    found = unit(leaf) if leaf else None
-    return found.match if found else None
-
-
-def starred_words(parsed: ParsedQuery) -> tuple[str, ...]:
-    """The beginnings of words that are asked for with a star."""
-    starred = (last_word(leaf) for leaf in _wanted(parsed.terms) if leaf.kind == "prefix")
-    return tuple(dict.fromkeys(word for word in starred if word))
-
-
-def excluded_alone(parsed: ParsedQuery) -> tuple[str, ...]:
-    """What a query excludes that looks for nothing."""
-    plain = _plain(parsed.terms)
-    return () if plain.found else plain.excluded
-
-
-def rules_out(parsed: ParsedQuery, only_strict: bool) -> bool:
-    """Whether the words of a query keep chunks out, by whatever else those are found."""
-    return only_strict or bool(_plain(parsed.terms).excluded)
 
 
 def strict(
@@ -73,11 +38,11 @@ def strict(
     instead: Sequence[str] | None = None,
     starred: Mapping[str, Sequence[str]] | None = None,
 ) -> Expression | None:
-    """What the query says; None when it names nothing to look for.
+    """What the query says; None if it has nothing to search for.
 
-    `unfinished`: the last word is only a beginning; these are the words it may become
-    whose stems the beginning does not reach. `instead`: it is one of these words, and
-    no beginning is looked for. `starred`: such words for each of `starred_words`.
+    `unfinished`: the last word is a prefix; these are its completions with another stem.
+    `instead`: the last word stands for any of these, and is not searched as a prefix.
+    `starred`: completions for each of `starred_words`.
     """
     completions = _completions(parsed, unfinished, instead, starred or {})
     built = _build(parsed.terms, completions) if completions else _plain(parsed.terms)
@@ -92,18 +57,56 @@ def relaxed(
     starred: Mapping[str, Sequence[str]] | None = None,
     common: Collection[str] = (),
 ) -> Expression | None:
-    """Any of the words, without those that tell little: stop words, and words `common` in this corpus.
+    """Any of the words, except stop words and words that are `common` in this corpus.
 
-    Common ones stay where there are no others, stop words only where there is nothing else
-    at all. What the query excludes stays excluded.
+    Common words stay if there are no others, stop words only if there is nothing else at all.
+    Excluded terms stay excluded.
     """
     completions = _completions(parsed, unfinished, instead, starred or {})
     leaves = list(_wanted(parsed.terms))
     content = [leaf for leaf in leaves if leaf in completions or not _is_among(leaf, STOP_WORDS)]
     telling = [leaf for leaf in content if leaf in completions or not _is_among(leaf, common)]
     units = _distinct(unit(leaf, completions.get(leaf)) for leaf in telling or content or leaves)
-    found = _joined(units, "OR")
-    return _expression(found, _is_branched(units), _plain(parsed.terms).excluded) if found else None
+    if not units:
+        return None
+    return _expression(joined(units, "OR"), _is_branched(units), _plain(parsed.terms).excluded)
+
+
+def unfinished_word(parsed: ParsedQuery) -> str | None:
+    """The last word of a text, if the text ends in it and it is long enough to complete."""
+    leaf = _last_open(parsed)
+    word = last_word(leaf) if leaf else None
+    return word if word and len(word) >= _SHORTEST_UNFINISHED else None
+
+
+def open_end(parsed: ParsedQuery) -> str | None:
+    """The MATCH string of the last word or phrase of a text, read as finished, if it may continue."""
+    leaf = _last_open(parsed)
+    found = unit(leaf) if leaf else None
+    return found.match if found else None
+
+
+def starred_words(parsed: ParsedQuery) -> tuple[str, ...]:
+    """The prefixes that were typed with a star."""
+    starred = (last_word(leaf) for leaf in _wanted(parsed.terms) if leaf.kind == "prefix")
+    return tuple(dict.fromkeys(word for word in starred if word))
+
+
+def wanted_words(parsed: ParsedQuery) -> list[str]:
+    """The plain words to search for."""
+    leaves = (leaf for leaf in _wanted(parsed.terms) if leaf.kind == "word")
+    return [word for leaf in leaves for word in plain_words(leaf.text)]
+
+
+def excluded_alone(parsed: ParsedQuery) -> tuple[str, ...]:
+    """The exclusions of a query that has nothing to search for."""
+    plain = _plain(parsed.terms)
+    return () if plain.found else plain.excluded
+
+
+def rules_out(parsed: ParsedQuery, only_strict: bool) -> bool:
+    """Whether the words of a query exclude chunks that the semantic leg may find."""
+    return only_strict or bool(_plain(parsed.terms).excluded)
 
 
 def _completions(
@@ -130,18 +133,12 @@ def _last_open(parsed: ParsedQuery) -> Leaf | None:
 
 
 def _wanted(node: Node | None) -> Iterator[Leaf]:
-    """The leaves that are looked for, from left to right."""
+    """The leaves that are not excluded, from left to right."""
     if isinstance(node, Leaf):
         yield node
     elif isinstance(node, All | Any):
         for part in node.parts:
             yield from _wanted(part)
-
-
-def wanted_words(parsed: ParsedQuery) -> list[str]:
-    """The plain words that are looked for."""
-    leaves = (leaf for leaf in _wanted(parsed.terms) if leaf.kind == "word")
-    return [word for leaf in leaves for word in plain_words(leaf.text)]
 
 
 def _is_among(leaf: Leaf, words: Collection[str]) -> bool:
@@ -156,72 +153,63 @@ def _expression(found: Unit, branched: bool, excluded: tuple[str, ...]) -> Expre
 
 
 def _is_branched(units: Sequence[Unit]) -> bool:
-    """Whether one of several alternatives wants more than one thing; words are folded, operators are not."""
+    """Whether one of several alternatives has an operator; words are folded, so they are lower case."""
     return len(units) > 1 and any(" AND " in one.match or " NOT " in one.match for one in units)
 
 
-def _unique(matches: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(matches))
-
-
-def _distinct(units: Iterator[Unit | None] | Sequence[Unit | None]) -> list[Unit]:
+def _distinct(units: Iterable[Unit | None]) -> list[Unit]:
     return list({one.match: one for one in units if one is not None}.values())
 
 
 class _Built(NamedTuple):
-    """The strict question of a whole query."""
+    """The strict expression of a whole query."""
 
     found: Unit | None
     excluded: tuple[str, ...]
     branched: bool
 
 
-def _build(terms: Node | None, completions: _Completions) -> _Built:
-    strict = _Strict(completions)
-    found, excluded = strict.node(terms)
-    return _Built(found, _unique(excluded), strict.branched)
+def _build(terms: Node | None, completions: Mapping[Leaf, Completion]) -> _Built:
+    builder = _Builder(completions)
+    found, excluded = builder.build(terms)
+    return _Built(found, tuple(dict.fromkeys(excluded)), builder.branched)
 
 
 @lru_cache(maxsize=4)
 def _plain(terms: Node | None) -> _Built:
-    """With every word taken as finished. Several steps of a search ask for it; it is built once."""
+    """The expression with every word as finished; cached, since several steps of a search need it."""
     return _build(terms, {})
 
 
-_Part = tuple[Unit | None, list[str]]
-"""What a part looks for, and what it excludes."""
+class _Builder:
+    """Builds the strict expression from the tree, part by part."""
 
-
-class _Strict:
-    """Builds the strict question from the tree, part by part."""
-
-    def __init__(self, completions: _Completions, narrow: bool = False) -> None:
+    def __init__(self, completions: Mapping[Leaf, Completion], narrow: bool = False) -> None:
         self._completions = completions
         self._narrow = narrow
         self.branched = False
 
-    def node(self, node: Node | None) -> _Part:
+    def build(self, node: Node | None) -> tuple[Unit | None, list[str]]:
+        """What a part searches for, and what it excludes."""
         match node:
             case Leaf():
                 return unit(node, self._completions.get(node), self._narrow), []
             case All():
-                return self._all(node)
+                built = [self.build(part) for part in node.parts]
+                units = _distinct(found for found, _ in built)
+                excluded = [match for _, matches in built for match in matches]
+                return joined(units, "AND") if units else None, excluded
             case Any():
                 return self._any(node)
             case Not():
-                found, _ = _Strict({}, narrow=True).node(node.part)
+                found, _ = _Builder({}, narrow=True).build(node.part)
                 return None, [found.match] if found else []
         return None, []
 
-    def _all(self, node: All) -> _Part:
-        built = [self.node(part) for part in node.parts]
-        units = _distinct([found for found, _ in built])
-        return _joined(units, "AND"), [match for _, excluded in built for match in excluded]
-
-    def _any(self, node: Any) -> _Part:
+    def _any(self, node: Any) -> tuple[Unit | None, list[str]]:
         units, left_over = [], []
         for part in node.parts:
-            found, excluded = self.node(part)
+            found, excluded = self.build(part)
             if found is None:
                 left_over += excluded
             elif excluded:
@@ -230,11 +218,4 @@ class _Strict:
                 units.append(found)
         distinct = _distinct(units)
         self.branched |= _is_branched(distinct)
-        return _joined(distinct, "OR"), left_over
-
-
-def _joined(units: Sequence[Unit], operator: str) -> Unit | None:
-    if len(units) < 2:
-        return units[0] if units else None
-    phrases = tuple(phrase for one in units for phrase in one.phrases)
-    return Unit(f"({f' {operator} '.join(one.match for one in units)})", phrases)
+        return joined(distinct, "OR") if distinct else None, left_over

@@ -1,9 +1,9 @@
-"""One word or phrase of a query, turned into what the index can answer.
+"""One word or phrase of a query as FTS5 phrases.
 
-A Latin word stays a word. A CJK word is looked for in the grams, by its syllables, so
-that particles and compounds do not hide it; also without its ending, and as two words
-where it may be a compound. A word of both scripts needs each part; a particle behind a
-Latin word is dropped.
+A Latin word stays a word. A CJK word is searched in the grams by its syllables, so that
+particles and compounds do not hide it; also without its ending, and as two words if it
+may be a compound. A word of both scripts needs each part; a particle after a Latin word
+is dropped. Phrases are made of folded words only, so nothing typed reaches FTS5 as syntax.
 """
 
 from __future__ import annotations
@@ -18,79 +18,16 @@ from typing import Literal, NamedTuple
 from kebab_tui.domain.tokens import CJK, MARKED, gram_phrase, marked_token, plain_words, stem
 from kebab_tui.search.query_language import Leaf
 
-# The smallest things that can be looked for: FTS5 phrases, each with its own evidence.
-#
-# A phrase is made of folded words alone, so nothing that was typed reaches FTS5 as
-# syntax. It can be used as a MATCH string by itself, and it knows how its matches look
-# in a text, for whoever marks them.
-
 LONGEST = 32
-"""Words or syllables of one phrase; what goes beyond is not looked at."""
+"""Words or syllables of one phrase; the rest is ignored."""
+_MOST_PARTS = 6
+"""A word that changes its script more often is pasted data, not a word."""
+_SHORTEST_COMPOUND, _LONGEST_COMPOUND = 4, 10
+_PART = re.compile(rf"(?P<marked>{MARKED})|(?P<run>[{CJK}]+)")
 
-PhraseKind = Literal["words", "grams", "marked"]
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """`parts` are stems of neighbouring words, stretches of text for `grams`, or the one
-    lower-case name for `marked`. `prefix`: the last word is only a beginning."""
-
-    match: str
-    label: str
-    kind: PhraseKind
-    parts: tuple[str, ...]
-    prefix: bool = False
-
-
-def words_phrase(text: str, prefix: bool = False) -> Phrase:
-    """Neighbouring words; `text` holds at least one."""
-    words = plain_words(text)[:LONGEST]
-    joined = " ".join(words)
-    label = f"{joined}*" if prefix else joined
-    return Phrase(_quoted(joined, prefix), label, "words", tuple(map(stem, words)), prefix)
-
-
-def grams_phrase(runs: Sequence[str]) -> Phrase:
-    """Neighbouring CJK words, the first to its end, the last from anywhere inside it."""
-    shown = tuple(run[:LONGEST] for run in runs[:LONGEST])
-    *others, last = shown
-    spelled = [pair for run in others for pair in (*_pairs(run), run[-1])]
-    spelled += gram_phrase(last)
-    return _grams(spelled[:LONGEST], shown, prefix=len(last) == 1)
-
-
-def spaced_phrase(run: str, at: int) -> Phrase:
-    """A compound written as two words."""
-    return grams_phrase((run[:at], run[at:]))
-
-
-def glued_phrase(word: str, syllable: str) -> Phrase:
-    """One syllable behind a word of another script: 3월, A형."""
-    return _grams([word, syllable], (word + syllable,), prefix=True)
-
-
-def marked_phrase(name: str) -> Phrase:
-    """A name with its marks: C++."""
-    return Phrase(f"grams : {_quoted(marked_token(name))}", name.lower(), "marked", (name.lower(),))
-
-
-def _grams(spelled: Sequence[str], runs: tuple[str, ...], prefix: bool) -> Phrase:
-    return Phrase(f"grams : {_quoted(' '.join(spelled), prefix)}", " ".join(runs), "grams", runs)
-
-
-def _pairs(run: str) -> tuple[str, ...]:
-    return gram_phrase(run) if len(run) > 1 else ()
-
-
-def _quoted(words: str, prefix: bool = False) -> str:
-    return f'"{words}" *' if prefix else f'"{words}"'
-
-
-# Korean endings, so that `충돌을 해결하는` also finds `충돌이` and `해결했다`.
-#
-# A list and not a grammar: an ending is taken off where two syllables remain. Where it
-# was none (고양이) the shorter word is merely looked for as well, and ranks lower.
-
+# Korean endings, so that `충돌을 해결하는` also finds `충돌이` and `해결했다`. A list, not a grammar:
+# an ending is removed if two syllables remain. If it was no ending (고양이), the shorter word is
+# searched as well and ranks lower.
 _PARTICLES = """
     은 는 이 가 을 를 의 에 도 로 과 와 만 나 에서 에게 에는 에도 에서는 에서도 에게는 으로 으로는 으로도 로는
     로도 로서 로써 으로서 으로써 까지 까지는 부터 부터는 처럼 보다 이나 이란 이라 이라는 라는 이라고 라고 한테
@@ -104,124 +41,176 @@ _PARTICLE_SET = frozenset(_PARTICLES)
 _ENDINGS = tuple(sorted({*_PARTICLES, *_VERBS}, key=lambda ending: (-len(ending), ending)))
 _SHORTEST_STEM = 2
 
+STOP_WORDS = frozenset(
+    """
+    a about an and any are as at be been but by can could did do does for from had has have how i if in
+    into is it its me my no not of on or our should so than that the their them then there these they
+    this those to us was we were what when where which who why will with would you your
+    것 것을 것이 그 그것 그런 그리고 너무 더 때 또는 무엇 무엇을 및 뭐 수 어디 어떤 어떻게 언제 왜 이 이것
+    이런 있나 있는 있다 저 좀 등 하는 하나 하려면
+    """.split()  # noqa: SIM905 -- running text is easier to read than a list of quoted words
+)
+"""Words so common that a relaxed search ranks better without them."""
 
-def is_particle(run: str) -> bool:
-    """Whether a run glued to another script is only grammar: 로 of `Rust로`."""
-    return run in _PARTICLE_SET
+PhraseKind = Literal["words", "grams", "marked"]
 
 
-def without_ending(run: str) -> str:
-    """Take the longest known ending off a word that stays a word without it."""
-    for ending in _ENDINGS:
-        if len(run) - len(ending) >= _SHORTEST_STEM and run.endswith(ending):
-            return run[: -len(ending)]
-    return run
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """`match` is a MATCH string; the other fields describe its matches, for highlighting.
 
+    `parts` are stems of adjacent words, stretches of text for `grams`, or the one lower-case
+    name for `marked`. `prefix`: the last word is only a prefix.
+    """
 
-_PART = re.compile(rf"(?P<marked>{MARKED})|(?P<run>[{CJK}]+)")
-_MOST_PARTS = 6
-"""A word that changes its script more often is a paste, not a word."""
-_SHORTEST_COMPOUND, _LONGEST_COMPOUND = 4, 10
+    match: str
+    label: str
+    kind: PhraseKind
+    parts: tuple[str, ...]
+    prefix: bool = False
 
 
 class Unit(NamedTuple):
-    """A MATCH string and the phrases in it, in the order in which they stand there."""
+    """A MATCH string and its phrases, in order."""
 
     match: str
     phrases: tuple[Phrase, ...]
 
 
 class Completion(NamedTuple):
-    """What an unfinished word may become; `prefix`: also anything that begins with it."""
+    """The possible completions of an unfinished word; `prefix`: also any other word that begins with it."""
 
     words: Sequence[str]
     prefix: bool = True
 
 
-def unit(leaf: Leaf, completion: Completion | None = None, narrow: bool = False) -> Unit | None:
-    """What a leaf asks of the index; None where nothing of it is indexed.
+_Part = tuple[str, str]
+"""The kind and the text of a part of a word."""
 
-    `narrow`: a CJK word is only what was typed, for who excludes it.
+
+def unit(leaf: Leaf, completion: Completion | None = None, narrow: bool = False) -> Unit | None:
+    """The expression for a leaf; None if nothing of it is indexed.
+
+    `narrow`: a CJK word matches only as typed, for exclusions.
     """
     text = unicodedata.normalize("NFC", leaf.text)
     if leaf.kind == "phrase":
         return _phrase(text, prefix=completion is not None)
-    parts = _joined_scripts(list(islice(_parts(text), _MOST_PARTS)))
+    parts = _glued(list(islice(_parts(text), _MOST_PARTS)))
     if leaf.kind == "prefix" and completion is None:
         completion = Completion(())
-    if completion is not None and parts and parts[-1][0] == "words":
-        parts[-1] = ("open", parts[-1][1])
-    return _all_of([_part(part, completion or Completion(()), narrow) for part in parts])
+    units = []
+    for i, (kind, value) in enumerate(parts):
+        if kind == "marked":
+            units.append(_alone(marked_phrase(value)))
+        elif kind == "glued":  # one syllable after a word of another script: 3월, A형
+            units.append(_alone(_grams([value[:-1], value[-1]], (value,), prefix=True)))
+        elif kind == "run":
+            units.append(_any_of([grams_phrase((value,))] if narrow else _readings(value)))
+        elif completion is not None and i == len(parts) - 1:
+            units.append(_unfinished(value, completion))
+        else:
+            units.append(_alone(words_phrase(value)))
+    return joined(units, "AND") if units else None
 
 
 def last_word(leaf: Leaf) -> str | None:
-    """The folded word at the end of a leaf that could still grow; None behind CJK or marks."""
+    """The folded word at the end of a leaf that may continue; None after CJK or marks."""
     text = unicodedata.normalize("NFC", leaf.text)
     parts = list(_parts(text))
     return plain_words(parts[-1][1])[-1] if parts and parts[-1][0] == "words" else None
 
 
-_Part = tuple[str, str]
+def joined(units: Sequence[Unit], operator: str) -> Unit:
+    """Combine one or more units with AND or OR."""
+    if len(units) == 1:
+        return units[0]
+    phrases = tuple(phrase for one in units for phrase in one.phrases)
+    return Unit(f"({f' {operator} '.join(one.match for one in units)})", phrases)
+
+
+def words_phrase(text: str, prefix: bool = False) -> Phrase:
+    """Adjacent words; `text` has at least one."""
+    words = plain_words(text)[:LONGEST]
+    text = " ".join(words)
+    label = f"{text}*" if prefix else text
+    return Phrase(_quoted(text, prefix), label, "words", tuple(map(stem, words)), prefix)
+
+
+def grams_phrase(runs: Sequence[str]) -> Phrase:
+    """Adjacent CJK words, the first up to its end, the last from anywhere inside it."""
+    shown = tuple(run[:LONGEST] for run in runs[:LONGEST])
+    *others, last = shown
+    spelled = [token for run in others for token in (*(gram_phrase(run) if len(run) > 1 else ()), run[-1])]
+    spelled += gram_phrase(last)
+    return _grams(spelled[:LONGEST], shown, prefix=len(last) == 1)
+
+
+def marked_phrase(name: str) -> Phrase:
+    """A name with its marks: C++."""
+    return Phrase(f"grams : {_quoted(marked_token(name))}", name.lower(), "marked", (name.lower(),))
+
+
+def _grams(spelled: Sequence[str], runs: tuple[str, ...], prefix: bool) -> Phrase:
+    return Phrase(f"grams : {_quoted(' '.join(spelled), prefix)}", " ".join(runs), "grams", runs)
+
+
+def _quoted(words: str, prefix: bool = False) -> str:
+    return f'"{words}" *' if prefix else f'"{words}"'
+
+
+def _alone(phrase: Phrase) -> Unit:
+    return Unit(phrase.match, (phrase,))
+
+
+def _any_of(phrases: Sequence[Phrase]) -> Unit:
+    return joined([_alone(phrase) for phrase in phrases], "OR")
 
 
 def _parts(text: str) -> Iterator[_Part]:
     """Cut a word where its script changes and around names with marks."""
     at = 0
     for match in _PART.finditer(text):
-        yield from _other(text[at : match.start()])
-        yield ("marked" if match["marked"] else "run", match.group())
+        if plain_words(text[at : match.start()]):
+            yield "words", text[at : match.start()]
+        yield "marked" if match["marked"] else "run", match.group()
         at = match.end()
-    yield from _other(text[at:])
+    if plain_words(text[at:]):
+        yield "words", text[at:]
 
 
-def _other(text: str) -> Iterator[_Part]:
-    if plain_words(text):
-        yield ("words", text)
-
-
-def _joined_scripts(parts: Sequence[_Part]) -> list[_Part]:
-    """Settle what stands glued behind a word of another script."""
-    joined: list[_Part] = []
+def _glued(parts: Sequence[_Part]) -> list[_Part]:
+    """Drop particles after a word of another script, and join other single syllables to it."""
+    result: list[_Part] = []
     for kind, value in parts:
-        glued = bool(joined) and joined[-1][0] in {"words", "marked"} and joined[-1][1][-1].isalnum()
-        after_marks = bool(joined) and joined[-1][0] == "marked"
-        if kind == "run" and (glued or after_marks) and is_particle(value):
+        before, text = result[-1] if result else ("", "")
+        is_glued = before in {"words", "marked"} and text[-1].isalnum()
+        if kind == "run" and (is_glued or before == "marked") and value in _PARTICLE_SET:
             continue
-        if kind == "run" and glued and len(value) == 1:
-            value = plain_words(joined[-1][1])[-1] + value
-            if len(plain_words(joined[-1][1])) == 1:
-                joined.pop()
+        if kind == "run" and is_glued and len(value) == 1:
+            words = plain_words(text)
+            value = words[-1] + value
+            if len(words) == 1:
+                result.pop()
             kind = "glued"
-        joined.append((kind, value))
-    return joined
-
-
-def _part(part: _Part, completion: Completion, narrow: bool) -> Unit:
-    kind, value = part
-    if kind == "marked":
-        return _alone(marked_phrase(value))
-    if kind == "glued":
-        return _alone(glued_phrase(value[:-1], value[-1]))
-    if kind == "run":
-        return _alone(grams_phrase((value,))) if narrow else _any_of(_readings(value))
-    if kind == "open":
-        return _unfinished(value, completion)
-    return _alone(words_phrase(value))
+        result.append((kind, value))
+    return result
 
 
 def _readings(run: str) -> list[Phrase]:
-    """The ways in which a CJK word may stand in a note."""
-    bare = without_ending(run)
+    """The forms in which a CJK word may occur in a note."""
+    endings = (e for e in _ENDINGS if run.endswith(e) and len(run) - len(e) >= _SHORTEST_STEM)
+    bare = run.removesuffix(next(endings, ""))
     readings = [grams_phrase((bare,))]
     if bare != run:
         readings.append(grams_phrase((run,)))
     if _SHORTEST_COMPOUND <= len(bare) <= _LONGEST_COMPOUND:
-        readings += [spaced_phrase(bare, at) for at in range(2, len(bare) - 1)]
+        readings += [grams_phrase((bare[:at], bare[at:])) for at in range(2, len(bare) - 1)]
     return readings
 
 
 def _unfinished(text: str, completion: Completion) -> Unit:
-    """A beginning also finds the word itself, so the word stands beside it only where no beginning does."""
+    """A prefix also matches the word itself, so the word is only added if there is no prefix."""
     words = plain_words(text)
     if len(words) > 1:
         return _alone(words_phrase(text, prefix=True))
@@ -238,46 +227,10 @@ def _unfinished(text: str, completion: Completion) -> Unit:
 def _phrase(text: str, prefix: bool) -> Unit | None:
     if not plain_words(text):
         return None
-    runs = [value for kind, value in _parts(text) if kind == "run"]
-    if not runs:
-        return _alone(_marked_or_words(text, prefix))
-    if len(runs) == len(list(_parts(text))):
-        return _alone(grams_phrase(runs))
-    return _alone(words_phrase(text, prefix=True))
-
-
-def _marked_or_words(text: str, prefix: bool) -> Phrase:
     parts = list(_parts(text))
+    runs = [value for kind, value in parts if kind == "run"]
+    if runs and len(runs) == len(parts):
+        return _alone(grams_phrase(runs))
     if len(parts) == 1 and parts[0][0] == "marked":
-        return marked_phrase(parts[0][1])
-    return words_phrase(text, prefix)
-
-
-def _alone(phrase: Phrase) -> Unit:
-    return Unit(phrase.match, (phrase,))
-
-
-def _any_of(phrases: Sequence[Phrase]) -> Unit:
-    if len(phrases) == 1:
-        return _alone(phrases[0])
-    return Unit(f"({' OR '.join(phrase.match for phrase in phrases)})", tuple(phrases))
-
-
-def _all_of(units: Sequence[Unit]) -> Unit | None:
-    if len(units) < 2:
-        return units[0] if units else None
-    phrases = tuple(phrase for one in units for phrase in one.phrases)
-    return Unit(f"({' AND '.join(one.match for one in units)})", phrases)
-
-
-# Words so common that a relaxed search does better without them.
-
-STOP_WORDS = frozenset(
-    """
-    a about an and any are as at be been but by can could did do does for from had has have how i if in
-    into is it its me my no not of on or our should so than that the their them then there these they
-    this those to us was we were what when where which who why will with would you your
-    것 것을 것이 그 그것 그런 그리고 너무 더 때 또는 무엇 무엇을 및 뭐 수 어디 어떤 어떻게 언제 왜 이 이것
-    이런 있나 있는 있다 저 좀 등 하는 하나 하려면
-    """.split()  # noqa: SIM905 -- running text is easier to read than a list of quoted words
-)
+        return _alone(marked_phrase(parts[0][1]))
+    return _alone(words_phrase(text, prefix=prefix or bool(runs)))

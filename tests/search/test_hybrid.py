@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import match_tree
 from kebab_tui.search.engine import SearchEngine, SearchOptions
 from kebab_tui.search.limits import HybridOptions
-from kebab_tui.search.query_language import Node
+from kebab_tui.search.query_language import Leaf, Node
 from kebab_tui.search.ranking import rescore
+from kebab_tui.search.words import Completion
 from kebab_tui.workspace import Workspace
 from tests.meaning import FLOOR, NOW, Chosen, codes
 
@@ -144,10 +145,10 @@ def test_the_question_to_the_full_text_is_built_once(
 ) -> None:
     chosen.add("a.md", {"alpha gamma": 0.5})
     match_tree._plain.cache_clear()
-    built: list[tuple[Node | None, match_tree._Completions]] = []
+    built: list[tuple[Node | None, Mapping[Leaf, Completion]]] = []
     build = match_tree._build
 
-    def counted(terms: Node | None, completions: match_tree._Completions) -> match_tree._Built:
+    def counted(terms: Node | None, completions: Mapping[Leaf, Completion]) -> match_tree._Built:
         built.append((terms, completions))
         return build(terms, completions)
 

@@ -47,7 +47,7 @@ def test_a_pasted_megabyte_with_newlines_is_one_line_and_asks_nothing_of_the_ter
     screen = idle("--data-dir", data)
     screen.wait_for(" notes ")
     screen.send(b"\x1b[200~" + b"ownership of\nvalues\r\n\x07" * 50_000 + b"\x1b[201~")
-    screen.wait_for("The query is long")
+    screen.wait_for("The query is too long")
     assert "\x07" not in screen.text
     screen.type("\x1b")
     leave(screen)
