@@ -1,7 +1,7 @@
 """Ends the reading of a file early, on a stop request or when the file takes too long.
 
 Readers and the chunker call a checkpoint every few hundred lines or blocks, so that the
-work between two calls takes far less than `STOP_WITHIN_S`.
+work between two calls takes far less than the 2 s in which a process must stop.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from time import thread_time
 
 from kebab_tui.domain.errors import UnreadableFileError
 
-STOP_WITHIN_S = 2.0
-"""A process ends within this time after a stop request, even while it reads a large file."""
 OFTEN, SELDOM = 255, 4095
 """Masks for line counters: call the checkpoint when `at & mask` is 0."""
 

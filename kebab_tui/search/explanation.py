@@ -104,7 +104,15 @@ def explain(
         one._replace(evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, "")))
         for one in answer.fused
     )
-    return ExplainedResponse(response, hits, candidates, answer.fusion, _filtered(snapshot, search.filters))
+    effect = None
+    if search.filters.active:
+        notes = snapshot.browse(SearchFilters(), 0, 0)[1]
+        passing = snapshot.browse(search.filters, 0, 0)[1]
+        dropped = (
+            (name, notes - snapshot.browse(alone, 0, 0)[1]) for name, alone in single_filters(search.filters)
+        )
+        effect = Filtered(notes, passing, tuple(dropped))
+    return ExplainedResponse(response, hits, candidates, answer.fusion, effect)
 
 
 def explain_lexical(
@@ -148,15 +156,3 @@ def _semantic(hit: SearchHit, answer: Answer, fused: Fused | None) -> SemanticEx
     return SemanticExplanation(
         cosine, hit.text[nearest.start : nearest.end], nearest.start, nearest.end, nearest.cosine
     )
-
-
-def _filtered(snapshot: Snapshot, filters: SearchFilters) -> Filtered | None:
-    if not filters.active:
-        return None
-
-    def passing(some: SearchFilters) -> int:
-        return snapshot.browse(some, 0, 0)[1]
-
-    notes = passing(SearchFilters())
-    dropped = tuple((name, notes - passing(one)) for name, one in single_filters(filters))
-    return Filtered(notes, passing(filters), dropped)

@@ -29,6 +29,7 @@ _DATES = "write a date as 2026, 2026-01, 2026-01-31, 7d, 2w, today or yesterday"
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
 _AGO = re.compile(r"([0-9]{1,5})([dw])")
 _DAYS = {"d": 1, "w": 7}
+_TRUST_LABELS = tuple(level.label for level in Trust)
 _MEANT = {
     "file": "path",
     "dir": "path",
@@ -131,13 +132,8 @@ def _chosen(key: str, values: tuple[str, ...], known: tuple[T, ...]) -> tuple[T,
 
 
 def _trust(values: tuple[str, ...], _now: datetime) -> SearchFilters:
-    least = None
-    for value in values:
-        least = Trust.parse(value.lstrip(">="))
-        if least is None:
-            known = ", ".join(level.label for level in Trust)
-            raise _BadValue(f"trust:{value} ignored: trust is one of {known}.")
-    return SearchFilters(trust_min=least)
+    names = _chosen("trust", tuple(value.lstrip(">= ") for value in values), _TRUST_LABELS)
+    return SearchFilters(trust_min=Trust.parse(names[-1]))
 
 
 def _instants(key: str, values: tuple[str, ...], now: datetime) -> list[int]:
@@ -170,7 +166,7 @@ _FIXED: dict[str, tuple[str, ...]] = {
     "type": DOCUMENT_TYPES,
     "kind": CHUNK_KINDS,
     "lang": LANGUAGES,
-    "trust": tuple(level.label for level in Trust),
+    "trust": _TRUST_LABELS,
     "after": _DATE_EXAMPLES,
     "before": _DATE_EXAMPLES,
 }

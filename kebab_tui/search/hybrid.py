@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kebab_tui.domain.hit import Notice, RetrievalDetail
+from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
 from kebab_tui.domain.text import is_hangul
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
@@ -45,19 +45,25 @@ def find(search: Search, asked: EncodedQuery, options: HybridOptions, scripts: S
         kept = [one for one in fused if limits.admit_raw(one.rrf_raw) and limits.admit(one.score)]
         stage.kept = len(kept)
     first, end = query.offset, query.offset + query.k
-    page = [
-        Ranked(
-            row=one.evidence.row,
-            rank=rank,
-            score=one.score,
-            score_kind="look" if settings.rerank else "rrf",
-            detail=_detail(one),
-            phrases=words.phrases,
-            relaxed=one.evidence.relaxed,
-            fused=one,
+    page = []
+    for rank, one in enumerate(kept[first:end], first + 1):
+        evidence = one.evidence
+        detail = RetrievalDetail(
+            method="hybrid",
+            lexical_score=None if evidence.strength is None else normalised(-evidence.strength),
+            lexical_rank=evidence.lexical_rank,
+            vector_score=None if evidence.vector_rank is None else max(evidence.cosine or 0.0, 0.0),
+            vector_rank=evidence.vector_rank,
+            fusion_score=one.fusion_score,
+            fusion_rank=one.fusion_rank,
+            rrf_raw=one.rrf_raw,
+            rerank_score=one.rerank_score,
         )
-        for rank, one in enumerate(kept[first:end], first + 1)
-    ]
+        kind: ScoreKind = "look" if settings.rerank else "rrf"
+        ranked = Ranked(
+            evidence.row, rank, one.score, kind, detail, words.phrases, evidence.relaxed, fused=one
+        )
+        page.append(ranked)
     total = len(kept)
     dropped = len(fused) - len(kept)
     if words.further:
@@ -115,21 +121,6 @@ def gather(
         vector_rank, cosine = by_meaning[row]
         found.append(Evidence(row, None, None, vector_rank, cosine, row in others, chunk_id=ids.get(row, "")))
     return found
-
-
-def _detail(one: Fused) -> RetrievalDetail:
-    evidence = one.evidence
-    return RetrievalDetail(
-        method="hybrid",
-        lexical_score=None if evidence.strength is None else normalised(-evidence.strength),
-        lexical_rank=evidence.lexical_rank,
-        vector_score=None if evidence.vector_rank is None else max(evidence.cosine or 0.0, 0.0),
-        vector_rank=evidence.vector_rank,
-        fusion_score=one.fusion_score,
-        fusion_rank=one.fusion_rank,
-        rrf_raw=one.rrf_raw,
-        rerank_score=one.rerank_score,
-    )
 
 
 def _further(

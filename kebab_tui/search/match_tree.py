@@ -200,22 +200,19 @@ class _Builder:
                 excluded = [match for _, matches in built for match in matches]
                 return joined(units, "AND") if units else None, excluded
             case Any():
-                return self._any(node)
+                units, left_over = [], []
+                for found, excluded in map(self.build, node.parts):
+                    if found is None:
+                        left_over += excluded
+                    elif excluded:
+                        without = f"({found.match} NOT ({' OR '.join(excluded)}))"
+                        units.append(Unit(without, found.phrases))
+                    else:
+                        units.append(found)
+                units = _distinct(units)
+                self.branched |= _is_branched(units)
+                return joined(units, "OR") if units else None, left_over
             case Not():
                 found, _ = _Builder({}, narrow=True).build(node.part)
                 return None, [found.match] if found else []
         return None, []
-
-    def _any(self, node: Any) -> tuple[Unit | None, list[str]]:
-        units, left_over = [], []
-        for part in node.parts:
-            found, excluded = self.build(part)
-            if found is None:
-                left_over += excluded
-            elif excluded:
-                units.append(Unit(f"({found.match} NOT ({' OR '.join(excluded)}))", found.phrases))
-            else:
-                units.append(found)
-        distinct = _distinct(units)
-        self.branched |= _is_branched(distinct)
-        return joined(distinct, "OR") if distinct else None, left_over

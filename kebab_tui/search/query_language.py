@@ -205,24 +205,21 @@ class _Reader:
                 break
             self._takes("AND")
             negated = self._takes("NOT")
-            part = self._operand()
+            piece = self._found[self._at]
+            self._at += 1
+            part: Node | None
+            if piece.kind == "opening":
+                part = self.any()
+                self._at += 1
+            else:
+                kind = piece.kind if piece.kind == "phrase" or piece.kind == "prefix" else "word"
+                part = Leaf(piece.text, kind, open=not piece.closed and piece.end == self._length)
             if part is not None:
+                part = Not(part) if piece.negated else part
                 parts.append(Not(part) if negated else part)
         if len(parts) == 1:
             return parts[0]
         return All(tuple(parts)) if parts else None
-
-    def _operand(self) -> Node | None:
-        piece = self._found[self._at]
-        self._at += 1
-        part: Node | None
-        if piece.kind == "opening":
-            part = self.any()
-            self._at += 1
-        else:
-            kind = piece.kind if piece.kind == "phrase" or piece.kind == "prefix" else "word"
-            part = Leaf(piece.text, kind, open=not piece.closed and piece.end == self._length)
-        return Not(part) if part is not None and piece.negated else part
 
     def _takes(self, operator: str) -> bool:
         if self._at < len(self._found):
