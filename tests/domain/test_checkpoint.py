@@ -1,4 +1,4 @@
-"""Reading ends early when it takes too long, or when it is asked to."""
+"""Reading ends early when it takes too long, or on a stop request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A citation is written down in one of two ways, and both are read back."""
+"""A citation has two spellings, and both can be parsed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_letter_may_be_left_out(text: str, span: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     "text", ["a.md", "", ":L1", "a.md:L0", "a.md:L9-L3", "a.md:Lx", "a.md:L1-", "a.md#p=0"]
 )
-def test_what_names_no_span_is_no_citation(text: str) -> None:
+def test_a_text_without_a_span_is_no_citation(text: str) -> None:
     assert parse_citation(text) is None
 
 

@@ -1,4 +1,4 @@
-"""How far a note is trusted: names, and an order in which a minimum can be asked for."""
+"""Trust levels: their names and their order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from kebab_tui.domain.document import Trust
 
 
-def test_what_was_generated_is_trusted_least() -> None:
+def test_generated_notes_are_trusted_least() -> None:
     assert Trust.GENERATED < Trust.SECONDARY < Trust.PRIMARY
 
 

@@ -1,4 +1,4 @@
-"""What a model reads of a passage, and what its vector is called."""
+"""The text that a model embeds, the name of its vector, and Hangul."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_model_reads_title_headings_and_text(title: str, heading_path: str, re
 
 
 @given(st.text(), st.text(), st.text())
-def test_a_vector_is_named_by_what_was_read_and_nothing_else(title: str, heading: str, text: str) -> None:
+def test_a_vector_is_named_by_the_embedded_text_alone(title: str, heading: str, text: str) -> None:
     name = embedded_hash(title, heading, text)
     assert len(name) == 16
     assert name == embedded_hash(title, heading, text)

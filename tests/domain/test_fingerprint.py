@@ -1,4 +1,4 @@
-"""What `stat` says of a file, in numbers that can be stored."""
+"""Fingerprints of files, in numbers that SQLite can store."""
 
 from __future__ import annotations
 

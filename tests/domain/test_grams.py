@@ -1,4 +1,4 @@
-"""What the grams column holds and how a word matches it."""
+"""The tokens of the grams column, and how a word matches them."""
 
 from __future__ import annotations
 

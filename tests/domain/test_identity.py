@@ -1,4 +1,4 @@
-"""Names that survive: the same facts have the same name, wherever and whenever."""
+"""Stable ids: the same facts give the same id everywhere."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_an_edit_elsewhere_leaves_a_chunk_its_name() -> None:
     assert before[0] != after[0]
 
 
-def test_equal_texts_of_a_section_are_told_apart() -> None:
+def test_equal_texts_of_a_section_get_different_ids() -> None:
     ids = chunk_ids(DOC, "v1", [("A", "same"), ("A", "same"), ("B", "same")])
     assert len(set(ids)) == 3
     assert ids[:2] == chunk_ids(DOC, "v1", [("A", "same"), ("A", "same")])
@@ -74,6 +74,6 @@ def test_a_chunks_name_is_canonical_json_spelled_out(version: str, heading: str,
 
 
 @given(st.text(), st.text())
-def test_texts_are_told_apart_by_their_hash(a: str, b: str) -> None:
+def test_different_texts_have_different_hashes(a: str, b: str) -> None:
     assert (text_hash(a) == text_hash(b)) is (a == b)
     assert len(text_hash(a)) == 16

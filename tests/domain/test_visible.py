@@ -35,7 +35,7 @@ SHOWN_FORMAT_CHARACTERS = (
         ("tag\U000e0041", "tag␦"),
     ],
 )
-def test_what_a_terminal_would_obey_is_shown_instead(raw: str, shown: str) -> None:
+def test_control_characters_are_shown_instead_of_obeyed(raw: str, shown: str) -> None:
     assert visible(raw) == shown
 
 

@@ -1,4 +1,4 @@
-"""bm25 from its parts: the arithmetic, by itself."""
+"""The arithmetic of bm25."""
 
 from __future__ import annotations
 

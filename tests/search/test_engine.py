@@ -1,4 +1,4 @@
-"""One answer from one moment of the corpus, in whichever way it was asked for."""
+"""The search engine: every mode reads one snapshot of the corpus."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_each_mode_fills_in_its_own_details_and_no_others(chosen: Chosen) -> Non
     assert hybrid.vector_score == vector.vector_score
 
 
-def test_hybrid_is_what_is_asked_when_nothing_is_said() -> None:
+def test_hybrid_is_the_default_mode() -> None:
     assert SearchQuery("alpha").mode == "hybrid"
 
 
@@ -74,7 +74,7 @@ def test_filters_in_the_text_and_beside_it_hold_together(chosen: Chosen, mode: s
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_was_removed_is_found_by_nobody(chosen: Chosen, mode: str) -> None:
+def test_removed_notes_are_not_found(chosen: Chosen, mode: str) -> None:
     gone = chosen.add("a.md", {"alpha one": 0.9})
     chosen.add("b.md", {"alpha two": 0.8})
     before = chosen.ask("alpha", mode=mode)
@@ -91,12 +91,12 @@ def test_notices_of_the_query_the_model_and_the_answer_are_all_there(chosen: Cho
     assert {"relaxed", "vectors_pending"} <= set(codes(response))
 
 
-def test_a_complete_index_is_not_said_to_be_pending(chosen: Chosen) -> None:
+def test_a_complete_index_has_no_pending_notice(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha": 0.9})
     assert codes(chosen.ask("alpha")) == []
 
 
-def test_scripts_are_looked_up_anew_when_the_corpus_has_changed(chosen: Chosen) -> None:
+def test_scripts_follow_a_changed_corpus(chosen: Chosen) -> None:
     chosen.add("en.md", {"alpha": 0.9})
     assert chosen.texts("alpha") == ["alpha"]
     chosen.add("ko.md", {"알파": 0.8})
@@ -114,7 +114,7 @@ def test_a_filter_that_is_only_begun_hides_nothing_while_it_is_typed(chosen: Cho
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
-def test_what_only_rules_out_lists_the_notes_that_are_left(chosen: Chosen, mode: str) -> None:
+def test_a_query_of_exclusions_lists_the_remaining_notes(chosen: Chosen, mode: str) -> None:
     chosen.add("with.md", {"alpha": 0.9})
     chosen.add("without.md", {"beta": 0.9})
     chosen.add("neither.md", {"gamma": 0.9})

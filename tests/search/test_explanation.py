@@ -1,4 +1,4 @@
-"""Every number of an explanation can be worked out again from the parts beside it."""
+"""Every number of an explanation can be computed from its parts."""
 
 from __future__ import annotations
 

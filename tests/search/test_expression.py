@@ -1,4 +1,4 @@
-"""What FTS5 is asked, tried on a real index."""
+"""Expressions for FTS5, on a real index."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_excluding_a_word_excludes_that_word_only(index: sqlite3.Connection) -> 
 
 
 @pytest.mark.parametrize("text", ["-git", "", "tag:a", "😀", '-"a b"', "'raw'"])
-def test_a_query_that_names_nothing_to_look_for_has_no_expression(text: str) -> None:
+def test_a_query_without_search_words_has_no_expression(text: str) -> None:
     assert match_tree.strict(_parse(text)) is None
     assert match_tree.relaxed(_parse(text)) is None
 
@@ -139,7 +139,7 @@ def test_the_unfinished_word_is_the_open_one_at_the_end() -> None:
 @pytest.mark.parametrize(
     "text", ["git insta ", "git i", "git -insta", "충돌", '"git insta"', "C++", "insta*", ""]
 )
-def test_what_is_closed_short_or_korean_is_not_unfinished(text: str) -> None:
+def test_a_closed_short_or_korean_word_is_not_unfinished(text: str) -> None:
     assert match_tree.unfinished_word(_parse(text)) is None
 
 
@@ -177,7 +177,7 @@ def test_a_relaxed_question_can_have_an_unfinished_word_too(index: sqlite3.Conne
     assert set(_found(index, wanted)) == {"conflict", "package", "cpp"}
 
 
-def test_a_starred_word_reaches_what_its_stem_hides(index: sqlite3.Connection) -> None:
+def test_a_starred_word_finds_words_with_another_stem(index: sqlite3.Connection) -> None:
     parsed = _parse("organiz*")
     assert match_tree.starred_words(parsed) == ("organiz",)
     assert _found(index, match_tree.strict(parsed)) == []

@@ -1,4 +1,4 @@
-"""The keys of filters, and what mistyped ones were meant to be."""
+"""Filter keys, and suggestions for mistyped ones."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def test_a_clock_without_a_zone_means_the_machines() -> None:
 @pytest.mark.parametrize(
     "text", ["", "soon", "2026-02-30", "20260101", "2026-1-1-1", "d", "-3d", "0000", "９９d"]
 )
-def test_what_is_no_date_is_none(text: str) -> None:
+def test_other_texts_are_not_dates(text: str) -> None:
     assert instant(text, datetime(2026, 1, 1, tzinfo=UTC)) is None

@@ -1,4 +1,4 @@
-"""Two rankings become one, in numbers that anybody can add up."""
+"""Fusion and reranking, in numbers that add up."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_second_and_fifth_beat_any_place_in_a_single_list() -> None:
     assert both.rrf_raw > only(an_evidence(1, 1)).rrf_raw
 
 
-def test_a_weight_counts_in_the_sum_and_in_what_the_best_could_have() -> None:
+def test_a_weight_counts_in_the_sum_and_in_the_best_possible_sum() -> None:
     settings = replace(PURE, rrf_k=10, vector_weight=0.35)
     fused = only(an_evidence(1, 3, 4), settings)
     assert fused.lexical_part == 1 / 13
@@ -160,14 +160,14 @@ def test_one_place_in_three_from_the_fourth_on_is_kept() -> None:
     assert [one.rank for one in fused if one.kept_place] == [4, 7, 10]
 
 
-def test_no_place_is_kept_for_what_is_not_near_enough() -> None:
+def test_no_place_is_kept_for_distant_hits() -> None:
     assert rows(fuse(own_and_others(5, 1, NEAR_ENOUGH), FusionSettings()))[3] == 1001
     far = fuse(own_and_others(5, 1, NEAR_ENOUGH - 0.001), FusionSettings())
     assert rows(far) == [1, 2, 3, 4, 5, 1001]
     assert not any(one.kept_place for one in far)
 
 
-def test_who_stands_well_by_itself_needs_no_place() -> None:
+def test_a_well_ranked_hit_needs_no_kept_place() -> None:
     fused = fuse([*own_and_others(3, 0, 0), an_evidence(9, 1, 1, other_script=True)], FusionSettings())
     assert not any(one.kept_place for one in fused)
 
@@ -243,9 +243,7 @@ def test_a_what_if_equals_a_fusion_with_those_settings(
 
 
 @given(st.permutations(range(1, 12)), st.permutations(range(1, 12)))
-def test_what_bm25_is_measured_in_does_not_change_the_pure_order(
-    words: list[int], meaning: list[int]
-) -> None:
+def test_the_scale_of_bm25_does_not_change_the_pure_order(words: list[int], meaning: list[int]) -> None:
     evidence = [
         Evidence(ChunkRow(n), rank, 100.0 / rank, near, 1.0 / near)
         for n, (rank, near) in enumerate(zip(words, meaning, strict=True), 1)

@@ -1,4 +1,4 @@
-"""The golden queries of the sample vault find what they should, where they should."""
+"""The golden queries find the expected passages of the sample vault."""
 
 from __future__ import annotations
 

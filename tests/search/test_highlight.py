@@ -57,7 +57,7 @@ def test_offsets_refer_to_decomposed_text_as_given() -> None:
     assert [unicodedata.normalize("NFC", part) for part in marked] == ["특별", "충돌"]
 
 
-def test_what_overlaps_is_marked_once() -> None:
+def test_overlapping_matches_are_marked_once() -> None:
     assert highlight("충돌은", _phrases("충돌은")) == ((0, 3),)
 
 

@@ -1,4 +1,4 @@
-"""Words and meaning at once: one list, whose pages fit together and which loses nothing that a leg found."""
+"""Hybrid search: one list, whose pages fit together and which has every candidate of both legs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_golden_query_finds_its_note_among_the_first_ten(
     assert wanted & {hit.path for hit in hits}, [f"{hit.citation} {hit.heading_path}" for hit in hits]
 
 
-def test_what_is_beyond_the_model_is_known_by_name() -> None:
+def test_results_beyond_the_model_are_listed_by_name() -> None:
     assert set(BEYOND_THIS_MODEL) < {golden["id"] for golden in GOLDEN if golden["probes"] == "semantic"}
 
 
@@ -117,7 +117,7 @@ def test_there_is_one_order_whatever_the_page(thousands: Chosen, mode: str, text
     assert len(followed) == len(set(followed))
 
 
-def test_what_stands_behind_the_pool_is_marked_as_further_keyword_matches(thousands: Chosen) -> None:
+def test_hits_behind_the_pool_are_marked_as_further_keyword_matches(thousands: Chosen) -> None:
     hits = thousands.ask("alpha", k=2_000).hits
     pool = [hit for hit in hits if not hit.further]
     further = hits[len(pool) :]
@@ -140,7 +140,7 @@ def test_a_limit_cuts_every_page_alike(thousands: Chosen, limit: Any) -> None:
 
 @pytest.mark.parametrize("text", ["alpha -beta", "'(alpha beta)'", '"alpha beta" gamma* OR delta'])
 @pytest.mark.parametrize("typing", [False, True])
-def test_the_question_to_the_full_text_is_built_once(
+def test_the_expression_for_fts5_is_built_once(
     chosen: Chosen, monkeypatch: pytest.MonkeyPatch, text: str, typing: bool
 ) -> None:
     chosen.add("a.md", {"alpha gamma": 0.5})
@@ -229,7 +229,7 @@ def test_a_hit_of_one_leg_has_nothing_of_the_other(chosen: Chosen) -> None:
     assert words.fusion_score == meaning.fusion_score == 0.5
 
 
-def test_what_is_farther_than_the_floor_of_the_model_is_no_hit(chosen: Chosen) -> None:
+def test_a_cosine_below_the_floor_of_the_model_is_no_hit(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha": FLOOR - 0.01, "beta": FLOOR + 0.01})
     assert chosen.texts("qwertz") == ["beta"]
 
@@ -263,7 +263,7 @@ def test_a_filter_that_leaves_nothing_leaves_nothing(chosen: Chosen, mode: str) 
 
 
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
-def test_what_is_excluded_is_found_by_no_leg(chosen: Chosen, mode: str) -> None:
+def test_no_leg_finds_an_excluded_word(chosen: Chosen, mode: str) -> None:
     chosen.add("a.md", {f"alpha with svn {n}": 0.9 for n in range(350)} | {"alpha alone": 0.5})
     assert chosen.texts("alpha -svn", mode=mode) == ["alpha alone"]
     assert chosen.texts('alpha -"with svn"', mode=mode) == ["alpha alone"]
@@ -298,7 +298,7 @@ def test_limits_include_the_score_they_name(chosen: Chosen) -> None:
         assert len(chosen.ask("alpha", rerank=False, min_score=score).hits) == place
 
 
-def test_what_is_below_a_limit_is_counted_and_places_close_up(chosen: Chosen) -> None:
+def test_hits_below_a_limit_are_counted_and_ranks_close_up(chosen: Chosen) -> None:
     chosen.add("ko.md", {f"글 {n}": 0.31 for n in range(3)})
     chosen.add("en.md", {f"alpha {n}": 0.8 for n in range(9)})
     response = chosen.ask("alpha", min_score=0.5, k=5)
@@ -341,7 +341,7 @@ def test_the_script_of_a_query_is_that_of_its_words_not_of_its_filters(tmp_path:
 
 
 @pytest.mark.parametrize("mode", ["vector", "hybrid"])
-def test_chunks_deleted_since_the_index_was_told_take_nobodys_place(chosen: Chosen, mode: str) -> None:
+def test_chunks_deleted_after_the_last_vector_sync_take_no_places(chosen: Chosen, mode: str) -> None:
     gone = chosen.add("gone.md", {f"gone {n}": 0.9 for n in range(320)})
     chosen.add("here.md", {f"here {n}": 0.5 for n in range(12)})
     chosen.remove_behind_the_index(gone)
@@ -365,7 +365,7 @@ def test_asking_for_more_than_there_is_gives_all_there_is(chosen: Chosen, k: int
     assert len(response.hits) == min(k, 320)
 
 
-def test_stages_say_what_each_left(chosen: Chosen) -> None:
+def test_stages_report_how_many_candidates_each_kept(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha": 0.1, "alpha two": 0.5, "beta": 0.6})
     stages = {stage.name: stage.kept for stage in chosen.ask("alpha", k=2).stages}
     assert (stages["words"], stages["meaning"], stages["fusion"], stages["show"]) == (2, 2, 3, 2)

@@ -1,4 +1,4 @@
-"""Words: all of them first, then any; one fixed order that pages and limits are cut from."""
+"""Keyword search: all the words first, then any; pages and limits are cut from one fixed order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def words(chosen: Chosen, text: str, **query: object) -> list[str]:
     return chosen.texts(text, mode="lexical", **query)
 
 
-def test_who_has_all_the_words_stands_above_who_has_one_of_them_often(chosen: Chosen) -> None:
+def test_all_the_words_rank_above_one_frequent_word(chosen: Chosen) -> None:
     chosen.add(
         "a.md", {"git git git git": 0, "git " + "filler " * 200 + "install": 0, "install": 0, "none": 0}
     )
@@ -59,7 +59,7 @@ def scored(chosen: Chosen, text: str, **query: object) -> list[tuple[str, float]
     return [(hit.text, hit.score) for hit in chosen.ask(text, mode="lexical", **query).hits]
 
 
-def test_a_word_that_stands_in_the_notes_is_taken_as_finished_before_it_may_go_on(chosen: Chosen) -> None:
+def test_an_indexed_word_ranks_as_finished_before_as_a_prefix(chosen: Chosen) -> None:
     chosen.add("a.md", {"git merge": 0, "git merge once more": 0, "git mergetool git": 0, "git alone": 0})
     finished, typed = scored(chosen, "git merge"), scored(chosen, "git merge", typing=True)
     assert [text for text, _ in typed] == [
@@ -74,7 +74,7 @@ def test_a_word_that_stands_in_the_notes_is_taken_as_finished_before_it_may_go_o
     assert chosen.ask("git merge", mode="lexical", typing=True).total_matches == 4
 
 
-def test_a_word_that_stands_nowhere_is_a_beginning(chosen: Chosen) -> None:
+def test_a_word_that_is_not_indexed_is_a_prefix(chosen: Chosen) -> None:
     chosen.add("a.md", {"git mergetool": 0, "git": 0})
     response = chosen.ask("git mer", mode="lexical", typing=True)
     assert [(hit.text, hit.relaxed) for hit in response.hits] == [("git mergetool", False), ("git", True)]
@@ -90,7 +90,7 @@ def test_each_tier_is_explained_by_the_form_it_is_scored_by(chosen: Chosen) -> N
 # Pages
 
 
-def test_stop_words_only_are_looked_for_and_otherwise_left_aside_when_any_word_will_do(
+def test_stop_words_count_only_without_other_words_in_an_or_search(
     chosen: Chosen,
 ) -> None:
     chosen.add("a.md", {"the of": 0, "install the package": 0, "unrelated": 0})
@@ -152,7 +152,7 @@ def test_a_printed_score_is_a_limit_that_keeps_its_hit(sample: Workspace, query:
         assert kept[-1].row == hit.row
 
 
-def test_a_least_score_includes_itself_and_says_what_it_cost(chosen: Chosen) -> None:
+def test_a_minimum_score_is_inclusive_and_reports_the_dropped_hits(chosen: Chosen) -> None:
     chosen.add("a.md", {"git git": 0, "git and more words here": 0, "filler": 0, "filler two": 0})
     scores = [hit.score for hit in chosen.ask("git", mode="lexical").hits]
     assert scores[0] > scores[1]
@@ -173,7 +173,7 @@ def test_a_least_score_lets_any_word_fill_the_page(chosen: Chosen) -> None:
     assert [(hit.rank, hit.text) for hit in kept.hits] == [(1, "alpha alpha")]
 
 
-def test_a_first_answer_looks_at_the_newest_and_says_that_it_is_not_all(
+def test_a_first_answer_ranks_the_newest_and_is_incomplete(
     chosen: Chosen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kebab_tui.search.lexical.FIRST_ANSWER", 3)
@@ -193,7 +193,7 @@ def test_a_raw_query_is_the_index_own_language(chosen: Chosen) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "''", "-alpha", "!!"])
-def test_nothing_to_look_for_finds_nothing(chosen: Chosen, text: str) -> None:
+def test_a_query_without_search_words_finds_nothing(chosen: Chosen, text: str) -> None:
     chosen.add("a.md", {"alpha": 0})
     response = chosen.ask(text, mode="lexical")
     assert (response.hits, response.total_matches) == ((), 0)

@@ -1,4 +1,4 @@
-"""What a model reads of a query, when it is not asked, and what it finds."""
+"""Semantic search: the text for the model, queries it cannot encode, and its hits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read(text: str) -> str:
         ("port \ud800", "port ?"),
     ],
 )
-def test_a_model_reads_what_is_looked_for(query: str, text: str) -> None:
+def test_a_model_reads_the_search_words(query: str, text: str) -> None:
     assert read(query) == text
 
 
@@ -60,7 +60,7 @@ def test_whatever_is_typed_can_be_written_down(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["🙂🙃", "!!! ???", "'docker'"])
-def test_what_has_no_meaning_is_said_and_words_answer(chosen: Chosen, text: str) -> None:
+def test_a_query_without_meaning_is_searched_by_words_with_a_notice(chosen: Chosen, text: str) -> None:
     chosen.add("a.md", {"docker": 0.9})
     response = chosen.ask(text)
     assert (response.mode, codes(response)) == ("lexical", ["no_meaning"])
@@ -104,7 +104,7 @@ def test_a_hangul_filter_is_not_a_hangul_query(chosen: Chosen) -> None:
     assert chosen.ask("path:메모.md port").mode == "hybrid"
 
 
-def test_without_a_model_words_answer_and_vector_mode_says_what_to_do(chosen: Chosen) -> None:
+def test_without_a_model_words_are_searched_and_vector_mode_gives_a_hint(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha": 0.9})
     chosen.semantics = Notice("no_model", "there is no model 'x'.", "warning")
     response = chosen.ask("alpha")
@@ -223,7 +223,7 @@ def test_a_least_score_includes_itself_and_ends_the_list_on_every_page(chosen: C
     assert codes(second) == ["below_score"]
 
 
-def test_a_total_counts_what_can_be_reached(chosen: Chosen) -> None:
+def test_a_total_counts_the_reachable_hits(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha": 0.9, "beta": None, "gamma": None}, tags=("x",))
     response = chosen.ask("question tag:x", mode="vector")
     assert (response.total_matches, response.next_offset) == (1, None)

@@ -1,4 +1,4 @@
-"""What the query box understands, and that nothing typed into it is an error."""
+"""The query language; no typed text is an error."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_code_and_punctuation_are_one_ordinary_word(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "   ", "\t\n", "?!", "-", "--", "😀", '""', "*", "''", "' '", "tag:", "\0"]
 )
-def test_nothing_to_look_for_is_only_filters(text: str) -> None:
+def test_a_query_without_search_words_is_only_filters(text: str) -> None:
     assert _parse(text).is_only_filters
 
 
@@ -119,7 +119,7 @@ def test_nothing_to_look_for_is_only_filters(text: str) -> None:
     [("tag:", True), ("tag: lang:k", True), ('"', True), ('tag: "', True)]
     + [(text, False) for text in ("", " ", "?!", "-", '""', "tag:a b", "foo:", "'", '"a', "after:7d b")],
 )
-def test_what_is_only_begun_asks_nothing_yet(text: str, begun: bool) -> None:
+def test_a_query_that_is_only_begun_searches_nothing_yet(text: str, begun: bool) -> None:
     assert _parse(text).is_only_begun == begun
 
 
@@ -129,7 +129,7 @@ def test_an_open_quote_is_a_phrase_to_the_end() -> None:
     )
 
 
-def test_only_what_the_text_ends_in_is_open() -> None:
+def test_only_the_end_of_the_text_is_open() -> None:
     assert _parse("git inst").terms == All((Leaf("git", "word"), Leaf("inst", "word", open=True)))
     assert _parse("git inst ").terms == All((Leaf("git", "word"), Leaf("inst", "word")))
     assert _parse('"git inst"').terms == Leaf("git inst", "phrase")

@@ -1,4 +1,4 @@
-"""A hit as it is shown: its lines, its excerpt, and whether the file is still the one that was read."""
+"""Hydrated hits: lines, snippet, and whether the file has changed since it was indexed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_hit_names_its_folder_and_the_model_by_which_it_was_found(chosen: Chos
     assert models == {"lexical": None, "vector": "chosen", "hybrid": "chosen"}
 
 
-def test_an_excerpt_marks_the_words_that_were_looked_for(chosen: Chosen) -> None:
+def test_a_snippet_marks_the_search_words(chosen: Chosen) -> None:
     chosen.add("a.md", {"filler " * 100 + "alpha here": 0.9, "nothing of it": 0.8})
     words, meaning = chosen.ask("alpha").hits
     assert [words.snippet[start:end] for start, end in words.highlights] == ["alpha"]
@@ -53,7 +53,7 @@ def test_an_excerpt_marks_the_words_that_were_looked_for(chosen: Chosen) -> None
     ("mode", "kind", "method"),
     [("lexical", "bm25", "fts5-bm25"), ("vector", "cosine", "cosine"), ("hybrid", "look", "rrf")],
 )
-def test_a_hit_says_how_it_was_found_and_what_its_score_is(
+def test_a_hit_has_its_method_and_the_kind_of_its_score(
     chosen: Chosen, mode: str, kind: str, method: str
 ) -> None:
     chosen.add("a.md", {"alpha": 0.9})

@@ -1,4 +1,4 @@
-"""Snippets: one line, never too long, cut where a reader would cut."""
+"""Snippets: one line within the limit, cut between words."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_snippet_never_exceeds_its_limit_and_highlights_lie_inside(
 
 
 @given(st.text(st.sampled_from("ab \n")), st.text(st.sampled_from("ab \n")), st.integers(30, 120))
-def test_what_was_found_is_in_the_snippet(before: str, after: str, limit: int) -> None:
+def test_matches_are_in_the_snippet(before: str, after: str, limit: int) -> None:
     shown = snippet(f"{before * 9} needle {after * 9}", _phrases("needle"), limit)
     assert _marked(shown) == ["needle"]
 

@@ -1,4 +1,4 @@
-"""Why a note is not among the hits: through every stage that could have dropped it."""
+"""Why a note is not among the hits: every stage that can drop it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_missing_words_are_named(chosen: Chosen) -> None:
     assert chosen.why_not("alpha gamma", note, mode="lexical", strict=True).stage == "no match"
 
 
-def test_a_note_that_neither_words_nor_meaning_find_is_told_both(chosen: Chosen) -> None:
+def test_a_note_that_no_leg_finds_gets_both_reasons(chosen: Chosen) -> None:
     note = chosen.add("a.md", {"alpha": 0.1})
     chosen.add("b.md", {"beta": 0.9})
     verdict = chosen.why_not("gamma", note)
@@ -79,7 +79,7 @@ def test_a_note_that_neither_words_nor_meaning_find_is_told_both(chosen: Chosen)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_note_on_another_page_is_told_its_place(chosen: Chosen, mode: str) -> None:
+def test_a_note_on_another_page_gets_its_rank(chosen: Chosen, mode: str) -> None:
     chosen.add("better.md", {f"alpha alpha {n}": 0.9 for n in range(12)})
     note = chosen.add("a.md", {"alpha " + "filler " * 50: 0.4, "unrelated": 0.1})
     verdict = chosen.why_not("alpha", note, mode=mode)
@@ -91,7 +91,7 @@ def test_a_note_on_another_page_is_told_its_place(chosen: Chosen, mode: str) -> 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_note_below_the_least_score_is_told_its_score(chosen: Chosen, mode: str) -> None:
+def test_a_note_below_the_minimum_score_gets_its_score(chosen: Chosen, mode: str) -> None:
     chosen.add("better.md", {"alpha alpha": 0.9, "filler": 0.1, "more filler": 0.1})
     note = chosen.add("a.md", {"alpha and others": 0.4})
     score = next(hit.score for hit in chosen.ask("alpha", mode=mode).hits if hit.path == "a.md")
@@ -101,7 +101,7 @@ def test_a_note_below_the_least_score_is_told_its_score(chosen: Chosen, mode: st
     assert chosen.why_not("alpha", note, mode=mode, min_score=score).stage == "listed"
 
 
-def test_a_note_below_the_threshold_is_told_its_raw_score(chosen: Chosen) -> None:
+def test_a_note_below_the_threshold_gets_its_raw_score(chosen: Chosen) -> None:
     chosen.add("better.md", {"alpha alpha": 0.9})
     note = chosen.add("a.md", {"alpha and others": 0.4})
     verdict = chosen.why_not("alpha", note, threshold=0.0325)
@@ -109,7 +109,7 @@ def test_a_note_below_the_threshold_is_told_its_raw_score(chosen: Chosen) -> Non
     assert f"{1 / 62 + 1 / 62:.4f} is below the threshold 0.0325" in verdict.detail
 
 
-def test_places_count_only_who_reaches_the_limits(chosen: Chosen) -> None:
+def test_ranks_count_only_hits_within_the_limits(chosen: Chosen) -> None:
     chosen.add("ko.md", {f"글 {n}": 0.35 for n in range(3)})
     chosen.add("better.md", {f"alpha {n}": 0.9 for n in range(5)})
     note = chosen.add("a.md", {"alpha weaker": 0.7})
