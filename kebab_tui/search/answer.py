@@ -94,7 +94,7 @@ class Answer:
     total: int = 0
     notices: tuple[Notice, ...] = ()
     complete: bool = True
-    asked: EncodedQuery | None = None
+    encoded: EncodedQuery | None = None
     fused: tuple[Fused, ...] = ()
     """Every candidate of a hybrid search, in order, for a what-if."""
     fusion: FusionSettings | None = None

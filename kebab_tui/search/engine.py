@@ -136,23 +136,23 @@ class SearchEngine:
 
         from kebab_tui.search import hybrid, semantic
 
-        asked = semantic.ask(search, search.semantics)
-        if isinstance(asked, Notice):
+        encoded = semantic.ask(search, search.semantics)
+        if isinstance(encoded, Notice):
             if query.mode == "vector":
-                return Answer("vector", notices=(asked,))
+                return Answer("vector", notices=(encoded,))
             answer = lexical.find(search)
-            return replace(answer, notices=(_by_words(asked), *answer.notices))
+            return replace(answer, notices=(_by_words(encoded), *answer.notices))
         if query.mode == "vector":
-            return semantic.find(search, asked)
+            return semantic.find(search, encoded)
         if self._scripts is None:
             self._scripts = semantic.Scripts()
-        return hybrid.find(search, asked, self._options.hybrid, self._scripts)
+        return hybrid.find(search, encoded, self._options.hybrid, self._scripts)
 
     def _respond(self, search: Search, answer: Answer) -> SearchResponse:
         query, snapshot = search.query, search.snapshot
         version = snapshot.lexical_version
-        if answer.asked is not None:
-            vectors = answer.asked.semantics.version
+        if answer.encoded is not None:
+            vectors = answer.encoded.semantics.version
             version = vectors if answer.mode == "vector" else f"hybrid:{version}+{vectors}"
         with search.watch.stage("show") as stage:
             hits = hydrate(snapshot, answer, self._probe, self._options.snippet_chars, version)
@@ -160,8 +160,8 @@ class SearchEngine:
         notices = [*search.parsed.notices, *search.notices, *answer.notices, *relaxed(hits)]
         if self._options.current and snapshot.lexical_version not in self._options.current:
             notices.append(_STALE)
-        if answer.asked is not None:
-            chunks, vectors_there = snapshot.collection().chunks, answer.asked.semantics.index.count
+        if answer.encoded is not None:
+            chunks, vectors_there = snapshot.collection().chunks, answer.encoded.semantics.index.count
             if vectors_there < chunks:
                 rest = "is not found by meaning yet" if answer.mode == "vector" else "is found by words only"
                 share = int(100 * vectors_there / chunks)
@@ -179,7 +179,7 @@ class SearchEngine:
             corpus_revision=snapshot.revision,
             raw=search.parsed.raw is not None,
             complete=answer.complete,
-            read="" if answer.asked is None else answer.asked.text,
+            read="" if answer.encoded is None else answer.encoded.text,
         )
 
 
@@ -237,7 +237,7 @@ def hydrate(
                 chunker_version=found[ranked.row].chunker_version,
                 indexed_ns=document.indexed_ns,
                 source_title=found[ranked.row].source_title,
-                embedding_model=None if answer.asked is None else answer.asked.semantics.model,
+                embedding_model=None if answer.encoded is None else answer.encoded.semantics.model,
                 relaxed=ranked.relaxed,
                 further=ranked.further,
                 stale=state != "same",

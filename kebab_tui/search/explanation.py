@@ -148,9 +148,9 @@ def explain_lexical(
 
 def _semantic(hit: SearchHit, answer: Answer, fused: Fused | None) -> SemanticExplanation | None:
     cosine = hit.retrieval.vector_score if fused is None else fused.evidence.cosine
-    if answer.asked is None or cosine is None:
+    if answer.encoded is None or cosine is None:
         return None
-    nearest = answer.asked.semantics.encoder.nearest_sentence(hit.text, answer.asked.vector)
+    nearest = answer.encoded.semantics.encoder.nearest_sentence(hit.text, answer.encoded.vector)
     if nearest is None:
         return SemanticExplanation(cosine, "", 0, 0, 0.0)
     return SemanticExplanation(

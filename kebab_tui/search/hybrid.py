@@ -23,25 +23,25 @@ DEPTH = 300
 """Candidates of each leg, whatever the page."""
 
 
-def find(search: Search, asked: EncodedQuery, options: HybridOptions, scripts: Scripts) -> Answer:
+def find(search: Search, encoded: EncodedQuery, options: HybridOptions, scripts: Scripts) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the list."""
     query, limits, watch = search.query, search.limits, search.watch
     searching = None
     if not match_tree.rules_out(search.parsed, query.strict):
         with watch.stage("meaning"):
-            searching = NearestSearch(asked, scopes(search, asked, scripts, None), DEPTH)
+            searching = NearestSearch(encoded, scopes(search, encoded, scripts, None), DEPTH)
     with watch.stage("words") as stage:
         words = lexical.leg(search, DEPTH)
         stage.kept = len(words.found)
     with watch.stage("meaning") as stage:
         if searching is None:
             admitted = lexical.admission(search, words.lexical_query)
-            searching = NearestSearch(asked, scopes(search, asked, scripts, admitted), DEPTH)
-        near, notices = _near_enough(searching.legs(search.snapshot), asked, nothing_else=not words.found)
+            searching = NearestSearch(encoded, scopes(search, encoded, scripts, admitted), DEPTH)
+        near, notices = _near_enough(searching.legs(search.snapshot), encoded, nothing_else=not words.found)
         stage.kept = len(near.own) + len(near.other)
-    settings = options.fusion(asked.text, query)
+    settings = options.fusion(encoded.text, query)
     with watch.stage("fusion") as stage:
-        fused = fuse(gather(search, asked, words, near, scripts, with_ids=not settings.rerank), settings)
+        fused = fuse(gather(search, encoded, words, near, scripts, with_ids=not settings.rerank), settings)
         kept = [one for one in fused if limits.admit_raw(one.rrf_raw) and limits.admit(one.score)]
         stage.kept = len(kept)
     first, end = query.offset, query.offset + query.k
@@ -77,18 +77,18 @@ def find(search: Search, asked: EncodedQuery, options: HybridOptions, scripts: S
         page=tuple(page),
         total=total,
         notices=(*notices, *lexical.below_limits(total, total + dropped)),
-        asked=asked,
+        encoded=encoded,
         fused=tuple(fused),
         fusion=settings,
     )
 
 
-def _near_enough(near: Legs, asked: EncodedQuery, *, nothing_else: bool) -> tuple[Legs, tuple[Notice, ...]]:
+def _near_enough(near: Legs, encoded: EncodedQuery, *, nothing_else: bool) -> tuple[Legs, tuple[Notice, ...]]:
     """The legs without the hits below the model's floor: some vector is near even to nonsense.
 
     If nothing else is found, the distant hits are kept, with a notice.
     """
-    floor = asked.semantics.floor
+    floor = encoded.semantics.floor
     close = Legs(*([one for one in leg if one.cosine >= floor] for leg in (near.own, near.other)))
     if not nothing_else or close.own or close.other or not (near.own or near.other):
         return close, ()
@@ -97,7 +97,7 @@ def _near_enough(near: Legs, asked: EncodedQuery, *, nothing_else: bool) -> tupl
 
 
 def gather(
-    search: Search, asked: EncodedQuery, words: LexicalLeg, near: Legs, scripts: Scripts, *, with_ids: bool
+    search: Search, encoded: EncodedQuery, words: LexicalLeg, near: Legs, scripts: Scripts, *, with_ids: bool
 ) -> list[Evidence]:
     """The evidence of every candidate; keyword matches outside the semantic leg get their cosine too."""
     by_words = {scored.row: (rank, -scored.bm25) for rank, scored in enumerate(words.found, 1)}
@@ -106,11 +106,11 @@ def gather(
     }
     only_words = [row for row in by_words if row not in by_meaning]
     only_meaning = [row for row in by_meaning if row not in by_words]
-    cosines = asked.semantics.index.cosines(asked.vector, only_words)
+    cosines = encoded.semantics.index.cosines(encoded.vector, only_words)
     others = {one.row for one in near.other}
     if others:  # a corpus of one script has no "other" one
         hangul, rest = scripts.of(search.snapshot, search.filters)
-        others |= among(only_words, rest if is_hangul(asked.text) else hangul)
+        others |= among(only_words, rest if is_hangul(encoded.text) else hangul)
     ids = search.snapshot.chunk_ids(only_meaning) if with_ids else {}
     found = []
     for row, (rank, strength) in by_words.items():

@@ -65,8 +65,8 @@ def relaxed(
     completions = _completions(parsed, unfinished, instead, starred or {})
     leaves = list(_wanted(parsed.terms))
     content = [leaf for leaf in leaves if leaf in completions or not _is_among(leaf, STOP_WORDS)]
-    telling = [leaf for leaf in content if leaf in completions or not _is_among(leaf, common)]
-    units = _distinct(unit(leaf, completions.get(leaf)) for leaf in telling or content or leaves)
+    distinctive = [leaf for leaf in content if leaf in completions or not _is_among(leaf, common)]
+    units = _distinct(unit(leaf, completions.get(leaf)) for leaf in distinctive or content or leaves)
     if not units:
         return None
     return _expression(joined(units, "OR"), _is_branched(units), _plain(parsed.terms).excluded)

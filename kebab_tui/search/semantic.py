@@ -19,10 +19,9 @@ from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import has_hangul, is_hangul
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
+from kebab_tui.search.lexical import Rows
 from kebab_tui.search.ports import Near, Semantics, Snapshot
 from kebab_tui.search.query_language import ParsedQuery
-
-Rows = Sequence[ChunkRow]
 
 _UNREAD = frozenset({"filter_key", "filter_value", "negation", "operator", "unknown_key"})
 
@@ -57,7 +56,7 @@ def ask(search: Search, semantics: Semantics) -> EncodedQuery | Notice:
         return Notice("no_model", f"{error.message}.", "warning")
 
 
-def find(search: Search, asked: EncodedQuery) -> Answer:
+def find(search: Search, encoded: EncodedQuery) -> Answer:
     """The page of chunks by cosine alone."""
     snapshot, query, limits = search.snapshot, search.query, search.limits
     wanted = query.offset + query.k
@@ -66,14 +65,14 @@ def find(search: Search, asked: EncodedQuery) -> Answer:
         if match_tree.rules_out(search.parsed, query.strict):
             rows = _passing(snapshot, SearchFilters()) if allowed is None else allowed
             allowed = lexical.admission(search, lexical.ask(search))(rows)
-        near = _nearest(snapshot, asked, wanted, allowed)
+        near = _nearest(snapshot, encoded, wanted, allowed)
         everything = len(near)
         if everything == wanted:
-            everything = asked.semantics.index.count if allowed is None else len(allowed)
+            everything = encoded.semantics.index.count if allowed is None else len(allowed)
         total = everything
         if limits.least_score is not None:
             while len(near) < everything and limits.admit(_score(near[-1])):
-                near = _nearest(snapshot, asked, 4 * len(near), allowed)
+                near = _nearest(snapshot, encoded, 4 * len(near), allowed)
             total = sum(limits.admit(_score(one)) for one in near)
         if limits.last_rank is not None:
             total = min(total, limits.last_rank)
@@ -84,7 +83,7 @@ def find(search: Search, asked: EncodedQuery) -> Answer:
             "vector", vector_score=_score(one), vector_rank=rank, fusion_score=_score(one)
         )
         page.append(Ranked(one.row, rank, _score(one), "cosine", detail))
-    return Answer("vector", tuple(page), total, lexical.below_limits(total, everything), asked=asked)
+    return Answer("vector", tuple(page), total, lexical.below_limits(total, everything), encoded=encoded)
 
 
 def _score(near: Near) -> float:
@@ -100,7 +99,7 @@ class Legs:
 
 
 def scopes(
-    search: Search, asked: EncodedQuery, scripts: Scripts, admitted: Callable[[Rows], Rows] | None
+    search: Search, encoded: EncodedQuery, scripts: Scripts, admitted: Callable[[Rows], Rows] | None
 ) -> list[Rows | None]:
     """The rows to search, None for all: one list per script, so that neither script fills the other's leg.
 
@@ -110,7 +109,7 @@ def scopes(
     if everything and not scripts.are_both_there(search.snapshot):
         return [None]
     hangul, others = scripts.of(search.snapshot, search.filters)
-    own, other = (hangul, others) if is_hangul(asked.text) else (others, hangul)
+    own, other = (hangul, others) if is_hangul(encoded.text) else (others, hangul)
     if admitted is not None:
         own, other = admitted(own), admitted(other)
     return [own, other] if own and other else [own or other]
@@ -119,8 +118,8 @@ def scopes(
 class NearestSearch:
     """Searches the vectors in a thread, in parallel with the keyword search on another core."""
 
-    def __init__(self, asked: EncodedQuery, scopes: Sequence[Rows | None], depth: int) -> None:
-        self._asked = asked
+    def __init__(self, encoded: EncodedQuery, scopes: Sequence[Rows | None], depth: int) -> None:
+        self._encoded = encoded
         self._scopes = scopes
         self._depth = depth
         self._found: list[list[Near]] = []
@@ -134,11 +133,11 @@ class NearestSearch:
         if self._failure is not None:
             raise self._failure
         found = zip(self._scopes, self._found, strict=True)
-        own, *other = [_nearest(snapshot, self._asked, self._depth, scope, near) for scope, near in found]
+        own, *other = [_nearest(snapshot, self._encoded, self._depth, scope, near) for scope, near in found]
         return Legs(own, other[0] if other else [])
 
     def _search(self) -> None:
-        index, vector = self._asked.semantics.index, self._asked.vector
+        index, vector = self._encoded.semantics.index, self._encoded.vector
         try:
             self._found = [index.nearest(vector, self._depth + 1, scope) for scope in self._scopes]
         except BaseException as failure:  # noqa: BLE001 - raised again by `legs`
@@ -173,22 +172,22 @@ def among(rows: Sequence[ChunkRow], ordered: Rows) -> set[ChunkRow]:
 
 
 def _nearest(
-    snapshot: Snapshot, asked: EncodedQuery, k: int, allowed: Rows | None, near: list[Near] | None = None
+    snapshot: Snapshot, encoded: EncodedQuery, k: int, allowed: Rows | None, near: list[Near] | None = None
 ) -> list[Near]:
     """The `k` nearest, ties by chunk id. `near`: the `k + 1` nearest, if the index was already searched.
 
     The index may be of another revision than the snapshot; deleted chunks take no places.
     """
-    index = asked.semantics.index
+    index = encoded.semantics.index
     depth = k + 1
     if near is None:
-        near = index.nearest(asked.vector, depth, allowed)
+        near = index.nearest(encoded.vector, depth, allowed)
     if allowed is None and len(snapshot.known([one.row for one in near])) < len(near):
         allowed = _passing(snapshot, SearchFilters())
-        near = index.nearest(asked.vector, depth, allowed)
+        near = index.nearest(encoded.vector, depth, allowed)
     while len(near) == depth and near[k - 1].cosine == near[-1].cosine:  # a tie that extends beyond the k-th
         depth *= 2
-        near = index.nearest(asked.vector, depth, allowed)
+        near = index.nearest(encoded.vector, depth, allowed)
     tied = {one.cosine for one, following in pairwise(near) if one.cosine == following.cosine}
     if tied:
         ids = snapshot.chunk_ids([one.row for one in near if one.cosine in tied])

@@ -203,16 +203,16 @@ def _composed(text: str) -> tuple[str, list[Highlight]]:
 
 def _window(line: str, found: Sequence[Mark], limit: int) -> Highlight:
     """Where to cut: the best matches in the middle, the cuts between words."""
-    room = limit - 2
-    first, last = _densest(found, room)
-    last = min(last, first + room)
-    start = max(first - (room - (last - first)) // 2, 0)
+    width = limit - 2
+    first, last = _densest(found, width)
+    last = min(last, first + width)
+    start = max(first - (width - (last - first)) // 2, 0)
     if start == 0:
         return 0, _end(line, limit - 1, last, 0)
-    if start + room >= len(line):
+    if start + width >= len(line):
         return _start(line, len(line) - limit + 1, first), len(line)
     begin = _start(line, start, first)
-    return begin, _end(line, start + room, last, begin)
+    return begin, _end(line, start + width, last, begin)
 
 
 def _start(line: str, at: int, most: int) -> int:
@@ -227,14 +227,14 @@ def _end(line: str, at: int, matched: int, begin: int) -> int:
     return space if space > begin else border_before(line, at, begin)
 
 
-def _densest(found: Sequence[Mark], room: int) -> Highlight:
-    """The range of at most `room` with the most different matches, then the rarest ones."""
+def _densest(found: Sequence[Mark], width: int) -> Highlight:
+    """The range of at most `width` with the most different matches, then the rarest ones."""
     counts = Counter(mark.phrase for mark in found)
     inside: Counter[int] = Counter()
     best, best_worth, worth, right = (0, 0), 0.0, 0.0, 0
     for left, mark in enumerate(found):
         right = max(right, left)
-        while right < len(found) and found[right].end - mark.start <= room:
+        while right < len(found) and found[right].end - mark.start <= width:
             worth += 1 / counts[found[right].phrase] + (not inside[found[right].phrase])
             inside[found[right].phrase] += 1
             right += 1

@@ -108,7 +108,7 @@ def in_list(search: Search, answer: Answer, document: Document, by_words: WhyNot
     own = set(search.snapshot.chunk_rows(document.doc_id))
     mine = [ranked for ranked in answer.page if ranked.row in own]
     if not mine:
-        if answer.asked is None:
+        if answer.encoded is None:
             return by_words
         what = "words and meaning" if answer.mode == "hybrid" else "meaning"
         candidates = len(answer.fused) or len(answer.page)
