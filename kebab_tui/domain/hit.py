@@ -114,7 +114,7 @@ class SearchResponse:
     """The query text given to the model: without filters and excluded words."""
 
 
-def relaxed(hits: Sequence[SearchHit]) -> tuple[Notice, ...]:
+def partial_matches(hits: Sequence[SearchHit]) -> tuple[Notice, ...]:
     """A notice with the number of partial matches, if there are any."""
     count = sum(hit.relaxed for hit in hits)
     matches = "partial match" if count == 1 else "partial matches"
@@ -131,7 +131,7 @@ def joined(response: SearchResponse, page: SearchResponse) -> SearchResponse:
         hits=hits,
         total_matches=page.total_matches,
         next_offset=page.next_offset,
-        notices=(*others, *relaxed(hits)),
+        notices=(*others, *partial_matches(hits)),
     )
 
 

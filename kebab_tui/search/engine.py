@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError
-from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse, relaxed
+from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse, partial_matches
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, Ranked, Search
@@ -136,7 +136,7 @@ class SearchEngine:
 
         from kebab_tui.search import hybrid, semantic
 
-        encoded = semantic.ask(search, search.semantics)
+        encoded = semantic.encode(search, search.semantics)
         if isinstance(encoded, Notice):
             if query.mode == "vector":
                 return Answer("vector", notices=(encoded,))
@@ -157,7 +157,7 @@ class SearchEngine:
         with search.watch.stage("show") as stage:
             hits = hydrate(snapshot, answer, self._probe, self._options.snippet_chars, version)
             stage.kept = len(hits)
-        notices = [*search.parsed.notices, *search.notices, *answer.notices, *relaxed(hits)]
+        notices = [*search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]
         if self._options.current and snapshot.lexical_version not in self._options.current:
             notices.append(_STALE)
         if answer.encoded is not None:

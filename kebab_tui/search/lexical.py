@@ -83,7 +83,7 @@ def find(search: Search, *, first_answer: bool = False) -> Answer:
     if parsed.raw is not None:
         tiers: tuple[Tier, ...] = (Tier("raw", Expression(parsed.raw, ())),)
     else:
-        tiers = ask(search, first_answer).tiers
+        tiers = prepare(search, first_answer).tiers
         if first_answer:
             return _newest(search, tiers)
     ranked: list[Ranked] = []
@@ -128,7 +128,7 @@ def _numbered(tier: Tier, found: Sequence[Scored], after: int) -> list[Ranked]:
 
 def leg(search: Search, depth: int) -> LexicalLeg:
     """OR ranking: measured to fuse better than AND first."""
-    lexical_query = ask(search)
+    lexical_query = prepare(search)
     strict, loose = lexical_query.strict, lexical_query.relaxed or lexical_query.strict
     if strict is None or loose is None:
         return LexicalLeg(lexical_query)
@@ -159,7 +159,7 @@ def admission(search: Search, lexical_query: LexicalQuery) -> Callable[[Rows], R
     return lambda rows: rows
 
 
-def ask(search: Search, first_answer: bool = False) -> LexicalQuery:
+def prepare(search: Search, first_answer: bool = False) -> LexicalQuery:
     """The expressions for a query; unfinished words are completed with indexed ones."""
     snapshot, parsed, query = search.snapshot, search.parsed, search.query
     starred = {word: snapshot.unfinished(word, _UNFINISHED) for word in match_tree.starred_words(parsed)}

@@ -38,7 +38,7 @@ def read_text(query: str, parsed: ParsedQuery) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def ask(search: Search, semantics: Semantics) -> EncodedQuery | Notice:
+def encode(search: Search, semantics: Semantics) -> EncodedQuery | Notice:
     """The query as a vector, or why this model cannot encode it."""
     if search.parsed.raw is not None:
         return Notice("no_meaning", "A raw FTS5 query has no text to search by meaning.")
@@ -64,7 +64,7 @@ def find(search: Search, encoded: EncodedQuery) -> Answer:
         allowed = _passing(snapshot, search.filters) if search.filters.active else None
         if match_tree.rules_out(search.parsed, query.strict):
             rows = _passing(snapshot, SearchFilters()) if allowed is None else allowed
-            allowed = lexical.admission(search, lexical.ask(search))(rows)
+            allowed = lexical.admission(search, lexical.prepare(search))(rows)
         near = _nearest(snapshot, encoded, wanted, allowed)
         everything = len(near)
         if everything == wanted:

@@ -51,7 +51,7 @@ def judge(search: Search, document: Document) -> WhyNot:
     if search.parsed.raw is not None:
         found = _placed(search, Expression(search.parsed.raw, ()), document, 0)
         return found or WhyNot(path, "no match", "no passage matches", _OTHER_WORDS)
-    lexical_query = lexical.ask(search)
+    lexical_query = lexical.prepare(search)
     if lexical_query.strict is None:
         excluded = excluded_alone(search.parsed)
         why = "it contains an excluded word" if excluded else "the query has no word to search for"
