@@ -20,7 +20,6 @@ from kebab_tui.cli.edge import EXIT_INTERRUPTED, Invocation, pass_invocation, sh
 from kebab_tui.cli.output import Style, detect, field, notify, plural, write, write_json
 from kebab_tui.cli.progress import (
     Interrupt,
-    duration,
     embed_with_progress,
     ingest_with_progress,
     print_notice,
@@ -28,6 +27,7 @@ from kebab_tui.cli.progress import (
     report_pending,
 )
 from kebab_tui.domain.errors import ModelError, NotIndexedError, StoreDamagedError, UsageError
+from kebab_tui.domain.text import duration
 from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
 
 if TYPE_CHECKING:

@@ -64,14 +64,12 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in VERBS and not ctx.resilient_parsing:  # no errors during shell completion
-            from difflib import get_close_matches
+            from kebab_tui.domain.text import did_you_mean
 
-            near = get_close_matches(args[0], VERBS, 1)
             raise UsageError(
                 f"there is no verb {args[0]!r}",
-                f"did you mean `kebab {near[0]}`?"
-                if near
-                else "`kebab search WORDS` searches; `kebab --help` lists the verbs",
+                did_you_mean(args[0], VERBS, "`kebab {}`")
+                or "`kebab search WORDS` searches; `kebab --help` lists the verbs",
             )
         return super().resolve_command(ctx, args)
 

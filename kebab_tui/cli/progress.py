@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from kebab_tui.cli.output import detect, field, notify, plural
 from kebab_tui.domain.errors import ModelError
+from kebab_tui.domain.text import duration
 from kebab_tui.workspace import Callbacks
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from kebab_tui.workspace import Workspace
 
 _AGAIN_S = 0.01
-_MINUTE, _HOUR = 60, 3600
 
 ShowProgress = Callable[[str, int, int | None, str], None]
 """Takes the name of a bar, the work done, the total (None: unknown), and a text."""
@@ -104,15 +104,6 @@ def print_waiting(holder: Holder | None) -> None:
 
 def print_notice(text: str) -> None:
     notify(field(text))
-
-
-def duration(seconds: float) -> str:
-    """With the precision of an estimate: `under 1 s`, `40 s`, `12 min`, `2.5 h`."""
-    if seconds < 1:
-        return "under 1 s"
-    if seconds < 2 * _MINUTE:
-        return f"{seconds:.0f} s"
-    return f"{seconds / _MINUTE:.0f} min" if seconds < 2 * _HOUR else f"{seconds / _HOUR:.1f} h"
 
 
 def estimated(seconds: float) -> str:

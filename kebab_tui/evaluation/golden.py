@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.text import is_hangul
+from kebab_tui.domain.text import did_you_mean, has_hangul, is_hangul
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -59,7 +58,7 @@ def query_language(text: str) -> QueryLanguage:
     """Korean with a fair share of Hangul, mixed with a little of it, else English."""
     if is_hangul(text):
         return "ko"
-    return "mixed" if any("\uac00" <= character <= "\ud7a3" for character in text) else "en"
+    return "mixed" if has_hangul(text) else "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +199,7 @@ class _GoldenParser:
         for key, value in node.value:
             name = str(key.value)
             if name not in known:
-                hint = nearest(name, known) or f"known here: {', '.join(known)}"
+                hint = did_you_mean(name, known) or f"known here: {', '.join(known)}"
                 raise self._refusal(key, f"unknown key {name}", hint)
             if name in entries:
                 raise self._refusal(key, f"duplicate key {name}")
@@ -284,7 +283,7 @@ def placed(
 
 def _place(file: str, expected: Expectation, notes: Collection[str], chunks_of: ChunksOf) -> Target:
     if expected.note not in notes:
-        hint = nearest(expected.note, notes) or "paths are relative to the folder that was indexed"
+        hint = did_you_mean(expected.note, notes) or "paths are relative to the folder that was indexed"
         raise refusal(file, expected.line, f"note: {expected.note} is not in the index", hint)
     spans: tuple[Lines, ...] | None = None
     if expected.heading:
@@ -292,7 +291,7 @@ def _place(file: str, expected: Expectation, notes: Collection[str], chunks_of: 
         spans = tuple((c.span.first, c.span.last) for c in chunks if _is_below(c, expected.heading))
         if not spans:
             known = dict.fromkeys(trail for chunk in chunks for trail in _trails(chunk))
-            hint = nearest(expected.heading, known) or f"its headings: {', '.join(known) or 'none'}"
+            hint = did_you_mean(expected.heading, known) or f"its headings: {', '.join(known) or 'none'}"
             what = f"heading: {expected.note} has no {expected.heading!r}"
             raise refusal(file, expected.line, what, hint)
     elif expected.lines:
@@ -355,12 +354,6 @@ def numbered_lines(path: str, hint: str = "") -> Iterator[tuple[int, str]]:
 
 def refusal(path: str, line: int, what: str, hint: str = "") -> UsageError:
     return UsageError(f"{path}:{line}: {what}", hint)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`did you mean …?`, or nothing if no known word is similar."""
-    near = get_close_matches(word, list(known), 1)
-    return f"did you mean {near[0]}?" if near else ""
 
 
 def _unreadable(path: str, error: OSError | ValueError, hint: str) -> UsageError:

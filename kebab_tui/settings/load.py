@@ -208,11 +208,11 @@ def _environment_layer(environ: Mapping[str, str]) -> _Layer:
     known = {_variable(key): key for key in (*plain_keys(), *OTHER_SPELLINGS, *REMOVED)} if variables else {}
     for name in variables:
         if name not in known and name not in OTHER_VARIABLES:
-            from difflib import get_close_matches
+            from kebab_tui.domain.text import did_you_mean  # only here: domain.text is slow to load
 
             # Other programs may use the prefix: only a name similar to a known one is an error.
-            if near := get_close_matches(name, (*known, *OTHER_VARIABLES), 1, cutoff=0.8):
-                raise ConfigError(f"unknown variable {name}", f"did you mean {near[0]}?")
+            if hint := did_you_mean(name, (*known, *OTHER_VARIABLES), cutoff=0.8):
+                raise ConfigError(f"unknown variable {name}", hint)
     if (links := environ.get("KEBAB_HYPERLINKS")) and links not in _HYPERLINKS:
         raise ConfigError(
             f"invalid KEBAB_HYPERLINKS: {links!r}; expected always, never or auto",
@@ -258,13 +258,13 @@ def _require_known(name: str, owner: type[Struct], prefix: Key, path: Path, wher
     names = [item.name for item in fields(owner)]
     if name in names:
         return
-    from difflib import get_close_matches
+    from kebab_tui.domain.text import closest  # only here: domain.text is slow to load
 
     elsewhere = {key[-1]: key for key in plain_keys()}
-    if near := get_close_matches(name, names, 1):
-        hint = f"did you mean {_dotted((*prefix, near[0]))}?"
-    elif near := get_close_matches(name, elsewhere, 1):
-        hint = f"did you mean {_dotted(elsewhere[near[0]])}?"
+    if near := closest(name, names):
+        hint = f"did you mean {_dotted((*prefix, near))}?"
+    elif near := closest(name, elsewhere):
+        hint = f"did you mean {_dotted(elsewhere[near])}?"
     else:
         hint = "known here: " + ", ".join(names)
     raise ConfigError(f"{where(path)}: unknown key {_dotted(path)}", hint)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import combinations
 
 from kebab_tui.domain.errors import ConfigError
+from kebab_tui.domain.text import did_you_mean
 from kebab_tui.tui.actions import ACTIONS, PLACES, Action, Actions
 from kebab_tui.tui.keys import EDITING, key_name, shown, types_a_character
 
@@ -22,8 +22,7 @@ def keymap(written: Mapping[str, tuple[str, ...]]) -> Actions:
     names = [action.id for action in ACTIONS]
     for action_id in written:
         if action_id not in names:
-            near = get_close_matches(action_id, names, 1)
-            hint = f"did you mean {near[0]}?" if near else "the actions are: " + ", ".join(names)
+            hint = did_you_mean(action_id, names) or "the actions are: " + ", ".join(names)
             raise ConfigError(f"keys.{action_id}: unknown action: {action_id}", hint)
     if not written.get("quit", ("ctrl+q",)):
         raise ConfigError("keys.quit: no key would quit", "give it a key, such as ctrl+q")

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.cli.progress import duration, estimated, rate_text
+from kebab_tui.cli.progress import estimated, rate_text
+from kebab_tui.domain.text import duration
 from kebab_tui.embedding.card import ModelCard, read_card
 from kebab_tui.embedding.model_folders import BUNDLED_MODEL, bundled_root
 from kebab_tui.indexing import embed
