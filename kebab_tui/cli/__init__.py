@@ -9,7 +9,7 @@ def main() -> None:
         import gc
         import sys
 
-        from kebab_tui.cli.progress import CtrlC
+        from kebab_tui.cli.interrupt import CtrlC
 
         # OpenBLAS starts a spinning thread for each processor: a third of a cold search by meaning.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

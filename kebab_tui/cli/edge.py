@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from kebab_tui import own_files
-from kebab_tui.cli.progress import CtrlC
+from kebab_tui.cli.interrupt import CtrlC
 from kebab_tui.domain.errors import KebabError
 
 if TYPE_CHECKING:

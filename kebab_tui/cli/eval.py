@@ -18,9 +18,10 @@ import click
 
 from kebab_tui import __version__
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
+from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.options import Given
 from kebab_tui.cli.output import field, notify, write, write_json
-from kebab_tui.cli.progress import Interrupt, embed_with_progress, ingest_with_progress, progress_bars
+from kebab_tui.cli.progress import embed_with_progress, ingest_with_progress, progress_bars
 from kebab_tui.domain.document import Chunk, Document
 from kebab_tui.domain.errors import ModelError, StoreReadOnlyError, UsageError
 from kebab_tui.domain.hit import Notice

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import click
 
 from kebab_tui.cli.edge import EXIT_INTERRUPTED, Invocation, pass_invocation, shared_options
+from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import Style, detect, field, notify, plural, write, write_json
 from kebab_tui.cli.progress import (
-    Interrupt,
     embed_with_progress,
     ingest_with_progress,
     print_notice,

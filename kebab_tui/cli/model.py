@@ -9,8 +9,9 @@ import click
 
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.index import EXIT_UNHEALTHY
+from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import confirmed, field, notify, plural, table_lines, write, write_json
-from kebab_tui.cli.progress import Interrupt, estimated, print_notice, print_waiting
+from kebab_tui.cli.progress import estimated, print_notice, print_waiting
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.workspace import Callbacks, Workspace
 

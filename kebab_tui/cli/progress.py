@@ -1,22 +1,17 @@
-"""Progress bars, Ctrl+C and SIGTERM, and the long operations that use them.
+"""Long operations with progress bars, on stderr.
 
-Bars appear on a terminal only; rich is imported only for a bar. Everything is written to stderr. Signals
-arrive in the main thread only, so the handlers do nothing in other threads; an ignored signal stays ignored,
-as Ctrl+C for a background job.
+Bars appear on a terminal only; rich is imported only for a bar.
 """
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import detect, field, notify, plural
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.text import duration
@@ -28,8 +23,6 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.report import IngestReport, Progress
     from kebab_tui.storage.lock import Holder
     from kebab_tui.workspace import Workspace
-
-_AGAIN_S = 0.01
 
 ShowProgress = Callable[[str, int, int | None, str], None]
 """Takes the name of a bar, the work done, the total (None: unknown), and a text."""
@@ -144,101 +137,3 @@ def progress_bars(*, quiet: bool = False) -> Iterator[ShowProgress]:
             screen.update(bars[name], completed=done, total=total, text=text)
 
         yield show
-
-
-class CtrlC:
-    """The SIGINT handler of a whole run: raises KeyboardInterrupt and sets `pressed`.
-
-    The exception can get lost: an import in a class body and a callback of SQLite turn it into another
-    error, and the interpreter only reports it from a callback of the garbage collector. In the last case,
-    it is raised again a moment later.
-    """
-
-    def __init__(self) -> None:
-        self.pressed = False
-        self._in_hook = False
-        self._before: Any = None
-
-    def __enter__(self) -> CtrlC:
-        before = signal.getsignal(signal.SIGINT)
-        if callable(before) and _in_main_thread():
-            self._before = before
-            self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
-            signal.signal(signal.SIGINT, self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-            sys.unraisablehook = self._hook
-
-    def __call__(self, _number: int, _frame: FrameType | None) -> None:
-        self.pressed = True
-        if not self._in_hook:
-            raise KeyboardInterrupt
-        _press_again()
-
-    def _unraisable(self, lost: sys.UnraisableHookArgs) -> None:
-        if lost.exc_type is not KeyboardInterrupt:
-            self._hook(lost)
-            return
-        self._in_hook = True
-        _press_again()
-        self._in_hook = False
-
-
-class Interrupt:
-    """Inside the block, the first ctrl+c or SIGTERM requests a safe stop, the second ends the run.
-
-    Before `work_began` (for example while waiting for another process) the first one ends the run.
-    """
-
-    def __init__(self) -> None:
-        self._working = False
-        self._asked = False
-        self._reported = False
-        self._before: list[tuple[int, Any]] = []
-
-    def __enter__(self) -> Interrupt:
-        if _in_main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._before.append((number, signal.signal(number, self._pressed)))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, before in self._before:
-            signal.signal(number, before)
-
-    def work_began(self) -> None:
-        """From now on, the first signal only requests a stop."""
-        self._working = True
-
-    def asked(self) -> bool:
-        """Whether to stop."""
-        return self._asked
-
-    def requested(self) -> bool:
-        """Whether to stop; the first time, report on stderr that the work is stopping."""
-        if self._asked and not self._reported:
-            self._reported = True
-            notify("stopping; press Ctrl+C again to end at once")
-        return self._asked
-
-    def _pressed(self, number: int, frame: FrameType | None) -> None:
-        if not self._working or self._asked:
-            outer = self._before[0][1]  # the handler of SIGINT: the run must notice SIGTERM too
-            if callable(outer):
-                outer(number, frame)
-            raise KeyboardInterrupt
-        self._asked = True  # `requested` reports it: a signal handler must not write to a stream
-
-
-def _press_again() -> None:
-    again = threading.Timer(_AGAIN_S, _thread.interrupt_main)
-    again.daemon = True
-    again.start()
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()

@@ -15,7 +15,6 @@ from kebab_tui.cli.output import Style, aligned, field
 from kebab_tui.domain import hit as known
 from kebab_tui.domain.hit import twins
 from kebab_tui.domain.text import digits_of_shares, is_hangul, printed, visible
-from kebab_tui.wire.encode import strongest_bm25
 
 if TYPE_CHECKING:
     from kebab_tui.cli.search import SearchOutput
@@ -86,7 +85,7 @@ def explanation_lines(explained: ExplainedHit, among: ExplainedResponse) -> Iter
     """The arithmetic behind one score, in the order of the computation."""
     if explained.fused is not None and among.fusion is not None:
         yield from _fusion(explained, explained.fused, among.fusion)
-        yield from _rerank(explained.fused, among.fusion, strongest_bm25(among.candidates))
+        yield from _rerank(explained.fused, among.fusion, among.strongest_bm25)
         if explained.fused.kept_place:
             yield f"place {explained.fused.rank} was kept for the other language"
     if explained.lexical is not None and explained.lexical.bm25:

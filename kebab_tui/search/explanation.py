@@ -80,6 +80,11 @@ class ExplainedResponse:
     filtered: Filtered | None = None
     """None without filters."""
 
+    @property
+    def strongest_bm25(self) -> float:
+        """The best bm25 of all candidates, as a positive number; 0 if no word was found."""
+        return max((one.evidence.strength or 0.0 for one in self.candidates), default=0.0)
+
 
 def explain(
     search: Search, response: SearchResponse, answer: Answer, weights: FieldWeights

@@ -230,7 +230,7 @@ def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
         }
     if settings is not None:
         if fused is not None:
-            encoded["fusion"] = _fusion(fused, settings, strongest_bm25(among.candidates))
+            encoded["fusion"] = _fusion(fused, settings, among.strongest_bm25)
         encoded["settings"] = {
             "rrf_k": settings.rrf_k,
             "lexical_weight": settings.lexical_weight,
@@ -252,11 +252,6 @@ def filtered(value: Filtered) -> Json:
         "passing": value.passing,
         "filters": [{"filter": name, "dropped": count} for name, count in value.dropped],
     }
-
-
-def strongest_bm25(candidates: Iterable[Fused]) -> float:
-    """The best bm25 of all candidates, as a positive number; 0 if no word was found."""
-    return max((one.evidence.strength or 0.0 for one in candidates), default=0.0)
 
 
 def _lexical(explanation: LexicalExplanation) -> Json:

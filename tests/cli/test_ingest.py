@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import pytest
 
 from kebab_tui.cli.index import report_lines
-from kebab_tui.cli.progress import Interrupt
+from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.formats import registry
 from kebab_tui.formats.markdown import scan_markdown

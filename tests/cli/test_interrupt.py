@@ -22,7 +22,7 @@ import pytest
 from kebab_tui import cli
 from kebab_tui.cli import progress
 from kebab_tui.cli.edge import run
-from kebab_tui.cli.progress import CtrlC, Interrupt
+from kebab_tui.cli.interrupt import CtrlC, Interrupt
 from kebab_tui.storage.sqlite import connection
 from kebab_tui.storage.sqlite.recovery import full_text_error
 from tests.command_line import Kebab
