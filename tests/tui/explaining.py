@@ -10,7 +10,7 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
 from kebab_tui.search.ranking import Evidence, FusionSettings, fuse
 from kebab_tui.tui.explain.breakdown import explain_rows
-from kebab_tui.tui.widgets.segments import PLAIN, Row, Signs, row_text
+from kebab_tui.tui.widgets.segments import Row, row_text
 from kebab_tui.workspace import Workspace
 
 
@@ -18,16 +18,12 @@ def explained(workspace: Workspace, text: str, **query: object) -> ExplainedResp
     return workspace.explain(SearchQuery(text, **query))  # type: ignore[arg-type]
 
 
-def rows_of(
-    hit: ExplainedHit | None, among: ExplainedResponse, width: int = 100, signs: Signs = PLAIN
-) -> list[Row]:
-    return explain_rows(hit, among, width, signs, {})
+def rows_of(hit: ExplainedHit | None, among: ExplainedResponse, width: int = 100) -> list[Row]:
+    return explain_rows(hit, among, width, {})
 
 
-def lines_of(
-    hit: ExplainedHit | None, among: ExplainedResponse, width: int = 100, signs: Signs = PLAIN
-) -> list[str]:
-    return [row_text(row) for row in rows_of(hit, among, width, signs)]
+def lines_of(hit: ExplainedHit | None, among: ExplainedResponse, width: int = 100) -> list[str]:
+    return [row_text(row) for row in rows_of(hit, among, width)]
 
 
 def section(lines: Sequence[str], title: str) -> list[str]:

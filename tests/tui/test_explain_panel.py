@@ -9,7 +9,6 @@ from textual.app import App, ComposeResult
 
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.tui.explain.panel import ExplainPanel
-from kebab_tui.tui.widgets.segments import ASCII
 from kebab_tui.workspace import Workspace
 from tests.tui.explaining import explained
 
@@ -173,14 +172,3 @@ async def test_a_resize_lays_the_rows_out_anew(answer: ExplainedResponse) -> Non
         await pilot.resize_terminal(40, 40)
         await pilot.pause()
         assert len(app.panel.lines) > wide
-
-
-async def test_a_plain_terminal_gets_ascii(embedded_sample: Workspace) -> None:
-    app = Host(ExplainPanel(glyphs=ASCII))
-    ascii_answer = explained(embedded_sample, "docker", k=20)
-    hit = next(one for one in ascii_answer.hits if one.hit.path.isascii() and one.hit.text.isascii())
-    async with app.run_test(size=(100, 60)) as pilot:
-        app.panel.show(hit, ascii_answer)
-        app.panel.turn_rrf_k(up=True)
-        await pilot.pause()
-        assert "".join(app.seen).isascii()

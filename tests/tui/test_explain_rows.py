@@ -15,7 +15,7 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
 from kebab_tui.search.ranking import Evidence, FusionSettings
-from kebab_tui.tui.widgets.segments import ASCII_ONLY, row_text, row_width
+from kebab_tui.tui.widgets.segments import row_text, row_width
 from kebab_tui.workspace import Workspace
 from tests.figures import add_up, is_true
 from tests.tui.explaining import explained, flat, lines_of, rows_of, section, with_fusion
@@ -286,10 +286,3 @@ def test_hostile_names_and_texts_are_made_visible(embedded_sample: Workspace) ->
         text = "".join(lines_of(hit, replace(among, response=response), width))
         assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e]", text)
         assert "[bold]" in text, "markup is text"
-
-
-def test_ascii_signs_leave_nothing_else_of_ours(embedded_sample: Workspace) -> None:
-    among = explained(embedded_sample, "port conflict")
-    hit = next(one for one in among.hits if one.hit.path.isascii() and one.hit.text.isascii())
-    for width in (30, 120):
-        assert "".join(lines_of(hit, among, width, ASCII_ONLY)).isascii()

@@ -20,7 +20,7 @@ from kebab_tui.tui.screens.file_table import (
     folders_of,
     summary_row,
 )
-from kebab_tui.tui.widgets.segments import ASCII_ONLY, PLAIN, Signs, row_text, row_width
+from kebab_tui.tui.widgets.segments import row_text, row_width
 from tests.tui.hits import HOSTILE
 from tests.tui.listed_files import a_file, some_files
 
@@ -32,8 +32,8 @@ def a_table() -> HealthTable:
     return table
 
 
-def lines(table: HealthTable, width: int = 80, signs: Signs = PLAIN, cursor: int | None = None) -> list[str]:
-    rows = HealthRows(table, width, signs, cursor)
+def lines(table: HealthTable, width: int = 80, cursor: int | None = None) -> list[str]:
+    rows = HealthRows(table, width, cursor)
     return [row_text(rows[y]).rstrip() for y in range(len(rows))]
 
 
@@ -166,17 +166,16 @@ def test_the_word_of_who_keeps_watch_takes_the_place_of_the_index_s() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 5, 16, 30, 80, 400])
-@pytest.mark.parametrize("signs", [PLAIN, ASCII_ONLY])
-def test_rows_keep_their_width_whatever_a_name_holds(width: int, signs: Signs) -> None:
+def test_rows_keep_their_width_whatever_a_name_holds(width: int) -> None:
     table = a_table()
     table.folders = (Folder(HOSTILE, HOSTILE, "polling", HOSTILE), Folder("a", "/a", "live"))
     table.add(a_file(HOSTILE, state, HOSTILE, HOSTILE, HOSTILE) for state in STATES)
     table.add([a_file("한글 노트/" * 30 + "끝.md", "failed", "권한이 없습니다")])
     table.fold("ok")
-    rows = HealthRows(table, width, signs, 3)
+    rows = HealthRows(table, width, 3)
     drawn = [rows[y] for y in range(len(rows))]
-    drawn += [row for y in range(len(rows)) for row in detail_rows(table.entry(y), width, 3, signs)]
-    drawn.append(summary_row(table, looking=True, said=HOSTILE, width=width, signs=signs))
+    drawn += [row for y in range(len(rows)) for row in detail_rows(table.entry(y), width, 3)]
+    drawn.append(summary_row(table, looking=True, said=HOSTILE, width=width))
     for row in drawn:
         text = row_text(row)
         assert row_width(row) <= max(width, 16), text
@@ -184,11 +183,11 @@ def test_rows_keep_their_width_whatever_a_name_holds(width: int, signs: Signs) -
 
 
 def test_the_summary_says_what_is_wrong() -> None:
-    row = summary_row(a_table(), looking=True, said="", width=100, signs=PLAIN)
+    row = summary_row(a_table(), looking=True, said="", width=100)
     assert row_text(row) == "health  looking …  ·  44 files  ·  1 failed  ·  1 skipped  ·  1 pending"
 
 
 def test_the_detail_names_the_rule_in_full() -> None:
     table = a_table()
-    [path, reason] = detail_rows(table.entry(8), 60, 3, PLAIN)
+    [path, reason] = detail_rows(table.entry(8), 60, 3)
     assert (row_text(path), row_text(reason)) == ("/notes/build/", "ignored by .gitignore:2: build/")

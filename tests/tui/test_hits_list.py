@@ -19,7 +19,6 @@ from kebab_tui.tui.actions import ACTIONS, bind
 from kebab_tui.tui.widgets import hits_list
 from kebab_tui.tui.widgets.hit_rows import HitStyle, Line, hit_lines
 from kebab_tui.tui.widgets.hits_list import HitsList
-from kebab_tui.tui.widgets.segments import Glyphs
 from tests.tui.hits import HOSTILE, answer, answer_of, hit
 from tests.tui.screen import until
 
@@ -85,9 +84,9 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paths of the hits that were laid out, in order."""
     paths: list[str] = []
 
-    def noting(hit: SearchHit, look: HitStyle, glyphs: Glyphs) -> tuple[Line, Line]:
+    def noting(hit: SearchHit, look: HitStyle) -> tuple[Line, Line]:
         paths.append(hit.path)
-        return hit_lines(hit, look, glyphs)
+        return hit_lines(hit, look)
 
     monkeypatch.setattr(hits_list, "hit_lines", noting)
     return paths

@@ -19,7 +19,6 @@ from kebab_tui.domain.ids import ChunkId
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.preview import pane, syntax
 from kebab_tui.tui.preview.pane import Preview, PreviewEngine
-from kebab_tui.tui.widgets.segments import ASCII
 from kebab_tui.workspace import Workspace
 from tests.tui.preview_hits import Engine, hit, note
 
@@ -426,15 +425,6 @@ async def test_a_theme_repaints_the_lines(tmp_path: Path) -> None:
 
         assert app.preview.render_line(1) != dark
         assert app.preview.render_line(1).text == dark.text
-
-
-async def test_a_terminal_without_these_signs_gets_others(tmp_path: Path) -> None:
-    note(tmp_path, ["plain"])
-    async with (app := Host(glyphs=ASCII)).run_test(size=(40, 10)) as pilot:
-        app.preview.show(hit(tmp_path, text="plain"))
-        await pilot.pause()
-
-        assert rows(app.preview)[1] == "1| plain"
 
 
 @pytest.mark.parametrize("size", [(20, 5), (400, 120), (3, 2), (1, 1)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.style import Style
 from textual.strip import Strip
 
-from kebab_tui.tui.preview.painting import PREVIEW_ASCII, Line, Span, View, column_of, paint
+from kebab_tui.tui.preview.painting import Line, Span, View, column_of, paint
 
 STYLES = {
     "text": Style(),
@@ -72,12 +72,6 @@ def test_a_match_keeps_its_place_behind_tabs_wide_characters_and_length(text: st
     at = text.index("port")
 
     assert underlined(painted(text, (at, at + 4, "match"), left=max(column_of(text, at) - 2, 0))) == "port"
-
-
-def test_other_signs_stand_in_for_a_terminal_without_these() -> None:
-    strip = paint(Line(7, "x" * 30, (), PREVIEW_ASCII.cited), View(1, 20, 2, PREVIEW_ASCII), STYLES)
-
-    assert strip.text == " 7| <" + "x" * 14 + ">"
 
 
 def test_a_mark_past_the_end_of_a_line_with_tabs_ends_with_it() -> None:

@@ -8,10 +8,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kebab_tui.tui.widgets.segments import (
-    ASCII,
-    ASCII_ONLY,
-    PLAIN,
-    UNICODE,
     Segment,
     bar,
     columns,
@@ -20,7 +16,6 @@ from kebab_tui.tui.widgets.segments import (
     one_line,
     row_text,
     row_width,
-    signs_for,
     wrapped,
 )
 
@@ -57,22 +52,11 @@ def test_columns_align_by_cells_and_not_by_characters() -> None:
     [(0.0, ""), (1e-9, "▏"), (0.5, "██"), (0.53125, "██▏"), (1.0, "████"), (7.0, "████"), (-1.0, "")],
 )
 def test_a_bar_shows_its_share_in_eighths_of_a_cell(share: float, drawn: str) -> None:
-    assert bar(share, 4, PLAIN) == drawn
-
-
-def test_without_block_elements_a_bar_is_made_of_hashes() -> None:
-    assert bar(0.5, 4, ASCII_ONLY) == "##"
-    assert bar(0.01, 4, ASCII_ONLY) == "#"
+    assert bar(share, 4) == drawn
 
 
 def test_a_move_says_its_direction_by_shape() -> None:
-    assert [moved(places, PLAIN) for places in (2, -1, 0)] == ["▲2", "▼1", ""]
-    assert [moved(places, ASCII_ONLY) for places in (2, -1)] == ["^2", "v1"]
-
-
-def test_a_terminal_without_our_glyphs_gets_signs_of_ascii() -> None:
-    assert signs_for(UNICODE) is PLAIN
-    assert signs_for(ASCII) is ASCII_ONLY
+    assert [moved(places) for places in (2, -1, 0)] == ["▲2", "▼1", ""]
 
 
 def test_what_others_wrote_becomes_one_clean_line() -> None:

@@ -12,7 +12,6 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
 from kebab_tui.domain.hit import Notice
-from kebab_tui.tui.widgets.segments import ASCII
 from kebab_tui.tui.widgets.status_line import Fact, StatusContent, StatusLine, facts, fitted
 from tests.tui.hits import HOSTILE
 from tests.tui.screen import until
@@ -171,14 +170,3 @@ async def test_nothing_said_is_obeyed_by_the_terminal_or_read_as_markup() -> Non
         assert not [c for c in strip.text if unicodedata.category(c) in ("Cc", "Cs", "Cf")]
         assert "[/nope]" in strip.text
         assert strip.cell_length == 400
-
-
-async def test_a_terminal_without_unicode_gets_ascii_between_the_facts() -> None:
-    class Plain(_Host):
-        def compose(self) -> ComposeResult:
-            yield StatusLine(glyphs=ASCII)
-
-    app = Plain()
-    async with app.run_test(size=(30, 5)):
-        app.status.show(_ANSWERED)
-        assert app.line == "12 of 4,031 passages | hybrid"

@@ -10,15 +10,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kebab_tui.tui.widgets.segments import (
-    ASCII,
-    UNICODE,
     border,
     clean,
     content,
     cut,
     cut_middle,
     cut_path,
-    glyphs_for,
     take,
     take_end,
 )
@@ -105,11 +102,3 @@ def test_parts_between_borders_are_together_as_wide_as_the_whole(text: str, at: 
 def test_a_text_of_megabytes_is_cut_without_being_measured() -> None:
     assert cut("a" * 10_000_000, 5) == "aaaa…"
     assert take_end("a" * 10_000_000, 5) == "aaaaa"
-
-
-@pytest.mark.parametrize(
-    ("encoding", "glyphs"),
-    [("utf-8", UNICODE), ("ascii", ASCII), ("latin-1", ASCII), ("no such", ASCII), (None, ASCII)],
-)
-def test_a_terminal_that_cannot_show_our_signs_gets_ascii(encoding: str | None, glyphs: object) -> None:
-    assert glyphs_for(encoding) is glyphs

@@ -17,7 +17,7 @@ from kebab_tui.tui.explain.what_if import (
     place_change,
     strip_rows,
 )
-from kebab_tui.tui.widgets.segments import PLAIN, row_text, row_width
+from kebab_tui.tui.widgets.segments import row_text, row_width
 from kebab_tui.workspace import Workspace
 from tests.tui.explaining import explained
 
@@ -120,7 +120,7 @@ def test_an_answer_that_was_not_fused_cannot_be_turned(embedded_sample: Workspac
 
 
 def strip(base: ExplainedResponse, what_if: WhatIf, width: int = 120, keys: Keys | None = None) -> list[str]:
-    rows = strip_rows(base, turned(base, what_if), width, PLAIN, keys or Keys())
+    rows = strip_rows(base, turned(base, what_if), width, keys or Keys())
     return [row_text(row) for row in rows]
 
 
@@ -152,11 +152,11 @@ def test_the_strip_names_the_keys_that_the_user_chose(base: ExplainedResponse) -
 @pytest.mark.parametrize("width", [30, 40, 55, 90])
 def test_the_strip_keeps_to_the_width(base: ExplainedResponse, width: int) -> None:
     now = turned(base, WhatIf(20, 1.5, second_look=True))
-    assert all(row_width(row) <= width for row in strip_rows(base, now, width, PLAIN, Keys()))
+    assert all(row_width(row) <= width for row in strip_rows(base, now, width, Keys()))
 
 
 def test_a_moved_hit_says_from_where_to_where(base: ExplainedResponse) -> None:
     row = base.hits[0].hit.row
-    assert place_change(row, 3, {row: 2}, PLAIN) == "5→3 ▲2"
-    assert place_change(row, 5, {row: -1}, PLAIN) == "4→5 ▼1"
-    assert place_change(row, 1, {}, PLAIN) == ""
+    assert place_change(row, 3, {row: 2}) == "5→3 ▲2"
+    assert place_change(row, 5, {row: -1}) == "4→5 ▼1"
+    assert place_change(row, 1, {}) == ""

@@ -8,7 +8,7 @@ from textual.widgets import Input
 
 from kebab_tui.search.why_not import WhyNot, WhyNotStage
 from kebab_tui.tui.screens.why_not_prompt import MOST_OFFERED, WhyNotPrompt, offer_rows, verdict_rows
-from kebab_tui.tui.widgets.segments import ASCII_ONLY, PLAIN, RowsView, row_text, row_width
+from kebab_tui.tui.widgets.segments import RowsView, row_text, row_width
 from tests.tui.hits import HOSTILE
 
 pytestmark = pytest.mark.slow
@@ -18,7 +18,7 @@ FILTERED = WhyNot(PATHS[0], "filtered", "left out by tag:rust", "drop the filter
 
 
 def verdict(why: WhyNot, width: int = 80) -> list[str]:
-    return [row_text(row) for row in verdict_rows(why, width, PLAIN)]
+    return [row_text(row) for row in verdict_rows(why, width)]
 
 
 def test_the_stages_that_a_note_came_through_stand_above_the_one_that_stopped_it() -> None:
@@ -49,14 +49,14 @@ def test_a_note_that_is_listed_after_all_was_stopped_by_nothing() -> None:
 @pytest.mark.parametrize("width", [16, 30, 80])
 def test_hostile_paths_and_details_stay_text_within_the_width(width: int) -> None:
     why = WhyNot(HOSTILE, "no match", HOSTILE, HOSTILE)
-    rows = [*verdict_rows(why, width, PLAIN), *offer_rows([HOSTILE] * 3, 1, width, ASCII_ONLY)]
+    rows = [*verdict_rows(why, width), *offer_rows([HOSTILE] * 3, 1, width)]
     for row in rows:
         assert row_width(row) <= width
         assert row_text(row).isprintable() or "\u200d" in row_text(row)
 
 
 def test_the_chosen_path_is_marked_by_a_sign() -> None:
-    rows = [row_text(row) for row in offer_rows(PATHS[:2], 1, 40, PLAIN)]
+    rows = [row_text(row) for row in offer_rows(PATHS[:2], 1, 40)]
     assert rows == ["  infra/docker.md", "> infra/port-conflict.md"]
 
 
@@ -93,6 +93,7 @@ async def test_typing_offers_the_paths_that_hold_it() -> None:
         assert app.focused is app.box
         await pilot.press(*"port")
         assert app.seen == ["  infra/port-conflict.md"]
+        assert app.prompt.query_one(RowsView).size.height < 10, "the dialog is as high as its rows"
 
 
 async def test_a_path_is_completed_by_tab_and_asked_about_by_enter() -> None:

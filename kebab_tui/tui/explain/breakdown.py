@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.text import digits_of_shares, printed
 from kebab_tui.tui.explain.what_if import place_change
 from kebab_tui.tui.widgets.segments import (
+    ARROW,
+    DOT,
     GAP,
+    TIMES,
     Role,
     Row,
     Segment,
-    Signs,
     bar,
     columns,
     cut_middle,
@@ -65,9 +67,7 @@ class _LegRow:
     share: float
 
 
-def fusion_rows(
-    hit: SearchHit, fused: Fused, settings: FusionSettings, width: int, signs: Signs
-) -> Iterator[Row]:
+def fusion_rows(hit: SearchHit, fused: Fused, settings: FusionSettings, width: int) -> Iterator[Row]:
     parts = (fused.lexical_part, fused.vector_part)
     best = (settings.lexical_weight + settings.vector_weight) / (settings.rrf_k + 1)
     digits = digits_of_shares(best, _DIGITS)
@@ -79,7 +79,7 @@ def fusion_rows(
         _leg("meaning", evidence.vector_rank, detail.vector_score, settings.vector_weight,
              settings.rrf_k, shown[1], _share(parts, 1)),
     ]  # fmt: skip
-    yield from _fusion_table("ranks", ("rank", "score", "weight", "fraction"), legs, raw, width, signs)
+    yield from _fusion_table("ranks", ("rank", "score", "weight", "fraction"), legs, raw, width)
     if evidence.other_script:
         yield from paragraph(
             "its rank by meaning is the one among notes in the other language", width, "muted"
@@ -110,7 +110,7 @@ def _share(parts: Sequence[float], place: int) -> float:
 
 
 def _fusion_table(
-    title: str, names: Sequence[str], legs: Sequence[_LegRow], total: str, width: int, signs: Signs
+    title: str, names: Sequence[str], legs: Sequence[_LegRow], total: str, width: int
 ) -> Iterator[Row]:
     """A row for each leg and their sum; where that is too wide, each leg flows over several rows."""
     header = [
@@ -124,18 +124,18 @@ def _fusion_table(
     last = [Segment("sum", "sum"), *(Segment("") for _ in names), Segment(total, "sum")]
     table = columns([header, *body, last], right=range(1, len(header)))
     if widest(table) > width:
-        yield from _stacked_fusion(title, names, legs, total, width, signs)
+        yield from _stacked_fusion(title, names, legs, total, width)
         return
     room = min(width - widest(table) - GAP, _BAR)
     yield table[0]
     for row, leg in zip(table[1:-1], legs, strict=True):
-        drawn = bar(leg.share, room, signs) if room >= _BAR // 3 else ""
+        drawn = bar(leg.share, room) if room >= _BAR // 3 else ""
         yield (*row, Segment(" " * GAP), Segment(drawn, leg.role)) if drawn else row
     yield table[-1]
 
 
 def _stacked_fusion(
-    title: str, names: Sequence[str], legs: Sequence[_LegRow], total: str, width: int, signs: Signs
+    title: str, names: Sequence[str], legs: Sequence[_LegRow], total: str, width: int
 ) -> Iterator[Row]:
     yield (Segment(title, "heading"),)
     for leg in legs:
@@ -148,56 +148,54 @@ def _stacked_fusion(
             *named,
             (Segment("share ", "muted"), Segment(leg.part, "number")),
         ]
-        if drawn := bar(leg.share, min(_BAR, width - GAP), signs):
+        if drawn := bar(leg.share, min(_BAR, width - GAP)):
             pieces.append((Segment(drawn, leg.role),))
         yield from flow(pieces, width)
     yield (Segment("sum ", "sum"), Segment(total, "sum"))
 
 
-def look_rows(
-    fused: Fused, settings: FusionSettings, strongest: float, width: int, signs: Signs
-) -> Iterator[Row]:
+def look_rows(fused: Fused, settings: FusionSettings, strongest: float, width: int) -> Iterator[Row]:
     """The one number that orders the best, and where its two parts come from."""
     if fused.rerank_keyword is None or fused.rerank_semantic is None:
         return
     parts = (fused.rerank_keyword, fused.rerank_semantic)
     shown, total = printed(parts, _DIGITS)
-    words, meaning = _look_sources(fused, settings, strongest, signs)
+    words, meaning = _look_sources(fused, settings, strongest)
     legs = [
         _LegRow("words", "words", (words,), shown[0], _share(parts, 0)),
         _LegRow("meaning", "meaning", (meaning,), shown[1], _share(parts, 1)),
     ]
     yield ()
-    yield from _fusion_table("second look", ("",), legs, total, width, signs)
+    yield from _fusion_table("second look", ("",), legs, total, width)
     if fused.assumed_cosine is not None:
         note = "no model has read it yet: its cosine is assumed from its words"
         yield from paragraph(note, width, "muted")
 
 
-def _look_sources(fused: Fused, settings: FusionSettings, strongest: float, signs: Signs) -> tuple[str, str]:
+def _look_sources(fused: Fused, settings: FusionSettings, strongest: float) -> tuple[str, str]:
     evidence = fused.evidence
     near = max(evidence.cosine or fused.assumed_cosine or 0.0, 0.0)
     cosine = f"{'cosine' if fused.assumed_cosine is None else 'assumed'} {near:.{_DIGITS}f}"
-    if evidence.other_script and near and not fused.rerank_keyword:
-        factor = (fused.rerank_semantic or 0.0) / near
-        return "in another language", f"{factor:.3g} {signs.times} {cosine}"
-    share = settings.rerank_keyword
+    if evidence.other_script and near and not fused.look_lexical:
+        factor = (fused.look_vector or 0.0) / near
+        return "in another language", f"{factor:.3g} {TIMES} {cosine}"
+    share = settings.look_lexical
     words = "none of the words"
     if evidence.strength is not None and strongest > 0:
         own = f"{evidence.strength:.{_DIGITS}f}"
-        words = f"{share:g} {signs.times} bm25 {own}/{strongest:.{_DIGITS}f}"
-    return words, f"{1 - share:g} {signs.times} {cosine}"
+        words = f"{share:g} {TIMES} bm25 {own}/{strongest:.{_DIGITS}f}"
+    return words, f"{1 - share:g} {TIMES} {cosine}"
 
 
-def place_rows(fused: Fused, settings: FusionSettings, width: int, signs: Signs) -> Iterator[Row]:
+def place_rows(fused: Fused, settings: FusionSettings, width: int) -> Iterator[Row]:
     """From the fused place to the one in the list, step by step."""
     steps = [_step("place by fusion", fused.fusion_rank)]
-    if fused.rerank_rank is not None:
-        change = moved(fused.fusion_rank - fused.rerank_rank, signs)
-        steps.append(_step(f"{signs.arrow} second look", fused.rerank_rank, change))
-    if (fused.rerank_rank is not None and fused.rank != fused.rerank_rank) or fused.kept_place:
-        before = fused.rerank_rank or fused.fusion_rank
-        steps.append(_step(f"{signs.arrow} with kept places", fused.rank, moved(before - fused.rank, signs)))
+    if fused.look_rank is not None:
+        change = moved(fused.fusion_rank - fused.look_rank)
+        steps.append(_step(f"{ARROW} second look", fused.look_rank, change))
+    if (fused.look_rank is not None and fused.rank != fused.look_rank) or fused.kept_place:
+        before = fused.look_rank or fused.fusion_rank
+        steps.append(_step(f"{ARROW} with kept places", fused.rank, moved(before - fused.rank)))
     yield from flow(steps, width)
     if fused.rerank_score is not None and fused.rerank_rank is None:
         text = f"below the best {settings.rerank_depth} of the fusion: place {fused.rank} by this score"
@@ -219,33 +217,33 @@ def _step(name: str, place: int, change: str = "") -> Row:
 _LONGEST_TERM = 24
 
 
-def bm25_rows(lexical: LexicalExplanation, width: int, signs: Signs) -> Iterator[Row]:
+def bm25_rows(lexical: LexicalExplanation, width: int) -> Iterator[Row]:
     adds, total = printed([term.contribution for term in lexical.terms], _DIGITS)
     yield (Segment("bm25, term by term", "heading"),)
-    table = _words_table(lexical, adds, total, signs)
+    table = _words_table(lexical, adds, total)
     if widest(table) > width:
-        yield from _stacked_words(lexical, adds, total, width, signs)
+        yield from _stacked_words(lexical, adds, total, width)
     else:
-        yield from _with_bars(table, _shares(lexical), width, signs)
+        yield from _with_bars(table, _shares(lexical), width)
     score = f"as a score {lexical.score:.{_DIGITS}f} = {total}/(1+{total})"
     length = f"{lexical.length} tokens, {lexical.average_length:.1f} on average"
     facts = (f"bm25 -{total}", score, length, f"{lexical.chunks:,} passages")
     yield from flow([(Segment(fact, "muted"),) for fact in facts], width)
 
 
-def _words_table(lexical: LexicalExplanation, adds: Sequence[str], total: str, signs: Signs) -> list[Row]:
+def _words_table(lexical: LexicalExplanation, adds: Sequence[str], total: str) -> list[Row]:
     weights = lexical.weights
     factors = (weights.title, weights.heading, weights.text, weights.grams)
     header = ("term", "title", "heading", "text", "grams", "df", "idf", "adds")
     rows = [
         [Segment(name, "muted") for name in header],
         [Segment(text, "muted") for text in
-         (f"{signs.times} weight", *(f"{factor:g}" for factor in factors), "", "", "")],
+         (f"{TIMES} weight", *(f"{factor:g}" for factor in factors), "", "", "")],
     ]  # fmt: skip
     for term, add in zip(lexical.terms, adds, strict=True):
         counts = term.counts
         numbers = (counts.title, counts.heading, counts.text, counts.grams, term.frequency)
-        label = Segment(cut_middle(one_line(term.label), _LONGEST_TERM, signs.glyphs.ellipsis), "words")
+        label = Segment(cut_middle(one_line(term.label), _LONGEST_TERM), "words")
         idf = Segment(f"{term.idf:.{_DIGITS}f}")
         rows.append([label, *(Segment(str(number)) for number in numbers), idf, Segment(add, "number")])
     rows.append([Segment("sum", "sum"), *(Segment("") for _ in range(6)), Segment(total, "sum")])
@@ -258,19 +256,15 @@ def _shares(lexical: LexicalExplanation) -> list[float | None]:
     return [None, None, *(term.contribution / whole for term in lexical.terms), None]
 
 
-def _with_bars(
-    table: Sequence[Row], shares: Sequence[float | None], width: int, signs: Signs
-) -> Iterator[Row]:
+def _with_bars(table: Sequence[Row], shares: Sequence[float | None], width: int) -> Iterator[Row]:
     """Bars behind the last column, where there is room for one that says something."""
     room = min(width - widest(table) - GAP, _BAR)
     for row, share in zip(table, shares, strict=True):
-        drawn = bar(share, room, signs) if share is not None and room >= _BAR // 3 else ""
+        drawn = bar(share, room) if share is not None and room >= _BAR // 3 else ""
         yield (*row, Segment(" " * GAP + drawn, "words")) if drawn else row
 
 
-def _stacked_words(
-    lexical: LexicalExplanation, adds: Sequence[str], total: str, width: int, signs: Signs
-) -> Iterator[Row]:
+def _stacked_words(lexical: LexicalExplanation, adds: Sequence[str], total: str, width: int) -> Iterator[Row]:
     """The same where the table is too wide: the fields that hold the term, by name."""
     for term, add in zip(lexical.terms, adds, strict=True):
         counts = term.counts
@@ -281,11 +275,9 @@ def _stacked_words(
             ("grams", counts.grams),
         )
         held = [
-            f"{count} in {name} {signs.times}{getattr(lexical.weights, name):g}"
-            for name, count in fields
-            if count
+            f"{count} in {name} {TIMES}{getattr(lexical.weights, name):g}" for name, count in fields if count
         ]
-        label = cut_middle(one_line(term.label), max(width - len(add) - GAP - 5, 4), signs.glyphs.ellipsis)
+        label = cut_middle(one_line(term.label), max(width - len(add) - GAP - 5, 4))
         pieces = (
             (Segment(label, "words"),),
             (Segment("adds "), Segment(add, "number")),
@@ -308,21 +300,20 @@ def explain_rows(
     explained: ExplainedHit | None,
     among: ExplainedResponse,
     width: int,
-    signs: Signs,
     changes: Mapping[ChunkRow, int],
 ) -> list[Row]:
     """All sections, a blank row between them; without a hit only what concerns the whole answer."""
     sections: list[Iterable[Row]] = []
     if explained is not None:
         sections += [
-            _head(explained, changes, width, signs),
-            _ranking(explained, among, width, signs),
-            _bm25(explained, among.response, width, signs),
+            _head(explained, changes, width),
+            _ranking(explained, among, width),
+            _bm25(explained, among.response, width),
             _meaning(explained.semantic, width),
         ]
     response = among.response
     sections += [
-        _notices(among, width, signs),
+        _notices(among, width),
         _filters(among.filtered, width),
         _stages(response),
         _versions(explained, response, width),
@@ -342,12 +333,10 @@ def _joined(sections: Iterable[Iterable[Row]]) -> list[Row]:
 # The hit
 
 
-def _head(
-    explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int, signs: Signs
-) -> Iterator[Row]:
+def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) -> Iterator[Row]:
     hit, fused = explained.hit, explained.fused
     rank = f"#{hit.rank}"
-    place = cut_path(one_line(str(hit.citation)), max(width - len(rank) - 1, 0), signs.glyphs.ellipsis)
+    place = cut_path(one_line(str(hit.citation)), max(width - len(rank) - 1, 0))
     yield (Segment(f"{rank} ", "heading"), Segment(place, "heading"))
     score, kind = (hit.score, hit.score_kind)
     if fused is not None:
@@ -356,7 +345,7 @@ def _head(
         yield from flow(
             [(Segment(f"score {score:.{DIGITS}f}", "sum"),), (Segment(_KINDS[kind], "muted"),)], width
         )
-    if fused is not None and (change := place_change(hit.row, fused.rank, changes, signs)):
+    if fused is not None and (change := place_change(hit.row, fused.rank, changes)):
         yield (Segment("what if: place ", "muted"), Segment(change, "number"))
     yield from paragraph(_how_found(explained), width, "muted")
     yield from _warnings(hit, width)
@@ -407,15 +396,15 @@ def _warnings(hit: SearchHit, width: int) -> Iterator[Row]:
 # How it was ranked
 
 
-def _ranking(explained: ExplainedHit, among: ExplainedResponse, width: int, signs: Signs) -> Iterator[Row]:
+def _ranking(explained: ExplainedHit, among: ExplainedResponse, width: int) -> Iterator[Row]:
     fused, settings = explained.fused, among.fusion
     if fused is None or settings is None:
         yield from _single_leg(explained.hit, width)
         return
-    yield from fusion_rows(explained.hit, fused, settings, width, signs)
+    yield from fusion_rows(explained.hit, fused, settings, width)
     strongest = max((one.evidence.strength or 0.0 for one in among.candidates), default=0.0)
-    yield from look_rows(fused, settings, strongest, width, signs)
-    yield from place_rows(fused, settings, width, signs)
+    yield from look_rows(fused, settings, strongest, width)
+    yield from place_rows(fused, settings, width)
 
 
 def _single_leg(hit: SearchHit, width: int) -> Iterator[Row]:
@@ -435,10 +424,10 @@ def _single_leg(hit: SearchHit, width: int) -> Iterator[Row]:
 # Words
 
 
-def _bm25(explained: ExplainedHit, response: SearchResponse, width: int, signs: Signs) -> Iterator[Row]:
+def _bm25(explained: ExplainedHit, response: SearchResponse, width: int) -> Iterator[Row]:
     lexical = explained.lexical
     if lexical is not None and lexical.bm25:
-        yield from bm25_rows(lexical, width, signs)
+        yield from bm25_rows(lexical, width)
     elif response.raw:
         yield from paragraph("raw query: ranked by FTS5 itself, which names no terms", width, "muted")
 
@@ -463,16 +452,16 @@ def _meaning(semantic: SemanticExplanation | None, width: int) -> Iterator[Row]:
 # The whole answer
 
 
-def _notices(among: ExplainedResponse, width: int, signs: Signs) -> Iterator[Row]:
+def _notices(among: ExplainedResponse, width: int) -> Iterator[Row]:
     kept = sum(one.fused is not None and one.fused.kept_place for one in among.hits)
     said = [
         (f"! {one_line(notice.text)}", "warning") if notice.level == "warning"
-        else (f"{signs.dot} {one_line(notice.text)}", "plain")
+        else (f"{DOT} {one_line(notice.text)}", "plain")
         for notice in among.response.notices
     ]  # fmt: skip
     if kept:
         places = "place was" if kept == 1 else "places were"
-        said.append((f"{signs.dot} {kept} {places} kept for the other language.", "plain"))
+        said.append((f"{DOT} {kept} {places} kept for the other language.", "plain"))
     if said:
         yield (Segment("notices", "heading"),)
     for text, role in said:

@@ -15,7 +15,7 @@ from textual.message import Message
 
 from kebab_tui.tui.explain.breakdown import explain_rows
 from kebab_tui.tui.explain.what_if import Keys, WhatIf, WhatIfResult, outcome, strip_rows
-from kebab_tui.tui.widgets.segments import UNICODE, Glyphs, Row, RowsView, paragraph, signs_for
+from kebab_tui.tui.widgets.segments import Row, RowsView, paragraph
 
 if TYPE_CHECKING:
     from kebab_tui.domain.ids import ChunkRow
@@ -36,12 +36,10 @@ class ExplainPanel(RowsView, can_focus=True):
     def __init__(
         self,
         *,
-        glyphs: Glyphs = UNICODE,
         keys: Keys | None = None,
         id: str | None = None,  # noqa: A002 - Textual's own name for it
     ) -> None:
         super().__init__(id=id)
-        self._signs = signs_for(glyphs)
         self._keys = keys or Keys()
         self._answer: ExplainedResponse | None = None
         self._explained: ExplainedHit | None = None
@@ -132,15 +130,15 @@ class ExplainPanel(RowsView, can_focus=True):
     def _strip_above(self, width: int) -> list[Row]:
         if self._answer is None or self._outcome is None:
             return []
-        strip = list(strip_rows(self._answer, self._outcome, width, self._signs, self._keys))
+        strip = list(strip_rows(self._answer, self._outcome, width, self._keys))
         return [*strip, ()]
 
     def _explaining(self, answer: ExplainedResponse, width: int) -> list[Row]:
         """The hit under the settings of the what-if, where it was fused at all."""
         explained, now = self._explained, self._outcome
         if now is None:
-            return explain_rows(explained, answer, width, self._signs, {})
+            return explain_rows(explained, answer, width, {})
         if explained is not None and now.answer is not answer:
             fused = {one.evidence.row: one for one in now.answer.candidates}
             explained = replace(explained, fused=fused.get(explained.hit.row))
-        return explain_rows(explained, now.answer, width, self._signs, now.changes)
+        return explain_rows(explained, now.answer, width, now.changes)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kebab_tui.tui.widgets.segments import Row, Segment, Signs, flow, moved, paragraph
+from kebab_tui.tui.widgets.segments import ARROW, DOWN, UP, Row, Segment, flow, moved, paragraph
 
 if TYPE_CHECKING:
     from kebab_tui.domain.ids import ChunkRow
@@ -96,43 +96,39 @@ class Keys:
     reset: str = "="
 
 
-def strip_rows(
-    base: ExplainedResponse, now: WhatIfResult, width: int, signs: Signs, keys: Keys
-) -> Iterator[Row]:
+def strip_rows(base: ExplainedResponse, now: WhatIfResult, width: int, keys: Keys) -> Iterator[Row]:
     """The knobs with their present values, and what turning them has moved."""
     if base.fusion is None or now.answer.fusion is None:
         return
     was, present = WhatIf.of(base.fusion), WhatIf.of(now.answer.fusion)
     knobs = (
-        _knob(keys.rrf_k, "rrf_k", str(was.rrf_k), str(present.rrf_k), signs),
+        _knob(keys.rrf_k, "rrf_k", str(was.rrf_k), str(present.rrf_k)),
         _knob(keys.vector_weight, "meaning weight", f"{was.vector_weight:g}",
-              f"{present.vector_weight:g}", signs),
+              f"{present.vector_weight:g}"),
         _knob(keys.second_look, "second look", _switch(was.second_look),
-              _switch(present.second_look), signs),
+              _switch(present.second_look)),
     )  # fmt: skip
     reset = ((Segment(f"{keys.reset} ", "heading"), Segment("reset")),) if was != present else ()
     yield from flow(((Segment("what if", "heading"),), *knobs, *reset), width)
     if was != present:
-        yield from _effect(base, now, width, signs, keys)
+        yield from _effect(base, now, width, keys)
 
 
-def _knob(key: str, name: str, was: str, present: str, signs: Signs) -> Row:
+def _knob(key: str, name: str, was: str, present: str) -> Row:
     if was == present:
         return Segment(f"{key} ", "muted"), Segment(f"{name} {present}", "muted")
-    return Segment(f"{key} ", "heading"), Segment(f"{name} {was}{signs.arrow}"), Segment(present, "number")
+    return Segment(f"{key} ", "heading"), Segment(f"{name} {was}{ARROW}"), Segment(present, "number")
 
 
 def _switch(on: bool) -> str:
     return "on" if on else "off"
 
 
-def _effect(
-    base: ExplainedResponse, now: WhatIfResult, width: int, signs: Signs, keys: Keys
-) -> Iterator[Row]:
+def _effect(base: ExplainedResponse, now: WhatIfResult, width: int, keys: Keys) -> Iterator[Row]:
     changes = [now.changes.get(one.hit.row, 0) for one in base.hits]
     up, down = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     if up or down:
-        ways = f"{up} {signs.glyphs.up} {down} {signs.glyphs.down}"
+        ways = f"{up} {UP} {down} {DOWN}"
         summary = f"{up + down} of {len(changes)} hits move: {ways}"
     else:
         summary = f"none of {len(changes)} hits moves"
@@ -146,7 +142,7 @@ def _effect(
         yield from paragraph(hint, width, "muted")
 
 
-def place_change(row: ChunkRow, rank: int, changes: Mapping[ChunkRow, int], signs: Signs) -> str:
+def place_change(row: ChunkRow, rank: int, changes: Mapping[ChunkRow, int]) -> str:
     """`5→3 ▲2` for a candidate that a what-if has moved to `rank`; nothing for others."""
     change = changes.get(row, 0)
-    return f"{rank + change}{signs.arrow}{rank} {moved(change, signs)}" if change else ""
+    return f"{rank + change}{ARROW}{rank} {moved(change)}" if change else ""

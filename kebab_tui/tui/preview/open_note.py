@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kebab_tui.tui.preview.matches import LONG_LINE, Find, Marks, MatchSpan
-from kebab_tui.tui.preview.painting import CHANGED, Line, Signs, Span, state_of
+from kebab_tui.tui.preview.painting import CHANGED, Line, Span, state_of
 from kebab_tui.tui.preview.source_lines import FileIdentity, SourceLines, WholeText
 from kebab_tui.tui.preview.syntax import Syntax
+from kebab_tui.tui.widgets.segments import CITED, NEAR
 
 if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located
@@ -29,10 +30,10 @@ class TargetLines:
     sure: bool | None
     state: str
 
-    def sign(self, number: int, signs: Signs) -> str:
+    def sign(self, number: int) -> str:
         if self.sure is None or not self.first <= number <= self.last:
             return " "
-        return signs.cited if self.sure else signs.near
+        return CITED if self.sure else NEAR
 
 
 def aim(hit: SearchHit, located: Located | None, lines: SourceLines) -> TargetLines:

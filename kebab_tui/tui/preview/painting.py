@@ -21,7 +21,7 @@ from textual.widget import Widget
 from kebab_tui.domain.citation import Citation
 from kebab_tui.tui.preview.matches import LONG_LINE
 from kebab_tui.tui.preview.syntax import KINDS
-from kebab_tui.tui.widgets.segments import UNICODE, Glyphs, clean, cut, cut_path, take
+from kebab_tui.tui.widgets.segments import CUT_LEFT, CUT_RIGHT, STEP, clean, cut, cut_path, take
 
 if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located
@@ -30,19 +30,6 @@ if TYPE_CHECKING:
 
 TAB = 4
 
-
-@dataclass(frozen=True, slots=True)
-class Signs:
-    cited: str
-    near: str
-    """Stands where a passage was, or at the nearest thing to it."""
-    before: str
-    after: str
-    """The line goes on beyond this edge."""
-
-
-PREVIEW_UNICODE = Signs("▌", "┆", "‹", "›")
-PREVIEW_ASCII = Signs("|", ":", "<", ">")
 
 Span = tuple[int, int, str]
 """[start, end) in characters, and the name of a style; later ones lie on top of earlier ones."""
@@ -55,7 +42,6 @@ class View:
     left: int
     width: int
     digits: int
-    signs: Signs = PREVIEW_UNICODE
 
     @property
     def gutter(self) -> int:
@@ -102,11 +88,9 @@ def _body(line: Line, view: View, base: Style, styles: Mapping[str, Style]) -> S
     goes_on = strip.cell_length > left + width
     strip = strip.crop_extend(left, left + width, base)
     if goes_on:
-        strip = Strip.join(
-            [strip.crop(0, width - 1), Strip([Segment(view.signs.after, base + styles["cut"])], 1)]
-        )
+        strip = Strip.join([strip.crop(0, width - 1), Strip([Segment(CUT_RIGHT, base + styles["cut"])], 1)])
     if view.left and line.text:
-        strip = Strip.join([Strip([Segment(view.signs.before, base + styles["cut"])], 1), strip.crop(1)])
+        strip = Strip.join([Strip([Segment(CUT_LEFT, base + styles["cut"])], 1), strip.crop(1)])
     return strip
 
 
@@ -175,17 +159,15 @@ def state_of(hit: SearchHit, located: Located | None) -> str:
     return ""
 
 
-def header(
-    hit: SearchHit, located: Located | None, state: str, width: int, glyphs: Glyphs = UNICODE
-) -> list[Part]:
+def header(hit: SearchHit, located: Located | None, state: str, width: int) -> list[Part]:
     """The parts of the row, `width` cells together."""
     if cell_len(state) > width // 2:
         state = state.replace(CHANGED, "changed")
     shown_state = take(clean(state), width)
     room = width - cell_len(shown_state) - (len(_GAP) if shown_state else 0)
-    path = cut_path(clean(_citation(hit, located)), max(room, 0), glyphs.ellipsis)
+    path = cut_path(clean(_citation(hit, located)), max(room, 0))
     left = room - cell_len(path) - len(_GAP)
-    title = cut(clean(_title(hit, glyphs)), left, glyphs.ellipsis) if left >= _LEAST_TITLE else ""
+    title = cut(clean(_title(hit)), left) if left >= _LEAST_TITLE else ""
     before = [(path, "path"), (f"{_GAP}{title}" if title else "", "title")]
     padding = width - cell_len(path) - cell_len(before[1][0]) - cell_len(shown_state)
     return [*before, (" " * padding, "title"), (shown_state, "state")]
@@ -195,9 +177,9 @@ def _citation(hit: SearchHit, located: Located | None) -> str:
     return str(Citation(hit.path, located.span) if located else hit.citation)
 
 
-def _title(hit: SearchHit, glyphs: Glyphs) -> str:
+def _title(hit: SearchHit) -> str:
     headings = [part for part in hit.heading_path.split(" > ") if part and part != hit.title]
-    return f" {glyphs.step} ".join([hit.title, *headings])
+    return f" {STEP} ".join([hit.title, *headings])
 
 
 # How the parts of the preview look: its component classes and the styles made of them.

@@ -40,7 +40,7 @@ from kebab_tui.tui.preview.source_lines import (
     whole_text,
 )
 from kebab_tui.tui.preview.syntax import Lexers
-from kebab_tui.tui.widgets.segments import ASCII, UNICODE, Glyphs, LineView, clean
+from kebab_tui.tui.widgets.segments import LineView, clean
 
 if TYPE_CHECKING:
     from textual import events
@@ -64,10 +64,8 @@ class PreviewPane(LineView):
     DEFAULT_CSS = painting.CSS
     COMPONENT_CLASSES: ClassVar[set[str]] = painting.COMPONENT_CLASSES
 
-    def __init__(self, *, id: str | None = None, glyphs: Glyphs = UNICODE) -> None:  # noqa: A002
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._glyphs = glyphs
-        self._signs = painting.PREVIEW_ASCII if glyphs == ASCII else painting.PREVIEW_UNICODE
         self._hit: SearchHit | None = None
         self._located: Located | None = None
         self._note: Note | None = None
@@ -108,7 +106,7 @@ class PreviewPane(LineView):
             return Strip.blank(width, self._styles["text"])
         base = self._styles["header"]
         state = ", ".join(word for word in (self._aim.state, self._remark) if word)
-        parts = header(self._hit, self._located, state, width, self._glyphs)
+        parts = header(self._hit, self._located, state, width)
         segments = [Segment(text, base + self._styles[name]) for text, name in parts]
         return Strip(segments).crop_extend(0, width, base)
 
@@ -118,14 +116,14 @@ class PreviewPane(LineView):
         if strip is None:
             view = self._view(note)
             columns = range(view.left, view.left + view.columns)
-            mark = self._aim.sign(number, self._signs)
+            mark = self._aim.sign(number)
             lexers = None if self.app.no_color else self._lexers
             line = note.line(number, mark, columns, self._place, lexers)
             strip = self._strips[key] = paint(line, view, self._styles)
         return strip
 
     def _view(self, note: Note) -> View:
-        return View(self._left, self.columns, len(str(note.lines.count)), self._signs)
+        return View(self._left, self.columns, len(str(note.lines.count)))
 
     def _repaint(self) -> None:
         self._strips.clear()
@@ -296,9 +294,8 @@ class Preview(PreviewPane, can_focus=True):
         engine: PreviewEngine | None = None,
         *,
         id: str | None = None,  # noqa: A002 - Textual's own name for it
-        glyphs: Glyphs = UNICODE,
     ) -> None:
-        super().__init__(id=id, glyphs=glyphs)
+        super().__init__(id=id)
         self.engine = engine
         """Has to be there before the first hit is shown."""
         self._generation = 0
@@ -484,7 +481,7 @@ class Preview(PreviewPane, can_focus=True):
             self._remark = "too long to render"
             self.refresh()
             return
-        mark = self._aim.sign(self._aim.first, self._signs)
+        mark = self._aim.sign(self._aim.first)
         first, last = (1, 0) if self._aim.sure is None else (self._aim.first, self._aim.last)
         look = RenderStyles(self.columns, mark, self.app.current_theme.dark, self._look())
         work = partial(self._make, note, partial(rendered, lines, first, last, look))

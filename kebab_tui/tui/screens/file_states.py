@@ -33,7 +33,7 @@ from kebab_tui.tui.screens.file_table import (
     folders_of,
     summary_row,
 )
-from kebab_tui.tui.widgets.segments import UNICODE, Glyphs, Row, Rows, RowsView, signs_for
+from kebab_tui.tui.widgets.segments import Row, Rows, RowsView
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Source
@@ -267,7 +267,6 @@ class HealthPage(ModalScreen[None]):
         open_file: Callable[[str], str],
         *,
         keys: Iterable[str] = (),
-        glyphs: Glyphs = UNICODE,
     ) -> None:
         """`open_file` says what the user should know, or raises; `keys` close the page like esc."""
         super().__init__()
@@ -275,8 +274,7 @@ class HealthPage(ModalScreen[None]):
         self._looker = FileStatesWorker(open_workspace, self.post_message)
         self._looking = True
         self._said = ""
-        self._signs = signs_for(glyphs)
-        self.files = FileList(glyphs)
+        self.files = FileList()
         bind_call(self, keys, "close")
 
     def compose(self) -> ComposeResult:
@@ -351,7 +349,7 @@ class HealthPage(ModalScreen[None]):
         event.stop()
         self.action_open()
 
-    @on(FileList.Moved)
+    @on(FileList.RowSelected)
     def _describe(self) -> None:
         for name in ("#health-summary", "#health-detail"):
             self.query_one(name, _StateRows).lay_out()
@@ -415,7 +413,7 @@ class HealthPage(ModalScreen[None]):
 
     def _summary(self, width: int) -> list[Row]:
         table = self.files.table
-        return [summary_row(table, looking=self._looking, said=self._said, width=width, signs=self._signs)]
+        return [summary_row(table, looking=self._looking, said=self._said, width=width)]
 
     def _detail(self, width: int) -> list[Row]:
-        return list(detail_rows(self.files.selected, width, _DETAIL, self._signs))
+        return list(detail_rows(self.files.selected, width, _DETAIL))

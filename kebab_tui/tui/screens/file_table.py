@@ -16,21 +16,21 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kebab_tui.tui.widgets.segments import (
-    ASCII,
+    CURSOR,
+    DOT,
+    DOWN,
     GAP,
-    Glyphs,
+    RIGHT,
     Role,
     Row,
     Rows,
     RowsView,
     Segment,
-    Signs,
     clean,
     cut,
     cut_path,
     one_line,
     paragraph,
-    signs_for,
 )
 
 if TYPE_CHECKING:
@@ -238,7 +238,6 @@ class HealthRows:
 
     table: HealthTable
     width: int
-    signs: Signs
     cursor: int | None = None
 
     def __len__(self) -> int:
@@ -250,55 +249,55 @@ class HealthRows:
         if entry is None:
             said = "nothing passes the filter" if self.table.is_filtered else "no files yet"
             return (Segment(cut(said, self.width), "muted"),)
-        mark = self.signs.glyphs.cursor if y == self.cursor else " "
+        mark = CURSOR if y == self.cursor else " "
         gutter = Segment(mark.ljust(_GUTTER), "heading")
         room = self.width - _GUTTER
         if isinstance(entry, Folder):
-            return (gutter, *_folder_row(entry, room, self.signs))
+            return (gutter, *_folder_row(entry, room))
         if isinstance(entry, Heading):
-            return (gutter, *_heading(entry, room, self.signs))
+            return (gutter, *_heading(entry, room))
         name = entry.path or "."
         if len(self.table.folders) > 1:
             name = f"{entry.source}: {name}"
-        return (gutter, *_file(entry, name, room, self.signs))
+        return (gutter, *_file(entry, name, room))
 
 
-def detail_rows(entry: Entry | None, width: int, height: int, signs: Signs) -> Sequence[Row]:
+def detail_rows(entry: Entry | None, width: int, height: int) -> Sequence[Row]:
     """All that is known of what the cursor stands on, in `height` rows at the most."""
     if entry is None:
         return ()
     if isinstance(entry, Heading):
         return [(Segment(cut(f"{entry.shown:,} {_MEANINGS[entry.state]}", width), "muted"),)][:height]
     if isinstance(entry, Folder):
-        return list(paragraph(one_line(f"{entry.root} {signs.dot} {_state(entry)}"), width, "muted"))[:height]
-    path = (Segment(cut_path(clean(entry.location), width, signs.glyphs.ellipsis), "heading"),)
+        return list(paragraph(one_line(f"{entry.root} {DOT} {_state(entry)}"), width, "muted"))[:height]
+    path = (Segment(cut_path(clean(entry.location), width), "heading"),)
     reason = reason_of(entry)
     if not reason.startswith(entry.state):
         reason = f"{entry.state}: {reason}".removesuffix(": ")
     return [path, *paragraph(one_line(reason), width)][:height]
 
 
-def summary_row(table: HealthTable, *, looking: bool, said: str, width: int, signs: Signs) -> Row:
+def summary_row(table: HealthTable, *, looking: bool, said: str, width: int) -> Row:
     """The line above all: how many files, what is wrong, what is going on."""
     wrong = [f"{table.count(state):,} {state}" for state in WRONG if table.count(state)]
     going_on = [*([said] if said else []), *(["looking …"] if looking else [])]
     facts = [*going_on, f"{table.total:,} files", *wrong]
     role: Role = "warning" if table.count("failed") else "muted"
-    text = f"  {signs.dot}  ".join(one_line(fact) for fact in facts)
+    text = f"  {DOT}  ".join(one_line(fact) for fact in facts)
     title = "health" + " " * GAP
-    return (Segment(title, "heading"), Segment(cut(text, width - len(title), signs.glyphs.ellipsis), role))
+    return (Segment(title, "heading"), Segment(cut(text, width - len(title)), role))
 
 
 def _state(folder: Folder) -> str:
     return f"{folder.state}: {folder.reason}" if folder.reason else folder.state
 
 
-def _folder_row(folder: Folder, room: int, signs: Signs) -> Row:
-    state = cut(one_line(_state(folder)), max(room // 2, 6), signs.glyphs.ellipsis)
+def _folder_row(folder: Folder, room: int) -> Row:
+    state = cut(one_line(_state(folder)), max(room // 2, 6))
     left = room - cell_len(state) - GAP
-    name = cut(clean(folder.name), max(left, 0), signs.glyphs.ellipsis)
+    name = cut(clean(folder.name), max(left, 0))
     left -= cell_len(name) + GAP
-    root = cut_path(clean(folder.root), left, signs.glyphs.ellipsis) if left > 0 else ""
+    root = cut_path(clean(folder.root), left) if left > 0 else ""
     padding = " " * max(room - cell_len(name) - GAP - cell_len(root) - cell_len(state), 0)
     return (
         Segment(name, "heading"),
@@ -307,30 +306,29 @@ def _folder_row(folder: Folder, room: int, signs: Signs) -> Row:
     )
 
 
-def _heading(heading: Heading, room: int, signs: Signs) -> Row:
-    down, right = signs.glyphs.down, ">" if signs.glyphs == ASCII else "▶"
+def _heading(heading: Heading, room: int) -> Row:
     count = f"{heading.shown:,}"
     if heading.shown < heading.total:
         count += f" of {heading.total:,}"
-    text = f"{down if heading.is_open else right} {heading.state}  {count}"
+    text = f"{DOWN if heading.is_open else RIGHT} {heading.state}  {count}"
     return (
-        Segment(cut(text, room, signs.glyphs.ellipsis), "heading"),
+        Segment(cut(text, room), "heading"),
         Segment(cut(f"  {_MEANINGS[heading.state]}", max(room - cell_len(text), 0)), "muted"),
     )
 
 
-def _file(file: ListedFile, name: str, room: int, signs: Signs) -> Row:
+def _file(file: ListedFile, name: str, room: int) -> Row:
     """The path, the reason beside it where there is room; a path that is short leaves it more."""
     room -= _GUTTER
     reason = one_line(reason_of(file))
     most = room if not reason or room < 4 * _LEAST_REASON else room - max(2 * room // 5, _LEAST_REASON)
-    path = cut_path(clean(name), max(most, 1), signs.glyphs.ellipsis)
+    path = cut_path(clean(name), max(most, 1))
     left = room - max(cell_len(path), min(most, room // 3)) - GAP
     row = (Segment(" " * _GUTTER), Segment(path))
     if not reason or left < _LEAST_REASON:
         return row
     padding = " " * (room - left - cell_len(path))
-    said = cut(reason, left, signs.glyphs.ellipsis)
+    said = cut(reason, left)
     return (*row, Segment(padding), Segment(said, _ROLES.get(file.state, "muted")))
 
 
@@ -352,13 +350,12 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"file-list--row"}
 
-    class Moved(Message):
+    class RowSelected(Message):
         """The cursor stands on something else."""
 
-    def __init__(self, glyphs: Glyphs) -> None:
+    def __init__(self) -> None:
         super().__init__(id="files")
         self.table = HealthTable()
-        self._signs = signs_for(glyphs)
         self._spot: SelectableRow | None = None
         """None: on the first row there is, until the user moves."""
 
@@ -372,7 +369,7 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
         return self.table.entry(self.cursor)
 
     def rows_at(self, width: int) -> Rows:
-        return HealthRows(self.table, width, self._signs, self.cursor)
+        return HealthRows(self.table, width, self.cursor)
 
     def add(self, files: Iterable[ListedFile]) -> None:
         """Take in more files; what the user looks at stays where it is on the screen."""
@@ -394,7 +391,7 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
         self._spot = None
         self.lay_out()
         self.scroll_home(animate=False)
-        self.post_message(self.Moved())
+        self.post_message(self.RowSelected())
 
     def fold(self) -> None:
         """Close or open the group that the cursor is in; its heading takes the cursor."""
@@ -429,4 +426,4 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
             wanted = min(max(wanted, self.cursor - height + 1), self.cursor)
             if wanted != offset:
                 self.scroll_to(y=wanted, animate=False, force=True, immediate=True)
-        self.post_message(self.Moved())
+        self.post_message(self.RowSelected())

@@ -18,17 +18,16 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kebab_tui.tui.widgets.segments import (
+    ARROW,
+    CHECK,
+    CROSS,
     GAP,
-    UNICODE,
-    Glyphs,
     Row,
     RowsView,
     Segment,
-    Signs,
     cut_path,
     one_line,
     paragraph,
-    signs_for,
 )
 
 if TYPE_CHECKING:
@@ -47,28 +46,28 @@ _STAGES = (
 """The stage that may drop a note, and what it is when it does not."""
 
 
-def verdict_rows(why: WhyNot, width: int, signs: Signs) -> Iterator[Row]:
+def verdict_rows(why: WhyNot, width: int) -> Iterator[Row]:
     """The stages a note came through, the one that stopped it, and what can be done."""
-    yield (Segment(cut_path(one_line(why.path), width, signs.glyphs.ellipsis), "heading"),)
+    yield (Segment(cut_path(one_line(why.path), width), "heading"),)
     for stage, passed in _STAGES:
         if stage == why.stage:
             break
-        yield from paragraph(f"{signs.yes} {passed}", width)
+        yield from paragraph(f"{CHECK} {passed}", width)
     if why.stage == "listed":
         yield from paragraph(one_line(why.detail), width, "sum", indent=GAP)
     else:
-        yield from paragraph(f"{signs.no} {why.stage}: {one_line(why.detail)}", width, "warning")
+        yield from paragraph(f"{CROSS} {why.stage}: {one_line(why.detail)}", width, "warning")
     if why.advice:
-        yield from paragraph(f"{signs.arrow} {one_line(why.advice)}", width, indent=GAP)
+        yield from paragraph(f"{ARROW} {one_line(why.advice)}", width, indent=GAP)
     if why.score is not None:
         yield from paragraph(f"score {why.score:.4f}", width, "muted", indent=GAP)
 
 
-def offer_rows(paths: Sequence[str], chosen: int | None, width: int, signs: Signs) -> Iterator[Row]:
+def offer_rows(paths: Sequence[str], chosen: int | None, width: int) -> Iterator[Row]:
     """Paths to choose from; the chosen one is marked by more than its style."""
     for place, path in enumerate(paths):
         mark = ">" if place == chosen else " "
-        text = cut_path(one_line(path), width - 2, signs.glyphs.ellipsis)
+        text = cut_path(one_line(path), width - 2)
         yield (Segment(f"{mark} {text}", "heading" if place == chosen else "muted"),)
 
 
@@ -76,7 +75,7 @@ class _PromptBody(RowsView, can_focus=False):
     """Below the box: paths that fit what was typed, or the verdict on one."""
 
     DEFAULT_CSS = """
-    _Answer { height: auto; max-height: 1fr; }
+    _PromptBody { height: auto; max-height: 1fr; }
     """
 
     class Picked(Message):
@@ -86,9 +85,8 @@ class _PromptBody(RowsView, can_focus=False):
             super().__init__()
             self.path = path
 
-    def __init__(self, signs: Signs) -> None:
+    def __init__(self) -> None:
         super().__init__(id="why-not-answer")
-        self._signs = signs
         self.paths: tuple[str, ...] = ()
         self.chosen: int | None = None
         self.verdict: WhyNot | None = None
@@ -96,9 +94,9 @@ class _PromptBody(RowsView, can_focus=False):
 
     def rows_at(self, width: int) -> list[Row]:
         if self.verdict is not None:
-            return list(verdict_rows(self.verdict, width, self._signs))
+            return list(verdict_rows(self.verdict, width))
         said = list(paragraph(one_line(self.said), width, "muted"))
-        return said + list(offer_rows(self.paths, self.chosen, width, self._signs))
+        return said + list(offer_rows(self.paths, self.chosen, width))
 
     def on_click(self, event: events.Click) -> None:
         """Every offered path is one row, and they are the last ones."""
@@ -145,10 +143,10 @@ class WhyNotPrompt(ModalScreen[None]):
             super().__init__()
             self.path = path
 
-    def __init__(self, query: str, *, glyphs: Glyphs = UNICODE) -> None:
+    def __init__(self, query: str) -> None:
         super().__init__()
         self._query = query
-        self._answer = _PromptBody(signs_for(glyphs))
+        self._answer = _PromptBody()
         self._asked = ""
         self._is_asked = False
         """Enter came before the paths that hold what was typed."""

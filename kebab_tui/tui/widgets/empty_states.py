@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from kebab_tui.domain.hit import Notice
 from kebab_tui.tui.engine_thread import RelaxedQuery
 from kebab_tui.tui.widgets.segments import (
-    PLAIN,
     Row,
     RowsView,
     Segment,
@@ -170,5 +169,5 @@ def _costs(costs: Sequence[RelaxedQuery], drop_key: str, width: int) -> list[Row
 
 
 def _bar_row(done: int, total: int, width: int) -> Row:
-    filled = bar(done / total, min(_BAR, width), PLAIN)
+    filled = bar(done / total, min(_BAR, width))
     return (Segment(filled, "sum"), Segment(f" {done:,} of {total:,}"))

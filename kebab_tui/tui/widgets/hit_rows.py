@@ -17,7 +17,20 @@ from rich.cells import cell_len
 from kebab_tui.domain import hit as known
 from kebab_tui.domain.document import HEADING_SEPARATOR
 from kebab_tui.tui.hit_diff import Novelty
-from kebab_tui.tui.widgets.segments import Glyphs, border, clean, cut, cut_path, take
+from kebab_tui.tui.widgets.segments import (
+    CHECK,
+    CURSOR,
+    DOT,
+    ELLIPSIS,
+    STEP,
+    blocks,
+    border,
+    clean,
+    cut,
+    cut_path,
+    moved,
+    take,
+)
 
 if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located
@@ -67,14 +80,14 @@ def share(score: float, best: float) -> int:
     return max(1, round(FULL * min(score / best, 1.0)))
 
 
-def hit_lines(hit: SearchHit, look: HitStyle, glyphs: Glyphs) -> tuple[Line, Line]:
+def hit_lines(hit: SearchHit, look: HitStyle) -> tuple[Line, Line]:
     """The two lines of a hit."""
-    figures = tuple(_figures(hit, look, glyphs))
-    named = tuple(_named(hit, _room(look, figures), glyphs))
-    noted = tuple(_noted(hit, look, glyphs))
-    passage = tuple(_passage(hit, _room(look, noted), glyphs))
-    first = (*_gutter(look, glyphs, glyphs.mark), *named)
-    second = (*_gutter(look, glyphs, ""), *passage)
+    figures = tuple(_figures(hit, look))
+    named = tuple(_named(hit, _room(look, figures)))
+    noted = tuple(_noted(hit, look))
+    passage = tuple(_passage(hit, _room(look, noted)))
+    first = (*_gutter(look, CHECK), *named)
+    second = (*_gutter(look, ""), *passage)
     return _line(first, figures, look.width), _line(second, noted, look.width)
 
 
@@ -97,13 +110,9 @@ def shown_score(score: float) -> str:
     return "<.01" if 0 < score < _LEAST_SHOWN else f"{score:.2f}"
 
 
-def bar(parts: int, cells: int, glyphs: Glyphs) -> str:
+def bar(parts: int, cells: int) -> str:
     """`parts` of a full bar as that many cells."""
-    steps = len(glyphs.bar)
-    filled = -(-parts * cells * steps // FULL)
-    whole, rest = divmod(filled, steps)
-    drawn = glyphs.bar[-1] * whole + (glyphs.bar[rest - 1] if rest else "")
-    return drawn + glyphs.track * (cells - len(drawn))
+    return blocks(-(-parts * cells * 8 // FULL)).ljust(cells)
 
 
 def _place(located: Located) -> str:
@@ -122,41 +131,40 @@ def _room(look: HitStyle, right: Line) -> int:
     return max(0, look.width - _gutter_width(look) - _width(right))
 
 
-def _gutter(look: HitStyle, glyphs: Glyphs, mark: str) -> Iterator[Piece]:
+def _gutter(look: HitStyle, mark: str) -> Iterator[Piece]:
     """The first line says whether the hit is marked, the second whether it is fresh."""
-    yield (glyphs.cursor if look.cursor else " "), "cursor"
+    yield (CURSOR if look.cursor else " "), "cursor"
     sign = (mark if look.marked else " ") if mark else _FRESH[look.fresh]
     yield sign.ljust(_gutter_width(look) - 1), "mark"
 
 
-def _figures(hit: SearchHit, look: HitStyle, glyphs: Glyphs) -> Iterator[Piece]:
+def _figures(hit: SearchHit, look: HitStyle) -> Iterator[Piece]:
     # What is only listed has no score, and that of a further match does not compare with those above.
     if look.width < _SCORE_FROM or not hit.score or hit.further:
         return
     if look.change:
-        arrow = glyphs.up if look.change > 0 else glyphs.down
-        yield f" {arrow}{abs(look.change)}", "score"
+        yield f" {moved(look.change)}", "score"
     if look.width >= _BAR_FROM:
         cells = 8 if look.width >= _WIDE_BAR_FROM else 5
-        yield f" {bar(look.share, cells, glyphs)}", "bar"
+        yield f" {bar(look.share, cells)}", "bar"
     yield f" {shown_score(hit.score):>4}", "score"
 
 
-def _named(hit: SearchHit, room: int, glyphs: Glyphs) -> Iterator[Piece]:
-    title, heading = _titles(hit, glyphs)
+def _named(hit: SearchHit, room: int) -> Iterator[Piece]:
+    title, heading = _titles(hit)
     path, lines = _cited(hit)
     wanted = cell_len(title) + cell_len(heading) + 2
     most = max(room - wanted, room * 3 // 5) if room >= 40 else room
-    path = cut_path(path, max(most - cell_len(lines), 0), glyphs.ellipsis)
+    path = cut_path(path, max(most - cell_len(lines), 0))
     folder, slash, name = path.rpartition("/")
     yield folder + slash, "path"
     yield name, "name"
     yield lines, "lines"
     left = room - cell_len(path) - cell_len(lines) - 2
     if left >= _LEAST_TITLE:
-        shown = cut(title, left, glyphs.ellipsis)
+        shown = cut(title, left)
         yield f"  {shown}", "title"
-        yield cut(heading, left - cell_len(shown), glyphs.ellipsis), "heading"
+        yield cut(heading, left - cell_len(shown)), "heading"
 
 
 def _cited(hit: SearchHit) -> tuple[str, str]:
@@ -164,15 +172,15 @@ def _cited(hit: SearchHit) -> tuple[str, str]:
     return clean(hit.citation.path), clean(str(hit.citation)[len(hit.citation.path) :])
 
 
-def _titles(hit: SearchHit, glyphs: Glyphs) -> tuple[str, str]:
+def _titles(hit: SearchHit) -> tuple[str, str]:
     """The title and the headings under it; a heading that repeats the title is not said twice."""
     steps = hit.heading_path.split(HEADING_SEPARATOR) if hit.heading_path else []
     if steps and steps[0] == hit.title:
         steps = steps[1:]
-    return clean(hit.title), "".join(f" {glyphs.step} {clean(step)}" for step in steps)
+    return clean(hit.title), "".join(f" {STEP} {clean(step)}" for step in steps)
 
 
-def _noted(hit: SearchHit, look: HitStyle, glyphs: Glyphs) -> Iterator[Piece]:
+def _noted(hit: SearchHit, look: HitStyle) -> Iterator[Piece]:
     """The badges that fit into half of the line, how it was found at its end."""
     room, kept = look.width // 2, []
     for text, role in badges(hit, look):
@@ -181,15 +189,15 @@ def _noted(hit: SearchHit, look: HitStyle, glyphs: Glyphs) -> Iterator[Piece]:
         room -= cell_len(text) + 3
         kept.append((text, role))
     for place, (text, role) in enumerate(reversed(kept)):
-        yield (f" {glyphs.dot} " if place else "  "), "badge"
+        yield (f" {DOT} " if place else "  "), "badge"
         yield text, role
 
 
-def _passage(hit: SearchHit, room: int, glyphs: Glyphs) -> Iterator[Piece]:
+def _passage(hit: SearchHit, room: int) -> Iterator[Piece]:
     text = clean(hit.snippet)
     start, end = _window(text, hit.highlights, room)
     if start:
-        yield glyphs.ellipsis, "text"
+        yield ELLIPSIS, "text"
     at = start
     for first, last in hit.highlights:
         first, last = max(border(text, first), at), min(border(text, last), end)
@@ -199,7 +207,7 @@ def _passage(hit: SearchHit, room: int, glyphs: Glyphs) -> Iterator[Piece]:
             at = last
     yield text[at:end], "text"
     if end < len(text):
-        yield glyphs.ellipsis, "text"
+        yield ELLIPSIS, "text"
 
 
 def _window(text: str, highlights: tuple[Highlight, ...], room: int) -> tuple[int, int]:

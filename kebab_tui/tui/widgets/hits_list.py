@@ -21,7 +21,7 @@ from kebab_tui.domain.hit import twins
 from kebab_tui.domain.text import is_hangul
 from kebab_tui.tui.hit_diff import HitDiff, diff_hits, successor
 from kebab_tui.tui.widgets.hit_rows import ROLES, HitStyle, Line, Role, hit_lines, share
-from kebab_tui.tui.widgets.segments import UNICODE, Glyphs, LineView, clean, cut
+from kebab_tui.tui.widgets.segments import LineView, clean, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,9 +101,8 @@ class HitsList(LineView, can_focus=True):
             super().__init__()
             self.count = count
 
-    def __init__(self, *, glyphs: Glyphs = UNICODE, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
         super().__init__(id=id)
-        self._glyphs = glyphs
         self._hits: tuple[SearchHit, ...] = ()
         self._cursor = 0
         self._best = 0.0
@@ -261,7 +260,7 @@ class HitsList(LineView, can_focus=True):
         key = (hit, look)
         row = self._rows.get(key)
         if row is None:
-            first, second = hit_lines(hit, look, self._glyphs)
+            first, second = hit_lines(hit, look)
             row = (self._strip(first, look), self._strip(second, look))
             self._rows[key] = row
         return row
@@ -281,7 +280,7 @@ class HitsList(LineView, can_focus=True):
         )
 
     def _source(self, hit: SearchHit) -> str:
-        return cut(clean(hit.source), _SOURCE, self._glyphs.ellipsis)
+        return cut(clean(hit.source), _SOURCE)
 
     def _strip(self, line: Line, look: HitStyle) -> Strip:
         return Strip([Segment(text, self._style(role, look.cursor)) for text, role in line], look.width)

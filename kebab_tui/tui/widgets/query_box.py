@@ -32,7 +32,7 @@ from kebab_tui.tui.widgets.query_text import (
     speakable,
     word_start,
 )
-from kebab_tui.tui.widgets.segments import UNICODE, Glyphs
+from kebab_tui.tui.widgets.segments import STEP
 
 if TYPE_CHECKING:
     from kebab_tui.search.filter_keys import Completions
@@ -185,17 +185,15 @@ class QueryLine(Horizontal):
         self,
         box: QueryBox,
         *,
-        glyphs: Glyphs = UNICODE,
         id: str | None = None,  # noqa: A002 -- the library's own name for it
     ) -> None:
         super().__init__(id=id)
         self.box = box
-        self._glyphs = glyphs
         self._said = ("", 0)
         self._mode_label = Static(Content(""), classes="query-line--mode")
 
     def compose(self) -> ComposeResult:
-        yield Static(Content(f"{self._glyphs.step} "), classes="query-line--prompt")
+        yield Static(Content(f"{STEP} "), classes="query-line--prompt")
         yield self.box
         yield self._mode_label
 

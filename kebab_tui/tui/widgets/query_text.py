@@ -22,7 +22,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from kebab_tui.domain.text import visible
-from kebab_tui.tui.widgets.segments import clean, cut
+from kebab_tui.tui.widgets.segments import TIMES, clean, cut
 
 if TYPE_CHECKING:
     from kebab_tui.search.filter_keys import Completions
@@ -134,7 +134,6 @@ def _rest(value: str, typed: str, is_quoted: bool) -> str | None:
 #
 # `chip_row` is the pure layout. The widget posts `Removed`, and never edits the query.
 
-_CROSS = "×"
 _GAP = 1
 _LONGEST = 32
 
@@ -154,7 +153,7 @@ def chip_row(chips: Sequence[Chip], width: int) -> tuple[tuple[PlacedChip, ...],
     placed: list[PlacedChip] = []
     at = 0
     for number, chip in enumerate(chips):
-        label = f" {cut(clean(chip.label), _LONGEST)} {_CROSS} "
+        label = f" {cut(clean(chip.label), _LONGEST)} {TIMES} "
         left = len(chips) - number - 1
         room = width - (_GAP + len(f"+{left}") if left else 0)
         if at + cell_len(label) > room:

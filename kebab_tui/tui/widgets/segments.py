@@ -1,15 +1,15 @@
-"""Rows of text in roles: how a panel is laid out before it is painted.
+"""Building blocks of every pane: glyphs, cleaned and cut text, rows of segments, scroll views.
 
-A row is a tuple of segments, each a text and the role it plays; which colour a role has
-is for the widget to say. Widths are terminal cells. Knows no widget and no engine.
-Cleans only what passes `one_line`, and everything that others wrote must.
+Text from files, titles, queries and notices passes `clean` (or `one_line`) before a widget
+shows it, and reaches the widget as `Content` or `Strip`: Textual parses a plain `str` as
+markup. All widths are terminal cells, and a cut never splits a character. A segment names
+a role; the widget that paints it chooses the colour.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol, get_args
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment as RichSegment
@@ -22,77 +22,72 @@ from textual.strip import Strip
 
 from kebab_tui.domain.text import visible
 
-# Text from disk on its way to the screen: made safe, and cut to cells.
-#
-# `clean` is the one door: whatever was written by somebody else (paths, titles, snippets,
-# notices, queries) passes it before a widget sees it, and reaches the widget as `Content`
-# or `Strip`, never as a `str`, which Textual would read as markup. Widths are terminal
-# cells, not characters; a cut never takes a character apart. Refuses to know about colour.
+# The glyphs of all panes
+
+CURSOR = CITED = "▌"
+NEAR = "┆"
+"""Marks lines near a passage that is not there any more."""
+CUT_LEFT, CUT_RIGHT = "‹", "›"
+"""The line continues beyond this edge of the pane."""
+STEP = "›"
+"""Between a title and its headings."""
+DOT = "·"
+"""Between facts of equal rank."""
+CHECK, CROSS = "✓", "✗"
+UP, DOWN, RIGHT, ARROW = "▲", "▼", "▶", "→"
+TIMES = "×"
+ELLIPSIS = "…"
+BLOCKS = "▏▎▍▌▋▊▉█"
+"""Growing parts of a cell, the last one full."""
+
+GAP = 2
+"""Cells between two columns."""
+NARROWEST = 16
+"""Rows are made for at least this many cells."""
+
+Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning", "quote", "warning"]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 _ROW_BREAKERS = str.maketrans({"\n": "\u240a", "\t": "\u2409"})
 _MOST_PER_CELL = 24
-"""Characters that may share a cell (marks, joiners); what lies beyond is not measured."""
+"""Characters that may share a cell (marks, joiners); text beyond that is not measured."""
 _JOINER = "\u200d"
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
-    """The signs of our own that stand between the texts."""
-
-    cursor: str
-    mark: str
-    ellipsis: str
-    step: str
-    """Between a title and its headings."""
-    dot: str
-    """Between facts of equal standing."""
-    up: str
-    down: str
-    bar: str
-    """Growing parts of a cell, the last one full."""
-    track: str
-    """A cell of a bar that holds nothing."""
-
-
-UNICODE = Glyphs("▌", "✓", "…", "›", "·", "▲", "▼", "▏▎▍▌▋▊▉█", " ")
-# The mark stands right before a file's name, and a variation selector in that would make an emoji of `*`.
-ASCII = Glyphs(">", "x", "~", ">", "|", "^", "v", "#", ".")
-
-
-def glyphs_for(encoding: str | None) -> Glyphs:
-    """The signs that a terminal of this encoding can show."""
-    try:
-        "".join((UNICODE.cursor, UNICODE.mark, UNICODE.step, UNICODE.bar)).encode(encoding or "ascii")
-    except (LookupError, UnicodeEncodeError):
-        return ASCII
-    return UNICODE
+# Clean and cut text
 
 
 def clean(text: str) -> str:
-    """The text with nothing left that a terminal would obey, on one line, as long as before."""
+    """Replace control characters, line breaks and tabs with visible ones; the length stays the same."""
     return visible(text).translate(_ROW_BREAKERS)
 
 
+def one_line(text: str) -> str:
+    """Clean the text and turn each run of white space into one space."""
+    return clean(" ".join(text.split()))
+
+
 def content(text: str) -> Content:
-    """The text as a widget takes it: shown to the letter, no part of it markup."""
+    """Clean text for a widget, without markup."""
     return Content(clean(text))
 
 
 def take(text: str, width: int) -> str:
-    """As much of the beginning as fits."""
+    """The longest beginning that fits."""
     if width <= 0:
         return ""
     taken = next(iter(chop_cells(text[: width * _MOST_PER_CELL], width)), "")
-    while cell_len(taken) > width:  # Rich joins what stands around a joiner, whatever that is
+    while cell_len(taken) > width:  # Rich joins the characters around any joiner
         taken = taken[:-1]
     return taken
 
 
 def take_end(text: str, width: int) -> str:
-    """As much of the end as fits."""
+    """The longest end that fits."""
     if width <= 0:
         return ""
-    text = _end_of(text, width)
+    if (start := len(text) - width * _MOST_PER_CELL) > 0:
+        text = text[border(text, start) :]
     over = cell_len(text) - width
     for dropped in (over, over + 1):  # a wide character may lie across the cut
         rest = text[len(take(text, dropped)) :]
@@ -101,93 +96,54 @@ def take_end(text: str, width: int) -> str:
     return ""
 
 
-def cut(text: str, width: int, ellipsis: str = UNICODE.ellipsis) -> str:
+def cut(text: str, width: int) -> str:
     """The text, or its beginning with an ellipsis."""
     if _fits(text, width):
         return text
-    return take(text, width - 1) + take(ellipsis, width)
+    return take(text, width - 1) + take(ELLIPSIS, width)
 
 
-def cut_middle(text: str, width: int, ellipsis: str = UNICODE.ellipsis) -> str:
+def cut_middle(text: str, width: int) -> str:
     """The text, or both of its ends around an ellipsis."""
     if _fits(text, width):
         return text
     end = take_end(text, (width - 1) // 2)
-    return take(text, width - 1 - cell_len(end)) + take(ellipsis, width) + end
+    return take(text, width - 1 - cell_len(end)) + take(ELLIPSIS, width) + end
 
 
-def cut_path(path: str, width: int, ellipsis: str = UNICODE.ellipsis) -> str:
-    """The path, with folders and then the inside of the name left out; the name is the last to go."""
+def cut_path(path: str, width: int) -> str:
+    """Cut the folders of a path first, then the middle of its file name."""
     if _fits(path, width):
         return path
     name = path.rpartition("/")[2]
-    room = width - cell_len(name) - 2
-    if room < 0 or name == path:
-        return cut_middle(name, width, ellipsis)
-    return f"{take(path, room)}{ellipsis}/{name}"
-
-
-def border(text: str, at: int) -> int:
-    """`at`, or the next place that lies between two characters as a reader sees them."""
-    while 0 < at < len(text) and (text[at - 1] == _JOINER or cell_len(text[at]) == 0):
-        at += 1
-    return at
+    left = width - cell_len(name) - 2
+    if left < 0 or name == path:
+        return cut_middle(name, width)
+    return f"{take(path, left)}{ELLIPSIS}/{name}"
 
 
 def _fits(text: str, width: int) -> bool:
     return len(text) <= width * _MOST_PER_CELL and cell_len(text) <= width
 
 
-def _end_of(text: str, width: int) -> str:
-    """The end of a long text, long enough for `width` cells."""
-    start = len(text) - width * _MOST_PER_CELL
-    return text[border(text, start) :] if start > 0 else text
+def border(text: str, at: int) -> int:
+    """`at`, or the next index between two user-perceived characters."""
+    while 0 < at < len(text) and (text[at - 1] == _JOINER or cell_len(text[at]) == 0):
+        at += 1
+    return at
 
 
-Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning", "quote", "warning"]
-ROLES: tuple[Role, ...] = (
-    "plain", "heading", "muted", "number", "sum", "words", "meaning", "quote", "warning",
-)  # fmt: skip
+# Rows of segments
 
 
 class Segment(NamedTuple):
-    """A tuple and not a dataclass: a panel is made of hundreds at every move of the cursor."""
+    """A tuple and not a dataclass: a panel makes hundreds at every move of the cursor."""
 
     text: str
     role: Role = "plain"
 
 
 Row = tuple[Segment, ...]
-GAP = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """The screen's glyphs, and those of arithmetic and judgement."""
-
-    glyphs: Glyphs
-    times: str
-    arrow: str
-    yes: str
-    no: str
-
-    @property
-    def dot(self) -> str:
-        return self.glyphs.dot
-
-
-PLAIN = Signs(UNICODE, "×", "→", "✓", "✗")
-ASCII_ONLY = Signs(ASCII, "*", "->", "+", "x")
-
-
-def signs_for(glyphs: Glyphs) -> Signs:
-    """Those that go with what the terminal can show."""
-    return ASCII_ONLY if glyphs == ASCII else PLAIN
-
-
-def one_line(text: str) -> str:
-    """What others wrote, made safe; their line breaks are spaces here."""
-    return clean(" ".join(text.split()))
 
 
 def row_width(row: Row) -> int:
@@ -198,24 +154,29 @@ def row_text(row: Row) -> str:
     return "".join(segment.text for segment in row)
 
 
-def bar(share: float, width: int, signs: Signs) -> str:
-    """A part of a whole as a bar of at most `width` cells; a part that is there is never invisible."""
-    blocks = signs.glyphs.bar
-    steps = len(blocks)
-    filled = round(min(max(share, 0.0), 1.0) * width * steps)
-    if share > 0:
-        filled = max(filled, 1)
-    whole, rest = divmod(filled, steps)
-    return blocks[-1] * whole + (blocks[rest - 1] if rest else "")
+def widest(rows: Iterable[Row]) -> int:
+    return max(map(row_width, rows), default=0)
 
 
-def moved(places: int, signs: Signs) -> str:
-    """`▲2` for two places up, `▼1` for one down, nothing for none."""
-    return f"{signs.glyphs.up if places > 0 else signs.glyphs.down}{abs(places)}" if places else ""
+def bar(share: float, width: int) -> str:
+    """A share of 1 as a bar of at most `width` cells; a positive share is always visible."""
+    filled = round(min(max(share, 0.0), 1.0) * width * len(BLOCKS))
+    return blocks(max(filled, 1) if share > 0 else filled)
+
+
+def blocks(eighths: int) -> str:
+    """A bar of that many eighths of a cell."""
+    whole, rest = divmod(eighths, len(BLOCKS))
+    return BLOCKS[-1] * whole + (BLOCKS[rest - 1] if rest else "")
+
+
+def moved(places: int) -> str:
+    """`▲2` for two places up, `▼1` for one down, an empty text for none."""
+    return f"{UP if places > 0 else DOWN}{abs(places)}" if places else ""
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells, broken between words where that can be."""
+    """Lines of at most `width` cells, broken between words if possible."""
     lines: list[str] = []
     line = ""
     for word in text.split():
@@ -236,7 +197,7 @@ def paragraph(text: str, width: int, role: Role = "plain", indent: int = 0) -> I
 
 
 def flow(pieces: Iterable[Row], width: int, gap: int = GAP) -> Iterator[Row]:
-    """Pieces side by side for as long as they fit, then on indented rows below."""
+    """Place pieces side by side as long as they fit, then continue on indented rows."""
     line: Row = ()
     for piece in pieces:
         if line and row_width(line) + gap + row_width(piece) <= width:
@@ -245,72 +206,53 @@ def flow(pieces: Iterable[Row], width: int, gap: int = GAP) -> Iterator[Row]:
         if line:
             yield line
             piece = (Segment(" " * GAP), *piece)
-        *full, line = _folded(piece, width)
-        yield from full
+        if row_width(piece) > width:  # several rows, in the role of its longest part
+            role = max(piece, key=lambda segment: len(segment.text)).role
+            *full, piece = list(paragraph(row_text(piece), width, role)) or [()]
+            yield from full
+        line = piece
     if line:
         yield line
 
 
-def _folded(piece: Row, width: int) -> list[Row]:
-    """A piece wider than the panel becomes several rows in the role of its longest part."""
-    if row_width(piece) <= width:
-        return [piece]
-    role = max(piece, key=lambda segment: len(segment.text)).role
-    return list(paragraph(row_text(piece), width, role)) or [()]
-
-
 def columns(rows: Sequence[Sequence[Segment]], right: Collection[int] = ()) -> list[Row]:
-    """Cells under one another, the columns in `right` flush right, the last one ragged."""
+    """Align cells in columns; those in `right` are right-aligned, the last one is not padded."""
     widths = [max(cell_len(cell.text) for cell in column) for column in zip(*rows, strict=True)]
-    return [_line(row, widths, right) for row in rows]
+    lines: list[Row] = []
+    for row in rows:
+        line: list[Segment] = []
+        for place, (cell, size) in enumerate(zip(row, widths, strict=True)):
+            padding = Segment(" " * (size - cell_len(cell.text)))
+            line += (padding, cell) if place in right else (cell, padding)
+            line.append(Segment(" " * GAP))
+        while line and not line[-1].text.strip():
+            line.pop()
+        lines.append(tuple(segment for segment in line if segment.text))
+    return lines
 
 
-def _line(cells: Sequence[Segment], widths: Sequence[int], right: Collection[int]) -> Row:
-    line: list[Segment] = []
-    for place, (cell, size) in enumerate(zip(cells, widths, strict=True)):
-        padding = Segment(" " * (size - cell_len(cell.text)))
-        line += (padding, cell) if place in right else (cell, padding)
-        line.append(Segment(" " * GAP))
-    while line and not line[-1].text.strip():
-        line.pop()
-    return tuple(segment for segment in line if segment.text)
-
-
-def widest(rows: Iterable[Row]) -> int:
-    return max(map(row_width, rows), default=0)
-
-
-# What the list, the preview and the explanation scroll in.
-#
-# A longer or shorter text is a matter of the view and its scrollbar: the library would lay
-# out the whole screen anew and repaint every scrollbar on it, at each move of the cursor.
+# Scroll views
 
 
 class LineView(ScrollView):
-    """A scroll view whose text may change its size without a new layout."""
+    """A scroll view whose content may change its size without a new layout of the screen.
+
+    The library would lay out the whole screen and repaint every scrollbar at each move of
+    the cursor.
+    """
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
-    """Width and height of all the text; a scrollbar that comes or goes still makes a layout."""
+    """Size of the whole content; a scrollbar that appears or disappears still triggers a layout."""
 
     def watch_virtual_size(self, size: Size) -> None:
         if self.is_attached and self.size:
             self._scroll_update(size)
         elif self.is_attached and size.height > self.app.size.height:
-            self.show_vertical_scrollbar = True  # found out while laying out, it would mean to do that again
-
-
-# Rows of segments on the screen: drawn line by line, each role in its own style.
-#
-# Whoever derives from it makes the rows for a width; they are made anew when the width
-# changes or `lay_out` is called, never at a scroll. Rows are not wrapped here: what is
-# wider than the view is cut.
-
-NARROWEST = 16
-"""Rows are made for no less than this many cells."""
+            self.show_vertical_scrollbar = True  # saves a second layout
 
 
 class Rows(Protocol):
-    """A list of rows, or something that makes each when it is looked at."""
+    """A list of rows, or an object that makes each row on access."""
 
     def __len__(self) -> int: ...
 
@@ -318,7 +260,11 @@ class Rows(Protocol):
 
 
 class RowsView(LineView):
-    """Scrolls up and down; has no selection of its own."""
+    """Paints rows line by line, each role in its style; scrolls vertically, has no selection.
+
+    A subclass makes the rows for a width. They are made again on a resize or at `lay_out`,
+    never on scrolling. Rows are not wrapped: what does not fit is cut.
+    """
 
     DEFAULT_CSS = """
     RowsView {
@@ -343,12 +289,12 @@ class RowsView(LineView):
         self._styles_of: dict[Role, Style] = {}
 
     def rows_at(self, width: int) -> Rows:
-        """What to show in this many cells."""
+        """The rows for this many cells."""
         raise NotImplementedError
 
     @property
     def lines(self) -> list[str]:
-        """What it shows, as plain text."""
+        """All rows as plain text."""
         return [row_text(self._rows[place]) for place in range(len(self._rows))]
 
     def lay_out(self) -> None:
@@ -374,7 +320,7 @@ class RowsView(LineView):
         return Strip(parts, row_width(row)).adjust_cell_length(width, self.rich_style)
 
     def _style_of(self, role: Role) -> Style:
-        """Asked for every segment of every line: Textual would work it out each time."""
+        """Cached: Textual computes it again at each call, and every segment needs it."""
         style = self._styles_of.get(role)
         if style is None:
             style = self._styles_of[role] = self.get_component_rich_style(f"rows--{role}")

@@ -19,7 +19,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
-from kebab_tui.tui.widgets.segments import UNICODE, Glyphs, clean, cut
+from kebab_tui.tui.widgets.segments import DOT, clean, cut
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -108,16 +108,16 @@ def said(notice: Notice, priority: int) -> Fact:
     return Fact(text, priority, "warning" if warning else "said", cut=True)
 
 
-def fitted(pieces: Sequence[Fact], width: int, glyphs: Glyphs = UNICODE) -> list[Fact]:
+def fitted(pieces: Sequence[Fact], width: int) -> list[Fact]:
     """The pieces that fit beside each other, in their order; one of them may be cut."""
-    gap = cell_len(glyphs.dot) + 2
+    gap = cell_len(DOT) + 2
     kept: dict[int, Fact] = {}
     room = width
     for place in sorted(range(len(pieces)), key=lambda place: -pieces[place].priority):
         piece, left = pieces[place], room - gap * bool(kept)
         wanted = cell_len(piece.text)
         if wanted > left and (not kept or (piece.cut and left >= _LEAST_CUT)):
-            piece = Fact(cut(piece.text, left, glyphs.ellipsis), piece.priority, piece.tone)
+            piece = Fact(cut(piece.text, left), piece.priority, piece.tone)
             wanted = cell_len(piece.text)
         if 0 < wanted <= left:
             kept[place] = piece
@@ -156,9 +156,8 @@ class StatusLine(Widget):
     }
     """
 
-    def __init__(self, *, glyphs: Glyphs = UNICODE, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
         super().__init__(id=id)
-        self._glyphs = glyphs
         self._status = StatusContent()
         self._said: Fact | None = None
         self._error: Fact | None = None
@@ -191,7 +190,7 @@ class StatusLine(Widget):
 
     def fail(self, message: str, hint: str = "") -> None:
         """Say what went wrong and what can be done."""
-        ending = f" {self._glyphs.dot} {hint}" if hint else ""
+        ending = f" {DOT} {hint}" if hint else ""
         self._error = Fact(clean(f"error: {message}{ending}"), 100, "error", cut=True)
         self.refresh()
 
@@ -207,9 +206,9 @@ class StatusLine(Widget):
             return Strip.blank(width, self.rich_style)
         spoken = [piece for piece in (self._error, self._said) if piece is not None]
         segments: list[Segment] = []
-        for piece in fitted([*spoken, *facts(self._status)], width, self._glyphs):
+        for piece in fitted([*spoken, *facts(self._status)], width):
             if segments:
-                segments.append(Segment(f" {self._glyphs.dot} ", self._style("fact")))
+                segments.append(Segment(f" {DOT} ", self._style("fact")))
             segments.append(Segment(piece.text, self._style(piece.tone)))
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 
