@@ -31,6 +31,7 @@ class _Host(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.heard: list[Message] = []
+        self.chosen: list[str] = []
 
     def compose(self) -> ComposeResult:
         yield HitsList()
@@ -61,10 +62,8 @@ class _Host(App[None]):
     @on(HitsList.Marked)
     def hear(self, message: Message) -> None:
         self.heard.append(message)
-
-    @property
-    def chosen(self) -> list[str]:
-        return [message.hit.path for message in self.heard if isinstance(message, HitsList.Chosen)]
+        if isinstance(message, HitsList.Chosen) and self.hits.selected is not None:
+            self.chosen.append(self.hits.selected.path)
 
     @property
     def moved(self) -> list[str]:

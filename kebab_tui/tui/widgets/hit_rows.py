@@ -1,9 +1,9 @@
-"""A hit as two lines of pieces: what stands where at a given width, and in which role.
+"""Lays out a hit as two lines of text pieces with roles.
 
-First line: the citation (cut in its middle: the file's name and the lines stay), title ›
-headings, and on the right the change of rank, the bar and the score. Second line: one
-line of the passage with its matches, and on the right the badges. Every line is exactly
-as many cells wide as asked. Pure; knows roles, not colours, and nothing of a widget.
+First line: citation (cut in its middle: the file name and the lines stay), title and
+headings; on the right the change of rank, the bar and the score. Second line: one line of
+the passage with its matches; on the right the badges. Each line is exactly as wide as
+requested. Pure: knows roles, but no colours and no widget.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Piece = tuple[str, Role]
 Line = tuple[Piece, ...]
 
 FULL = 64
-"""Parts of a full bar: eighths of the eight cells of the widest one."""
+"""Steps of a full bar: eighths of the eight cells of the widest one."""
 _WARNINGS = ("gone", "stale")
 _FRESH: dict[Novelty | None, str] = {None: " ", "new": "+", "changed": "~"}
 _LEAST_SHOWN = 0.005
@@ -56,90 +56,70 @@ _LEAST_TITLE = 6
 
 @dataclass(frozen=True, slots=True)
 class HitStyle:
-    """All that a hit's two lines depend on beside the hit."""
+    """Everything besides the hit itself that its two lines depend on."""
 
     width: int
     share: int = FULL
     cursor: bool = False
     marked: bool = False
     korean: bool | None = None
-    """Whether the question is Korean; None where the languages are not compared."""
+    """Whether the query is Korean; None if the languages are not compared."""
     located: Located | None = None
     change: int = 0
     """Ranks that a what-if moves the hit, up positive."""
     source: str = ""
-    """The folder's name, clean and short, where the path alone does not tell the note."""
+    """The folder's name, clean and short, if several folders have this path."""
     fresh: Novelty | None = None
-    """How the hit differs from what the same question found a moment ago."""
+    """How the hit differs from the previous results of the same query."""
 
 
 def share(score: float, best: float) -> int:
-    """A score against the best one, in parts of a full bar; a score that is not nothing shows."""
+    """A score relative to the best one, in steps of a full bar; a positive score is always visible."""
     if not (score > 0 and best > 0):
         return 0
     return max(1, round(FULL * min(score / best, 1.0)))
 
 
 def hit_lines(hit: SearchHit, look: HitStyle) -> tuple[Line, Line]:
-    """The two lines of a hit."""
-    figures = tuple(_figures(hit, look))
-    named = tuple(_named(hit, _room(look, figures)))
-    noted = tuple(_noted(hit, look))
-    passage = tuple(_passage(hit, _room(look, noted)))
-    first = (*_gutter(look, CHECK), *named)
-    second = (*_gutter(look, ""), *passage)
+    gutter = 3 if look.width >= _WIDE_GUTTER_FROM else 2
+    cursor: Piece = (CURSOR if look.cursor else " ", "cursor")
+    mark = CHECK if look.marked else " "
+    figures, noted = tuple(_figures(hit, look)), tuple(_badges_shown(hit, look))
+    named = _named(hit, max(0, look.width - gutter - _width(figures)))
+    passage = _passage(hit, max(0, look.width - gutter - _width(noted)))
+    first: Line = (cursor, (mark.ljust(gutter - 1), "mark"), *named)
+    second: Line = (cursor, (_FRESH[look.fresh].ljust(gutter - 1), "mark"), *passage)
     return _line(first, figures, look.width), _line(second, noted, look.width)
 
 
 def badges(hit: SearchHit, look: HitStyle) -> list[Piece]:
-    """What a reader should know before trusting the hit; where its passage is now, if that was looked up."""
+    """Facts that limit how far to trust the hit, and where its passage is now if that was looked up."""
     found: list[Piece] = [
         (badge, "warning" if badge in _WARNINGS else "badge") for badge in known.badges(hit, look.korean)
     ]
-    if look.located is not None and not hit.gone:
+    if look.located is not None and not hit.gone:  # the look-up is newer than the file's date
         found = [piece for piece in found if piece[0] != "stale"]
-        if place := _place(look.located):  # what was looked up counts more than the file's date
-            found.insert(0, (place, "warning"))
+        if look.located.state == "moved":
+            found.insert(0, (f"moved {look.located.shift:+d}", "warning"))
+        elif look.located.state != "same":
+            found.insert(0, (look.located.state, "warning"))
     if look.source:
         found.insert(sum(role == "warning" for _, role in found), (f"in {look.source}", "badge"))
     return found
 
 
 def shown_score(score: float) -> str:
-    """Four cells; a score too small for them is not shown as nothing."""
+    """Four cells; a score too small for them is shown as a bound, not as zero."""
     return "<.01" if 0 < score < _LEAST_SHOWN else f"{score:.2f}"
 
 
-def bar(parts: int, cells: int) -> str:
-    """`parts` of a full bar as that many cells."""
-    return blocks(-(-parts * cells * 8 // FULL)).ljust(cells)
-
-
-def _place(located: Located) -> str:
-    """Whether the citation still holds."""
-    if located.state == "moved":
-        return f"moved {located.shift:+d}"
-    return "" if located.state == "same" else located.state
-
-
-def _gutter_width(look: HitStyle) -> int:
-    return 3 if look.width >= _WIDE_GUTTER_FROM else 2
-
-
-def _room(look: HitStyle, right: Line) -> int:
-    """Cells between the gutter and what stands on the right."""
-    return max(0, look.width - _gutter_width(look) - _width(right))
-
-
-def _gutter(look: HitStyle, mark: str) -> Iterator[Piece]:
-    """The first line says whether the hit is marked, the second whether it is fresh."""
-    yield (CURSOR if look.cursor else " "), "cursor"
-    sign = (mark if look.marked else " ") if mark else _FRESH[look.fresh]
-    yield sign.ljust(_gutter_width(look) - 1), "mark"
+def bar(steps: int, cells: int) -> str:
+    """`steps` of a full bar, drawn in that many cells."""
+    return blocks(-(-steps * cells * 8 // FULL)).ljust(cells)
 
 
 def _figures(hit: SearchHit, look: HitStyle) -> Iterator[Piece]:
-    # What is only listed has no score, and that of a further match does not compare with those above.
+    # A listed hit has no score, and the score of a further match does not compare with those above.
     if look.width < _SCORE_FROM or not hit.score or hit.further:
         return
     if look.change:
@@ -150,52 +130,42 @@ def _figures(hit: SearchHit, look: HitStyle) -> Iterator[Piece]:
     yield f" {shown_score(hit.score):>4}", "score"
 
 
-def _named(hit: SearchHit, room: int) -> Iterator[Piece]:
-    title, heading = _titles(hit)
-    path, lines = _cited(hit)
+def _named(hit: SearchHit, width: int) -> Iterator[Piece]:
+    """The citation, and beside it the title with its headings as far as they fit."""
+    steps = hit.heading_path.split(HEADING_SEPARATOR) if hit.heading_path else []
+    if steps and steps[0] == hit.title:
+        steps = steps[1:]
+    title, heading = clean(hit.title), "".join(f" {STEP} {clean(step)}" for step in steps)
+    lines = clean(str(hit.citation)[len(hit.citation.path) :])
     wanted = cell_len(title) + cell_len(heading) + 2
-    most = max(room - wanted, room * 3 // 5) if room >= 40 else room
-    path = cut_path(path, max(most - cell_len(lines), 0))
+    most = max(width - wanted, width * 3 // 5) if width >= 40 else width
+    path = cut_path(clean(hit.citation.path), max(most - cell_len(lines), 0))
     folder, slash, name = path.rpartition("/")
     yield folder + slash, "path"
     yield name, "name"
     yield lines, "lines"
-    left = room - cell_len(path) - cell_len(lines) - 2
+    left = width - cell_len(path) - cell_len(lines) - 2
     if left >= _LEAST_TITLE:
         shown = cut(title, left)
         yield f"  {shown}", "title"
         yield cut(heading, left - cell_len(shown)), "heading"
 
 
-def _cited(hit: SearchHit) -> tuple[str, str]:
-    """The citation in two: the path, and the lines or the page in it."""
-    return clean(hit.citation.path), clean(str(hit.citation)[len(hit.citation.path) :])
-
-
-def _titles(hit: SearchHit) -> tuple[str, str]:
-    """The title and the headings under it; a heading that repeats the title is not said twice."""
-    steps = hit.heading_path.split(HEADING_SEPARATOR) if hit.heading_path else []
-    if steps and steps[0] == hit.title:
-        steps = steps[1:]
-    return clean(hit.title), "".join(f" {STEP} {clean(step)}" for step in steps)
-
-
-def _noted(hit: SearchHit, look: HitStyle) -> Iterator[Piece]:
-    """The badges that fit into half of the line, how it was found at its end."""
-    room, kept = look.width // 2, []
+def _badges_shown(hit: SearchHit, look: HitStyle) -> Iterator[Piece]:
+    """The badges that fit into one half of the line, in reverse order of weight."""
+    left, kept = look.width // 2, []
     for text, role in badges(hit, look):
-        if cell_len(text) + 3 > room:
-            continue
-        room -= cell_len(text) + 3
-        kept.append((text, role))
+        if cell_len(text) + 3 <= left:
+            left -= cell_len(text) + 3
+            kept.append((text, role))
     for place, (text, role) in enumerate(reversed(kept)):
         yield (f" {DOT} " if place else "  "), "badge"
         yield text, role
 
 
-def _passage(hit: SearchHit, room: int) -> Iterator[Piece]:
+def _passage(hit: SearchHit, width: int) -> Iterator[Piece]:
     text = clean(hit.snippet)
-    start, end = _window(text, hit.highlights, room)
+    start, end = _window(text, hit.highlights, width)
     if start:
         yield ELLIPSIS, "text"
     at = start
@@ -210,17 +180,17 @@ def _passage(hit: SearchHit, room: int) -> Iterator[Piece]:
         yield ELLIPSIS, "text"
 
 
-def _window(text: str, highlights: tuple[Highlight, ...], room: int) -> tuple[int, int]:
-    """The stretch that fits, ellipses counted, with the first match in it."""
+def _window(text: str, highlights: tuple[Highlight, ...], width: int) -> tuple[int, int]:
+    """The range of the text that fits, ellipses counted, with the first match in it."""
     start = 0
-    if cell_len(text) <= room:
+    if cell_len(text) <= width:
         return 0, len(text)
     if highlights:
         first, last = (border(text, place) for place in highlights[0])
-        if cell_len(text[:last]) >= room:
-            lead = max(0, min(room // 3, room - 2 - cell_len(text[first:last])))
+        if cell_len(text[:last]) >= width:
+            lead = max(0, min(width // 3, width - 2 - cell_len(text[first:last])))
             start = len(take(text, cell_len(text[:first]) - lead))
-    shown = room - (start > 0)
+    shown = width - (start > 0)
     rest = text[start:]
     if cell_len(rest) > shown:
         rest = take(rest, shown - 1)
@@ -228,18 +198,18 @@ def _window(text: str, highlights: tuple[Highlight, ...], room: int) -> tuple[in
 
 
 def _line(left: Line, right: Line, width: int) -> Line:
-    """Exactly `width` cells: the left as far as there is room, blanks, the right."""
+    """Exactly `width` cells: as much of `left` as fits, spaces, `right`."""
     ending = _width(right)
     if ending > width:
         right, ending = (), 0
     kept: list[Piece] = []
-    room = width - ending
+    free = width - ending
     for text, role in left:
-        shown = text if cell_len(text) <= room else take(text, room)
-        room -= cell_len(shown)
+        shown = text if cell_len(text) <= free else take(text, free)
+        free -= cell_len(shown)
         if shown:
             kept.append((shown, role))
-    return (*kept, (" " * room, "text"), *right) if room else (*kept, *right)
+    return (*kept, (" " * free, "text"), *right) if free else (*kept, *right)
 
 
 def _width(line: Line) -> int:

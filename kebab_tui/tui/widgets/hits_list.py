@@ -1,14 +1,13 @@
-"""The list of hits: two lines each, a cursor, marks.
+"""The list of hits: two lines per hit, a cursor, marks.
 
-A line-API widget: a hit costs nothing until one of its lines is on the screen, and a
-line that was drawn once is kept. The list stays where it is under a cursor that the user
-has moved (`keep`), and marks outlive the question that found them. Holds no opinion on
-what a hit leads to: it posts `Moved`, `Chosen` and `Marked`. Brings no keys along: those
-are in the registry of actions, and whoever binds them calls the methods here.
+Draws only the lines in view and caches them. The list does not scroll under a cursor that
+the user has moved (`keep`); marks survive a new query. Opens nothing: it posts `Moved`,
+`Chosen` and `Marked`. Has no key bindings: the application calls its methods.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
@@ -38,17 +37,17 @@ if TYPE_CHECKING:
 
 LINES_PER_HIT = 2
 NEAR = 20
-"""So many hits before its end the list asks for more."""
+"""This many hits before its end the list asks for more."""
 FRESH_S = 3.0
-"""How long a hit is marked that the same question did not find before."""
+"""How long a hit that the same query did not find before is marked."""
 _ROWS_KEPT = 512
 _SOURCE = 16
-"""Cells for the name of a folder beside other badges."""
+"""Cells for the name of a folder among the badges."""
 
 
 class HitsList(LineView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"hits-list--row", *(f"hits-list--{role}" for role in ROLES)}
-    """`hits-list--row` is the row under the cursor, the others are the roles of `hit_rows`."""
+    """`hits-list--row` is the row under the cursor; the others are the roles of `hit_rows`."""
 
     DEFAULT_CSS = """
     HitsList {
@@ -71,35 +70,29 @@ class HitsList(LineView, can_focus=True):
     }
     """
 
+    @dataclass
     class Moved(Message):
-        """The cursor stands on another hit, or on the same one found anew."""
+        """The cursor is on another hit, or on the same one with new figures."""
 
-        def __init__(self, hit: SearchHit) -> None:
-            super().__init__()
-            self.hit = hit
+        hit: SearchHit
 
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, HitsList.Moved)
 
     class Chosen(Message):
-        """The hit is to be opened."""
-
-        def __init__(self, hit: SearchHit) -> None:
-            super().__init__()
-            self.hit = hit
+        """The user wants to open the selected hit."""
 
     class NearEnd(Message):
-        """The cursor or the view comes near the end: more hits will be wanted."""
+        """The cursor or the view is near the end: the list needs more hits."""
 
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, HitsList.NearEnd)
 
+    @dataclass
     class Marked(Message):
-        """So many hits are marked now."""
+        """The number of marked hits has changed."""
 
-        def __init__(self, count: int) -> None:
-            super().__init__()
-            self.count = count
+        count: int
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
         super().__init__(id=id)
@@ -109,7 +102,7 @@ class HitsList(LineView, can_focus=True):
         self._korean: bool | None = None
         self._marks: dict[ChunkId, SearchHit] = {}
         self.twins: frozenset[str] = frozenset()
-        """Paths among the hits that notes of several folders have."""
+        """Paths that occur in several folders among the hits."""
         self._changes: Mapping[ChunkRow, int] = {}
         self._fresh: Mapping[ChunkId, Novelty] = {}
         self._fresh_timer: Timer | None = None
@@ -133,13 +126,15 @@ class HitsList(LineView, can_focus=True):
 
     @property
     def marked(self) -> tuple[SearchHit, ...]:
-        """In the order of marking, whether or not they are in the list now."""
+        """In the order of marking; they need not be in the list any more."""
         return tuple(self._marks.values())
 
     def show(self, response: SearchResponse, keep: ChunkId | None = None, *, again: bool = False) -> HitDiff:
-        """Replace the hits. `keep` stays under the cursor and on its line of the screen; without it
-        the list starts at its top. `again`: it is the same question, and what is new is marked for
-        a moment; gives what that is."""
+        """Replace the hits; return what is new.
+
+        `keep` stays under the cursor and on its line of the screen; without it the list starts
+        at its top. `again`: the query is the same, and new hits are marked for a moment.
+        """
         before, old = self.selected, self._cursor
         found_news = diff_hits(self._hits, response.hits) if again else HitDiff()
         self._mark_fresh(found_news)
@@ -148,31 +143,33 @@ class HitsList(LineView, can_focus=True):
         self._best = max((hit.score for hit in self._hits if not hit.further), default=0.0)
         self._korean = None if response.raw else is_hangul(response.read)
         self._changes = {}
-        self._renew_marks()
+        for hit in self._hits if self._marks else ():
+            if hit.chunk_id in self._marks:
+                self._marks[hit.chunk_id] = hit
         self._cursor = self._place_of(keep, before, found_news)
         self.virtual_size = Size(0, len(self._hits) * LINES_PER_HIT)
         moved_by = self._cursor - old
         self._scroll(0 if keep is None else self.scroll_offset.y + moved_by * LINES_PER_HIT)
         self.refresh()
-        self._tell(before)
-        self._tell_near_end()
+        self._post_moved(before)
+        self._post_near_end()
         return found_news
 
     def append(self, response: SearchResponse) -> None:
-        """Show an answer that begins with the hits that are shown; nothing that is in view moves."""
+        """Show a response that begins with the present hits; the view does not move."""
         self._hits = response.hits
         self.twins = twins(response.hits)
         self.virtual_size = Size(0, len(self._hits) * LINES_PER_HIT)
         self.refresh()
-        self._tell_near_end()
+        self._post_near_end()
 
     def badge_ranks(self, changes: Mapping[ChunkRow, int]) -> None:
-        """Show how many ranks a what-if moves each hit, up positive; the next answer forgets it."""
+        """Show how many ranks a what-if moves each hit, up positive, until the next response."""
         self._changes = dict(changes)
         self.refresh()
 
     def badge_located(self, hit: SearchHit, located: Located) -> None:
-        """Show where a passage stands in its file now, until its note is indexed again."""
+        """Show where a passage is in its file now, until its note is indexed again."""
         key = hit.chunk_id, hit.indexed_ns
         before = self._located.get(key)
         self._located[key] = located
@@ -185,21 +182,20 @@ class HitsList(LineView, can_focus=True):
         self.post_message(self.Marked(0))
 
     def unmark(self, hits: Iterable[SearchHit]) -> None:
-        """Take the marks off these hits."""
         for hit in hits:
             self._marks.pop(hit.chunk_id, None)
         self.refresh()
         self.post_message(self.Marked(len(self._marks)))
 
     def move_to(self, index: int) -> None:
-        """Put the cursor on a hit, the nearest one if there is none of that index."""
+        """Put the cursor on the hit with this index, or on the nearest one."""
         before, old = self.selected, self._cursor
         self._cursor = max(0, min(index, len(self._hits) - 1))
         self._reveal()
         for row in {old, self._cursor}:
             self.refresh_lines(row * LINES_PER_HIT, LINES_PER_HIT)
-        self._tell(before)
-        self._tell_near_end()
+        self._post_moved(before)
+        self._post_near_end()
 
     def move_by(self, hits: int) -> None:
         self.move_to(self._cursor + hits)
@@ -211,7 +207,7 @@ class HitsList(LineView, can_focus=True):
         self.move_to(len(self._hits) - 1)
 
     def toggle_mark(self) -> None:
-        """Mark the hit or take its mark away, and go on to the next."""
+        """Mark or unmark the hit, and move to the next."""
         if (hit := self.selected) is None:
             return
         if self._marks.pop(hit.chunk_id, None) is None:
@@ -221,16 +217,20 @@ class HitsList(LineView, can_focus=True):
         self.move_by(1)
 
     def choose(self) -> None:
-        """What a double click does."""
-        if (hit := self.selected) is not None:
-            self.post_message(self.Chosen(hit))
+        if self._hits:
+            self.post_message(self.Chosen())
 
     def render_line(self, y: int) -> Strip:
         index, line = divmod(self.scroll_offset.y + y, LINES_PER_HIT)
         width = self.scrollable_content_region.width
         if index >= len(self._hits):
             return Strip.blank(width, self.rich_style)
-        return self._row(self._hits[index], self._look(index, width))[line]
+        hit, look = self._hits[index], self._look(index, width)
+        row = self._rows.get((hit, look))
+        if row is None:
+            first, second = hit_lines(hit, look)
+            row = self._rows[hit, look] = (self._strip(first, look), self._strip(second, look))
+        return row[line]
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -239,12 +239,12 @@ class HitsList(LineView, can_focus=True):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        self._tell_near_end()
+        self._post_near_end()
 
     def on_resize(self) -> None:
         if self._hits:
             self._reveal()
-            self._tell_near_end()
+            self._post_near_end()
 
     def on_click(self, event: Click) -> None:
         place = event.get_content_offset(self)
@@ -256,15 +256,6 @@ class HitsList(LineView, can_focus=True):
             if event.chain == 2:
                 self.choose()
 
-    def _row(self, hit: SearchHit, look: HitStyle) -> tuple[Strip, Strip]:
-        key = (hit, look)
-        row = self._rows.get(key)
-        if row is None:
-            first, second = hit_lines(hit, look)
-            row = (self._strip(first, look), self._strip(second, look))
-            self._rows[key] = row
-        return row
-
     def _look(self, index: int, width: int) -> HitStyle:
         hit = self._hits[index]
         return HitStyle(
@@ -275,26 +266,23 @@ class HitsList(LineView, can_focus=True):
             korean=self._korean,
             located=self._located.get((hit.chunk_id, hit.indexed_ns)),
             change=self._changes.get(hit.row, 0),
-            source=self._source(hit) if hit.path in self.twins else "",
+            source=cut(clean(hit.source), _SOURCE) if hit.path in self.twins else "",
             fresh=self._fresh.get(hit.chunk_id),
         )
 
-    def _source(self, hit: SearchHit) -> str:
-        return cut(clean(hit.source), _SOURCE)
-
     def _strip(self, line: Line, look: HitStyle) -> Strip:
-        return Strip([Segment(text, self._style(role, look.cursor)) for text, role in line], look.width)
-
-    def _style(self, role: Role, cursor: bool) -> Style:
-        style = self._styles.get((role, cursor))
-        if style is None:
-            row = ("hits-list--row",) if cursor else ()
-            style = self.get_visual_style(*row, f"hits-list--{role}").rich_style
-            self._styles[role, cursor] = style
-        return style
+        segments = []
+        for text, role in line:
+            style = self._styles.get((role, look.cursor))
+            if style is None:
+                row = ("hits-list--row",) if look.cursor else ()
+                style = self.get_visual_style(*row, f"hits-list--{role}").rich_style
+                self._styles[role, look.cursor] = style
+            segments.append(Segment(text, style))
+        return Strip(segments, look.width)
 
     def _place_of(self, keep: ChunkId | None, before: SearchHit | None, found: HitDiff) -> int:
-        """The cursor goes with its passage or what became of it; else it stays, or goes to the top."""
+        """The index of `keep` or of its successor; else the present index; without `keep` the first."""
         if keep is None:
             return 0
         for index, hit in enumerate(self._hits):
@@ -304,7 +292,7 @@ class HitsList(LineView, can_focus=True):
         return max(0, min(self._cursor, len(self._hits) - 1)) if heir is None else heir
 
     def _mark_fresh(self, found: HitDiff) -> None:
-        # Where everything is new, as while a folder is read for the first time, no mark helps.
+        # If everything is new, as during the first scan of a folder, no mark helps.
         self._fresh = found.fresh if len(found.fresh) < max(len(self._hits), 2) else {}
         if self._fresh_timer is not None:
             self._fresh_timer.stop()
@@ -315,33 +303,26 @@ class HitsList(LineView, can_focus=True):
         self._fresh = {}
         self.refresh()
 
-    def _renew_marks(self) -> None:
-        if not self._marks:
-            return
-        for hit in self._hits:
-            if hit.chunk_id in self._marks:
-                self._marks[hit.chunk_id] = hit
-
     def _reveal(self) -> None:
-        """Scroll no further than it takes to show the row under the cursor."""
+        """Scroll as little as necessary to show the row under the cursor."""
         height = self.scrollable_content_region.height
         if not height:
             return
         top = self._cursor * LINES_PER_HIT
         lowest = top + LINES_PER_HIT - height
-        # A row begins at the top of the view: a passage without its citation says too little.
+        # The view begins with the first line of a hit: a passage without its citation is of no use.
         lowest += lowest % LINES_PER_HIT
         self._scroll(min(max(self.scroll_offset.y, lowest), top))
 
     def _scroll(self, y: int) -> None:
-        # Forced: whether there is a scrollbar is only found out at the next layout.
+        # Forced: the next layout decides whether there is a scrollbar.
         self.scroll_to(y=y, animate=False, force=True)
 
-    def _tell(self, before: SearchHit | None) -> None:
+    def _post_moved(self, before: SearchHit | None) -> None:
         if (hit := self.selected) is not None and hit != before:
             self.post_message(self.Moved(hit))
 
-    def _tell_near_end(self) -> None:
+    def _post_near_end(self) -> None:
         visible = self.scrollable_content_region.height // LINES_PER_HIT
         lowest = max(self._cursor, int(self.scroll_y) // LINES_PER_HIT + visible)
         if self._hits and lowest + max(NEAR, visible) >= len(self._hits):

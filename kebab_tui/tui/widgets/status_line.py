@@ -1,9 +1,9 @@
-"""The one line that says how the answer came about, and what is wrong.
+"""The status line: how the results came about, what the index does, what failed.
 
-`12 of 4,031 passages · 38 ms · hybrid · live`, then notices. Facts have priorities: what
-does not fit goes, the least important first, and a shorter one may take its room. What is
-said in passing stands before the facts until the next thing is said, or for some seconds;
-an error stands before that; both go at `hush`. Everything is cleaned here, whoever says it.
+`12 of 4,031 passages · 38 ms · hybrid · live`, then notices. Facts have priorities: if the
+line is too narrow, the least important ones are left out. A passing message precedes the
+facts until the next one or for some seconds; an error precedes both. `hush` removes them.
+All text is cleaned here.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 Tone = Literal["fact", "strong", "said", "warning", "error"]
 TONES: tuple[Tone, ...] = get_args(Tone)
 _SAID = 95
+_WORST_FIRST: tuple[WatchKind, ...] = ("paused", "partial", "polling", "live")
 _LEAST_CUT = 12
-"""A sentence shorter than this says nothing any more."""
+"""Cells; a shorter rest of a message is useless."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One piece of the line. The highest priority stays longest; `cut` may lose its end before it goes."""
+    """One piece of the line. The highest priority stays longest; with `cut`, its end may be cut off."""
 
     text: str
     priority: int
@@ -49,10 +50,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class StatusContent:
-    """What there is to say of an answer and of the index it came from."""
+    """The facts about a response and its index."""
 
     hits: int | None = None
-    """None where nothing was asked; `total` are notes then, else passages."""
+    """None without a query; then `total` counts notes, else passages."""
     total: int = 0
     milliseconds: float | None = None
     mode: SearchMode = "hybrid"
@@ -61,27 +62,31 @@ class StatusContent:
     index: str = ""
     """The state of the index in a word: live, polling, read-only, 3 pending."""
     progress: str = ""
-    """What runs behind the screen, in counts."""
+    """Background work, in counts."""
     changed: str = ""
-    """The note that changed last, and how soon that was seen."""
+    """The note that changed last, and how soon the screen showed it."""
     trouble: str = ""
-    """Why the index is not kept in step."""
+    """Why the index is not up to date."""
     marked: int = 0
     failed: int = 0
     """Files that could not be read."""
     searching: bool = False
-    """The answer takes long enough to be waited for."""
+    """The search is slow."""
     notices: tuple[Notice, ...] = ()
 
 
 def facts(status: StatusContent) -> Iterator[Fact]:
-    """The pieces of the line, in their order."""
+    """The pieces of the line, from left to right."""
     if status.searching:
         yield Fact("searching", 92, "strong")
     if status.hits is not None:
-        yield Fact(_counted(status), 90, "strong")
-        if status.milliseconds is not None:
-            yield Fact(_duration(status.milliseconds), 20)
+        found = "nothing found"
+        if status.total:
+            found = f"{status.hits:,} of {status.total:,} {'passage' if status.total == 1 else 'passages'}"
+        yield Fact(found if status.complete else f"{found} so far", 90, "strong")
+        if (duration := status.milliseconds) is not None:
+            shown = f"{duration / 1000:.1f} s" if duration >= 1000 else f"{duration:.0f} ms"
+            yield Fact(shown, 20)
     elif status.total:
         yield Fact(f"{status.total:,} {'note' if status.total == 1 else 'notes'}", 50)
     yield Fact("RAW" if status.raw else status.mode, 40)
@@ -96,50 +101,104 @@ def facts(status: StatusContent) -> Iterator[Fact]:
     if status.trouble:
         yield Fact(clean(f"warning: {status.trouble}"), 85, "warning", cut=True)
     if status.failed:
-        yield Fact(_failed(status.failed), 65, "warning", cut=True)
+        files = "file" if status.failed == 1 else "files"
+        yield Fact(f"warning: {status.failed:,} {files} could not be read", 65, "warning", cut=True)
     for notice in status.notices:
-        yield said(notice, 70 if notice.level == "warning" else 10)
+        yield _notice(notice, 70 if notice.level == "warning" else 10)
 
 
-def said(notice: Notice, priority: int) -> Fact:
-    """A notice as a piece; a warning says so in a word too."""
+def _notice(notice: Notice, priority: int) -> Fact:
+    """A notice as a piece; a warning does not rely on its colour alone."""
     warning = notice.level == "warning"
     text = clean(f"warning: {notice.text}" if warning else notice.text)
     return Fact(text, priority, "warning" if warning else "said", cut=True)
 
 
 def fitted(pieces: Sequence[Fact], width: int) -> list[Fact]:
-    """The pieces that fit beside each other, in their order; one of them may be cut."""
+    """The pieces that fit side by side, in their order; one of them may be cut."""
     gap = cell_len(DOT) + 2
     kept: dict[int, Fact] = {}
-    room = width
+    free = width
     for place in sorted(range(len(pieces)), key=lambda place: -pieces[place].priority):
-        piece, left = pieces[place], room - gap * bool(kept)
+        piece, left = pieces[place], free - gap * bool(kept)
         wanted = cell_len(piece.text)
         if wanted > left and (not kept or (piece.cut and left >= _LEAST_CUT)):
             piece = Fact(cut(piece.text, left), piece.priority, piece.tone)
             wanted = cell_len(piece.text)
         if 0 < wanted <= left:
             kept[place] = piece
-            room = left - wanted
+            free = left - wanted
     return [kept[place] for place in sorted(kept)]
 
 
-def _counted(status: StatusContent) -> str:
-    found = f"{status.hits:,} of {_passages(status.total)}" if status.total else "nothing found"
-    return found if status.complete else f"{found} so far"
+@dataclass(frozen=True, slots=True)
+class LiveWords:
+    """Texts for the status line; an empty one is not shown."""
+
+    index: str = ""
+    """How the folders are watched, and how many files wait."""
+    progress: str = ""
+    """The present work."""
+    trouble: str = ""
+    """Why the index, or a folder in it, is not up to date."""
+    failed: int = 0
 
 
-def _passages(count: int) -> str:
-    return f"{count:,} passage" if count == 1 else f"{count:,} passages"
+def live_words(live: LiveState | None, own_pid: int) -> LiveWords:
+    """The texts for a state; None if no process watches. `own_pid` is the process of this screen."""
+    if live is None:
+        return LiveWords("not watching")
+    pieces = [_watching(live)]
+    if live.pending:
+        pieces.append(f"{live.pending:,} pending")
+    if live.pid != own_pid:
+        pieces.append(f"indexed by pid {live.pid}")
+    trouble = next(
+        (
+            f"{os.path.basename(folder.root)}: {folder.reason}"
+            for folder in live.folders
+            if folder.kind == "paused"
+        ),
+        "",
+    )
+    if live.error is not None:
+        trouble = f"{live.error.message}; searching goes on"
+    return LiveWords(", ".join(filter(None, pieces)), _progress(live), trouble, live.failed)
 
 
-def _failed(count: int) -> str:
-    return f"warning: {count:,} {'file' if count == 1 else 'files'} could not be read"
+def changed_words(path: str, seconds: float | None) -> str:
+    """The note that was committed last, and how long after saving the screen showed it."""
+    name = os.path.basename(path)
+    return name if seconds is None else f"{name} {seconds:.2f} s"
 
 
-def _duration(milliseconds: float) -> str:
-    return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds:.0f} ms"
+def _watching(live: LiveState) -> str:
+    """The worst kind of watching among the folders, with its reason unless that is a warning."""
+    kinds = {folder.kind: folder.reason for folder in live.folders}
+    worst = next((kind for kind in _WORST_FIRST if kind in kinds), None)
+    if worst is None:
+        return ""
+    return f"{worst} ({kinds[worst]})" if worst in ("partial", "polling") and kinds[worst] else worst
+
+
+def _progress(live: LiveState) -> str:
+    phase = live.phase
+    if live.given_way_to:
+        return f"{live.given_way_to} writes"
+    if phase.kind == "reading" and phase.total:
+        return f"reading {phase.done:,} of {phase.total:,}"
+    if phase.kind == "embedding" and phase.total:
+        return f"vectors {phase.done:,} of {phase.total:,}, {phase.rate:,.0f}/s{_left(phase.seconds_left)}"
+    return ""
+
+
+def _left(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f", {seconds:.0f} s left"
+    minutes = seconds / 60
+    return f", {minutes:.0f} min left" if minutes < 90 else f", {minutes / 60:.1f} h left"
 
 
 class StatusLine(Widget):
@@ -167,35 +226,32 @@ class StatusLine(Widget):
         return self._status
 
     def show(self, status: StatusContent) -> None:
-        """Replace the facts; what was said and what failed stays."""
+        """Replace the facts; the passing message and the error stay."""
         if status != self._status:
             self._status = status
             self.refresh()
 
     def say(self, notice: Notice, seconds: float | None = None) -> None:
-        """Say something in passing, or for some seconds."""
-        self._said = spoken = said(notice, _SAID)
+        """Show a passing message, for some seconds if given."""
+        self._said = _notice(notice, _SAID)
         self.refresh()
         if seconds is not None:
-            self.set_timer(seconds, partial(self._unsay, spoken))
+            self.set_timer(seconds, partial(self.take_back, notice))
 
     def take_back(self, notice: Notice) -> None:
-        """It holds no more; nothing where something else has been said since."""
-        self._unsay(said(notice, _SAID))
-
-    def _unsay(self, spoken: Fact) -> None:
-        if self._said == spoken:
+        """Remove a passing message, unless another one has replaced it."""
+        if self._said == _notice(notice, _SAID):
             self._said = None
             self.refresh()
 
     def fail(self, message: str, hint: str = "") -> None:
-        """Say what went wrong and what can be done."""
+        """Show an error and its hint."""
         ending = f" {DOT} {hint}" if hint else ""
         self._error = Fact(clean(f"error: {message}{ending}"), 100, "error", cut=True)
         self.refresh()
 
     def hush(self) -> None:
-        """Take back what was said and what failed."""
+        """Remove the passing message and the error."""
         if self._said or self._error:
             self._said = self._error = None
             self.refresh()
@@ -204,9 +260,9 @@ class StatusLine(Widget):
         width = self.content_size.width
         if y or not width:
             return Strip.blank(width, self.rich_style)
-        spoken = [piece for piece in (self._error, self._said) if piece is not None]
+        pieces = [piece for piece in (self._error, self._said) if piece is not None]
         segments: list[Segment] = []
-        for piece in fitted([*spoken, *facts(self._status)], width):
+        for piece in fitted([*pieces, *facts(self._status)], width):
             if segments:
                 segments.append(Segment(f" {DOT} ", self._style("fact")))
             segments.append(Segment(piece.text, self._style(piece.tone)))
@@ -214,78 +270,3 @@ class StatusLine(Widget):
 
     def _style(self, tone: Tone) -> Style:
         return self.get_visual_style(f"status-line--{tone}").rich_style
-
-
-# What the status line says of whoever keeps the index in step. Pure words for plain facts.
-#
-# How well the folders are watched is one word, with the reason where it is not `live`; then
-# what waits, who does it where that is another process, and the last note that changed.
-
-_WORST_FIRST: tuple[WatchKind, ...] = ("paused", "partial", "polling", "live")
-
-
-@dataclass(frozen=True, slots=True)
-class LiveWords:
-    """Pieces for the status line, each empty where there is nothing to say."""
-
-    index: str = ""
-    """How the folders are watched, and what waits."""
-    progress: str = ""
-    """What is being done."""
-    trouble: str = ""
-    """Why the index, or a folder in it, is not kept in step."""
-    failed: int = 0
-
-
-def live_words(live: LiveState | None, own_pid: int) -> LiveWords:
-    """The words for a state, None where nobody watches; `own_pid` is the process of this screen."""
-    if live is None:
-        return LiveWords("not watching")
-    pieces = [_watching(live)]
-    if live.pending:
-        pieces.append(f"{live.pending:,} pending")
-    if live.pid != own_pid:
-        pieces.append(f"indexed by pid {live.pid}")
-    return LiveWords(", ".join(filter(None, pieces)), _progress(live), _trouble(live), live.failed)
-
-
-def changed_words(path: str, seconds: float | None) -> str:
-    """The note that was committed last, and how long after saving it stood on the screen."""
-    name = os.path.basename(path)
-    return name if seconds is None else f"{name} {seconds:.2f} s"
-
-
-def _watching(live: LiveState) -> str:
-    kinds = {folder.kind: folder.reason for folder in live.folders}
-    worst = next((kind for kind in _WORST_FIRST if kind in kinds), None)
-    if worst is None:
-        return ""
-    # Why a folder is paused is a warning of its own.
-    return f"{worst} ({kinds[worst]})" if worst in ("partial", "polling") and kinds[worst] else worst
-
-
-def _trouble(live: LiveState) -> str:
-    if live.error is not None:
-        return f"{live.error.message}; searching goes on"
-    paused = (folder for folder in live.folders if folder.kind == "paused")
-    return next((f"{os.path.basename(folder.root)}: {folder.reason}" for folder in paused), "")
-
-
-def _progress(live: LiveState) -> str:
-    phase = live.phase
-    if live.given_way_to:
-        return f"{live.given_way_to} writes"
-    if phase.kind == "reading" and phase.total:
-        return f"reading {phase.done:,} of {phase.total:,}"
-    if phase.kind == "embedding" and phase.total:
-        return f"vectors {phase.done:,} of {phase.total:,}, {phase.rate:,.0f}/s{_left(phase.seconds_left)}"
-    return ""
-
-
-def _left(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    if seconds < 90:
-        return f", {seconds:.0f} s left"
-    minutes = seconds / 60
-    return f", {minutes:.0f} min left" if minutes < 90 else f", {minutes / 60:.1f} h left"
