@@ -215,7 +215,7 @@ class Commands:
         return self._app.push_screen(page)
 
     def do_sample_vault(self) -> None:
-        from kebab_tui.tui.widgets.query_box import sample_folder
+        from kebab_tui.tui.widgets.empty_states import sample_folder
 
         folder = sample_folder(self._app.settings.data_dir)
         if folder is None:

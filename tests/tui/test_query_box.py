@@ -23,8 +23,8 @@ from kebab_tui.tui.widgets.query_text import (
     ROLES,
     component,
     flattened,
-    painted,
-    speakable,
+    one_plain_line,
+    styled_ranges,
     word_start,
 )
 from kebab_tui.workspace import Workspace
@@ -237,7 +237,7 @@ async def test_nothing_pasted_reaches_the_terminal_as_a_command() -> None:
 
 @given(st.text(max_size=60))
 def test_what_stands_in_the_box_is_plain_text_of_the_same_length(text: str) -> None:
-    spoken = speakable(text)
+    spoken = one_plain_line(text)
     assert len(spoken) == len(text)
     assert not set(spoken) & set("\n\r\t\x1b\x00")
     assert all(a == b or b == " " for a, b in zip(text, spoken, strict=True))
@@ -250,7 +250,7 @@ def test_a_pasted_text_fits(text: str, room: int) -> None:
 
 def test_text_that_can_be_shown_is_left_alone() -> None:
     text = "설계 👩‍👩‍👧 é tag:rust [b]x[/b]"
-    assert speakable(text) == text == visible(text)
+    assert one_plain_line(text) == text == visible(text)
 
 
 async def test_a_query_of_five_thousand_characters_is_held() -> None:
@@ -277,7 +277,7 @@ async def test_a_query_of_five_thousand_characters_is_held() -> None:
     ],
 )
 def test_each_piece_is_styled_by_its_role(text: str, roles: list[tuple[int, int, str]]) -> None:
-    assert list(painted(Workspace.parse(text).tokens)) == [
+    assert list(styled_ranges(Workspace.parse(text).tokens)) == [
         (start, end, f"query-box--{role}") for start, end, role in roles
     ]
 

@@ -1,8 +1,7 @@
-"""The last line: the keys that do something where the focus is, and what.
+"""The footer: the keys that work in the focused pane.
 
-One row, painted in one go: the library's footer is a widget for each key, which are all
-made anew whenever an action comes or goes, and that is dearer than the key itself. A
-click does what the key does. Which keys there are is the registry's business.
+One row, painted at once: the library's footer creates a widget per key again at every
+change of bindings, which is slow. A click works like the key.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _GAP = 1
 
 @dataclass(frozen=True, slots=True)
 class PlacedKey:
-    """A key with the cells it takes, `end` exclusive."""
+    """A key and its cells, `end` exclusive."""
 
     binding: Binding
     start: int
@@ -35,7 +34,7 @@ class PlacedKey:
 
 
 def key_row(bindings: Iterable[Binding], width: int) -> tuple[PlacedKey, ...]:
-    """The keys to show, of each action the first, as far as they fit beside each other."""
+    """The first key of each action, as far as they fit side by side."""
     placed: list[PlacedKey] = []
     actions: set[str] = set()
     at = 0
@@ -68,7 +67,6 @@ class KeysLine(Widget):
 
     @property
     def keys(self) -> tuple[PlacedKey, ...]:
-        """What is shown."""
         return key_row(self._offered, self.content_size.width)
 
     def on_mount(self) -> None:

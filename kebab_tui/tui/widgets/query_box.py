@@ -1,14 +1,11 @@
-"""The query box: an input that knows the query language, its history and its place in the frame.
+"""The query box: an input with colours, completion and history for the query language.
 
-Typing works before the engine is there: colours, completion and whole filters for
-ctrl+w come with `understand`. Text changes are told by `QueryBox.Changed`. Never
-searches, and performs no action of the registry but editing.
+Typing works before the engine is ready; colours, completion and deletion of whole filters
+start with `understand`. The box never searches: the application handles `Input.Changed`.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
@@ -29,7 +26,7 @@ from kebab_tui.tui.widgets.query_text import (
     QueryColours,
     complete,
     component,
-    speakable,
+    one_plain_line,
     word_start,
 )
 from kebab_tui.tui.widgets.segments import STEP
@@ -41,11 +38,11 @@ if TYPE_CHECKING:
 
 
 _CORNERS = 6
-"""Cells of the frame's upper edge that are not the title's: corners, a line and a space on both sides."""
+"""Cells of the upper edge that the title cannot use: a corner, a line and a space on both sides."""
 
 
 class QueryBox(Input):
-    """Where the query is typed. Its keys are those of the registry, and an input's own for editing."""
+    """Has the key bindings of the registry, and those of an input for editing."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {component(role) for role in ROLES}
     DEFAULT_CSS = """
@@ -65,9 +62,9 @@ class QueryBox(Input):
     """
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
-    """How wide the text is. The library lays the screen out anew when that changes: at every key."""
+    """Width of the text. In the base class, a change triggers a layout of the screen: at every key."""
 
-    # The base class sets the value, and so asks for a completion, before there is an instance of ours.
+    # The base class sets the value, which asks for a completion, before __init__ has finished.
     _parse: Callable[[str], ParsedQuery] | None = None
     _known: Completions | None = None
 
@@ -92,8 +89,8 @@ class QueryBox(Input):
         bind(self, actions, "query")
 
     def understand(self, parse: Callable[[str], ParsedQuery]) -> None:
-        """Begin to colour and complete; what `parse` needs is loaded at its first call."""
-        # Colours, completion and the frame ask about the same text.
+        """Start to colour and complete the query."""
+        # Cached: colours, completion and the frame parse the same text.
         self._parse = lru_cache(maxsize=2)(parse)
         self.highlighter = QueryColours(
             self._parse, lambda name: self.get_component_rich_style(name, partial=True)
@@ -101,41 +98,39 @@ class QueryBox(Input):
         self.refresh()
 
     def know(self, completions: Completions) -> None:
-        """What can be offered from now on."""
+        """Set the values that completion offers."""
         self._known = completions
 
     @property
     def is_raw(self) -> bool:
-        """Whether the query is FTS5's own syntax."""
+        """Whether the query is in raw FTS5 syntax."""
         return self._parse is not None and self._parse(self.value).raw is not None
 
     def write(self, text: str) -> None:
-        """Let `text` be the query, with the cursor behind it."""
+        """Replace the query; the cursor goes to its end."""
         self.value = text
         self.cursor_position = len(self.value)
 
     def clear(self) -> None:
-        """Empty the box; what stood there can be recalled."""
+        """Empty the box; the history keeps the old query."""
         if self.history is not None:
             self.history.add(self.value)
         super().clear()
 
     def older_query(self) -> None:
-        """Put the query before this one into the box."""
         if self.history is not None:
             self.write(self.history.older(self.value))
 
     def newer_query(self) -> None:
-        """Put the query after this one into the box."""
         if self.history is not None:
             self.write(self.history.newer(self.value))
 
     def validate_value(self, value: str) -> str:
-        return speakable(value)
+        return one_plain_line(value)
 
     def watch_value(self, value: str) -> None:
-        # A Suggester would run in a worker: every key would cost a second frame, and the key
-        # that accepts what is offered could come before it.
+        # A Suggester runs in a worker: each key would cost a second frame, and the key that
+        # accepts the suggestion could arrive first.
         if self._parse is not None and self._known is not None:
             self._suggestion = complete(value, self._parse(value).tokens, self._known) or ""
 
@@ -143,7 +138,7 @@ class QueryBox(Input):
         paste(self, self.app.clipboard)
 
     def action_end(self, select: bool = False) -> None:
-        """Go to the end; there, accept what is offered."""
+        """Go to the end; at the end, accept the suggestion."""
         if self.cursor_at_end and not select:
             self.action_cursor_right()
         else:
@@ -160,7 +155,7 @@ class QueryBox(Input):
 
 
 class QueryLine(Horizontal):
-    """The box with its prompt and the mode, which stands in the frame or, without one, in the row."""
+    """The box with its prompt and the search mode, in a frame or on a single row."""
 
     DEFAULT_CSS = """
     QueryLine {
@@ -179,7 +174,6 @@ class QueryLine(Horizontal):
     """
 
     mode: reactive[str] = reactive("hybrid")
-    """How is searched, as the user sees it."""
 
     def __init__(
         self,
@@ -189,7 +183,7 @@ class QueryLine(Horizontal):
     ) -> None:
         super().__init__(id=id)
         self.box = box
-        self._said = ("", 0)
+        self._title = ("", 0)
         self._mode_label = Static(Content(""), classes="query-line--mode")
 
     def compose(self) -> ComposeResult:
@@ -198,50 +192,27 @@ class QueryLine(Horizontal):
         yield self._mode_label
 
     def frame(self, framed: bool) -> None:
-        """Stand in a frame, or in a single row."""
         self.set_class(framed, "-framed")
 
     def watch_mode(self) -> None:
-        self._say_mode()
+        self._show_mode()
 
     def on_resize(self) -> None:
-        self._say_mode()
+        self._show_mode()
 
     def on_input_changed(self) -> None:
-        self._say_mode()
+        self._show_mode()
 
-    def _say_mode(self) -> None:
+    def _show_mode(self) -> None:
         mode = f"{self.mode} RAW" if self.box.is_raw else self.mode
-        said = mode, self.outer_size.width - _CORNERS
-        if said != self._said:  # a new label is a new layout, too much for every key
-            self._said = said
+        title = mode, self.outer_size.width - _CORNERS
+        if title != self._title:  # a new label triggers a layout: too slow for every key
+            self._title = title
             self._mode_label.update(Content(mode))
-            self.border_title = Content(frame_title(*said))
+            self.border_title = Content(frame_title(*title))
 
 
 def frame_title(mode: str, width: int) -> str:
-    """The frame's upper edge: what it is on the left, the mode on the right."""
+    """The upper edge of the frame: the name on the left, the mode on the right."""
     line = width - len("query") - cell_len(mode) - 2
     return f"query {'─' * line} {mode}" if line > 0 else mode
-
-
-# The sample notes: a copy in the data folder, so that a newcomer may edit them.
-
-FOLDER = "sample-notes"
-
-
-def sample_folder(data_folder: str) -> str | None:
-    """The folder of the copy, made when it is not there; None where no samples came along."""
-    target = os.path.join(data_folder, FOLDER)
-    if os.path.isdir(target):
-        return target
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for source in (os.path.join(package, "_sample"), os.path.join(package, "..", "fixtures", "notes")):
-        if os.path.isdir(source):
-            scratch = target + ".new"
-            if os.path.islink(scratch):
-                os.unlink(scratch)
-            shutil.copytree(source, scratch, dirs_exist_ok=True)
-            os.replace(scratch, target)
-            return target
-    return None
