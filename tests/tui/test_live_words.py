@@ -87,7 +87,7 @@ def test_whoever_writes_meanwhile_is_named_before_anything_that_rests() -> None:
 def test_why_the_index_cannot_be_written_is_said_and_that_searching_goes_on() -> None:
     full = Trouble("disk_full", "no room left on the disk", "free some space")
     assert live_words(LiveState(OWN, (LIVE,), error=full), OWN).trouble == (
-        "no room left on the disk; searching goes on"
+        "no room left on the disk; search still works"
     )
 
 

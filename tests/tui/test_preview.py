@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from kebab_tui.domain.citation import Citation, Located, SourceSpan
 from kebab_tui.domain.ids import ChunkId
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui.preview import pane, syntax
+from kebab_tui.tui.preview import open_note, syntax
 from kebab_tui.tui.preview.pane import Preview, PreviewEngine
 from kebab_tui.workspace import Workspace
 from tests.tui.preview_hits import Engine, hit, note
@@ -214,7 +214,7 @@ async def test_a_note_without_a_match_says_so_until_another_is_shown(tmp_path: P
         assert "no match" not in rows(app.preview)[0]
 
 
-async def test_scrolling_goes_by_line_half_page_page_and_to_the_ends(tmp_path: Path) -> None:
+async def test_scrolling_by_line_by_page_and_to_the_ends(tmp_path: Path) -> None:
     note(tmp_path, LINES)
     async with (app := Host()).run_test(size=(40, 21)) as pilot:
         preview = app.preview
@@ -222,18 +222,17 @@ async def test_scrolling_goes_by_line_half_page_page_and_to_the_ends(tmp_path: P
         await pilot.pause()
         moves: list[Callable[[], None]] = [
             partial(preview.scroll_by, 3),
-            partial(preview.half_page, 1),
-            partial(preview.page, 1),
-            partial(preview.half_page, -1),
-            preview.to_end,
-            preview.to_top,
+            preview.action_page_down,
+            preview.action_page_up,
+            preview.action_scroll_end,
+            preview.action_scroll_home,
         ]
         seen = []
         for move in moves:
             move()
             seen.append(preview.scroll_offset.y)
 
-        assert seen == [3, 13, 32, 22, 280, 0]
+        assert seen == [3, 22, 3, 280, 0]
 
 
 async def test_arrow_keys_scroll_and_go_sideways_as_far_as_there_is_text(tmp_path: Path) -> None:
@@ -325,8 +324,8 @@ async def test_a_note_that_was_saved_is_read_anew(tmp_path: Path) -> None:
 async def test_a_large_file_is_read_away_from_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool
 ) -> None:
-    monkeypatch.setattr(pane, "AT_ONCE_BYTES", 10)
-    monkeypatch.setattr(pane, "WHOLE_BYTES", 10_000_000 if whole else 10)
+    monkeypatch.setattr(open_note, "AT_ONCE_BYTES", 10)
+    monkeypatch.setattr(open_note, "WHOLE_BYTES", 10_000_000 if whole else 10)
     note(tmp_path, LINES)
     async with (app := Host()).run_test(size=(40, 31)) as pilot:
         app.preview.show(hit(tmp_path, span=SourceSpan(150, 150), text="line 150"), None, "line")
@@ -340,7 +339,7 @@ async def test_a_large_file_is_read_away_from_the_screen(
 async def test_a_large_file_that_arrives_late_does_not_replace_a_newer_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pane, "AT_ONCE_BYTES", 1000)
+    monkeypatch.setattr(open_note, "AT_ONCE_BYTES", 1000)
     note(tmp_path, LINES, "large.md")
     note(tmp_path, ["small"], "small.md")
     async with (app := Host()).run_test(size=(40, 10)) as pilot:
@@ -469,7 +468,7 @@ async def test_a_long_search_for_a_match_lets_other_keys_through(tmp_path: Path)
         app.preview.show(hit(tmp_path, text="nothing"), None, "needle")
         app.preview.next_match()
         assert "no match" not in rows(app.preview)[0]
-        app.preview.to_end()
+        app.preview.action_scroll_end()
         while "no match" not in rows(app.preview)[0]:
             await asyncio.wait_for(pilot.pause(), 5)
 

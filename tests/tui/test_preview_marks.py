@@ -21,8 +21,8 @@ def word(wanted: str) -> matches.Find:
     return lambda text: [match.span() for match in re.finditer(wanted, text)]
 
 
-def hunted(marks: Marks, place: MatchSpan, forward: bool = True) -> list[MatchSpan]:
-    return [found for found in marks.hunt(place, forward) if found is not None]
+def found_from(marks: Marks, place: MatchSpan, forward: bool = True) -> list[MatchSpan]:
+    return [found for found in marks.search(place, forward) if found is not None]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_each_block_is_looked_at_once() -> None:
     block=st.integers(1, 5),
     long_line=st.integers(2, 9),
 )
-def test_the_hunt_visits_every_match_once_in_order_and_comes_round(
+def test_the_search_visits_every_match_once_in_order_and_wraps_around(
     lines: list[str], line: int, column: int, block: int, long_line: int
 ) -> None:
     every = [
@@ -99,20 +99,20 @@ def test_the_hunt_visits_every_match_once_in_order_and_comes_round(
         patch.object(matches, "_OVERLAP", 1),
     ):
         marks = Marks(WholeText(lines), word("a"))
-        onward = next(iter(hunted(marks, place)), None)
-        back = next(iter(hunted(marks, place, forward=False)), None)
+        onward = next(iter(found_from(marks, place)), None)
+        back = next(iter(found_from(marks, place, forward=False)), None)
 
     assert onward == next((one for one in [*every, *every[:1]] if one > place), every[0] if every else None)
     assert back == next((one for one in reversed(every) if one < place), every[-1] if every else None)
 
 
-def test_the_hunt_gives_way_between_blocks() -> None:
+def test_the_search_pauses_between_blocks() -> None:
     text = WholeText(("nothing",) * 640)
 
-    steps = list(Marks(text, word("needle")).hunt(MatchSpan(1, -1), forward=True))
+    steps = list(Marks(text, word("needle")).search(MatchSpan(1, -1), forward=True))
 
     assert steps == [None] * 11
 
 
 def test_an_empty_note_has_no_match() -> None:
-    assert hunted(Marks(WholeText(()), word("a")), MatchSpan(1, -1)) == []
+    assert found_from(Marks(WholeText(()), word("a")), MatchSpan(1, -1)) == []

@@ -1,26 +1,25 @@
-"""Where the words of the query stand in the lines of a note, looked up block by block.
+"""Finds the matches of the query in the lines of a note, block by block.
 
-Only blocks that are shown or searched through are ever looked at, and each once. Places
-are (line, column), the line 1-based, the column 0-based in characters. What a query
-matches is the engine's business: it is asked through `find`. Phrases are not followed
-from one block to the next, nor across the pieces of a very long line.
+Only blocks that are shown or searched are read, each once. A place is (line, column): the
+line counts from 1, the column from 0 in characters. The engine decides what matches
+(`find`). A phrase is not found across blocks or across the pieces of a very long line.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from textual.cache import LRUCache
 
 from kebab_tui.domain.hit import Highlight
-from kebab_tui.tui.preview.source_lines import SourceLines
+from kebab_tui.tui.preview.source_lines import SourceLines, line_parts
 
 Find = Callable[[str], Sequence[Highlight]]
-"""Every match in a text, [start, end) in characters, in the order of the text."""
+"""All matches in a text, [start, end) in characters, in text order."""
 
+_T = TypeVar("_T")
 BLOCK = 64
 LONG_LINE = 4000
 _PIECE = 4000
@@ -42,19 +41,27 @@ class Marks:
         self._pieces: LRUCache[tuple[int, int], list[Highlight]] = LRUCache(128)
 
     def of(self, number: int, text: str, start: int, stop: int) -> Sequence[Highlight]:
-        """The matches of a line; of a very long one those between two columns."""
+        """The matches of a line; in a very long line only those between two columns."""
         if len(text) <= LONG_LINE:
-            block = self._block((number - 1) // BLOCK)
-            at = (number - 1) % BLOCK
-            return block[at] if at < len(block) else ()
+            block, at = divmod(number - 1, BLOCK)
+            known = self._blocks.get(block)
+            if known is None:
+                texts = self._lines.slice(block * BLOCK + 1, (block + 1) * BLOCK)
+                # Searched as one text, so that a phrase may span lines.
+                shown = ["" if len(text) > LONG_LINE else text for text in texts]
+                known = self._blocks[block] = [[] for _ in shown]
+                ranges = ((start, end, None) for start, end in self._find("\n".join(shown)))
+                for line, begin, end, _ in line_parts(shown, ranges):
+                    known[line].append((begin, end))
+            return known[at] if at < len(known) else ()
         first = max(0, start - _OVERLAP) // _PIECE
         last = min(len(text), stop) // _PIECE
         return list(chain.from_iterable(self._piece(number, text, piece) for piece in range(first, last + 1)))
 
-    def hunt(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
-        """The matches after (or before) `place` and on around the end; None after each piece looked through.
+    def search(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
+        """The matches after (or before) `place`, wrapping around; None after each block or piece.
 
-        The block that `place` stands in comes first and, for what lies behind it, last again.
+        The block of `place` comes first, and last again for its other part.
         """
         count = self._lines.count
         blocks = -(-count // BLOCK)
@@ -90,27 +97,6 @@ class Marks:
             yield from (MatchSpan(number, start) for start, _ in _ordered(found, forward))
             yield None
 
-    def _block(self, block: int) -> list[list[Highlight]]:
-        known = self._blocks.get(block)
-        if known is None:
-            texts = self._lines.slice(block * BLOCK + 1, (block + 1) * BLOCK)
-            known = self._blocks[block] = self._by_line(texts)
-        return known
-
-    def _by_line(self, texts: Sequence[str]) -> list[list[Highlight]]:
-        """The matches of a block's lines, found in one go so that phrases run on from line to line."""
-        shown = ["" if len(text) > LONG_LINE else text for text in texts]
-        starts = list(accumulate((len(text) + 1 for text in shown), initial=0))
-        found: list[list[Highlight]] = [[] for _ in shown]
-        for start, end in self._find("\n".join(shown)):
-            line = bisect_right(starts, start) - 1
-            while line < len(shown) and starts[line] < end:
-                last = min(end - starts[line], len(shown[line]))
-                if last > (begin := max(start - starts[line], 0)):
-                    found[line].append((begin, last))
-                line += 1
-        return found
-
     def _piece(self, number: int, text: str, piece: int) -> list[Highlight]:
         """The matches that begin in one piece of a very long line."""
         known = self._pieces.get((number, piece))
@@ -122,9 +108,6 @@ class Marks:
             ]
             self._pieces[number, piece] = known
         return known
-
-
-_T = TypeVar("_T")
 
 
 def _ordered(items: Sequence[_T], forward: bool) -> Sequence[_T]:

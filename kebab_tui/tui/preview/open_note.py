@@ -1,17 +1,29 @@
-"""A note open in the preview: its lines, what is cited of it, its colours and its matches.
+"""A note open in the preview: its lines, the cited ones, its colours and its matches; no widget.
 
-Knows which lines are cited and how truly, and what every line shows; knows no widget.
+`read_at_once` reads only small files. `read_in_thread` counts the lines of a large file up
+to the cited ones, yields the note, and counts on to its end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kebab_tui.tui.preview.matches import LONG_LINE, Find, Marks, MatchSpan
 from kebab_tui.tui.preview.painting import CHANGED, Line, Span, state_of
-from kebab_tui.tui.preview.source_lines import FileIdentity, SourceLines, WholeText
+from kebab_tui.tui.preview.source_lines import (
+    AT_ONCE_BYTES,
+    WHOLE_BYTES,
+    Decode,
+    FileIdentity,
+    InBlocks,
+    LargeText,
+    OpenFile,
+    SourceLines,
+    WholeText,
+    whole_text,
+)
 from kebab_tui.tui.preview.syntax import Syntax
 from kebab_tui.tui.widgets.segments import CITED, NEAR
 
@@ -21,9 +33,56 @@ if TYPE_CHECKING:
     from kebab_tui.tui.preview.syntax import Lexers
 
 
+_LINES_BELOW = 1000
+"""Lines to count below the cited ones before they are shown."""
+
+
+class Note:
+    """The lines of a file with their colours and matches."""
+
+    def __init__(self, identity: FileIdentity | None, name: str, lines: SourceLines) -> None:
+        self.identity = identity
+        self.lines = lines
+        self._syntax = Syntax(name, lines)
+        self._marks: Marks | None = None
+
+    def mark(self, find: Find) -> None:
+        """Mark the matches of `find` from now on."""
+        self._marks = Marks(self.lines, find)
+
+    def text(self, number: int) -> str:
+        found = self.lines.slice(number, number)
+        return found[0] if found else ""
+
+    def line(
+        self, number: int, mark: str, columns: range, current: MatchSpan | None, lexers: Lexers | None
+    ) -> Line:
+        """`lexers` colour the line; None without colours."""
+        text = self.text(number)
+        spans: list[Span] = [] if lexers is None else list(self._syntax.of(number, lexers))
+        for start, end in self._marks.of(number, text, columns.start, columns.stop) if self._marks else ():
+            is_current = current == (number, start)
+            spans.append((start, end, "current" if is_current else "match"))
+        return Line(number, text, tuple(spans), mark)
+
+    def search(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
+        return self._marks.search(place, forward) if self._marks else iter(())
+
+    def whole(self, most: int) -> Sequence[str] | None:
+        """All lines; None if they have more than `most` characters together."""
+        if not isinstance(self.lines, WholeText) or sum(map(len, self.lines.lines)) > most:
+            return None
+        return self.lines.lines
+
+    def passage_column(self, number: int, passage: str) -> int:
+        """The column of the passage in a very long line; 0 in any other."""
+        text = self.text(number)
+        return max(text.find(passage.partition("\n")[0]), 0) if len(text) > LONG_LINE else 0
+
+
 @dataclass(frozen=True, slots=True)
 class TargetLines:
-    """The lines to show: `first..last`, marked as cited or as near; none are where `sure` is None."""
+    """The lines to show: `first..last`, marked as cited or as near; unmarked if `sure` is None."""
 
     first: int
     last: int
@@ -36,8 +95,8 @@ class TargetLines:
         return CITED if self.sure else NEAR
 
 
-def aim(hit: SearchHit, located: Located | None, lines: SourceLines) -> TargetLines:
-    """Where the passage stands, checked against the lines themselves: the file may have changed just now."""
+def target_lines(hit: SearchHit, located: Located | None, lines: SourceLines) -> TargetLines:
+    """The lines of the passage, checked against the file, which may have changed just now."""
     span = located.span if located else hit.citation.span
     if span.page is not None:
         return TargetLines(1, max(lines.count, 1), True, f"page {span.page}")
@@ -45,53 +104,32 @@ def aim(hit: SearchHit, located: Located | None, lines: SourceLines) -> TargetLi
     first, last = min(span.first, max(lines.count, 1)), min(span.last, max(lines.count, 1))
     if located is not None and located.state == "gone":
         return TargetLines(first, last, None, state)
-    sure = state != CHANGED and (last == span.last and _stands_there(hit.text, lines, first, last))
+    sure = state != CHANGED and last == span.last
+    if sure and isinstance(lines, WholeText):  # a large file is not decoded as it was for the index
+        sure = hit.text in "\n".join(lines.slice(first, last))
     return TargetLines(first, last, sure, state if sure else CHANGED)
 
 
-def _stands_there(text: str, lines: SourceLines, first: int, last: int) -> bool:
-    """Whether the passage is what these lines say; a text that was not decoded by the index cannot tell."""
-    return not isinstance(lines, WholeText) or text in "\n".join(lines.slice(first, last))
+def read_at_once(file: OpenFile, name: str, decode: Decode) -> Note | None:
+    """The note of a small file; raises KebabError if it is not text."""
+    if file.size > AT_ONCE_BYTES:
+        return None
+    return Note(file.identity, name, whole_text(file, decode))
 
 
-class Note:
-    """One file's lines with what is to be shown in them."""
-
-    def __init__(self, identity: FileIdentity | None, name: str, lines: SourceLines) -> None:
-        self.identity = identity
-        self.lines = lines
-        self._syntax = Syntax(name, lines)
-        self._marks: Marks | None = None
-
-    def seek(self, find: Find) -> None:
-        """Mark what `find` finds from now on."""
-        self._marks = Marks(self.lines, find)
-
-    def text(self, number: int) -> str:
-        found = self.lines.slice(number, number)
-        return found[0] if found else ""
-
-    def line(
-        self, number: int, mark: str, columns: range, current: MatchSpan | None, lexers: Lexers | None
-    ) -> Line:
-        """`lexers`: those that colour it; None where there are no colours."""
-        text = self.text(number)
-        spans: list[Span] = [] if lexers is None else list(self._syntax.of(number, lexers))
-        for start, end in self._marks.of(number, text, columns.start, columns.stop) if self._marks else ():
-            is_current = current == (number, start)
-            spans.append((start, end, "current" if is_current else "match"))
-        return Line(number, text, tuple(spans), mark)
-
-    def hunt(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
-        return self._marks.hunt(place, forward) if self._marks else iter(())
-
-    def whole(self, most: int) -> Sequence[str] | None:
-        """All lines, where they are no more than so many characters together."""
-        if not isinstance(self.lines, WholeText) or sum(map(len, self.lines.lines)) > most:
-            return None
-        return self.lines.lines
-
-    def passage_column(self, number: int, passage: str) -> int:
-        """Where in a very long line the passage begins; 0 in any other."""
-        text = self.text(number)
-        return max(text.find(passage.partition("\n")[0]), 0) if len(text) > LONG_LINE else 0
+def read_in_thread(
+    file: OpenFile, name: str, decode: Decode, line: int, cancelled: Callable[[], bool]
+) -> Iterator[Note]:
+    """The note as soon as `line` can be shown, and again when all lines are counted; raises KebabError."""
+    if file.size <= WHOLE_BYTES:
+        yield Note(file.identity, name, whole_text(file, decode))
+        return
+    text = LargeText(file)
+    note = Note(file.identity, name, InBlocks(text))
+    shown = False
+    while not text.counted_whole and not cancelled():
+        text.count_on()
+        if not shown and text.count > line + _LINES_BELOW:
+            shown = True
+            yield note
+    yield note

@@ -1,8 +1,9 @@
-"""One line of a note, painted: its number, the mark of the citation, and the columns in view.
+"""Paints one line of a note, and the header row above the note.
 
-Pure. A short line is measured in cells, so Korean and emoji keep their columns; in a very
-long one a column is a character, so that only what is in view is ever measured. A sign at
-the edge says that a line goes on. Everything passes `clean`; markup is not known here.
+A line has its number, the mark of the citation and the visible columns. A short line is
+measured in cells, so that wide characters keep their columns; in a very long line a column
+is a character, so that only the visible part is measured. The header cuts the state of the
+passage last: it warns of wrong lines. All text passes `clean`.
 """
 
 from __future__ import annotations
@@ -29,15 +30,21 @@ if TYPE_CHECKING:
 
 
 TAB = 4
+CHANGED = "changed since it was indexed"
+_LEAST_TITLE = 8
+_GAP = "  "
 
 
 Span = tuple[int, int, str]
-"""[start, end) in characters, and the name of a style; later ones lie on top of earlier ones."""
+"""[start, end) in characters, and the name of a style; later spans override earlier ones."""
+
+Part = tuple[str, str]
+"""A text and the name of its style."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Which columns are in view, and how wide the gutter before them is."""
+    """The visible columns and the width of the gutter."""
 
     left: int
     width: int
@@ -58,40 +65,37 @@ class Line:
     text: str
     spans: tuple[Span, ...] = ()
     mark: str = " "
-    """What the gutter shows; a space where the line is not cited."""
+    """The glyph in the gutter; a space unless the line is cited."""
 
 
 def paint(line: Line, view: View, styles: Mapping[str, Style]) -> Strip:
-    """The line as wide as the view; `styles` are those of `preview_look`."""
+    """The line as wide as the view; `styles` come from `look_of`."""
     base = styles["text"] if line.mark == " " else styles["cited"]
     number = Segment(f"{line.number:>{view.digits}}", base + styles["gutter"])
     gutter = Strip([number, Segment(f"{line.mark} ", base + styles["mark"])], view.gutter)
-    return Strip.join([gutter, _body(line, view, base, styles)]).crop_extend(0, view.width, base)
-
-
-def column_of(text: str, index: int) -> int:
-    """The column that a character stands in."""
-    return index if _is_long(text) else cell_len(_expanded(text[:index], ())[0])
-
-
-def _body(line: Line, view: View, base: Style, styles: Mapping[str, Style]) -> Strip:
     width = view.columns
     if _is_long(line.text):
         shown = line.text[view.left : view.left + width + 1].replace("\t", " ")
         spans: Iterable[Span] = [
             (start - view.left, end - view.left, name) for start, end, name in line.spans
         ]
-        strip, left = Strip(_segments(shown, spans, base, styles)), 0
+        body, left = Strip(_segments(shown, spans, base, styles)), 0
     else:
         shown, spans = _expanded(line.text, line.spans)
-        strip, left = Strip(_segments(shown, spans, base, styles)), view.left
-    goes_on = strip.cell_length > left + width
-    strip = strip.crop_extend(left, left + width, base)
-    if goes_on:
-        strip = Strip.join([strip.crop(0, width - 1), Strip([Segment(CUT_RIGHT, base + styles["cut"])], 1)])
+        body, left = Strip(_segments(shown, spans, base, styles)), view.left
+    is_cut = body.cell_length > left + width
+    body = body.crop_extend(left, left + width, base)
+    cut_style = base + styles["cut"]
+    if is_cut:
+        body = Strip.join([body.crop(0, width - 1), Strip([Segment(CUT_RIGHT, cut_style)], 1)])
     if view.left and line.text:
-        strip = Strip.join([Strip([Segment(CUT_LEFT, base + styles["cut"])], 1), strip.crop(1)])
-    return strip
+        body = Strip.join([Strip([Segment(CUT_LEFT, cut_style)], 1), body.crop(1)])
+    return Strip.join([gutter, body]).crop_extend(0, view.width, base)
+
+
+def column_of(text: str, index: int) -> int:
+    """The column of a character."""
+    return index if _is_long(text) else cell_len(_expanded(text[:index], ())[0])
 
 
 def _is_long(text: str) -> bool:
@@ -115,7 +119,7 @@ def _segments(
 
 
 def _expanded(text: str, spans: Sequence[Span]) -> tuple[str, Sequence[Span]]:
-    """The text with its tabs as spaces up to the next stop, the spans moved along."""
+    """The text with its tabs expanded, and the spans moved accordingly."""
     if "\t" not in text:
         return text, spans
     parts: list[str] = []
@@ -133,20 +137,8 @@ def _expanded(text: str, spans: Sequence[Span]) -> tuple[str, Sequence[Span]]:
     return "".join(parts), moved
 
 
-# The first row of the preview: which lines of which note these are, and whether they are still true.
-#
-# Pure. The state is the last thing to be cut: nobody may read a wrong line without a word.
-
-CHANGED = "changed since it was indexed"
-_LEAST_TITLE = 8
-_GAP = "  "
-
-Part = tuple[str, str]
-"""A text and the name of its style."""
-
-
 def state_of(hit: SearchHit, located: Located | None) -> str:
-    """What to say of a passage whose file can be read; nothing where it is as it was."""
+    """How the passage differs from the indexed one; empty if it does not."""
     if located is None:
         return CHANGED if hit.stale or hit.gone else ""
     match located.state:
@@ -160,38 +152,29 @@ def state_of(hit: SearchHit, located: Located | None) -> str:
 
 
 def header(hit: SearchHit, located: Located | None, state: str, width: int) -> list[Part]:
-    """The parts of the row, `width` cells together."""
+    """The parts of the header row, together `width` cells."""
     if cell_len(state) > width // 2:
         state = state.replace(CHANGED, "changed")
     shown_state = take(clean(state), width)
-    room = width - cell_len(shown_state) - (len(_GAP) if shown_state else 0)
-    path = cut_path(clean(_citation(hit, located)), max(room, 0))
-    left = room - cell_len(path) - len(_GAP)
-    title = cut(clean(_title(hit)), left) if left >= _LEAST_TITLE else ""
+    free = width - cell_len(shown_state) - (len(_GAP) if shown_state else 0)
+    citation = str(Citation(hit.path, located.span) if located else hit.citation)
+    headings = [part for part in hit.heading_path.split(" > ") if part and part != hit.title]
+    path = cut_path(clean(citation), max(free, 0))
+    left = free - cell_len(path) - len(_GAP)
+    title = cut(clean(f" {STEP} ".join([hit.title, *headings])), left) if left >= _LEAST_TITLE else ""
     before = [(path, "path"), (f"{_GAP}{title}" if title else "", "title")]
     padding = width - cell_len(path) - cell_len(before[1][0]) - cell_len(shown_state)
     return [*before, (" " * padding, "title"), (shown_state, "state")]
 
 
-def _citation(hit: SearchHit, located: Located | None) -> str:
-    return str(Citation(hit.path, located.span) if located else hit.citation)
-
-
-def _title(hit: SearchHit) -> str:
-    headings = [part for part in hit.heading_path.split(" > ") if part and part != hit.title]
-    return f" {STEP} ".join([hit.title, *headings])
-
-
-# How the parts of the preview look: its component classes and the styles made of them.
-#
-# Only the theme's own colours, and no meaning by colour alone: cited lines have a mark in
-# the gutter, matches are bold and underlined, the match that was jumped to is reversed.
+# Styles use the colours of the theme only, and no meaning depends on colour alone: cited lines
+# have a mark in the gutter, matches are bold and underlined, the current match is reversed.
 
 _PARTS = ("header", "path", "title", "state", "gutter", "mark", "cited", "cut", "match", "current", *KINDS)
 COMPONENT_CLASSES = {f"preview--{part}" for part in _PARTS}
 
 CSS = """
-PreviewPane {
+Preview {
     overflow-x: hidden;
     scrollbar-gutter: stable;
     scrollbar-size-vertical: 1;
@@ -229,21 +212,20 @@ _MARKDOWN = {
 
 
 def look_of(preview: Widget) -> dict[str, Style]:
-    """The styles by name; all but "text", "cited" and "header" are to be laid over one of these."""
-    styles = {part: _ink(preview.get_component_rich_style(f"preview--{part}")) for part in _PARTS}
+    """The styles by name; all but "text", "cited" and "header" are combined with one of these."""
+    styles = {}
+    for part in _PARTS:
+        # Without the background: a muted colour depends on the one below it.
+        full = preview.get_component_rich_style(f"preview--{part}")
+        styles[part] = Style(
+            color=full.color,
+            bold=full.bold,
+            dim=full.dim,
+            italic=full.italic,
+            underline=full.underline,
+            reverse=full.reverse,
+        )
     styles["text"] = preview.rich_style
     for ground in ("cited", "header"):
         styles[ground] = preview.get_component_rich_style(f"preview--{ground}")
     return styles | {f"markdown.{element}": styles[part] for element, part in _MARKDOWN.items()}
-
-
-def _ink(style: Style) -> Style:
-    """The style without its ground; a muted colour is only known once it is mixed with one."""
-    return Style(
-        color=style.color,
-        bold=style.bold,
-        dim=style.dim,
-        italic=style.italic,
-        underline=style.underline,
-        reverse=style.reverse,
-    )

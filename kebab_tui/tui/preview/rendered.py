@@ -1,8 +1,8 @@
-"""A note as rendered Markdown, in lines: made on demand and away from the screen's own thread.
+"""Renders a note as Markdown lines, on demand and outside the thread of the screen.
 
-The passage is rendered apart from what stands before and after it, so that its lines can
-be marked; where it lies inside a fence the note is left whole and nothing is marked.
-Links are shown, never made: a terminal would follow them.
+The passage is rendered apart from the text around it, so that its rows can be marked;
+inside a fence the note is rendered as a whole and nothing is marked. Links are shown as
+text only: a terminal would follow them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from rich.style import Style
 from rich.theme import Theme
 from textual.strip import Strip
 
+from kebab_tui.tui.preview.syntax import front_matter
 from kebab_tui.tui.widgets.segments import clean
 
 LONGEST = 1_000_000
-"""Characters; a longer text would take many seconds."""
+"""Characters; a longer text takes many seconds."""
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _HEADING = re.compile(r"#{1,6} ")
 _SECTION = 100
-"""Lines; fewer are not worth a cut."""
+"""Lines per section, at least."""
 _GUTTER = 2
 
 
@@ -33,17 +34,17 @@ _GUTTER = 2
 class Rendered:
     strips: tuple[Strip, ...]
     cited: range
-    """The rows of the passage, counted from 0; empty where it is not marked."""
+    """The rows of the passage, from 0; empty if it is not marked."""
     width: int
 
     def row_of(self, line: int, lines: int) -> int:
-        """The row that shows a line, counted from 0: exact for the passage, a guess for any other."""
+        """The row of a line, from 0: exact for the passage, an estimate for any other line."""
         return self.cited.start if self.cited else line * len(self.strips) // max(lines, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class RenderStyles:
-    """`styles` has "text", "cited", "mark", and those that Rich knows as `markdown.*`."""
+    """`styles` has "text", "cited", "mark", and Rich's `markdown.*`."""
 
     width: int
     mark: str
@@ -54,8 +55,9 @@ class RenderStyles:
 def rendered(
     lines: Sequence[str], first: int, last: int, look: RenderStyles, cancelled: Callable[[], bool]
 ) -> Rendered | None:
-    """Lines `first..last` marked, none where `last` lies before `first`; None when cancelled midway."""
-    if last < first or _inside_fence(lines, first):
+    """Mark the lines `first..last`, none if `last` precedes `first`; None if cancelled."""
+    is_in_fence = sum(1 for line in lines[: first - 1] if _FENCE.match(line)) % 2 == 1
+    if last < first or is_in_fence:
         parts = [(_fenced_front_matter(lines), "text")]
     else:
         before = _fenced_front_matter(lines[: first - 1])
@@ -74,7 +76,7 @@ def rendered(
 
 
 def _sections(lines: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The lines in pieces that each take a moment to render, cut before headings."""
+    """Split the lines before headings, so that each section renders quickly."""
     begin = 0
     is_fenced = False
     for at, line in enumerate(lines):
@@ -86,39 +88,27 @@ def _sections(lines: Sequence[str]) -> Iterator[Sequence[str]]:
     yield lines[begin:]
 
 
-def _inside_fence(lines: Sequence[str], first: int) -> bool:
-    return sum(1 for line in lines[: first - 1] if _FENCE.match(line)) % 2 == 1
-
-
 def _fenced_front_matter(lines: Sequence[str]) -> Sequence[str]:
-    """Front matter as a block of code; Markdown would make a heading of it."""
-    if not lines or lines[0].rstrip() != "---":
-        return lines
-    end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
-    return lines if end is None else ["```yaml", *lines[1:end], "```", *lines[end + 1 :]]
+    """Turn front matter into a code block; Markdown would make a heading of it."""
+    end = front_matter(lines)
+    return ["```yaml", *lines[1 : end - 1], "```", *lines[end:]] if end else lines
 
 
 def _rows(lines: Sequence[str], look: RenderStyles, role: str) -> list[Strip]:
-    from rich.markdown import Markdown  # costs 20 ms, only when it is asked for
+    from rich.markdown import Markdown  # costs 20 ms
 
     if not any(line.strip() for line in lines):
         return []
     code_theme = "ansi_dark" if look.dark else "ansi_light"
     markdown = Markdown("\n".join(lines), code_theme=code_theme, hyperlinks=False)
+    theme = Theme({name: style for name, style in look.styles.items() if name.startswith("markdown.")})
+    width = max(look.width - _GUTTER, 1)
+    console = Console(theme=theme, width=width, color_system="truecolor", file=StringIO())
     base = look.styles[role]
     gutter = Segment(f"{look.mark if role == 'cited' else ' '} ", base + look.styles["mark"])
-    return [
-        Strip([gutter, *_painted(row, base)]).crop_extend(0, look.width, base)
-        for row in _console(look).render_lines(markdown, pad=False)
-    ]
-
-
-def _console(look: RenderStyles) -> Console:
-    theme = Theme({name: style for name, style in look.styles.items() if name.startswith("markdown.")})
-    return Console(theme=theme, width=max(look.width - _GUTTER, 1), color_system="truecolor", file=StringIO())
-
-
-def _painted(row: Sequence[Segment], base: Style) -> Iterator[Segment]:
-    """The row on our ground, cleaned only now: Markdown makes characters of `&#x202e;`."""
-    for segment in row:
-        yield Segment(clean(segment.text), base + segment.style if segment.style else base)
+    strips = []
+    for row in console.render_lines(markdown, pad=False):
+        # Cleaned only here: Markdown turns `&#x202e;` into a character.
+        painted = [Segment(clean(text), base + style if style else base) for text, style, _ in row]
+        strips.append(Strip([gutter, *painted]).crop_extend(0, look.width, base))
+    return strips

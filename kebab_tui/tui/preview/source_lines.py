@@ -1,11 +1,10 @@
-"""The file behind a citation as lines, and no more of them than are wanted.
+"""The file behind a citation as lines, without reading more of it than needed.
 
-Line numbers are 1-based, and a line ends at a line feed only, as it does in the index. A
-file of ordinary size is read whole and decoded by the index's own rules. A larger one
-stays on the disk, is taken to be UTF-8, and is found its way in by counting line feeds
-block by block; of a single line no more than its first megabyte is ever read.
-Refuses to open what is no regular file, to show what is no text, and to map a file into
-memory: one that shrinks meanwhile would end the process.
+Lines count from 1 and end at a line feed only, as in the index. A file of ordinary size is
+read whole and decoded as for the index. A larger one stays on disk, is decoded as UTF-8 and
+indexed by counting line feeds per block; of a single line only the first megabyte is read.
+Refuses files that are not regular or not text, and never maps a file into memory: one that
+shrinks meanwhile would kill the process.
 """
 
 from __future__ import annotations
@@ -15,19 +14,20 @@ import os
 import stat
 import weakref
 from array import array
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from textual.cache import LRUCache
 
 from kebab_tui.domain.errors import KebabError, UnreadableFileError, UnsuitableFileError
 
+_T = TypeVar("_T")
 MEGABYTE = 1024 * 1024
 AT_ONCE_BYTES = MEGABYTE
-"""What is read and decoded between two frames; more is for a thread."""
+"""The most that is read and decoded between two frames; a thread reads larger files."""
 WHOLE_BYTES = 16 * MEGABYTE
 LONGEST_LINE = MEGABYTE
 _BLOCK = 64 * 1024
@@ -36,17 +36,17 @@ _LINES = 64
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 Decode = Callable[[bytes], Sequence[str]]
-"""The index's way from the bytes of a file to its lines."""
+"""Decodes the bytes of a file into lines, as for the index."""
 
 
 class SourceLines(Protocol):
-    """The lines of a text. `count` may grow until all of them have been counted."""
+    """The lines of a text. `count` grows until all lines are counted."""
 
     @property
     def count(self) -> int: ...
 
     def slice(self, first: int, last: int) -> Sequence[str]:
-        """Lines `first..last`, as far as there are such."""
+        """The lines `first..last` that exist."""
         ...
 
 
@@ -64,7 +64,7 @@ class WholeText:
 
 @dataclass(frozen=True, slots=True)
 class FileIdentity:
-    """Equal for two looks at a file that nobody replaced or wrote to between them."""
+    """Changes when the file is replaced or written to."""
 
     path: bytes
     device: int
@@ -72,34 +72,43 @@ class FileIdentity:
     size: int
     mtime_ns: int
 
+    @classmethod
+    def of(cls, path: bytes, facts: os.stat_result) -> FileIdentity:
+        return cls(path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+
+def identity(path: bytes) -> FileIdentity | None:
+    """The identity of the file at a path; None if it cannot be read."""
+    try:
+        return FileIdentity.of(path, os.stat(path))
+    except OSError:
+        return None
+
 
 class OpenFile:
-    """A regular file, open for reading; it closes with the last one who holds it."""
+    """A regular file, open for reading; closed when the object is garbage-collected."""
 
     def __init__(self, path: bytes) -> None:
-        self._descriptor = _open(path)
+        try:
+            # Without O_NONBLOCK, opening a named pipe would block.
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise _explained(error) from error
+        except ValueError as error:
+            raise UnreadableFileError("gone", "This is not a valid file name.") from error
         weakref.finalize(self, os.close, self._descriptor)
         facts = os.fstat(self._descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise UnsuitableFileError("not a file", "Only regular files can be shown.")
         self.size = facts.st_size
-        self.identity = FileIdentity(path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+        self.identity = FileIdentity.of(path, facts)
 
     def read(self, start: int, length: int) -> bytes:
-        """Bytes from `start` on; fewer than `length` at the end, or where the file has shrunk."""
+        """Bytes from `start` on; fewer than `length` at the end, or if the file has shrunk."""
         try:
             return os.pread(self._descriptor, length, start)
         except OSError as error:
             raise _explained(error) from error
-
-
-def identity(path: bytes) -> FileIdentity | None:
-    """Which file stands at a path now; None when it cannot be told."""
-    try:
-        facts = os.stat(path)
-    except OSError:
-        return None
-    return FileIdentity(path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
 
 
 def whole_text(file: OpenFile, decode: Decode) -> WholeText:
@@ -107,20 +116,18 @@ def whole_text(file: OpenFile, decode: Decode) -> WholeText:
 
 
 class LargeText:
-    """The lines of a file that stays on the disk.
+    """The lines of a file that stays on disk.
 
-    One thread counts on while another reads: the counts only ever grow at their end.
+    One thread may count while another reads: counts are only appended.
     """
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
         self._feeds = array("Q", [0])
-        """How many line feeds stand before each block, and before what is not counted yet."""
+        """The number of line feeds before each counted block, and before the rest."""
         head = file.read(0, _BLOCK)
         if b"\0" in head[: 8 * 1024]:
-            raise UnsuitableFileError(
-                "binary file", "It is not text, or too large to be shown as anything but UTF-8."
-            )
+            raise UnsuitableFileError("binary file", "The file is not text, or is large and not in UTF-8.")
         self._begin = len(_BYTE_ORDER_MARK) if head.startswith(_BYTE_ORDER_MARK) else 0
         self._open_end = bool(file.size) and file.read(file.size - 1, 1) != b"\n"
 
@@ -135,21 +142,21 @@ class LargeText:
     def count_on(self) -> None:
         """Count the line feeds of one more megabyte."""
         data = self._file.read((len(self._feeds) - 1) * _BLOCK, _BLOCK * _BLOCKS_AT_ONCE)
-        # A file that has shrunk gives nothing: what is missing counts as blocks without a line.
+        # A file that has shrunk yields no data: missing blocks count as empty.
         feeds = [data.count(b"\n", at, at + _BLOCK) for at in range(0, len(data) or 1, _BLOCK)]
         self._feeds.extend(list(accumulate(feeds, initial=self._feeds[-1]))[1:])
 
     def slice(self, first: int, last: int) -> Sequence[str]:
         lines: list[str] = []
         while len(lines) <= last - first and (start := self._start(first + len(lines))) is not None:
-            some = self._some(start, last - first + 1 - len(lines))
-            if not some:
+            found = self._lines_at(start, last - first + 1 - len(lines))
+            if not found:
                 break
-            lines += some
+            lines += found
         return lines
 
-    def _some(self, start: int, wanted: int) -> list[str]:
-        """The whole lines of the megabyte at `start`, or the first megabyte of one longer than that."""
+    def _lines_at(self, start: int, wanted: int) -> list[str]:
+        """The complete lines of the megabyte at `start`, or the first megabyte of a longer line."""
         data = self._file.read(start, LONGEST_LINE)
         *ended, rest = data.split(b"\n", wanted)
         lines = [line.decode("utf-8", "replace").removesuffix("\r") for line in ended]
@@ -160,7 +167,7 @@ class LargeText:
         return lines
 
     def _start(self, number: int) -> int | None:
-        """Where a line begins; None when it is not there, or not yet counted."""
+        """The offset of a line; None if it does not exist or is not counted yet."""
         if number > self.count:
             return None
         if number == 1:
@@ -172,7 +179,7 @@ class LargeText:
 
 
 class InBlocks:
-    """The same lines, fetched some at a time and kept for a while."""
+    """The lines of a large text, with a cache of blocks."""
 
     def __init__(self, text: LargeText) -> None:
         self._text = text
@@ -194,27 +201,33 @@ class InBlocks:
         if known is None:
             try:
                 known = self._text.slice(block * _LINES + 1, (block + 1) * _LINES)
-            except KebabError as error:  # a disk that fails while its file is shown
+            except KebabError as error:  # the disk fails while the file is open
                 return [f"({error.message}: {error.hint})"]
             if len(known) == _LINES or self._text.counted_whole:
                 self._blocks[block] = known
         return known
 
 
-def _open(path: bytes) -> int:
-    try:
-        # Without O_NONBLOCK a named pipe would be waited for.
-        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise _explained(error) from error
-    except ValueError as error:
-        raise UnreadableFileError("gone", "No file can have this name.") from error
-
-
 def _explained(error: OSError) -> KebabError:
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR:
-            return UnreadableFileError("gone", "There is no such file any more; rescan to forget it.")
+            return UnreadableFileError(
+                "gone", "The file does not exist any more; rescan to remove it from the index."
+            )
         case errno.EACCES | errno.EPERM:
-            return UnreadableFileError("no permission", "The file may not be read by you.")
+            return UnreadableFileError("no permission", "You have no permission to read the file.")
     return UnreadableFileError("unreadable", os.strerror(error.errno or errno.EIO))
+
+
+def line_parts(
+    texts: Sequence[str], ranges: Iterable[tuple[int, int, _T]]
+) -> Iterator[tuple[int, int, int, _T]]:
+    """Split ranges of the joined lines: index of the line, start and end in it, value of the range."""
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    for start, end, value in ranges:
+        line = bisect_right(starts, start) - 1
+        while line < len(texts) and starts[line] < end:
+            begin, last = max(start - starts[line], 0), min(end - starts[line], len(texts[line]))
+            if begin < last:
+                yield line, begin, last, value
+            line += 1

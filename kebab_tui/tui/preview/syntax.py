@@ -1,8 +1,10 @@
-"""What kind of text each stretch of a line is, for colouring: only of the blocks that are shown.
+"""Classifies the text of the visible lines for colouring; knows kinds of text, not colours.
 
-A block is lexed with some lines before it, from the opening of a Markdown fence when it
-begins inside one, and only the beginnings of very long lines: a colour may be missing
-there, never a character. Knows kinds, not colours.
+Lexes block by block, with some lines before each block or from the start of a Markdown
+fence, and only the beginnings of very long lines: a colour may be missing, never a
+character. Threads load the Pygments lexers (up to 40 ms each); until then the text has no
+colours. Lexers are found in Pygments' own table: its search by name asks all installed
+packages for plugins, again for each fence with an unknown language.
 """
 
 from __future__ import annotations
@@ -12,26 +14,27 @@ import os
 import re
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from textual.cache import LRUCache
 
-from kebab_tui.tui.preview.source_lines import SourceLines, WholeText
+from kebab_tui.tui.preview.source_lines import SourceLines, WholeText, line_parts
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer  # type: ignore[import-untyped]
     from pygments.token import _TokenType  # type: ignore[import-untyped]
 
 
-# Pygments' lexers, loaded by threads: one takes up to 40 ms, and no key waits for that.
-#
-# Until a lexer is there its text has no colours; whoever asked is told when it is. Names are
-# looked up in Pygments' own table and nowhere else: its search by name asks all installed
-# packages for plugins, again for every fence in a language that nobody knows.
+Kind = Literal["heading", "strong", "emphasis", "comment", "keyword", "string", "number", "name", "link"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
+_BLOCK = 64
+_BEFORE = 48
+_LINE = 400
+_LONGEST_FENCE = 300
+_FENCE = re.compile(r" {0,3}(?:[-*+>] )?(```|~~~)")
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx"})
 _PLAIN = frozenset({"", ".txt", ".text"})
 _FENCED_CODE = (
@@ -40,13 +43,13 @@ _FENCED_CODE = (
     r"(?P<closing>^[ \t]*(?P=mark)[`~]*[ \t]*(?:\n|\Z)|\Z)"
 )
 _ready: dict[str, type[Lexer]] = {}
-"""Those that are loaded, by what they were asked for; shared, as they never change."""
+"""The loaded lexer classes by requested name; never changed, so shared."""
 
 
 class Lexers:
-    """Those of one preview. `arrived` is called, by a thread, when one more is there.
+    """The lexers of one preview, loaded by threads, which then call `arrived`.
 
-    Without it nobody waits for later: they are loaded when they are asked for.
+    Without `arrived`, a lexer is loaded at its first use.
     """
 
     def __init__(self, arrived: Callable[[], object] | None = None) -> None:
@@ -54,22 +57,22 @@ class Lexers:
         self._wanted: set[str] = set()
         self._made: dict[str, Lexer] = {}
         self.version = 0
-        """Moves when one more is there: what was coloured before may lack it."""
+        """Grows with each loaded lexer; blocks coloured before may lack it."""
 
     def of_file(self, ending: str) -> Lexer | None:
-        """The lexer for an ending such as `.md`; None where there is none, or none yet."""
+        """The lexer for a suffix such as `.md`; None if there is none, or none yet."""
         if ending in _PLAIN:
             return None
         return self.named("markdown" if ending in MARKDOWN else f"*{ending}")
 
     def named(self, name: str) -> Lexer | None:
-        """The lexer of a language, or of a pattern of file names such as `*.py`."""
-        name = "markdown" if name == "md" else name  # Pygments' own looks for plugins
+        """The lexer of a language, or of a file pattern such as `*.py`."""
+        name = "markdown" if name == "md" else name  # Pygments' Markdown lexer searches plugins
         if name not in _ready and name not in self._wanted:
             self._wanted.add(name)
             if self._arrived is None:
                 _load(name)
-            elif not _is_unknown(name):
+            elif name == "markdown" or not _table.cache_info().currsize or name in _table():
                 threading.Thread(target=self._fetch, args=(name,), name="colours", daemon=True).start()
         if name not in self._made and name in _ready:
             options = {"fenced": self.named} if name == "markdown" else {}
@@ -90,19 +93,14 @@ def _load(name: str) -> bool:
         found = getattr(importlib.import_module(place[0]), place[1])
     else:
         return False
-    found()  # the first of its kind puts its patterns together
+    found()  # the first instance compiles the patterns
     _ready[name] = found
     return True
 
 
-def _is_unknown(name: str) -> bool:
-    """Whether that can be told at once."""
-    return name != "markdown" and _table.cache_info().currsize > 0 and name not in _table()
-
-
 @lru_cache(maxsize=1)
 def _table() -> dict[str, tuple[str, str]]:
-    """Module and class of each lexer, by its names and by the patterns of its files."""
+    """Module and class of each lexer, by its names and its file patterns."""
     from pygments.lexers import LEXERS  # type: ignore[import-untyped]
 
     found: dict[str, tuple[str, str]] = {}
@@ -114,7 +112,7 @@ def _table() -> dict[str, tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def _markdown() -> type[Lexer]:
-    """Markdown whose fences are coloured by the lexers that are there."""
+    """Markdown whose fences are coloured by the loaded lexers."""
     from pygments.lexer import inherit
     from pygments.lexers.markup import MarkdownLexer  # type: ignore[import-untyped]
     from pygments.token import String
@@ -139,18 +137,6 @@ def _markdown() -> type[Lexer]:
     return Fenced
 
 
-Kind = Literal["heading", "strong", "emphasis", "comment", "keyword", "string", "number", "name", "link"]
-KINDS: tuple[Kind, ...] = (
-    "heading", "strong", "emphasis", "comment", "keyword", "string", "number", "name", "link",
-)  # fmt: skip
-
-_BLOCK = 64
-_BEFORE = 48
-_LINE = 400
-_LONGEST_FENCE = 300
-_FENCE = re.compile(r" {0,3}(?:[-*+>] )?(```|~~~)")
-
-
 class StyledRange(NamedTuple):
     start: int
     end: int
@@ -158,7 +144,7 @@ class StyledRange(NamedTuple):
 
 
 class Syntax:
-    """The kinds of text in one note, by the ending of its file's name."""
+    """The kinds of text in one note, by the suffix of its file name."""
 
     def __init__(self, name: str, lines: SourceLines) -> None:
         self._ending = os.path.splitext(name)[1].lower()
@@ -166,7 +152,7 @@ class Syntax:
         self._blocks: LRUCache[tuple[int, int], list[list[StyledRange]]] = LRUCache(64)
 
     def of(self, number: int, lexers: Lexers) -> Sequence[StyledRange]:
-        """The stretches of a line, as far as the lexers for it are there."""
+        """The styled ranges of a line, as far as its lexers are loaded."""
         version = lexers.version
         lexer = lexers.of_file(self._ending)
         if lexer is None:
@@ -181,14 +167,19 @@ class Syntax:
         first = block * _BLOCK + 1
         start = self._start(first)
         texts = [text[:_LINE] for text in self._lines.slice(start, first + _BLOCK - 1)]
-        front = _front_matter(texts) if start == 1 and self._ending in MARKDOWN else 0
-        found = _by_line(lexer, [""] * front + texts[front:])
-        # Facts about the note; the lexer would take the last of them for a heading.
+        front = front_matter(texts) if start == 1 and self._ending in MARKDOWN else 0
+        lexed = [""] * front + texts[front:]
+        tokens = lexer.get_tokens_unprocessed("\n".join([*lexed, ""]))
+        ranges = ((at, at + len(value), kind) for at, token, value in tokens if (kind := _kind(token)))
+        found: list[list[StyledRange]] = [[] for _ in lexed]
+        for line, begin, end, kind in line_parts(lexed, ranges):
+            found[line].append(StyledRange(begin, end, kind))
+        # Front matter is coloured as a whole: the lexer would take its last line for a heading.
         found[:front] = [[StyledRange(0, len(text), "comment")] for text in texts[:front]]
         return found[first - start :]
 
     def _start(self, first: int) -> int:
-        """Where lexing has to begin for line `first` to be understood."""
+        """The line where lexing must begin to classify line `first` correctly."""
         if self._ending not in MARKDOWN:
             return max(1, first - _BEFORE)
         before = bisect_right(self._fences, first - 1)
@@ -197,56 +188,25 @@ class Syntax:
 
     @cached_property
     def _fences(self) -> list[int]:
-        """The lines of a Markdown text that open or close a fence, in turn."""
+        """The lines of a Markdown text that open and close fences, alternately."""
         if not isinstance(self._lines, WholeText):
             return []
         return [number for number, text in enumerate(self._lines.lines, 1) if _FENCE.match(text)]
 
 
-def _front_matter(texts: Sequence[str]) -> int:
-    """How many lines at the beginning of a note are front matter."""
+def front_matter(texts: Sequence[str]) -> int:
+    """The number of front matter lines at the beginning of a note."""
     if not texts or texts[0].rstrip() != "---":
         return 0
     ends = (number for number, text in enumerate(texts[1:], 2) if text.rstrip() in ("---", "..."))
     return next(ends, 0)
 
 
-def _by_line(lexer: Lexer, texts: Sequence[str]) -> list[list[StyledRange]]:
-    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
-    found: list[list[StyledRange]] = [[] for _ in texts]
-    for start, end, kind in _stretches(lexer, "\n".join([*texts, ""])):
-        line = bisect_right(starts, start) - 1
-        while line < len(texts) and starts[line] < end:
-            begin, last = max(start - starts[line], 0), min(end - starts[line], len(texts[line]))
-            if begin < last:
-                found[line].append(StyledRange(begin, last, kind))
-            line += 1
-    return found
-
-
-def _stretches(lexer: Lexer, text: str) -> Iterator[tuple[int, int, Kind]]:
-    for start, token, value in lexer.get_tokens_unprocessed(text):
-        kind = _kind(token)
-        if kind is not None:
-            yield start, start + len(value), kind
-
-
 @lru_cache(maxsize=256)
 def _kind(token: _TokenType) -> Kind | None:
-    kinds = _kinds()
-    wanted: _TokenType | None = token
-    while wanted is not None:
-        if wanted in kinds:
-            return kinds[wanted]
-        wanted = wanted.parent
-    return None
-
-
-@lru_cache(maxsize=1)
-def _kinds() -> Mapping[_TokenType, Kind]:
     from pygments.token import Comment, Generic, Keyword, Literal, Name
 
-    return {
+    kinds: dict[_TokenType, Kind] = {
         Generic.Heading: "heading",
         Generic.Subheading: "heading",
         Generic.Strong: "strong",
@@ -260,3 +220,9 @@ def _kinds() -> Mapping[_TokenType, Kind]:
         Name.Tag: "link",
         Name.Attribute: "link",
     }
+    wanted: _TokenType | None = token
+    while wanted is not None:
+        if wanted in kinds:
+            return kinds[wanted]
+        wanted = wanted.parent
+    return None

@@ -162,7 +162,7 @@ def live_words(live: LiveState | None, own_pid: int) -> LiveWords:
         "",
     )
     if live.error is not None:
-        trouble = f"{live.error.message}; searching goes on"
+        trouble = f"{live.error.message}; search still works"
     return LiveWords(", ".join(filter(None, pieces)), _progress(live), trouble, live.failed)
 
 
