@@ -165,7 +165,7 @@ def test_a_place_kept_for_the_other_language_says_so(embedded_sample: Workspace)
     lines = chosen(embedded_sample, mine, *rivals)
     assert any(line.endswith("→ with kept places 4 ▲4") for line in lines)
     assert "place 4 was kept for the other language" in lines
-    assert "its rank by meaning is the one among notes in the other language" in lines
+    assert "its rank by meaning counts only notes in the other language" in lines
     assert "· 1 place was kept for the other language." in lines
 
 
@@ -173,7 +173,7 @@ def test_a_hit_that_no_model_has_read_shows_what_was_assumed(embedded_sample: Wo
     mine = Evidence(ChunkRow(-1), lexical_rank=1, strength=5.0)
     lines = chosen(embedded_sample, mine, Evidence(ChunkRow(-2), vector_rank=1, cosine=0.8))
     assert any("0.7 × assumed 0.8000" in line for line in lines)
-    assert "no model has read it yet: its cosine is assumed from its words" in lines
+    assert "not embedded yet: its cosine is assumed from its words" in lines
     assert any(re.match(r"meaning +- .* not in its list +0\.000000", line) for line in lines)
 
 
@@ -225,7 +225,7 @@ def test_a_raw_query_has_no_terms_to_explain(embedded_sample: Workspace) -> None
 
 def test_a_list_by_filters_alone_is_not_scored(embedded_sample: Workspace) -> None:
     _, lines = first(embedded_sample, "type:markdown")
-    assert "listed by the filters alone: nothing is scored, latest change first" in lines
+    assert "listed by the filters alone: no scores, most recently changed first" in lines
     assert not any(line.startswith("score") for line in lines)
 
 
@@ -256,8 +256,8 @@ def test_the_state_of_the_file_and_of_the_words_is_said(embedded_sample: Workspa
     hit = among.hits[0]
     changed = replace(hit, hit=replace(hit.hit, stale=True, relaxed=True))
     lines = lines_of(changed, among)
-    assert "! relaxed: it does not have all the words" in lines
-    assert "! its file has changed: these are the figures of the indexed text" in lines
+    assert "! partial match: not all words match" in lines
+    assert "! its file has changed: these figures are of the indexed text" in lines
 
 
 @pytest.mark.parametrize("width", [30, 31, 37, 50, 79, 120, 400])

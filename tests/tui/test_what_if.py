@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.search.ranking import FusionSettings, fuse
 from kebab_tui.search.ranking import rescore as fused_again
@@ -72,11 +73,15 @@ def turned(base: ExplainedResponse, what_if: WhatIf) -> WhatIfResult:
     return now
 
 
+def order(now: WhatIfResult) -> tuple[ChunkRow, ...]:
+    return tuple(one.evidence.row for one in now.answer.candidates)
+
+
 def test_the_present_settings_give_the_answer_back(base: ExplainedResponse) -> None:
     now = turned(base, present(base))
     assert now.answer is base
     assert now.changes == {}
-    assert now.order == tuple(one.evidence.row for one in base.candidates)
+    assert order(now) == tuple(one.evidence.row for one in base.candidates)
 
 
 def test_a_what_if_gives_the_order_that_the_engine_would(
@@ -84,8 +89,8 @@ def test_a_what_if_gives_the_order_that_the_engine_would(
 ) -> None:
     asked = explained(embedded_sample, "port conflict", rerank=False)
     now = turned(base, present(base).turn_second_look())
-    assert now.order == tuple(one.evidence.row for one in asked.candidates)
-    assert now.changes, "the second look moves something in this answer"
+    assert order(now) == tuple(one.evidence.row for one in asked.candidates)
+    assert now.changes, "the rerank moves a hit of this response"
 
 
 def test_the_workspace_orders_as_the_fusion_does(base: ExplainedResponse) -> None:
@@ -99,7 +104,7 @@ def test_the_workspace_orders_as_the_fusion_does(base: ExplainedResponse) -> Non
 def test_changes_count_the_places_moved_up(base: ExplainedResponse) -> None:
     now = turned(base, WhatIf(1, 10.0, second_look=False))
     before = {one.evidence.row: one.rank for one in base.candidates}
-    after = {row: rank for rank, row in enumerate(now.order, 1)}
+    after = {row: rank for rank, row in enumerate(order(now), 1)}
     moves = {row: before[row] - after[row] for row in before if before[row] != after[row]}
     assert now.changes == moves
     assert sum(moves.values()) == 0
@@ -107,7 +112,7 @@ def test_changes_count_the_places_moved_up(base: ExplainedResponse) -> None:
 
 def test_hits_are_explained_by_the_figures_of_the_what_if(base: ExplainedResponse) -> None:
     now = turned(base, WhatIf(1, 10.0, second_look=False))
-    places = {row: rank for rank, row in enumerate(now.order, 1)}
+    places = {row: rank for rank, row in enumerate(order(now), 1)}
     for hit in now.answer.hits:
         assert hit.fused is not None
         assert hit.fused.rerank_score is None

@@ -1,10 +1,9 @@
-"""Why one hit stands where it does, as rows for a panel of any width.
+"""Explains the rank of one hit as rows for a panel of any width.
 
-The arithmetic in the order in which it was done: both legs and their sum, the second
-look and what it moved, the bm25 term by term, the nearest sentence; then the answer's
-notices, stages and versions. Every printed sum is that of the printed parts, rounded. Pure:
-adds no figure of its own and knows no widget. Whatever a note or a query holds is
-cleaned here.
+Shows the arithmetic in its order: both legs and their sum, the rerank, the bm25 per term,
+the nearest sentence; then notices, stages and versions of the response. Each printed sum
+is the sum of the printed parts, rounded. Adds no figure and knows no widget. Text of notes
+and queries is cleaned here.
 """
 
 from __future__ import annotations
@@ -40,25 +39,178 @@ if TYPE_CHECKING:
     from kebab_tui.search.explanation import (
         ExplainedHit,
         ExplainedResponse,
-        Filtered,
         LexicalExplanation,
         SemanticExplanation,
     )
     from kebab_tui.search.ranking import Fused, FusionSettings
 
 
-# The arithmetic of a fused hit as rows: the legs, their sum, the second look, its place.
-#
-# Pure, and only about hits of a hybrid answer. Shares of a fusion are hundredths or less,
-# so they are printed with as many digits as the fused score needs to follow from them.
-
 _DIGITS = 4
 _BAR = 12
+_LONGEST_TERM = 24
+_MOST_LINES = 5
+"""Of the nearest sentence: for the model, a table without full stops is one sentence."""
+_KINDS = {"bm25": "bm25 of its words", "cosine": "cosine", "rrf": "fused ranks", "look": "second look"}
+
+
+def explain_rows(
+    explained: ExplainedHit | None,
+    among: ExplainedResponse,
+    width: int,
+    changes: Mapping[ChunkRow, int],
+) -> list[Row]:
+    """All sections with blank rows between them; without a hit only those of the response."""
+    sections: list[Iterable[Row]] = []
+    if explained is not None:
+        sections += [
+            _head(explained, changes, width),
+            _ranking(explained, among, width),
+            _words(explained, among.response, width),
+            _meaning(explained.semantic, width),
+        ]
+    response = among.response
+    sections += [
+        _notices(among, width),
+        () if among.filtered is None else paragraph(one_line(str(among.filtered)), width),
+        _stages(response),
+        _versions(explained, response, width),
+    ]
+    rows: list[Row] = []
+    for section in map(list, sections):
+        if rows and section:
+            rows.append(())
+        rows += section
+    return rows
+
+
+def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) -> Iterator[Row]:
+    hit, fused = explained.hit, explained.fused
+    rank = f"#{hit.rank}"
+    place = cut_path(one_line(str(hit.citation)), max(width - len(rank) - 1, 0))
+    yield (Segment(f"{rank} ", "heading"), Segment(place, "heading"))
+    score, kind = (hit.score, hit.score_kind)
+    if fused is not None:
+        score, kind = fused.score, "rrf" if fused.look is None else "look"
+    detail = hit.retrieval
+    by_words, by_meaning = detail.lexical_rank is not None, detail.vector_rank is not None
+    found = "listed by the filters alone: no scores, most recently changed first"
+    if by_words and by_meaning:
+        found = f"found by words and by meaning, {_weightier(explained)}"
+    elif by_words or by_meaning:
+        found = f"found by {'words' if by_words else 'meaning'} alone"
+    if by_words or by_meaning:
+        yield from flow(
+            [(Segment(f"score {score:.{_DIGITS}f}", "sum"),), (Segment(_KINDS[kind], "muted"),)], width
+        )
+    if fused is not None and (change := place_change(hit.row, fused.rank, changes)):
+        yield (Segment("what if: place ", "muted"), Segment(change, "number"))
+    yield from paragraph(found, width, "muted")
+    if hit.further:
+        text = "! further keyword match: its bm25 does not compare with the scores above it"
+        yield from paragraph(text, width, "warning")
+    if hit.relaxed:
+        yield from paragraph("! partial match: not all words match", width, "warning")
+    if hit.gone or hit.stale:
+        what = "is gone" if hit.gone else "has changed"
+        yield from paragraph(f"! its file {what}: these figures are of the indexed text", width, "warning")
+
+
+def _weightier(explained: ExplainedHit) -> str:
+    """Which leg contributes more to the score."""
+    fused = explained.fused
+    if fused is None:
+        return ""
+    parts = (fused.lexical_part, fused.vector_part)
+    if fused.look_lexical is not None and fused.look_vector is not None:
+        parts = (fused.look_lexical, fused.look_vector)
+    words, meaning = (round(part, _DIGITS) for part in parts)
+    if words == meaning:
+        return "in equal parts"
+    return "mostly by words" if words > meaning else "mostly by meaning"
+
+
+def _ranking(explained: ExplainedHit, among: ExplainedResponse, width: int) -> Iterator[Row]:
+    fused, settings = explained.fused, among.fusion
+    if fused is None or settings is None:
+        # A response by words or by meaning alone is one list, without fusion.
+        detail = explained.hit.retrieval
+        legs: tuple[tuple[Role, int | None, float | None], ...] = (
+            ("words", detail.lexical_rank, detail.lexical_score),
+            ("meaning", detail.vector_rank, detail.vector_score),
+        )
+        for name, rank, score in legs:
+            if rank is not None and score is not None:
+                shown = ((Segment(name, name),), (Segment(f"rank {rank}"),),
+                         (Segment(f"score {score:.{_DIGITS}f}", "number"),))  # fmt: skip
+                yield from flow(shown, width)
+        return
+    yield from _fusion_rows(explained.hit, fused, settings, width)
+    strongest = max((one.evidence.strength or 0.0 for one in among.candidates), default=0.0)
+    yield from _rerank_rows(fused, settings, strongest, width)
+    yield from _place_rows(fused, settings, width)
+
+
+def _words(explained: ExplainedHit, response: SearchResponse, width: int) -> Iterator[Row]:
+    lexical = explained.lexical
+    if lexical is not None and lexical.bm25:
+        yield from _bm25_rows(lexical, width)
+    elif response.raw:
+        yield from paragraph("raw query: ranked by FTS5 itself, which names no terms", width, "muted")
+
+
+def _meaning(semantic: SemanticExplanation | None, width: int) -> Iterator[Row]:
+    if semantic is None:
+        return
+    yield (Segment("meaning ", "heading"), Segment(f"cosine {semantic.cosine:.{_DIGITS}f}", "number"))
+    if semantic.sentence:
+        yield from paragraph(
+            f"nearest sentence, cosine {semantic.sentence_cosine:.{_DIGITS}f}:", width, "muted"
+        )
+        lines = list(paragraph(one_line(semantic.sentence), width, "quote", indent=GAP))
+        yield from lines[:_MOST_LINES]
+        if len(lines) > _MOST_LINES:
+            yield (Segment(" " * GAP + "(goes on)", "muted"),)
+
+
+def _notices(among: ExplainedResponse, width: int) -> Iterator[Row]:
+    kept = sum(one.fused is not None and one.fused.kept_place for one in among.hits)
+    notices = [
+        (f"! {one_line(notice.text)}", "warning") if notice.level == "warning"
+        else (f"{DOT} {one_line(notice.text)}", "plain")
+        for notice in among.response.notices
+    ]  # fmt: skip
+    if kept:
+        places = "place was" if kept == 1 else "places were"
+        notices.append((f"{DOT} {kept} {places} kept for the other language.", "plain"))
+    if notices:
+        yield (Segment("notices", "heading"),)
+    for text, role in notices:
+        yield from paragraph(text, width, "warning" if role == "warning" else "plain")
+
+
+def _stages(response: SearchResponse) -> Iterator[Row]:
+    if not response.stages:
+        return
+    times, total = printed([stage.milliseconds for stage in response.stages], 1)
+    rows = [[Segment(name, "heading" if name == "stage" else "muted") for name in ("stage", "left", "ms")]]
+    for stage, milliseconds in zip(response.stages, times, strict=True):
+        left = "" if stage.kept is None else f"{stage.kept:,}"
+        rows.append([Segment(stage.name), Segment(left), Segment(milliseconds)])
+    rows.append([Segment("sum", "sum"), Segment(""), Segment(total, "sum")])
+    yield from columns(rows, right=(1, 2))
+
+
+def _versions(explained: ExplainedHit | None, response: SearchResponse, width: int) -> Iterator[Row]:
+    facts = [f"mode {response.mode}", f"index {one_line(response.index_version)}"]
+    if explained is not None:
+        facts.append(f"chunker {one_line(explained.hit.chunker_version)}")
+    facts.append(f"revision {response.corpus_revision}")
+    yield from flow([(Segment(fact, "muted"),) for fact in facts], width)
 
 
 @dataclass(frozen=True, slots=True)
 class _LegRow:
-    """One row of the table; `share` is of the sum below, `cells` stand between name and part."""
+    """One row of the table; `share` is of the sum, `cells` are between name and part."""
 
     name: str
     role: Role
@@ -67,7 +219,7 @@ class _LegRow:
     share: float
 
 
-def fusion_rows(hit: SearchHit, fused: Fused, settings: FusionSettings, width: int) -> Iterator[Row]:
+def _fusion_rows(hit: SearchHit, fused: Fused, settings: FusionSettings, width: int) -> Iterator[Row]:
     parts = (fused.lexical_part, fused.vector_part)
     best = (settings.lexical_weight + settings.vector_weight) / (settings.rrf_k + 1)
     digits = digits_of_shares(best, _DIGITS)
@@ -81,9 +233,7 @@ def fusion_rows(hit: SearchHit, fused: Fused, settings: FusionSettings, width: i
     ]  # fmt: skip
     yield from _fusion_table("ranks", ("rank", "score", "weight", "fraction"), legs, raw, width)
     if evidence.other_script:
-        yield from paragraph(
-            "its rank by meaning is the one among notes in the other language", width, "muted"
-        )
+        yield from paragraph("its rank by meaning counts only notes in the other language", width, "muted")
     of = f"({settings.lexical_weight:g}+{settings.vector_weight:g})/({settings.rrf_k}+1)"
     pieces = (
         (Segment("fused "), Segment(f"{fused.fusion_score:.{_DIGITS}f}", "sum")),
@@ -112,7 +262,7 @@ def _share(parts: Sequence[float], place: int) -> float:
 def _fusion_table(
     title: str, names: Sequence[str], legs: Sequence[_LegRow], total: str, width: int
 ) -> Iterator[Row]:
-    """A row for each leg and their sum; where that is too wide, each leg flows over several rows."""
+    """A row per leg and their sum; if that is too wide, each leg takes several rows."""
     header = [
         Segment(title, "heading"),
         *(Segment(name, "muted") for name in names),
@@ -126,10 +276,9 @@ def _fusion_table(
     if widest(table) > width:
         yield from _stacked_fusion(title, names, legs, total, width)
         return
-    room = min(width - widest(table) - GAP, _BAR)
     yield table[0]
     for row, leg in zip(table[1:-1], legs, strict=True):
-        drawn = bar(leg.share, room) if room >= _BAR // 3 else ""
+        drawn = _bar_beside(table, leg.share, width)
         yield (*row, Segment(" " * GAP), Segment(drawn, leg.role)) if drawn else row
     yield table[-1]
 
@@ -154,13 +303,13 @@ def _stacked_fusion(
     yield (Segment("sum ", "sum"), Segment(total, "sum"))
 
 
-def look_rows(fused: Fused, settings: FusionSettings, strongest: float, width: int) -> Iterator[Row]:
-    """The one number that orders the best, and where its two parts come from."""
-    if fused.rerank_keyword is None or fused.rerank_semantic is None:
+def _rerank_rows(fused: Fused, settings: FusionSettings, strongest: float, width: int) -> Iterator[Row]:
+    """The score that orders the best hits, and its two parts."""
+    if fused.look_lexical is None or fused.look_vector is None:
         return
     parts = (fused.rerank_keyword, fused.rerank_semantic)
     shown, total = printed(parts, _DIGITS)
-    words, meaning = _look_sources(fused, settings, strongest)
+    words, meaning = _rerank_parts(fused, settings, strongest)
     legs = [
         _LegRow("words", "words", (words,), shown[0], _share(parts, 0)),
         _LegRow("meaning", "meaning", (meaning,), shown[1], _share(parts, 1)),
@@ -168,11 +317,11 @@ def look_rows(fused: Fused, settings: FusionSettings, strongest: float, width: i
     yield ()
     yield from _fusion_table("second look", ("",), legs, total, width)
     if fused.assumed_cosine is not None:
-        note = "no model has read it yet: its cosine is assumed from its words"
+        note = "not embedded yet: its cosine is assumed from its words"
         yield from paragraph(note, width, "muted")
 
 
-def _look_sources(fused: Fused, settings: FusionSettings, strongest: float) -> tuple[str, str]:
+def _rerank_parts(fused: Fused, settings: FusionSettings, strongest: float) -> tuple[str, str]:
     evidence = fused.evidence
     near = max(evidence.cosine or fused.assumed_cosine or 0.0, 0.0)
     cosine = f"{'cosine' if fused.assumed_cosine is None else 'assumed'} {near:.{_DIGITS}f}"
@@ -187,8 +336,8 @@ def _look_sources(fused: Fused, settings: FusionSettings, strongest: float) -> t
     return words, f"{1 - share:g} {TIMES} {cosine}"
 
 
-def place_rows(fused: Fused, settings: FusionSettings, width: int) -> Iterator[Row]:
-    """From the fused place to the one in the list, step by step."""
+def _place_rows(fused: Fused, settings: FusionSettings, width: int) -> Iterator[Row]:
+    """From the place by fusion to the place in the list, step by step."""
     steps = [_step("place by fusion", fused.fusion_rank)]
     if fused.look_rank is not None:
         change = moved(fused.fusion_rank - fused.look_rank)
@@ -209,26 +358,28 @@ def _step(name: str, place: int, change: str = "") -> Row:
     return Segment(f"{name} ", "muted"), Segment(shown, "number")
 
 
-# The bm25 of a hit as rows: what each term of the query adds, and why so much.
-#
-# Pure. A table where there is room for its eight columns, otherwise each term over
-# several rows with the fields that hold it. The printed sum is that of the printed parts.
-
-_LONGEST_TERM = 24
-
-
-def bm25_rows(lexical: LexicalExplanation, width: int) -> Iterator[Row]:
+def _bm25_rows(lexical: LexicalExplanation, width: int) -> Iterator[Row]:
     adds, total = printed([term.contribution for term in lexical.terms], _DIGITS)
     yield (Segment("bm25, term by term", "heading"),)
     table = _words_table(lexical, adds, total)
     if widest(table) > width:
         yield from _stacked_words(lexical, adds, total, width)
     else:
-        yield from _with_bars(table, _shares(lexical), width)
+        # Bars behind the terms, if there is enough space; the header, the weights and the sum have none.
+        whole = sum(term.contribution for term in lexical.terms)
+        shares = [0.0, 0.0, *(term.contribution / whole for term in lexical.terms), 0.0]
+        for row, share in zip(table, shares, strict=True):
+            drawn = _bar_beside(table, share, width)
+            yield (*row, Segment(" " * GAP + drawn, "words")) if drawn else row
     score = f"as a score {lexical.score:.{_DIGITS}f} = {total}/(1+{total})"
     length = f"{lexical.length} tokens, {lexical.average_length:.1f} on average"
     facts = (f"bm25 -{total}", score, length, f"{lexical.chunks:,} passages")
     yield from flow([(Segment(fact, "muted"),) for fact in facts], width)
+
+
+def _bar_beside(table: Sequence[Row], share: float, width: int) -> str:
+    space = min(width - widest(table) - GAP, _BAR)
+    return bar(share, space) if space >= _BAR // 3 else ""
 
 
 def _words_table(lexical: LexicalExplanation, adds: Sequence[str], total: str) -> list[Row]:
@@ -250,22 +401,8 @@ def _words_table(lexical: LexicalExplanation, adds: Sequence[str], total: str) -
     return columns(rows, right=range(1, len(header)))
 
 
-def _shares(lexical: LexicalExplanation) -> list[float | None]:
-    """What each row of the table is of the sum; its header, weights and sum have no bar."""
-    whole = sum(term.contribution for term in lexical.terms)
-    return [None, None, *(term.contribution / whole for term in lexical.terms), None]
-
-
-def _with_bars(table: Sequence[Row], shares: Sequence[float | None], width: int) -> Iterator[Row]:
-    """Bars behind the last column, where there is room for one that says something."""
-    room = min(width - widest(table) - GAP, _BAR)
-    for row, share in zip(table, shares, strict=True):
-        drawn = bar(share, room) if share is not None and room >= _BAR // 3 else ""
-        yield (*row, Segment(" " * GAP + drawn, "words")) if drawn else row
-
-
 def _stacked_words(lexical: LexicalExplanation, adds: Sequence[str], total: str, width: int) -> Iterator[Row]:
-    """The same where the table is too wide: the fields that hold the term, by name."""
+    """The same on several rows per term, with the names of the fields that contain it."""
     for term, add in zip(lexical.terms, adds, strict=True):
         counts = term.counts
         fields = (
@@ -274,7 +411,7 @@ def _stacked_words(lexical: LexicalExplanation, adds: Sequence[str], total: str,
             ("text", counts.text),
             ("grams", counts.grams),
         )
-        held = [
+        counted = [
             f"{count} in {name} {TIMES}{getattr(lexical.weights, name):g}" for name, count in fields if count
         ]
         label = cut_middle(one_line(term.label), max(width - len(add) - GAP - 5, 4))
@@ -283,211 +420,8 @@ def _stacked_words(lexical: LexicalExplanation, adds: Sequence[str], total: str,
             (Segment("adds "), Segment(add, "number")),
             *(
                 (Segment(text, "muted"),)
-                for text in (*held, f"df {term.frequency}", f"idf {term.idf:.{_DIGITS}f}")
+                for text in (*counted, f"df {term.frequency}", f"idf {term.idf:.{_DIGITS}f}")
             ),
         )
         yield from flow(pieces, width)
     yield (Segment("sum ", "sum"), Segment(total, "sum"))
-
-
-DIGITS = 4
-_MOST_LINES = 5
-"""Of the nearest sentence: a table without full stops is one sentence to the model."""
-_KINDS = {"bm25": "bm25 of its words", "cosine": "cosine", "rrf": "fused ranks", "look": "second look"}
-
-
-def explain_rows(
-    explained: ExplainedHit | None,
-    among: ExplainedResponse,
-    width: int,
-    changes: Mapping[ChunkRow, int],
-) -> list[Row]:
-    """All sections, a blank row between them; without a hit only what concerns the whole answer."""
-    sections: list[Iterable[Row]] = []
-    if explained is not None:
-        sections += [
-            _head(explained, changes, width),
-            _ranking(explained, among, width),
-            _bm25(explained, among.response, width),
-            _meaning(explained.semantic, width),
-        ]
-    response = among.response
-    sections += [
-        _notices(among, width),
-        _filters(among.filtered, width),
-        _stages(response),
-        _versions(explained, response, width),
-    ]
-    return _joined(sections)
-
-
-def _joined(sections: Iterable[Iterable[Row]]) -> list[Row]:
-    rows: list[Row] = []
-    for section in map(list, sections):
-        if rows and section:
-            rows.append(())
-        rows += section
-    return rows
-
-
-# The hit
-
-
-def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) -> Iterator[Row]:
-    hit, fused = explained.hit, explained.fused
-    rank = f"#{hit.rank}"
-    place = cut_path(one_line(str(hit.citation)), max(width - len(rank) - 1, 0))
-    yield (Segment(f"{rank} ", "heading"), Segment(place, "heading"))
-    score, kind = (hit.score, hit.score_kind)
-    if fused is not None:
-        score, kind = fused.score, "rrf" if fused.rerank_score is None else "look"
-    if _is_scored(explained):
-        yield from flow(
-            [(Segment(f"score {score:.{DIGITS}f}", "sum"),), (Segment(_KINDS[kind], "muted"),)], width
-        )
-    if fused is not None and (change := place_change(hit.row, fused.rank, changes)):
-        yield (Segment("what if: place ", "muted"), Segment(change, "number"))
-    yield from paragraph(_how_found(explained), width, "muted")
-    yield from _warnings(hit, width)
-
-
-def _is_scored(explained: ExplainedHit) -> bool:
-    detail = explained.hit.retrieval
-    return detail.lexical_rank is not None or detail.vector_rank is not None
-
-
-def _how_found(explained: ExplainedHit) -> str:
-    detail = explained.hit.retrieval
-    by_words, by_meaning = detail.lexical_rank is not None, detail.vector_rank is not None
-    if by_words and by_meaning:
-        return f"found by words and by meaning, {_weightier(explained)}"
-    if by_words or by_meaning:
-        return f"found by {'words' if by_words else 'meaning'} alone"
-    return "listed by the filters alone: nothing is scored, latest change first"
-
-
-def _weightier(explained: ExplainedHit) -> str:
-    """Which of the two its score owes more to."""
-    fused = explained.fused
-    if fused is None:
-        return ""
-    parts = (fused.lexical_part, fused.vector_part)
-    if fused.rerank_keyword is not None and fused.rerank_semantic is not None:
-        parts = (fused.rerank_keyword, fused.rerank_semantic)
-    words, meaning = (round(part, DIGITS) for part in parts)
-    if words == meaning:
-        return "in equal parts"
-    return "mostly by words" if words > meaning else "mostly by meaning"
-
-
-def _warnings(hit: SearchHit, width: int) -> Iterator[Row]:
-    if hit.further:
-        text = "! further keyword match: its bm25 does not compare with the scores above it"
-        yield from paragraph(text, width, "warning")
-    if hit.relaxed:
-        yield from paragraph("! relaxed: it does not have all the words", width, "warning")
-    if hit.gone or hit.stale:
-        what = "is gone" if hit.gone else "has changed"
-        yield from paragraph(
-            f"! its file {what}: these are the figures of the indexed text", width, "warning"
-        )
-
-
-# How it was ranked
-
-
-def _ranking(explained: ExplainedHit, among: ExplainedResponse, width: int) -> Iterator[Row]:
-    fused, settings = explained.fused, among.fusion
-    if fused is None or settings is None:
-        yield from _single_leg(explained.hit, width)
-        return
-    yield from fusion_rows(explained.hit, fused, settings, width)
-    strongest = max((one.evidence.strength or 0.0 for one in among.candidates), default=0.0)
-    yield from look_rows(fused, settings, strongest, width)
-    yield from place_rows(fused, settings, width)
-
-
-def _single_leg(hit: SearchHit, width: int) -> Iterator[Row]:
-    """An answer by words or by meaning alone is one list: nothing was fused."""
-    detail = hit.retrieval
-    legs: tuple[tuple[Role, int | None, float | None], ...] = (
-        ("words", detail.lexical_rank, detail.lexical_score),
-        ("meaning", detail.vector_rank, detail.vector_score),
-    )
-    for name, rank, score in legs:
-        if rank is not None and score is not None:
-            shown = ((Segment(name, name),), (Segment(f"rank {rank}"),),
-                     (Segment(f"score {score:.{DIGITS}f}", "number"),))  # fmt: skip
-            yield from flow(shown, width)
-
-
-# Words
-
-
-def _bm25(explained: ExplainedHit, response: SearchResponse, width: int) -> Iterator[Row]:
-    lexical = explained.lexical
-    if lexical is not None and lexical.bm25:
-        yield from bm25_rows(lexical, width)
-    elif response.raw:
-        yield from paragraph("raw query: ranked by FTS5 itself, which names no terms", width, "muted")
-
-
-# Meaning
-
-
-def _meaning(semantic: SemanticExplanation | None, width: int) -> Iterator[Row]:
-    if semantic is None:
-        return
-    yield (Segment("meaning ", "heading"), Segment(f"cosine {semantic.cosine:.{DIGITS}f}", "number"))
-    if semantic.sentence:
-        yield from paragraph(
-            f"nearest sentence, cosine {semantic.sentence_cosine:.{DIGITS}f}:", width, "muted"
-        )
-        lines = list(paragraph(one_line(semantic.sentence), width, "quote", indent=GAP))
-        yield from lines[:_MOST_LINES]
-        if len(lines) > _MOST_LINES:
-            yield (Segment(" " * GAP + "(goes on)", "muted"),)
-
-
-# The whole answer
-
-
-def _notices(among: ExplainedResponse, width: int) -> Iterator[Row]:
-    kept = sum(one.fused is not None and one.fused.kept_place for one in among.hits)
-    said = [
-        (f"! {one_line(notice.text)}", "warning") if notice.level == "warning"
-        else (f"{DOT} {one_line(notice.text)}", "plain")
-        for notice in among.response.notices
-    ]  # fmt: skip
-    if kept:
-        places = "place was" if kept == 1 else "places were"
-        said.append((f"{DOT} {kept} {places} kept for the other language.", "plain"))
-    if said:
-        yield (Segment("notices", "heading"),)
-    for text, role in said:
-        yield from paragraph(text, width, "warning" if role == "warning" else "plain")
-
-
-def _filters(filtered: Filtered | None, width: int) -> Iterator[Row]:
-    if filtered is not None:
-        yield from paragraph(one_line(str(filtered)), width)
-
-
-def _stages(response: SearchResponse) -> Iterator[Row]:
-    if not response.stages:
-        return
-    times, total = printed([stage.milliseconds for stage in response.stages], 1)
-    rows = [[Segment(name, "heading" if name == "stage" else "muted") for name in ("stage", "left", "ms")]]
-    for stage, milliseconds in zip(response.stages, times, strict=True):
-        left = "" if stage.kept is None else f"{stage.kept:,}"
-        rows.append([Segment(stage.name), Segment(left), Segment(milliseconds)])
-    rows.append([Segment("sum", "sum"), Segment(""), Segment(total, "sum")])
-    yield from columns(rows, right=(1, 2))
-
-
-def _versions(explained: ExplainedHit | None, response: SearchResponse, width: int) -> Iterator[Row]:
-    facts = [f"mode {response.mode}", f"index {one_line(response.index_version)}"]
-    if explained is not None:
-        facts.append(f"chunker {one_line(explained.hit.chunker_version)}")
-    facts.append(f"revision {response.corpus_revision}")
-    yield from flow([(Segment(fact, "muted"),) for fact in facts], width)

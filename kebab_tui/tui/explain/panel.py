@@ -1,14 +1,14 @@
-"""The panel that says why the selected hit stands where it does, and what other settings would do.
+"""The explain panel: why the selected hit has its rank, and what other settings would change.
 
-Draws the rows of `explain_rows` line by line, makes them anew when the hit, the answer,
-the width or a what-if changes, and stays where it was scrolled to while the cursor goes
-from hit to hit. Asks no index: a what-if orders again what was found.
+Makes the rows of `explain_rows` again when the hit, the response, the width or a what-if
+changes, and keeps its scroll position while the cursor moves from hit to hit. Queries no
+index: a what-if only orders the present candidates again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -23,15 +23,13 @@ if TYPE_CHECKING:
 
 
 class ExplainPanel(RowsView, can_focus=True):
-    """Give it a hit with its answer; it posts the order that a what-if makes."""
+    """Shows a hit of a response; posts how a what-if moves the hits."""
 
+    @dataclass
     class Changed(Message):
-        """A what-if was turned: the candidates in its order, and how many places each moves up."""
+        """A what-if setting changed; `changes` tells how many places each candidate moves up."""
 
-        def __init__(self, order: tuple[ChunkRow, ...], changes: Mapping[ChunkRow, int]) -> None:
-            super().__init__()
-            self.order = order
-            self.changes = changes
+        changes: Mapping[ChunkRow, int]
 
     def __init__(
         self,
@@ -47,11 +45,11 @@ class ExplainPanel(RowsView, can_focus=True):
         self._what_if: WhatIf | None = None
         self._outcome: WhatIfResult | None = None
 
-    # What it shows
-
     def show(self, explained: ExplainedHit | None, response: ExplainedResponse) -> None:
-        """Explain a hit; without one, what the answer says of itself. A what-if outlives the
-        hit, and an answer made in the same way to the same query."""
+        """Explain a hit, or without one the response as a whole.
+
+        A what-if stays for other hits, and for a response to the same query with the same settings.
+        """
         self._reason = "" if explained is not None else "No hit is selected."
         self._explained = explained
         if response is not self._answer:
@@ -59,7 +57,7 @@ class ExplainPanel(RowsView, can_focus=True):
         self.lay_out()
 
     def clear(self, reason: str) -> None:
-        """Nothing to explain, and why."""
+        """Show why there is nothing to explain."""
         self._reason, self._explained, self._answer = reason, None, None
         self._what_if = self._outcome = None
         self.lay_out()
@@ -72,15 +70,13 @@ class ExplainPanel(RowsView, can_focus=True):
         )
         turned = None if asked_anew else self._what_if
         self._what_if = None if response.fusion is None else turned or WhatIf.of(response.fusion)
-        self._outcome = self._refused()
+        self._outcome = self._rescored()
         if turned is not None:
-            self._announce()
-
-    # What if
+            self._post_changed()
 
     @property
     def can_turn(self) -> bool:
-        """Whether there is a fusion to turn: an answer by words or by meaning alone has none."""
+        """Whether the response was fused, so that a what-if is possible."""
         return self._what_if is not None
 
     def turn_rrf_k(self, up: bool) -> None:
@@ -103,42 +99,31 @@ class ExplainPanel(RowsView, can_focus=True):
         if what_if == self._what_if:
             return
         self._what_if = what_if
-        self._outcome = self._refused()
-        self._announce()
+        self._outcome = self._rescored()
+        self._post_changed()
         self.lay_out()
-        self.scroll_home(animate=False)  # the strip with the values stands on top
+        self.scroll_home(animate=False)  # the settings are on top
 
-    def _refused(self) -> WhatIfResult | None:
+    def _rescored(self) -> WhatIfResult | None:
         if self._what_if is None or self._answer is None:
             return None
-        from kebab_tui.workspace import Workspace  # the first paint does without it
+        from kebab_tui.workspace import Workspace  # not loaded before the first paint
 
         return outcome(self._what_if, self._answer, Workspace.refuse)
 
-    def _announce(self) -> None:
+    def _post_changed(self) -> None:
         if self._outcome is not None:
-            self.post_message(self.Changed(self._outcome.order, self._outcome.changes))
-
-    # Drawing
+            self.post_message(self.Changed(self._outcome.changes))
 
     def rows_at(self, width: int) -> list[Row]:
         reason = list(paragraph(self._reason, width, "muted"))
-        if self._answer is None:
+        answer, now, explained = self._answer, self._outcome, self._explained
+        if answer is None:
             return reason
-        return [*self._strip_above(width), *reason, *self._explaining(self._answer, width)]
-
-    def _strip_above(self, width: int) -> list[Row]:
-        if self._answer is None or self._outcome is None:
-            return []
-        strip = list(strip_rows(self._answer, self._outcome, width, self._keys))
-        return [*strip, ()]
-
-    def _explaining(self, answer: ExplainedResponse, width: int) -> list[Row]:
-        """The hit under the settings of the what-if, where it was fused at all."""
-        explained, now = self._explained, self._outcome
         if now is None:
-            return explain_rows(explained, answer, width, {})
+            return [*reason, *explain_rows(explained, answer, width, {})]
         if explained is not None and now.answer is not answer:
             fused = {one.evidence.row: one for one in now.answer.candidates}
             explained = replace(explained, fused=fused.get(explained.hit.row))
-        return explain_rows(explained, now.answer, width, now.changes)
+        strip = strip_rows(answer, now, width, self._keys)
+        return [*strip, (), *reason, *explain_rows(explained, now.answer, width, now.changes)]

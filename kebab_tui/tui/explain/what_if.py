@@ -1,8 +1,8 @@
-"""What if the fusion were set otherwise: the same candidates, ordered anew, at once.
+"""What-if: orders the present candidates again with other fusion settings.
 
-Pure. The turning of each knob, what it does to the places, and the strip that says so.
-Who fuses is given by the caller, and nothing is retrieved again: a what-if can re-order
-what was found, not find what was not.
+Pure. Steps of each setting, their effect on the ranks, and the rows that show both. The
+caller passes the scoring function; nothing is retrieved again, so a what-if can move hits
+but not find new ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.ranking import Fused, FusionSettings
 
 
-Refuse = Callable[[Sequence["Fused"], "FusionSettings"], list["Fused"]]
+Rescore = Callable[[Sequence["Fused"], "FusionSettings"], list["Fused"]]
 
 RRF_K_STEPS = (1, 2, 5, 10, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000)
 WEIGHT_STEPS = (*(tenths / 10 for tenths in range(20)), 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0)
@@ -28,7 +28,7 @@ WEIGHT_STEPS = (*(tenths / 10 for tenths in range(20)), 2.0, 2.5, 3.0, 4.0, 5.0,
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The settings of a fusion that can be turned on the screen."""
+    """The fusion settings that the screen can change."""
 
     rrf_k: int
     vector_weight: float
@@ -52,7 +52,7 @@ class WhatIf:
 
 
 def _next(steps: Sequence[float], present: float, up: bool) -> float:
-    """The neighbouring step, also of a value that lies between two; the ends are ends."""
+    """The next step, also from a value between two steps; stops at the ends."""
     if up:
         place = bisect_right(steps, present)
         return steps[place] if place < len(steps) else present
@@ -62,33 +62,31 @@ def _next(steps: Sequence[float], present: float, up: bool) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WhatIfResult:
-    """The answer as the what-if would have it, and how many places each candidate moves up."""
+    """The response under the what-if, and how many places each candidate moves up."""
 
     answer: ExplainedResponse
-    order: tuple[ChunkRow, ...]
     changes: Mapping[ChunkRow, int]
 
 
-def outcome(what_if: WhatIf, base: ExplainedResponse, refuse: Refuse) -> WhatIfResult | None:
-    """None for an answer that was not fused: there is nothing to turn."""
+def outcome(what_if: WhatIf, base: ExplainedResponse, rescore: Rescore) -> WhatIfResult | None:
+    """None for a response without fusion."""
     if base.fusion is None:
         return None
     settings = what_if.settings(base.fusion)
     same = settings == base.fusion
-    candidates = base.candidates if same else tuple(refuse(base.candidates, settings))
+    candidates = base.candidates if same else tuple(rescore(base.candidates, settings))
     fused = {one.evidence.row: one for one in candidates}
     hits = tuple(replace(one, fused=fused.get(one.hit.row)) for one in base.hits)
     before = {one.evidence.row: one.rank for one in base.candidates}
     return WhatIfResult(
         base if same else replace(base, hits=hits, candidates=candidates, fusion=settings),
-        tuple(fused),
         {row: before[row] - one.rank for row, one in fused.items() if one.rank != before[row]},
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What to press, as the strip names it; other keys where the user has chosen others."""
+    """The keys as shown; the user may have bound others."""
 
     rrf_k: str = "[ ]"
     vector_weight: str = "{ }"
@@ -97,24 +95,24 @@ class Keys:
 
 
 def strip_rows(base: ExplainedResponse, now: WhatIfResult, width: int, keys: Keys) -> Iterator[Row]:
-    """The knobs with their present values, and what turning them has moved."""
+    """The settings with their present values, and how many hits they move."""
     if base.fusion is None or now.answer.fusion is None:
         return
     was, present = WhatIf.of(base.fusion), WhatIf.of(now.answer.fusion)
-    knobs = (
-        _knob(keys.rrf_k, "rrf_k", str(was.rrf_k), str(present.rrf_k)),
-        _knob(keys.vector_weight, "meaning weight", f"{was.vector_weight:g}",
+    settings_shown = (
+        _setting(keys.rrf_k, "rrf_k", str(was.rrf_k), str(present.rrf_k)),
+        _setting(keys.vector_weight, "meaning weight", f"{was.vector_weight:g}",
               f"{present.vector_weight:g}"),
-        _knob(keys.second_look, "second look", _switch(was.second_look),
+        _setting(keys.second_look, "second look", _switch(was.second_look),
               _switch(present.second_look)),
     )  # fmt: skip
     reset = ((Segment(f"{keys.reset} ", "heading"), Segment("reset")),) if was != present else ()
-    yield from flow(((Segment("what if", "heading"),), *knobs, *reset), width)
+    yield from flow(((Segment("what if", "heading"),), *settings_shown, *reset), width)
     if was != present:
         yield from _effect(base, now, width, keys)
 
 
-def _knob(key: str, name: str, was: str, present: str) -> Row:
+def _setting(key: str, name: str, was: str, present: str) -> Row:
     if was == present:
         return Segment(f"{key} ", "muted"), Segment(f"{name} {present}", "muted")
     return Segment(f"{key} ", "heading"), Segment(f"{name} {was}{ARROW}"), Segment(present, "number")
@@ -143,6 +141,6 @@ def _effect(base: ExplainedResponse, now: WhatIfResult, width: int, keys: Keys) 
 
 
 def place_change(row: ChunkRow, rank: int, changes: Mapping[ChunkRow, int]) -> str:
-    """`5→3 ▲2` for a candidate that a what-if has moved to `rank`; nothing for others."""
+    """`5→3 ▲2` for a candidate that a what-if moves to `rank`; empty for others."""
     change = changes.get(row, 0)
     return f"{rank + change}{ARROW}{rank} {moved(change)}" if change else ""
