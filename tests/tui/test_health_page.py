@@ -51,7 +51,7 @@ Seen = Pilot[None]
 
 
 async def all_there(pilot: Seen, host: Host) -> None:
-    await until(pilot, lambda: "looking" not in painted(host) and host.page.files.table.total)
+    await until(pilot, lambda: "scanning" not in painted(host) and host.page.files.table.total)
 
 
 def chosen(host: Host) -> str:
@@ -85,7 +85,7 @@ async def test_files_are_shown_before_the_last_one_is_known_and_the_page_can_be_
     host = Host(Listing(some_files(), held=3))
     async with host.run_test(size=(100, 30)) as pilot:
         await wait(pilot, lambda: "not read yet" in painted(host))
-        assert "looking" in painted(host)
+        assert "scanning" in painted(host)
         await pilot.press("escape")
         assert host.screen is not host.page
         host.listing.gate.set()
@@ -193,7 +193,7 @@ async def test_r_asks_to_read_what_failed_again_and_a_commit_shows_by_itself() -
         await wait(pilot, lambda: "failed" not in painted(host).replace("retry failed", ""))
         assert "ok  41" in painted(host)
         await pilot.press("r")
-        await wait(pilot, lambda: "nothing has failed" in painted(host))
+        await wait(pilot, lambda: "no failed files" in painted(host))
         assert host.retries == 1
 
 
@@ -266,7 +266,7 @@ async def test_f12_shows_the_files_of_the_real_index_and_r_indexes_again(
         await pilot.press("f12")
         page = app.screen
         assert isinstance(page, HealthPage)
-        await until(pilot, lambda: "can be searched" in painted(app))
+        await until(pilot, lambda: "searchable" in painted(app))
         page.post_message(HealthPage.Retry())
         assert isinstance(app.indexing, Idle)
         idle = app.indexing

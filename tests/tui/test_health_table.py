@@ -37,18 +37,18 @@ def lines(table: HealthTable, width: int = 80, cursor: int | None = None) -> lis
     return [row_text(rows[y]).rstrip() for y in range(len(rows))]
 
 
-def test_what_is_wrong_stands_first_and_what_is_well_is_a_count() -> None:
+def test_what_is_wrong_stands_first_and_what_is_ok_is_a_count() -> None:
     assert lines(a_table(), cursor=2) == [
         "  notes  /home/notes" + " " * 56 + "live",
         "  ▼ failed  1  could not be read",
         "▌   broken.md                  permission denied",
-        "  ▼ skipped  1  too large, or nothing that can be read as text",
+        "  ▼ skipped  1  too large or not text",
         "    raw.md                     binary file",
-        "  ▼ pending  1  wait to be read",
+        "  ▼ pending  1  waiting to be read",
         "    new.md                     not read yet",
-        "  ▼ ignored  1  left out by a rule, or not notes",
+        "  ▼ ignored  1  excluded or unsupported",
         "    build/                     ignored by .gitignore:2: build/",
-        "  ▶ ok  40  can be searched",
+        "  ▶ ok  40  searchable",
     ]
 
 
@@ -91,18 +91,18 @@ def test_the_filter_takes_words_of_path_state_and_reason(text: str, found: list[
 def test_a_filter_opens_what_is_closed_and_counts_what_it_leaves() -> None:
     table = a_table()
     table.filter("fine/1")
-    assert lines(table)[1] == "  ▼ ok  11 of 40  can be searched"
+    assert lines(table)[1] == "  ▼ ok  11 of 40  searchable"
     assert len(lines(table)) == 1 + 1 + 11
     table.add([a_file("fine/1000.md"), a_file("elsewhere.md")])
-    assert lines(table)[1] == "  ▼ ok  12 of 42  can be searched"
+    assert lines(table)[1] == "  ▼ ok  12 of 42  searchable"
     table.filter("")
-    assert lines(table)[-1] == "  ▶ ok  42  can be searched"
+    assert lines(table)[-1] == "  ▶ ok  42  searchable"
 
 
 def test_a_filter_that_nothing_passes_says_so() -> None:
     table = a_table()
     table.filter("nowhere")
-    assert lines(table)[1:] == ["nothing passes the filter"]
+    assert lines(table)[1:] == ["no files match the filter"]
     assert lines(HealthTable()) == ["no files yet"]
 
 
@@ -161,7 +161,7 @@ def test_the_word_of_who_keeps_watch_takes_the_place_of_the_index_s() -> None:
     assert [(folder.state, folder.reason) for folder in told] == [
         ("partial", "2 of 9 folders"), ("live", "1,234 folders"), ("indexed", ""),
     ]  # fmt: skip
-    assert [folder.is_well for folder in told] == [False, True, True]
+    assert [folder.is_ok for folder in told] == [False, True, True]
     assert [folder.state for folder in folders_of(sources, None)] == ["indexed"] * 3
 
 
@@ -175,7 +175,7 @@ def test_rows_keep_their_width_whatever_a_name_holds(width: int) -> None:
     rows = HealthRows(table, width, 3)
     drawn = [rows[y] for y in range(len(rows))]
     drawn += [row for y in range(len(rows)) for row in detail_rows(table.entry(y), width, 3)]
-    drawn.append(summary_row(table, looking=True, said=HOSTILE, width=width))
+    drawn.append(summary_row(table, is_scanning=True, message=HOSTILE, width=width))
     for row in drawn:
         text = row_text(row)
         assert row_width(row) <= max(width, 16), text
@@ -183,8 +183,8 @@ def test_rows_keep_their_width_whatever_a_name_holds(width: int) -> None:
 
 
 def test_the_summary_says_what_is_wrong() -> None:
-    row = summary_row(a_table(), looking=True, said="", width=100)
-    assert row_text(row) == "health  looking …  ·  44 files  ·  1 failed  ·  1 skipped  ·  1 pending"
+    row = summary_row(a_table(), is_scanning=True, message="", width=100)
+    assert row_text(row) == "health  scanning …  ·  44 files  ·  1 failed  ·  1 skipped  ·  1 pending"
 
 
 def test_the_detail_names_the_rule_in_full() -> None:

@@ -1,7 +1,8 @@
-"""Every file of the folders, grouped by its state, folded and filtered: what the health page shows.
+"""The table of the health page: files grouped by state, folded and filtered; its rows and its list.
 
-Files are added as they come, what is wrong stands first, and a place in the table keeps
-its name (`Spot`) while files come in above it. Pure: draws nothing, walks no folder.
+Files are added as they arrive, problems first; a `SelectableRow` names a place that stays
+valid while files arrive above it. Each row is made on access, so that a table of a hundred
+thousand files is fast. The list has no key bindings: the page calls its methods.
 """
 
 from __future__ import annotations
@@ -36,17 +37,28 @@ from kebab_tui.tui.widgets.segments import (
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Source
     from kebab_tui.indexing.lookup import ListedFile, StateOfFile
-    from kebab_tui.indexing.status import FolderState, LiveState
+    from kebab_tui.indexing.status import LiveState
 
 
 STATES: tuple[StateOfFile, ...] = ("failed", "skipped", "pending", "ignored", "ok")
 WRONG: tuple[StateOfFile, ...] = STATES[:3]
-"""What should not stay like that."""
+"""The states that need attention."""
+
+_MEANINGS: dict[StateOfFile, str] = {
+    "failed": "could not be read",
+    "skipped": "too large or not text",
+    "pending": "waiting to be read",
+    "ignored": "excluded or unsupported",
+    "ok": "searchable",
+}
+_ROLES: dict[StateOfFile, Role] = {"failed": "warning", "skipped": "warning", "pending": "number"}
+_GUTTER = 2
+_LEAST_REASON = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Stands above the files of one state; `shown` of its `total` pass the filter."""
+    """The heading of the files of one state; `shown` of its `total` pass the filter."""
 
     state: StateOfFile
     shown: int
@@ -56,7 +68,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A source, and whether it is followed: in one word, and more about it."""
+    """A source and how it is watched, in one word, with the reason."""
 
     name: str
     root: str
@@ -64,12 +76,12 @@ class Folder:
     reason: str = ""
 
     @property
-    def is_well(self) -> bool:
+    def is_ok(self) -> bool:
         return self.state in ("live", "indexed")
 
 
 class SelectableRow(NamedTuple):
-    """A row that may be chosen: a heading (`place` -1) or a file below it, whatever comes above."""
+    """A heading (`place` -1) or a file below it, independent of the rows above."""
 
     state: StateOfFile
     place: int = -1
@@ -79,33 +91,25 @@ Entry: TypeAlias = "Heading | Folder | ListedFile"
 
 
 def folders_of(sources: Iterable[Source], live: LiveState | None) -> tuple[Folder, ...]:
-    """How each source is followed; where nobody follows it, what the index says of it."""
-    followed = {folder.source: folder for folder in live.folders} if live is not None else {}
-    return tuple(_folder(source, followed.get(source.source_id)) for source in sources)
-
-
-def _folder(source: Source, followed: FolderState | None) -> Folder:
-    if followed is None:
-        return Folder(source.source_id, source.root, source.state)
-    reason = followed.reason
-    if not reason and followed.directories:
-        reason = f"{followed.directories:,} folders"
-    return Folder(source.source_id, source.root, followed.kind, reason)
+    """How each source is watched; without a watcher, its state in the index."""
+    watched = {folder.source: folder for folder in live.folders} if live is not None else {}
+    folders = []
+    for source in sources:
+        if (watch := watched.get(source.source_id)) is None:
+            folders.append(Folder(source.source_id, source.root, source.state))
+        else:
+            count = f"{watch.directories:,} folders" if watch.directories else ""
+            folders.append(Folder(source.source_id, source.root, watch.kind, watch.reason or count))
+    return tuple(folders)
 
 
 @dataclass(slots=True)
 class _Group:
-    """The files of one state, what can be found in each, and those that pass the filter."""
+    """The files of one state, the text to filter each by, and those that pass the filter."""
 
     files: list[ListedFile] = field(default_factory=list)
     haystacks: list[str] = field(default_factory=list)
     shown: list[ListedFile] = field(default_factory=list)
-
-    def holding(self, words: Iterable[str]) -> list[ListedFile]:
-        places: Iterable[int] = range(len(self.files))  # numbers: a tuple a file would wake the collector
-        for word in words:
-            places = [place for place in places if word in self.haystacks[place]]
-        return [self.files[place] for place in places]
 
 
 class HealthTable:
@@ -114,8 +118,6 @@ class HealthTable:
         self._groups: dict[StateOfFile, _Group] = {state: _Group() for state in STATES}
         self._open: frozenset[StateOfFile] = frozenset(state for state in STATES if state != "ok")
         self._words: tuple[str, ...] = ()
-
-    # What it is told
 
     def add(self, files: Iterable[ListedFile]) -> None:
         for file in files:
@@ -127,24 +129,25 @@ class HealthTable:
                 group.shown.append(file)
 
     def filter(self, text: str) -> None:
-        """Show only files whose state, path or reason hold every word, in any case."""
+        """Show only files whose state, path or reason contain every word, ignoring case."""
         words = tuple(text.casefold().split())
         if words == self._words:
             return
         self._words = words
         for group in self._groups.values():
-            group.shown = group.holding(words)
+            places: Iterable[int] = range(len(group.files))  # a tuple per file would trigger the GC
+            for word in words:
+                places = [place for place in places if word in group.haystacks[place]]
+            group.shown = [group.files[place] for place in places]
 
     def fold(self, state: StateOfFile) -> None:
-        """Close what is open, open what is closed. While a filter holds, everything stays open."""
+        """Fold or unfold a group; a filter unfolds all of them."""
         self._open ^= {state}
 
-    def look_like(self, other: HealthTable) -> None:
-        """Take over what the user has folded and typed."""
+    def copy_view(self, other: HealthTable) -> None:
+        """Copy the folds and the filter of another table."""
         self._open = other._open
         self.filter(" ".join(other._words))
-
-    # What it holds
 
     def count(self, state: StateOfFile) -> int:
         return len(self._groups[state].files)
@@ -161,7 +164,6 @@ class HealthTable:
         return len(self.folders) + sum(map(self._height, STATES))
 
     def entry(self, y: int) -> Entry | None:
-        """What stands on row `y`."""
         if 0 <= y < len(self.folders):
             return self.folders[y]
         spot = self.spot(y)
@@ -174,7 +176,7 @@ class HealthTable:
         return Heading(spot.state, len(group.shown), len(group.files), self._is_open(spot.state))
 
     def spot(self, y: int) -> SelectableRow | None:
-        """The row `y`, as something that stays where it is while files come in; None above the headings."""
+        """The row `y` as a stable place; None above the headings."""
         y -= len(self.folders)
         for state in STATES:
             height = self._height(state)
@@ -184,7 +186,7 @@ class HealthTable:
         return None
 
     def row_of(self, spot: SelectableRow) -> int:
-        """Where the spot is now; that of the nearest row where it is gone."""
+        """The present row of a place; the nearest row if it does not exist any more."""
         y = len(self.folders)
         for state in STATES:
             height = self._height(state)
@@ -194,7 +196,7 @@ class HealthTable:
         raise AssertionError(spot)
 
     def find(self, file: ListedFile) -> SelectableRow | None:
-        """The same file in this table, perhaps in another state."""
+        """The place of the same file in this table, maybe in another state."""
         for state in (file.state, *STATES):
             for place, one in enumerate(self._groups[state].shown):
                 if (one.path, one.source) == (file.path, file.source):
@@ -215,26 +217,9 @@ def reason_of(file: ListedFile) -> str:
     return f"{file.reason} {file.rule_at}: {file.rule}" if file.rule_at else file.reason
 
 
-# The health page as rows: the folders, then every file below the heading of its state.
-#
-# A row is made when it is looked at, so a hundred thousand files cost nothing until they
-# are on the screen. Pure: knows no widget. Everything that others wrote is cleaned here.
-
-_MEANINGS: dict[StateOfFile, str] = {
-    "failed": "could not be read",
-    "skipped": "too large, or nothing that can be read as text",
-    "pending": "wait to be read",
-    "ignored": "left out by a rule, or not notes",
-    "ok": "can be searched",
-}
-_ROLES: dict[StateOfFile, Role] = {"failed": "warning", "skipped": "warning", "pending": "number"}
-_GUTTER = 2
-_LEAST_REASON = 12
-
-
 @dataclass(frozen=True, slots=True)
 class HealthRows:
-    """The rows of a table in `width` cells, made one by one; the cursor stands on row `cursor`."""
+    """The rows of a table in `width` cells, each made on access."""
 
     table: HealthTable
     width: int
@@ -242,28 +227,28 @@ class HealthRows:
 
     def __len__(self) -> int:
         only_folders = len(self.table) == len(self.table.folders)
-        return len(self.table) + only_folders  # then the last row says that there is nothing below them
+        return len(self.table) + only_folders  # the last row reports that there are no files
 
     def __getitem__(self, y: int, /) -> Row:
         entry = self.table.entry(y)
         if entry is None:
-            said = "nothing passes the filter" if self.table.is_filtered else "no files yet"
-            return (Segment(cut(said, self.width), "muted"),)
+            text = "no files match the filter" if self.table.is_filtered else "no files yet"
+            return (Segment(cut(text, self.width), "muted"),)
         mark = CURSOR if y == self.cursor else " "
         gutter = Segment(mark.ljust(_GUTTER), "heading")
-        room = self.width - _GUTTER
+        space = self.width - _GUTTER
         if isinstance(entry, Folder):
-            return (gutter, *_folder_row(entry, room))
+            return (gutter, *_folder_row(entry, space))
         if isinstance(entry, Heading):
-            return (gutter, *_heading(entry, room))
+            return (gutter, *_heading_row(entry, space))
         name = entry.path or "."
         if len(self.table.folders) > 1:
             name = f"{entry.source}: {name}"
-        return (gutter, *_file(entry, name, room))
+        return (gutter, *_file_row(entry, name, space))
 
 
 def detail_rows(entry: Entry | None, width: int, height: int) -> Sequence[Row]:
-    """All that is known of what the cursor stands on, in `height` rows at the most."""
+    """Details of the selected entry, in at most `height` rows."""
     if entry is None:
         return ()
     if isinstance(entry, Heading):
@@ -277,13 +262,12 @@ def detail_rows(entry: Entry | None, width: int, height: int) -> Sequence[Row]:
     return [path, *paragraph(one_line(reason), width)][:height]
 
 
-def summary_row(table: HealthTable, *, looking: bool, said: str, width: int) -> Row:
-    """The line above all: how many files, what is wrong, what is going on."""
+def summary_row(table: HealthTable, is_scanning: bool, message: str, width: int) -> Row:
+    """The first line of the page: the message, the scan, the number of files, the problems."""
     wrong = [f"{table.count(state):,} {state}" for state in WRONG if table.count(state)]
-    going_on = [*([said] if said else []), *(["looking …"] if looking else [])]
-    facts = [*going_on, f"{table.total:,} files", *wrong]
+    facts = [message, "scanning …" if is_scanning else "", f"{table.total:,} files", *wrong]
     role: Role = "warning" if table.count("failed") else "muted"
-    text = f"  {DOT}  ".join(one_line(fact) for fact in facts)
+    text = f"  {DOT}  ".join(one_line(fact) for fact in facts if fact)
     title = "health" + " " * GAP
     return (Segment(title, "heading"), Segment(cut(text, width - len(title)), role))
 
@@ -292,54 +276,50 @@ def _state(folder: Folder) -> str:
     return f"{folder.state}: {folder.reason}" if folder.reason else folder.state
 
 
-def _folder_row(folder: Folder, room: int) -> Row:
-    state = cut(one_line(_state(folder)), max(room // 2, 6))
-    left = room - cell_len(state) - GAP
+def _folder_row(folder: Folder, width: int) -> Row:
+    state = cut(one_line(_state(folder)), max(width // 2, 6))
+    left = width - cell_len(state) - GAP
     name = cut(clean(folder.name), max(left, 0))
     left -= cell_len(name) + GAP
     root = cut_path(clean(folder.root), left) if left > 0 else ""
-    padding = " " * max(room - cell_len(name) - GAP - cell_len(root) - cell_len(state), 0)
+    padding = " " * max(width - cell_len(name) - GAP - cell_len(root) - cell_len(state), 0)
     return (
         Segment(name, "heading"),
         Segment(" " * GAP + root + padding, "muted"),
-        Segment(state, "muted" if folder.is_well else "warning"),
+        Segment(state, "muted" if folder.is_ok else "warning"),
     )
 
 
-def _heading(heading: Heading, room: int) -> Row:
+def _heading_row(heading: Heading, width: int) -> Row:
     count = f"{heading.shown:,}"
     if heading.shown < heading.total:
         count += f" of {heading.total:,}"
     text = f"{DOWN if heading.is_open else RIGHT} {heading.state}  {count}"
     return (
-        Segment(cut(text, room), "heading"),
-        Segment(cut(f"  {_MEANINGS[heading.state]}", max(room - cell_len(text), 0)), "muted"),
+        Segment(cut(text, width), "heading"),
+        Segment(cut(f"  {_MEANINGS[heading.state]}", max(width - cell_len(text), 0)), "muted"),
     )
 
 
-def _file(file: ListedFile, name: str, room: int) -> Row:
-    """The path, the reason beside it where there is room; a path that is short leaves it more."""
-    room -= _GUTTER
+def _file_row(file: ListedFile, name: str, width: int) -> Row:
+    """The path, and beside it the reason if it fits; a short path leaves it more space."""
+    width -= _GUTTER
     reason = one_line(reason_of(file))
-    most = room if not reason or room < 4 * _LEAST_REASON else room - max(2 * room // 5, _LEAST_REASON)
+    most = width if not reason or width < 4 * _LEAST_REASON else width - max(2 * width // 5, _LEAST_REASON)
     path = cut_path(clean(name), max(most, 1))
-    left = room - max(cell_len(path), min(most, room // 3)) - GAP
+    left = width - max(cell_len(path), min(most, width // 3)) - GAP
     row = (Segment(" " * _GUTTER), Segment(path))
     if not reason or left < _LEAST_REASON:
         return row
-    padding = " " * (room - left - cell_len(path))
-    said = cut(reason, left)
-    return (*row, Segment(padding), Segment(said, _ROLES.get(file.state, "muted")))
-
-
-# The list of the health page: a table of files, a cursor, and nothing that jumps.
-#
-# Files come in above the cursor while the user looks: what is chosen stays on its line of
-# the screen. Brings no keys along; whoever has them calls the methods here.
+    padding = " " * (width - left - cell_len(path))
+    return (*row, Segment(padding), Segment(cut(reason, left), _ROLES.get(file.state, "muted")))
 
 
 class FileList(RowsView, can_focus=True, inherit_bindings=False):
-    """The table, and a cursor on one of its rows. The library's own keys would scroll without it."""
+    """Shows a table with a cursor; new files above the selected one do not move it on the screen.
+
+    Does not inherit the library's keys: they would scroll without the cursor.
+    """
 
     DEFAULT_CSS = """
     FileList {
@@ -351,17 +331,16 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"file-list--row"}
 
     class RowSelected(Message):
-        """The cursor stands on something else."""
+        """The cursor or the table has changed."""
 
     def __init__(self) -> None:
         super().__init__(id="files")
         self.table = HealthTable()
         self._spot: SelectableRow | None = None
-        """None: on the first row there is, until the user moves."""
+        """None: the first row, until the user moves the cursor."""
 
     @property
     def cursor(self) -> int:
-        """The row that is chosen."""
         return len(self.table.folders) if self._spot is None else self.table.row_of(self._spot)
 
     @property
@@ -372,19 +351,19 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
         return HealthRows(self.table, width, self.cursor)
 
     def add(self, files: Iterable[ListedFile]) -> None:
-        """Take in more files; what the user looks at stays where it is on the screen."""
+        """Add files; the selected row keeps its line of the screen."""
         before = self.cursor
         self.table.add(files)
-        self._settle(before)
+        self._redraw(before)
 
     def show(self, table: HealthTable) -> None:
-        """Another table in the place of this one; the cursor goes to the same file."""
+        """Replace the table; the cursor stays on the same file."""
         before, selected = self.cursor, self.selected
-        table.look_like(self.table)
+        table.copy_view(self.table)
         if self._spot is not None and not isinstance(selected, Heading | Folder | None):
             self._spot = table.find(selected) or self._spot
         self.table = table
-        self._settle(before)
+        self._redraw(before)
 
     def filter(self, text: str) -> None:
         self.table.filter(text)
@@ -394,18 +373,18 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
         self.post_message(self.RowSelected())
 
     def fold(self) -> None:
-        """Close or open the group that the cursor is in; its heading takes the cursor."""
+        """Fold or unfold the group of the selected row; the cursor goes to its heading."""
         spot = self.table.spot(self.cursor)
         if spot is not None and not self.table.is_filtered:
             self.table.fold(spot.state)
             self._spot = SelectableRow(spot.state)
-            self._settle(self.cursor)
+            self._redraw(self.cursor)
 
     def move_to(self, row: int) -> None:
         spot = self.table.spot(min(max(row, len(self.table.folders)), len(self.table) - 1))
         if spot is not None:
             self._spot = spot
-            self._settle(self.cursor)
+            self._redraw(self.cursor)
 
     def on_click(self, event: events.Click) -> None:
         self.move_to(event.y + self.scroll_offset.y)
@@ -416,8 +395,8 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
             return strip.apply_style(self.get_component_rich_style("file-list--row"))
         return strip
 
-    def _settle(self, before: int) -> None:
-        """Draw anew: the cursor on the line of the screen where it was, or else in sight."""
+    def _redraw(self, before: int) -> None:
+        """Draw again: the cursor stays on its line of the screen, or at least in view."""
         offset = self.scroll_offset.y
         self.lay_out()
         height = self.scrollable_content_region.height

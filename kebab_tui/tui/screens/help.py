@@ -1,12 +1,13 @@
-"""The help sheet: the keys of the focused pane first, then all others, then how to write a query.
+"""The help sheet and the command palette, both made from the registry of actions.
 
-`help_groups` is pure and made from the registry. The sheet performs nothing.
+The sheet lists the keys of the focused pane, then all others, then the query language. The
+palette finds the actions that are available now by name, and runs them as their keys do.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, cast
 
@@ -37,55 +38,61 @@ from kebab_tui.tui.keys import shown_all
 
 _ELSEWHERE: dict[Place, str] = {"query": "In the query box", "lists": "In the lists"}
 _EDITING = (
-    ("ctrl+a ctrl+e", "To the beginning, to the end"),
+    ("ctrl+a ctrl+e", "Go to the beginning, to the end"),
     ("ctrl+w ctrl+u", "Delete a word or a whole key:value, everything to the left"),
-    ("→ ctrl+e", "At the end: accept what is offered in grey"),
+    ("→ ctrl+e", "At the end: accept the suggestion"),
 )
 _LANGUAGE = (
     ('"a phrase"', "These words in this order"),
-    ("-word", "Not this word"),
-    ("rust OR go", "One of them; words side by side are all wanted"),
-    ("tag:a,b tag:a tag:b", "Notes with one of the tags; with both"),
-    ("-tag:x -path:old", "Notes without the tag, or from elsewhere"),
-    ("path:notes/**", "Notes below a folder; * stays within one"),
+    ("-word", "Notes without this word"),
+    ("rust OR go", "Either word; without OR, all words"),
+    ("tag:a,b tag:a tag:b", "Notes with either tag; with both"),
+    ("-tag:x -path:old", "Notes without the tag; outside the path"),
+    ("path:notes/**", "Notes below a folder; * matches within one folder"),
     ("lang:ko type:markdown", "By language, by type; kind: in: trust: title: heading:"),
-    ("after:7d before:2026-01", "Notes changed since, or until"),
-    ("'raw AND (fts5)'", "A whole query in single quotes is SQLite's own syntax"),
+    ("after:7d before:2026-01", "Notes modified since; before"),
+    ("'raw AND (fts5)'", "A whole query in single quotes uses SQLite FTS5 syntax"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class HelpGroup:
-    """A title over rows of keys (or words of the query) and what they do."""
+    """A title over rows of keys (or query syntax) and their meaning."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
 
 
 def place_of(pane: Section) -> Place:
-    """Whether keys that type characters are free in this pane."""
+    """Where the pane's keys are bound: in the query box, characters are typed text."""
     return "query" if pane == "Query" else "lists"
 
 
 def help_groups(actions: Actions, pane: Section) -> tuple[HelpGroup, ...]:
-    """Every action with its keys; those of the focused pane come first."""
+    """All actions with their keys; those of the focused pane first."""
     place = place_of(pane)
     sections = sorted(SECTIONS, key=lambda section: section != pane)
     groups = [_group(section, [a for a in actions if a.section == section], place) for section in sections]
     other: Place = "lists" if place == "query" else "query"
     elsewhere = _group(_ELSEWHERE[other], [a for a in actions if not a.keys(place)], other)
-    writing = (HelpGroup("Editing the query", _EDITING), HelpGroup("What a query can say", _LANGUAGE))
+    writing = (HelpGroup("Editing the query", _EDITING), HelpGroup("Query language", _LANGUAGE))
     return tuple(group for group in (*groups, elsewhere, *writing) if group.rows)
 
 
 def help_content(groups: tuple[HelpGroup, ...]) -> Content:
-    """The groups as text: keys in one column, meanings in the next."""
+    """The groups as text in two columns: keys and meanings."""
     column = max(cell_len(left) for group in groups for left, _ in group.rows) + 2
-    return Content("\n").join(_lines(groups, column))
+    lines: list[Content] = []
+    for group in groups:
+        lines.append(Content.styled(group.title, "bold $primary"))
+        for left, right in group.rows:
+            lines.append(Content.assemble((left, "bold"), " " * (column - cell_len(left)), right))
+        lines.append(Content(""))
+    return Content("\n").join(lines)
 
 
 class HelpSheet(ModalScreen[None]):
-    """Lies over the screen until a key closes it."""
+    """Covers the screen until a key closes it."""
 
     DEFAULT_CSS = """
     HelpSheet { align: center middle; }
@@ -101,7 +108,7 @@ class HelpSheet(ModalScreen[None]):
     def __init__(self, actions: Actions, pane: Section) -> None:
         super().__init__()
         self._groups = help_groups(actions, pane)
-        # The key that opened the sheet closes it, whichever it is.
+        # The keys that open the sheet also close it.
         bind_call(self, action_of(actions, "help").keys("lists"), "close_sheet")
 
     def compose(self) -> ComposeResult:
@@ -119,22 +126,8 @@ def _group(title: str, actions: list[Action], place: Place) -> HelpGroup:
     return HelpGroup(title, tuple(rows))
 
 
-def _lines(groups: tuple[HelpGroup, ...], column: int) -> Iterator[Content]:
-    for group in groups:
-        yield Content.styled(group.title, "bold $primary")
-        for left, right in group.rows:
-            yield Content.assemble((left, "bold"), " " * (column - cell_len(left)), right)
-        yield Content("")
-
-
-# The command palette: every action that would do something now, found by its name.
-#
-# The application opens it (F2, `:`) and offers what `Commanded` names; chosen actions run
-# as their keys would.
-
-
 class Commanded(Protocol):
-    """What the palette asks of the application."""
+    """The part of the application that the palette needs."""
 
     @property
     def actions(self) -> Actions: ...
@@ -154,37 +147,34 @@ class Command:
 
 
 def commands(actions: Actions, facts: Facts) -> tuple[Command, ...]:
-    """What can be chosen now; the palette itself is open already."""
-    return tuple(
-        Command(action.id, action.label, shown_all(_keys(action)), action.help)
-        for action in available(actions, facts)
-        if action.id != "palette"
-    )
-
-
-def _keys(action: Action) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*action.everywhere, *action.query, *action.lists)))
+    """The available actions, without the palette itself."""
+    found = []
+    for action in available(actions, facts):
+        if action.id != "palette":
+            keys = tuple(dict.fromkeys((*action.everywhere, *action.query, *action.lists)))
+            found.append(Command(action.id, action.label, shown_all(keys), action.help))
+    return tuple(found)
 
 
 def _with_keys(name: Content, command: Command) -> Content:
-    # The palette would read a `[` in the help, which is a str to it, as markup.
+    # The palette parses the help, a plain str, as markup.
     return name + Content.styled(f"  {command.keys}", "dim")
 
 
 def palette() -> CommandPalette:
-    """The screen to push."""
-    return _Palette([ActionCommands], placeholder="What to do?")
+    """The palette as a screen."""
+    return _Palette([ActionCommands], placeholder="Command")
 
 
 class _Palette(CommandPalette):
-    """Runs what fits the text, also when Enter comes with it, and runs it once."""
+    """Runs the command that matches the whole text, even if Enter arrives early, and only once."""
 
     _is_chosen = False
 
     @on(Input.Submitted)
     async def _choose(self, event: Input.Submitted) -> None:
         event.stop()
-        event.prevent_default()  # it would take what fitted the text before
+        event.prevent_default()  # it would run a match of the previous text
         for search in [worker for worker in self.workers if worker.node is self]:
             with contextlib.suppress(WorkerError):
                 await search.wait()
@@ -194,12 +184,12 @@ class _Palette(CommandPalette):
     def _once(self, event: OptionList.OptionSelected) -> None:
         if self._is_chosen:
             event.stop()
-            event.prevent_default()  # it would leave the screen below, too
+            event.prevent_default()  # it would close the screen below, too
         self._is_chosen = True
 
 
 class ActionCommands(Provider):
-    """Offers the registry to the palette."""
+    """Provides the actions of the registry to the palette."""
 
     async def discover(self) -> Hits:
         for command in self._commands():
@@ -209,7 +199,7 @@ class ActionCommands(Provider):
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for command in self._commands():
-            # The id is what the README and the configuration call it.
+            # The README and the settings use the id.
             name = max(matcher.match(command.name), matcher.match(command.action_id))
             score = max(name, 0.9 * matcher.match(command.help))
             if score > 0:

@@ -1,12 +1,13 @@
-"""`w`: why is this note not among the hits? Type a path, see which stage dropped it.
+"""`w`: asks for the path of a note and shows which stage of the search dropped it.
 
-Asks nothing by itself: it posts what was typed and what is asked, and shows what it is
-given. A wrong path is an answer as good as any other ("there is no such file").
+The prompt queries nothing: it posts `Typed` and `Asked`, and the application answers with
+`offer`, `answer` or `fail`. An unknown path is a valid question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
@@ -40,14 +41,14 @@ _STAGES = (
     ("not indexed", "indexed"),
     ("filtered", "passes the filters"),
     ("no match", "matches the query"),
-    ("below score", "scores enough"),
-    ("ranked", "stands on this page"),
+    ("below score", "high enough score"),
+    ("ranked", "in the results"),
 )
-"""The stage that may drop a note, and what it is when it does not."""
+"""Each stage that may drop a note, and the text for a note that passes it."""
 
 
 def verdict_rows(why: WhyNot, width: int) -> Iterator[Row]:
-    """The stages a note came through, the one that stopped it, and what can be done."""
+    """The stages that the note passed, the one that dropped it, and a hint."""
     yield (Segment(cut_path(one_line(why.path), width), "heading"),)
     for stage, passed in _STAGES:
         if stage == why.stage:
@@ -64,7 +65,7 @@ def verdict_rows(why: WhyNot, width: int) -> Iterator[Row]:
 
 
 def offer_rows(paths: Sequence[str], chosen: int | None, width: int) -> Iterator[Row]:
-    """Paths to choose from; the chosen one is marked by more than its style."""
+    """The offered paths; the chosen one has a mark besides its style."""
     for place, path in enumerate(paths):
         mark = ">" if place == chosen else " "
         text = cut_path(one_line(path), width - 2)
@@ -72,41 +73,40 @@ def offer_rows(paths: Sequence[str], chosen: int | None, width: int) -> Iterator
 
 
 class _PromptBody(RowsView, can_focus=False):
-    """Below the box: paths that fit what was typed, or the verdict on one."""
+    """Below the input: the paths that match it, or the verdict on one."""
 
     DEFAULT_CSS = """
     _PromptBody { height: auto; max-height: 1fr; }
     """
 
+    @dataclass
     class Picked(Message):
-        """An offered path was clicked."""
+        """The user clicked an offered path."""
 
-        def __init__(self, path: str) -> None:
-            super().__init__()
-            self.path = path
+        path: str
 
     def __init__(self) -> None:
         super().__init__(id="why-not-answer")
         self.paths: tuple[str, ...] = ()
         self.chosen: int | None = None
         self.verdict: WhyNot | None = None
-        self.said = ""
+        self.message = ""
 
     def rows_at(self, width: int) -> list[Row]:
         if self.verdict is not None:
             return list(verdict_rows(self.verdict, width))
-        said = list(paragraph(one_line(self.said), width, "muted"))
-        return said + list(offer_rows(self.paths, self.chosen, width))
+        message = paragraph(one_line(self.message), width, "muted")
+        return [*message, *offer_rows(self.paths, self.chosen, width)]
 
     def on_click(self, event: events.Click) -> None:
-        """Every offered path is one row, and they are the last ones."""
+        """The offered paths are the last rows, one row each."""
         place = event.y + self.scroll_offset.y - (len(self.lines) - len(self.paths))
         if self.verdict is None and 0 <= place < len(self.paths):
             self.post_message(self.Picked(self.paths[place]))
 
 
 class WhyNotPrompt(ModalScreen[None]):
-    """One box and its answer; stays open for the next path until escape."""
+    """An input and its verdict; stays open for further paths until Esc."""
 
     DEFAULT_CSS = """
     WhyNotPrompt {
@@ -126,30 +126,28 @@ class WhyNotPrompt(ModalScreen[None]):
         Binding("pageup", "page(-1)", "page up", priority=True),
     ]
 
+    @dataclass
     class Typed(Message):
-        """Paths that hold `part` are wanted: answer with `offer`."""
+        """The prompt needs paths that contain `part`; answer with `offer`."""
 
-        def __init__(self, part: str) -> None:
-            super().__init__()
-            self.part = part
+        part: str
 
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, WhyNotPrompt.Typed)
 
+    @dataclass
     class Asked(Message):
-        """What about the note at `path`? Answer with `answer` or `fail`."""
+        """The prompt needs the verdict on `path`; answer with `answer` or `fail`."""
 
-        def __init__(self, path: str) -> None:
-            super().__init__()
-            self.path = path
+        path: str
 
     def __init__(self, query: str) -> None:
         super().__init__()
         self._query = query
         self._answer = _PromptBody()
         self._asked = ""
-        self._is_asked = False
-        """Enter came before the paths that hold what was typed."""
+        self._is_waiting = False
+        """The user pressed Enter before the paths arrived."""
         self._offered_for: str | None = None
 
     def compose(self) -> ComposeResult:
@@ -161,20 +159,18 @@ class WhyNotPrompt(ModalScreen[None]):
 
     def on_mount(self) -> None:
         query = one_line(self._query)
-        self._say(f"Which note should “{query}” have found?" if query else "Which note is missing?")
+        self._show_message(f"Which note is missing for “{query}”?" if query else "Which note is missing?")
         self.post_message(self.Typed(""))
 
-    # What it is told
-
     def offer(self, part: str, paths: Sequence[str]) -> None:
-        """Paths that hold `part`; too late when something else has been typed since."""
+        """Show paths that contain `part`, unless the input has changed since."""
         if part == self._typed and self._answer.verdict is None:
             self._answer.paths, self._answer.chosen = tuple(paths[:MOST_OFFERED]), None
             self._offered_for = part
             self._answer.lay_out()
-            if self._is_asked:
-                self._is_asked = False
-                self._ask_about(self._meant)
+            if self._is_waiting:
+                self._is_waiting = False
+                self._ask(self._meant)
 
     def answer(self, path: str, why: WhyNot) -> None:
         if path == self._asked:
@@ -182,11 +178,8 @@ class WhyNotPrompt(ModalScreen[None]):
             self._answer.lay_out()
 
     def fail(self, path: str, message: str, hint: str) -> None:
-        """The engine could not say."""
         if path == self._asked:
-            self._say(f"{message}: {hint}" if hint else message)
-
-    # What the user does
+            self._show_message(f"{message}: {hint}" if hint else message)
 
     @property
     def typing_box(self) -> Input:
@@ -196,42 +189,42 @@ class WhyNotPrompt(ModalScreen[None]):
     def _typed(self) -> str:
         return self.typing_box.value
 
-    def _say(self, text: str) -> None:
-        self._answer.said, self._answer.verdict = text, None
+    def _show_message(self, text: str) -> None:
+        self._answer.message, self._answer.verdict = text, None
         self._answer.paths, self._answer.chosen = (), None
         self._answer.lay_out()
 
     @on(Input.Changed)
-    def _look_for_paths(self, event: Input.Changed) -> None:
+    def _text_changed(self, event: Input.Changed) -> None:
         event.stop()
         if event.value == self._asked:
-            return  # a path that was just taken from the offer
-        self._asked, self._is_asked = "", False
-        self._say("")
+            return  # completed from the offered paths
+        self._asked, self._is_waiting = "", False
+        self._show_message("")
         self.post_message(self.Typed(event.value))
 
     @on(Input.Submitted)
-    def _ask(self, event: Input.Submitted) -> None:
+    def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self._is_asked = self._offered_for != self._typed
-        if not self._is_asked:
-            self._ask_about(self._chosen() or self._meant)
+        self._is_waiting = self._offered_for != self._typed
+        if not self._is_waiting:
+            self._ask(self._chosen() or self._meant)
 
     @on(_PromptBody.Picked)
-    def _ask_about_clicked(self, event: _PromptBody.Picked) -> None:
+    def _path_picked(self, event: _PromptBody.Picked) -> None:
         event.stop()
-        self._ask_about(event.path)
+        self._ask(event.path)
 
-    def _ask_about(self, path: str) -> None:
+    def _ask(self, path: str) -> None:
         if not path:
             return
         self._asked = path
         self._fill_in(path)
-        self._say("asking …")
+        self._show_message("searching …")
         self.post_message(self.Asked(path))
 
     def action_choose(self, step: int) -> None:
-        """Go through the offered paths; above the first one stands the box itself."""
+        """Move through the offered paths; above the first one, back to the input."""
         here = -1 if self._answer.chosen is None else self._answer.chosen
         place = min(max(here + step, -1), len(self._answer.paths) - 1)
         self._answer.chosen = None if place < 0 else place
@@ -243,17 +236,16 @@ class WhyNotPrompt(ModalScreen[None]):
             self._fill_in(self._chosen() or paths[0])
 
     def _fill_in(self, path: str) -> None:
-        box = self.query_one(Input)
-        box.value = path
-        box.cursor_position = len(path)
+        self.typing_box.value = path
+        self.typing_box.cursor_position = len(path)
 
     def action_page(self, step: int) -> None:
-        """A long verdict in a small terminal."""
+        """Scroll a verdict that is longer than the screen."""
         self._answer.scroll_relative(y=step * max(self._answer.size.height - 1, 1), animate=False)
 
     @property
     def _meant(self) -> str:
-        """The one note whose path has what was typed in it, else just that."""
+        """The only offered path, else the text of the input."""
         paths = self._answer.paths
         return paths[0] if len(paths) == 1 else self._typed.strip()
 
