@@ -69,7 +69,7 @@ class Line:
 
 
 def paint(line: Line, view: View, styles: Mapping[str, Style]) -> Strip:
-    """The line as wide as the view; `styles` come from `look_of`."""
+    """The line as wide as the view; `styles` come from `styles_of`."""
     base = styles["text"] if line.mark == " " else styles["cited"]
     number = Segment(f"{line.number:>{view.digits}}", base + styles["gutter"])
     gutter = Strip([number, Segment(f"{line.mark} ", base + styles["mark"])], view.gutter)
@@ -211,7 +211,7 @@ _MARKDOWN = {
 }  # fmt: skip
 
 
-def look_of(preview: Widget) -> dict[str, Style]:
+def styles_of(preview: Widget) -> dict[str, Style]:
     """The styles by name; all but "text", "cited" and "header" are combined with one of these."""
     styles = {}
     for part in _PARTS:

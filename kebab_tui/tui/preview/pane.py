@@ -203,7 +203,7 @@ class Preview(LineView, can_focus=True):
     # Painting
 
     def render_line(self, y: int) -> Strip:
-        width, base = self.columns, self._look()["text"]
+        width, base = self.columns, self._all_styles()["text"]
         if y == 0:
             if self._hit is None:
                 return Strip.blank(width, base)
@@ -234,9 +234,9 @@ class Preview(LineView, can_focus=True):
     def _view(self, note: Note) -> View:
         return View(self._left, self.columns, len(str(note.lines.count)))
 
-    def _look(self) -> Mapping[str, Style]:
+    def _all_styles(self) -> Mapping[str, Style]:
         if not self._styles:
-            self._styles = painting.look_of(self)
+            self._styles = painting.styles_of(self)
         return self._styles
 
     def _repaint(self) -> None:
@@ -389,10 +389,10 @@ class Preview(LineView, can_focus=True):
             return
         target = self._target
         first, last = (1, 0) if target.sure is None else (target.first, target.last)
-        look = RenderStyles(
-            self.columns, target.sign(target.first), self.app.current_theme.dark, self._look()
+        style = RenderStyles(
+            self.columns, target.sign(target.first), self.app.current_theme.dark, self._all_styles()
         )
-        work = partial(self._render_in_thread, note, partial(rendered, lines, first, last, look))
+        work = partial(self._render_in_thread, note, partial(rendered, lines, first, last, style))
         self.run_worker(work, thread=True, exclusive=True, group="preview-markdown")
 
     def _render_in_thread(self, note: Note, make: Callable[[Callable[[], bool]], Rendered | None]) -> None:

@@ -53,7 +53,7 @@ class RenderStyles:
 
 
 def rendered(
-    lines: Sequence[str], first: int, last: int, look: RenderStyles, cancelled: Callable[[], bool]
+    lines: Sequence[str], first: int, last: int, style: RenderStyles, cancelled: Callable[[], bool]
 ) -> Rendered | None:
     """Mark the lines `first..last`, none if `last` precedes `first`; None if cancelled."""
     is_in_fence = sum(1 for line in lines[: first - 1] if _FENCE.match(line)) % 2 == 1
@@ -69,10 +69,10 @@ def rendered(
         for section in _sections(part):
             if cancelled():
                 return None
-            strips += _rows(section, look, role)
+            strips += _rows(section, style, role)
         if role == "cited":
             cited = range(begin, len(strips))
-    return Rendered(tuple(strips), cited, look.width)
+    return Rendered(tuple(strips), cited, style.width)
 
 
 def _sections(lines: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -94,21 +94,21 @@ def _fenced_front_matter(lines: Sequence[str]) -> Sequence[str]:
     return ["```yaml", *lines[1 : end - 1], "```", *lines[end:]] if end else lines
 
 
-def _rows(lines: Sequence[str], look: RenderStyles, role: str) -> list[Strip]:
+def _rows(lines: Sequence[str], style: RenderStyles, role: str) -> list[Strip]:
     from rich.markdown import Markdown  # costs 20 ms
 
     if not any(line.strip() for line in lines):
         return []
-    code_theme = "ansi_dark" if look.dark else "ansi_light"
+    code_theme = "ansi_dark" if style.dark else "ansi_light"
     markdown = Markdown("\n".join(lines), code_theme=code_theme, hyperlinks=False)
-    theme = Theme({name: style for name, style in look.styles.items() if name.startswith("markdown.")})
-    width = max(look.width - _GUTTER, 1)
+    theme = Theme({name: one for name, one in style.styles.items() if name.startswith("markdown.")})
+    width = max(style.width - _GUTTER, 1)
     console = Console(theme=theme, width=width, color_system="truecolor", file=StringIO())
-    base = look.styles[role]
-    gutter = Segment(f"{look.mark if role == 'cited' else ' '} ", base + look.styles["mark"])
+    base = style.styles[role]
+    gutter = Segment(f"{style.mark if role == 'cited' else ' '} ", base + style.styles["mark"])
     strips = []
     for row in console.render_lines(markdown, pad=False):
         # Cleaned only here: Markdown turns `&#x202e;` into a character.
-        painted = [Segment(clean(text), base + style if style else base) for text, style, _ in row]
-        strips.append(Strip([gutter, *painted]).crop_extend(0, look.width, base))
+        painted = [Segment(clean(text), base + own if own else base) for text, own, _ in row]
+        strips.append(Strip([gutter, *painted]).crop_extend(0, style.width, base))
     return strips

@@ -80,31 +80,31 @@ def share(score: float, best: float) -> int:
     return max(1, round(FULL * min(score / best, 1.0)))
 
 
-def hit_lines(hit: SearchHit, look: HitStyle) -> tuple[Line, Line]:
-    gutter = 3 if look.width >= _WIDE_GUTTER_FROM else 2
-    cursor: Piece = (CURSOR if look.cursor else " ", "cursor")
-    mark = CHECK if look.marked else " "
-    figures, noted = tuple(_figures(hit, look)), tuple(_badges_shown(hit, look))
-    named = _named(hit, max(0, look.width - gutter - _width(figures)))
-    passage = _passage(hit, max(0, look.width - gutter - _width(noted)))
+def hit_lines(hit: SearchHit, style: HitStyle) -> tuple[Line, Line]:
+    gutter = 3 if style.width >= _WIDE_GUTTER_FROM else 2
+    cursor: Piece = (CURSOR if style.cursor else " ", "cursor")
+    mark = CHECK if style.marked else " "
+    figures, noted = tuple(_figures(hit, style)), tuple(_badges_shown(hit, style))
+    named = _named(hit, max(0, style.width - gutter - _width(figures)))
+    passage = _passage(hit, max(0, style.width - gutter - _width(noted)))
     first: Line = (cursor, (mark.ljust(gutter - 1), "mark"), *named)
-    second: Line = (cursor, (_FRESH[look.fresh].ljust(gutter - 1), "mark"), *passage)
-    return _line(first, figures, look.width), _line(second, noted, look.width)
+    second: Line = (cursor, (_FRESH[style.fresh].ljust(gutter - 1), "mark"), *passage)
+    return _line(first, figures, style.width), _line(second, noted, style.width)
 
 
-def badges(hit: SearchHit, look: HitStyle) -> list[Piece]:
+def badges(hit: SearchHit, style: HitStyle) -> list[Piece]:
     """Facts that limit how far to trust the hit, and where its passage is now if that was looked up."""
     found: list[Piece] = [
-        (badge, "warning" if badge in _WARNINGS else "badge") for badge in known.badges(hit, look.korean)
+        (badge, "warning" if badge in _WARNINGS else "badge") for badge in known.badges(hit, style.korean)
     ]
-    if look.located is not None and not hit.gone:  # the look-up is newer than the file's date
+    if style.located is not None and not hit.gone:  # the look-up is newer than the file's date
         found = [piece for piece in found if piece[0] != "stale"]
-        if look.located.state == "moved":
-            found.insert(0, (f"moved {look.located.shift:+d}", "warning"))
-        elif look.located.state != "same":
-            found.insert(0, (look.located.state, "warning"))
-    if look.source:
-        found.insert(sum(role == "warning" for _, role in found), (f"in {look.source}", "badge"))
+        if style.located.state == "moved":
+            found.insert(0, (f"moved {style.located.shift:+d}", "warning"))
+        elif style.located.state != "same":
+            found.insert(0, (style.located.state, "warning"))
+    if style.source:
+        found.insert(sum(role == "warning" for _, role in found), (f"in {style.source}", "badge"))
     return found
 
 
@@ -118,15 +118,15 @@ def bar(steps: int, cells: int) -> str:
     return blocks(-(-steps * cells * 8 // FULL)).ljust(cells)
 
 
-def _figures(hit: SearchHit, look: HitStyle) -> Iterator[Piece]:
+def _figures(hit: SearchHit, style: HitStyle) -> Iterator[Piece]:
     # A listed hit has no score, and the score of a further match does not compare with those above.
-    if look.width < _SCORE_FROM or not hit.score or hit.further:
+    if style.width < _SCORE_FROM or not hit.score or hit.further:
         return
-    if look.change:
-        yield f" {moved(look.change)}", "score"
-    if look.width >= _BAR_FROM:
-        cells = 8 if look.width >= _WIDE_BAR_FROM else 5
-        yield f" {bar(look.share, cells)}", "bar"
+    if style.change:
+        yield f" {moved(style.change)}", "score"
+    if style.width >= _BAR_FROM:
+        cells = 8 if style.width >= _WIDE_BAR_FROM else 5
+        yield f" {bar(style.share, cells)}", "bar"
     yield f" {shown_score(hit.score):>4}", "score"
 
 
@@ -151,10 +151,10 @@ def _named(hit: SearchHit, width: int) -> Iterator[Piece]:
         yield cut(heading, left - cell_len(shown)), "heading"
 
 
-def _badges_shown(hit: SearchHit, look: HitStyle) -> Iterator[Piece]:
+def _badges_shown(hit: SearchHit, style: HitStyle) -> Iterator[Piece]:
     """The badges that fit into one half of the line, in reverse order of weight."""
-    left, kept = look.width // 2, []
-    for text, role in badges(hit, look):
+    left, kept = style.width // 2, []
+    for text, role in badges(hit, style):
         if cell_len(text) + 3 <= left:
             left -= cell_len(text) + 3
             kept.append((text, role))

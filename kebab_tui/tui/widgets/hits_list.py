@@ -225,11 +225,11 @@ class HitsList(LineView, can_focus=True):
         width = self.scrollable_content_region.width
         if index >= len(self._hits):
             return Strip.blank(width, self.rich_style)
-        hit, look = self._hits[index], self._look(index, width)
-        row = self._rows.get((hit, look))
+        hit, style = self._hits[index], self._hit_style(index, width)
+        row = self._rows.get((hit, style))
         if row is None:
-            first, second = hit_lines(hit, look)
-            row = self._rows[hit, look] = (self._strip(first, look), self._strip(second, look))
+            first, second = hit_lines(hit, style)
+            row = self._rows[hit, style] = (self._strip(first, style), self._strip(second, style))
         return row[line]
 
     def notify_style_update(self) -> None:
@@ -256,7 +256,7 @@ class HitsList(LineView, can_focus=True):
             if event.chain == 2:
                 self.choose()
 
-    def _look(self, index: int, width: int) -> HitStyle:
+    def _hit_style(self, index: int, width: int) -> HitStyle:
         hit = self._hits[index]
         return HitStyle(
             width=width,
@@ -270,16 +270,15 @@ class HitsList(LineView, can_focus=True):
             fresh=self._fresh.get(hit.chunk_id),
         )
 
-    def _strip(self, line: Line, look: HitStyle) -> Strip:
+    def _strip(self, line: Line, style: HitStyle) -> Strip:
         segments = []
         for text, role in line:
-            style = self._styles.get((role, look.cursor))
-            if style is None:
-                row = ("hits-list--row",) if look.cursor else ()
-                style = self.get_visual_style(*row, f"hits-list--{role}").rich_style
-                self._styles[role, look.cursor] = style
-            segments.append(Segment(text, style))
-        return Strip(segments, look.width)
+            key = role, style.cursor
+            if key not in self._styles:
+                row = ("hits-list--row",) if style.cursor else ()
+                self._styles[key] = self.get_visual_style(*row, f"hits-list--{role}").rich_style
+            segments.append(Segment(text, self._styles[key]))
+        return Strip(segments, style.width)
 
     def _place_of(self, keep: ChunkId | None, before: SearchHit | None, found: HitDiff) -> int:
         """The index of `keep` or of its successor; else the present index; without `keep` the first."""

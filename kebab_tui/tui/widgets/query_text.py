@@ -55,9 +55,9 @@ def one_plain_line(text: str) -> str:
     return "".join(char if char == safe else " " for char, safe in zip(text, shown, strict=True))
 
 
-def flattened(text: str, room: int) -> str:
-    """A pasted text as one line of at most `room` characters."""
-    return _SPACES.sub(" ", text[:_MOST_READ].strip("\r\n"))[: max(room, 0)]
+def flattened(text: str, limit: int) -> str:
+    """A pasted text as one line of at most `limit` characters."""
+    return _SPACES.sub(" ", text[:_MOST_READ].strip("\r\n"))[: max(limit, 0)]
 
 
 def word_start(text: str, tokens: Sequence[QueryToken]) -> int:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.watcher import WatchKind
 
 
-Tone = Literal["fact", "strong", "said", "warning", "error"]
+Tone = Literal["fact", "strong", "notice", "warning", "error"]
 TONES: tuple[Tone, ...] = get_args(Tone)
-_SAID = 95
+_PASSING = 95
 _WORST_FIRST: tuple[WatchKind, ...] = ("paused", "partial", "polling", "live")
 _LEAST_CUT = 12
 """Cells; a shorter rest of a message is useless."""
@@ -111,7 +111,7 @@ def _notice(notice: Notice, priority: int) -> Fact:
     """A notice as a piece; a warning does not rely on its colour alone."""
     warning = notice.level == "warning"
     text = clean(f"warning: {notice.text}" if warning else notice.text)
-    return Fact(text, priority, "warning" if warning else "said", cut=True)
+    return Fact(text, priority, "warning" if warning else "notice", cut=True)
 
 
 def fitted(pieces: Sequence[Fact], width: int) -> list[Fact]:
@@ -209,7 +209,7 @@ class StatusLine(Widget):
         height: 1;
         & > .status-line--fact { color: $text-muted; }
         & > .status-line--strong { text-style: bold; }
-        & > .status-line--said { color: $text-primary; }
+        & > .status-line--notice { color: $text-primary; }
         & > .status-line--warning { color: $text-warning; text-style: bold; }
         & > .status-line--error { color: $text-error; text-style: bold reverse; }
     }
@@ -218,7 +218,7 @@ class StatusLine(Widget):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
         super().__init__(id=id)
         self._status = StatusContent()
-        self._said: Fact | None = None
+        self._passing: Fact | None = None
         self._error: Fact | None = None
 
     @property
@@ -233,15 +233,15 @@ class StatusLine(Widget):
 
     def say(self, notice: Notice, seconds: float | None = None) -> None:
         """Show a passing message, for some seconds if given."""
-        self._said = _notice(notice, _SAID)
+        self._passing = _notice(notice, _PASSING)
         self.refresh()
         if seconds is not None:
             self.set_timer(seconds, partial(self.take_back, notice))
 
     def take_back(self, notice: Notice) -> None:
         """Remove a passing message, unless another one has replaced it."""
-        if self._said == _notice(notice, _SAID):
-            self._said = None
+        if self._passing == _notice(notice, _PASSING):
+            self._passing = None
             self.refresh()
 
     def fail(self, message: str, hint: str = "") -> None:
@@ -252,15 +252,15 @@ class StatusLine(Widget):
 
     def hush(self) -> None:
         """Remove the passing message and the error."""
-        if self._said or self._error:
-            self._said = self._error = None
+        if self._passing or self._error:
+            self._passing = self._error = None
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         width = self.content_size.width
         if y or not width:
             return Strip.blank(width, self.rich_style)
-        pieces = [piece for piece in (self._error, self._said) if piece is not None]
+        pieces = [piece for piece in (self._error, self._passing) if piece is not None]
         segments: list[Segment] = []
         for piece in fitted([*pieces, *facts(self._status)], width):
             if segments:
