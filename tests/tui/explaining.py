@@ -1,4 +1,4 @@
-"""Explained answers for tests: made by the real engine, or chosen figure by figure."""
+"""Explained responses for tests: from the real engine, or built from chosen figures."""
 
 from __future__ import annotations
 

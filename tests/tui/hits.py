@@ -1,4 +1,4 @@
-"""Hits and answers made by hand, for tests of what shows them."""
+"""Hits and responses for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as the engine lists them, and an engine that lists what a test wants."""
+"""Listed files, and a stand-in for the workspace that lists them."""
 
 from __future__ import annotations
 

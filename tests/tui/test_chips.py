@@ -1,4 +1,4 @@
-"""The filters in force, each with a way out."""
+"""The filter chips, each with a way to remove it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_long_value_is_cut() -> None:
 
 
 @given(st.lists(st.text("ab설👩\x1b[", min_size=1, max_size=30), max_size=8), st.integers(0, 120))
-def test_chips_stand_side_by_side_within_the_row(labels: list[str], width: int) -> None:
+def test_chips_fit_side_by_side_into_the_row(labels: list[str], width: int) -> None:
     chips = [Chip(0, 1, label) for label in labels]
     placed, left = chip_row(chips, width)
     assert len(placed) + left == len(chips)

@@ -1,4 +1,4 @@
-"""What is offered in grey: the rest of a key or a value, and never a change of what stands there."""
+"""Completion appends the rest of a key or a value and never changes typed text."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_folders_come_before_notes_and_the_fullest_first() -> None:
     assert paths[3:] == ("notes/rust/kb.md", "notes/rust/ownership.md", "notes/go.md", "north.md", "a b/c.md")
 
 
-def test_no_more_values_are_held_than_can_be_looked_through_at_once() -> None:
+def test_the_number_of_completion_values_is_limited() -> None:
     assert len(completions_of([], [], (f"f{n}/x.md" for n in range(3 * MOST))).values["path"]) == MOST
 
 

@@ -1,4 +1,4 @@
-"""The panel on a screen: follows the hit, turns what-ifs at once, stays where it was scrolled to."""
+"""The explain panel: follows the hit, applies what-ifs at once, keeps its scroll position."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_it_explains_the_hit_that_it_is_shown(answer: ExplainedResponse) -
             assert any(line.startswith("second look") for line in app.seen)
 
 
-async def test_with_nothing_to_explain_it_says_why(answer: ExplainedResponse) -> None:
+async def test_without_a_hit_it_shows_the_reason(answer: ExplainedResponse) -> None:
     app = Host()
     async with app.run_test(size=(100, 10)) as pilot:
         app.panel.show(answer.hits[0], answer)
@@ -116,7 +116,7 @@ async def test_a_what_if_outlives_the_hit_and_a_fresh_answer_to_the_same_query(
         assert "60→" not in app.seen[0]
 
 
-async def test_an_answer_that_was_not_fused_has_no_strip_and_ignores_the_knobs(
+async def test_a_response_without_fusion_has_no_strip_and_ignores_the_settings(
     embedded_sample: Workspace,
 ) -> None:
     app = Host()
@@ -150,7 +150,7 @@ async def test_it_stays_where_it_was_scrolled_to_when_the_hit_changes(answer: Ex
 
 
 @pytest.mark.parametrize("size", [(20, 5), (30, 10), (80, 24), (400, 120)])
-async def test_it_stands_any_size(answer: ExplainedResponse, size: tuple[int, int]) -> None:
+async def test_any_size_works(answer: ExplainedResponse, size: tuple[int, int]) -> None:
     app = Host()
     async with app.run_test(size=size) as pilot:
         app.panel.show(answer.hits[0], answer)
@@ -159,7 +159,7 @@ async def test_it_stands_any_size(answer: ExplainedResponse, size: tuple[int, in
             assert app.panel.render_line(y).cell_length == app.panel.scrollable_content_region.width
 
 
-async def test_a_resize_lays_the_rows_out_anew(answer: ExplainedResponse) -> None:
+async def test_a_resize_lays_the_rows_out_again(answer: ExplainedResponse) -> None:
     app = Host()
     async with app.run_test(size=(120, 40)) as pilot:
         app.panel.show(answer.hits[0], answer)

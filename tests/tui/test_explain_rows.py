@@ -1,4 +1,4 @@
-"""The explanation of a hit: what is printed adds up, whatever the width and the kind of answer."""
+"""The explanation of a hit adds up at any width and for any kind of response."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def evidence(draw: st.DrawFn, row: int) -> Evidence:
     ),
     st.sampled_from(WIDTHS),
 )
-def test_whatever_the_legs_say_it_adds_up(
+def test_the_printed_sums_add_up_for_any_legs(
     embedded_sample: Workspace, found: tuple[Evidence, ...], fusion: FusionSettings, width: int
 ) -> None:
     hit, among = with_fusion(ANSWER.of(embedded_sample), found, fusion)
@@ -150,13 +150,13 @@ def chosen(workspace: Workspace, mine: Evidence, *others: Evidence, **fusion: ob
     return lines_of(*with_fusion(ANSWER.of(workspace), [mine, *others], settings))
 
 
-def test_the_place_is_told_step_by_step(embedded_sample: Workspace) -> None:
+def test_the_place_is_shown_step_by_step(embedded_sample: Workspace) -> None:
     mine = Evidence(ChunkRow(-1), lexical_rank=9, strength=9.0, vector_rank=9, cosine=0.9)
     rival = Evidence(ChunkRow(-2), lexical_rank=1, strength=1.0, vector_rank=1, cosine=0.5)
     assert "place by fusion 2  → second look 1 ▲1" in chosen(embedded_sample, mine, rival)
 
 
-def test_a_place_kept_for_the_other_language_says_so(embedded_sample: Workspace) -> None:
+def test_a_place_kept_for_the_other_language_is_shown(embedded_sample: Workspace) -> None:
     rivals = [
         Evidence(ChunkRow(-place), lexical_rank=place, strength=20.0 - place, vector_rank=place, cosine=0.9)
         for place in range(2, 9)
@@ -177,7 +177,7 @@ def test_a_hit_that_no_model_has_read_shows_what_was_assumed(embedded_sample: Wo
     assert any(re.match(r"meaning +- .* not in its list +0\.000000", line) for line in lines)
 
 
-def test_below_the_depth_of_the_second_look_the_score_alone_decides(embedded_sample: Workspace) -> None:
+def test_below_the_rerank_depth_the_score_alone_decides(embedded_sample: Workspace) -> None:
     mine = Evidence(ChunkRow(-1), lexical_rank=9, strength=9.0)
     rival = Evidence(ChunkRow(-2), lexical_rank=1, strength=1.0)
     lines = chosen(embedded_sample, mine, rival, rerank_depth=1)
@@ -185,8 +185,8 @@ def test_below_the_depth_of_the_second_look_the_score_alone_decides(embedded_sam
     assert "place by fusion 2" in lines
 
 
-def test_pure_fusion_has_no_second_look(embedded_sample: Workspace) -> None:
-    among = explained(embedded_sample, "port conflict", rerank=False)
+def test_pure_fusion_has_no_rerank(embedded_sample: Workspace) -> None:
+    among = explained(embedded_sample, "port conflict", second_look=False)
     for hit in among.hits:
         lines = lines_of(hit, among)
         assert_the_fusion_adds_up(lines)
@@ -236,7 +236,7 @@ def test_without_a_hit_the_answer_speaks_for_itself(embedded_sample: Workspace) 
     assert not any(line.startswith(("#", "ranks", "bm25")) for line in lines)
 
 
-def test_the_filters_say_how_many_notes_they_leave(embedded_sample: Workspace) -> None:
+def test_the_filters_show_how_many_notes_pass(embedded_sample: Workspace) -> None:
     among = explained(embedded_sample, "docker tag:network", mode="lexical")
     told = str(among.filtered)
     assert re.match(r"filters: \d+ of \d+ notes pass \(tag:network leaves out \d+\)$", told)
@@ -251,7 +251,7 @@ def test_notices_differ_from_warnings_by_more_than_colour(embedded_sample: Works
     assert {"· by the way", "! look out"} <= set(lines)
 
 
-def test_the_state_of_the_file_and_of_the_words_is_said(embedded_sample: Workspace) -> None:
+def test_the_state_of_the_file_and_of_the_match_is_shown(embedded_sample: Workspace) -> None:
     among = explained(embedded_sample, "port conflict")
     hit = among.hits[0]
     changed = replace(hit, hit=replace(hit.hit, stale=True, relaxed=True))

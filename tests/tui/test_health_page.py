@@ -1,4 +1,4 @@
-"""The health page on a screen: files arrive while it is used, and nothing jumps."""
+"""The health page: files arrive while it is used, and nothing jumps."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ async def test_r_asks_to_read_what_failed_again_and_a_commit_shows_by_itself() -
         assert host.retries == 1
 
 
-async def test_f5_looks_again_and_keeps_cursor_filter_and_folds() -> None:
+async def test_f5_rescans_and_keeps_cursor_filter_and_folds() -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 30)) as pilot:
         await all_there(pilot, host)
@@ -212,7 +212,7 @@ async def test_f5_looks_again_and_keeps_cursor_filter_and_folds() -> None:
         assert "broken.md" not in painted(host)
 
 
-async def test_a_folder_that_is_followed_in_another_way_says_so_at_once() -> None:
+async def test_a_changed_watch_state_of_a_folder_is_shown_at_once() -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 30)) as pilot:
         await all_there(pilot, host)
@@ -223,7 +223,7 @@ async def test_a_folder_that_is_followed_in_another_way_says_so_at_once() -> Non
         assert host.listing.looks == 1
 
 
-async def test_an_engine_s_error_is_said_and_what_was_shown_stays() -> None:
+async def test_an_engine_error_is_shown_and_the_table_stays() -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 24)) as pilot:
         await all_there(pilot, host)
@@ -244,7 +244,7 @@ async def test_a_key_closes_the_page(key: str) -> None:
 
 
 @pytest.mark.parametrize("size", [(20, 5), (40, 10), (400, 120)])
-async def test_it_stands_any_size_and_any_name(size: tuple[int, int]) -> None:
+async def test_any_size_and_any_name_work(size: tuple[int, int]) -> None:
     host = Host(Listing([*some_files(), a_file(HOSTILE, "failed", HOSTILE, HOSTILE, HOSTILE)]))
     async with host.run_test(size=size) as pilot:
         await all_there(pilot, host)

@@ -1,4 +1,4 @@
-"""The health page without a screen: groups, folds, filter, rows at every width."""
+"""The table of the health page: groups, folds, filter, rows at every width."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def lines(table: HealthTable, width: int = 80, cursor: int | None = None) -> lis
     return [row_text(rows[y]).rstrip() for y in range(len(rows))]
 
 
-def test_what_is_wrong_stands_first_and_what_is_ok_is_a_count() -> None:
+def test_problems_come_first_and_ok_files_are_a_count() -> None:
     assert lines(a_table(), cursor=2) == [
         "  notes  /home/notes" + " " * 56 + "live",
         "  ▼ failed  1  could not be read",
@@ -52,7 +52,7 @@ def test_what_is_wrong_stands_first_and_what_is_ok_is_a_count() -> None:
     ]
 
 
-def test_files_that_came_in_any_order_stand_in_the_order_of_their_states() -> None:
+def test_files_are_ordered_by_state() -> None:
     table = HealthTable()
     table.add(reversed(some_files()))
     shown = [entry for y in range(len(table)) if isinstance(entry := table.entry(y), Heading)]
@@ -99,7 +99,7 @@ def test_a_filter_opens_what_is_closed_and_counts_what_it_leaves() -> None:
     assert lines(table)[-1] == "  ▶ ok  42  searchable"
 
 
-def test_a_filter_that_nothing_passes_says_so() -> None:
+def test_a_filter_without_matches_is_reported() -> None:
     table = a_table()
     table.filter("nowhere")
     assert lines(table)[1:] == ["no files match the filter"]
@@ -151,7 +151,7 @@ def test_of_two_folders_every_file_names_its_own() -> None:
     assert "    notes: broken.md" in lines(table)[3]
 
 
-def test_the_word_of_who_keeps_watch_takes_the_place_of_the_index_s() -> None:
+def test_the_watch_state_replaces_the_state_in_the_index() -> None:
     sources = [Source(SourceId(name), "", f"/{name}", state="indexed") for name in ("a", "b", "c")]
     live = LiveState(
         1, (FolderState(SourceId("a"), "/a", "partial", "2 of 9 folders", 2),
@@ -182,7 +182,7 @@ def test_rows_keep_their_width_whatever_a_name_holds(width: int) -> None:
         assert text.isprintable() or "\u200d" in text
 
 
-def test_the_summary_says_what_is_wrong() -> None:
+def test_the_summary_counts_the_problems() -> None:
     row = summary_row(a_table(), is_scanning=True, message="", width=100)
     assert row_text(row) == "health  scanning …  ·  44 files  ·  1 failed  ·  1 skipped  ·  1 pending"
 

@@ -35,7 +35,7 @@ def test_help_is_text_in_two_columns() -> None:
     assert any('"a phrase"' in line for line in lines)
 
 
-def test_help_tells_the_user_s_own_keys() -> None:
+def test_help_shows_the_keys_of_the_user() -> None:
     lines = help_content(help_groups(keymap({"explain": ("f9",)}), "Query")).plain.splitlines()
     assert any(line.startswith("F9 ") for line in lines)
 

@@ -1,4 +1,4 @@
-"""Two lines for a hit: what stands in them, what goes first when it gets narrow, and that they line up."""
+"""The two lines of a hit: their parts, what is dropped in narrow panes, their exact width."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_first_line_holds_citation_title_headings_bar_and_score() -> None:
     assert first == "   notes/rust/kb.md:L12-L34  Workspace › Setup".ljust(61) + " █████ 0.82"
 
 
-def test_a_further_match_has_a_badge_and_no_score_that_would_stand_out_of_order() -> None:
+def test_a_further_match_has_a_badge_but_no_score() -> None:
     found = hit(further=True, score=0.97, retrieval=_WORDS)
     first, second = _texts(found, HitStyle(72))
     assert "0.97" not in first and "█" not in first
@@ -77,7 +77,7 @@ def test_the_lines_survive_a_name_longer_than_the_row() -> None:
     assert "….md:L12-L34" in first.replace("n", "")
 
 
-def test_a_title_that_is_the_first_heading_is_not_said_twice() -> None:
+def test_a_title_equal_to_the_first_heading_is_shown_once() -> None:
     assert _texts(hit(), HitStyle(80))[0].count("Workspace") == 1
     assert "Workspace › Other › Setup" in _texts(hit(heading_path="Other > Setup"), HitStyle(100))[0]
 
@@ -103,13 +103,11 @@ def test_a_title_that_is_the_first_heading_is_not_said_twice() -> None:
         ({"snippet": "러스트 작업공간", "retrieval": _WORDS}, {"korean": False}, ["words"]),
     ],
 )
-def test_badges_say_what_to_know_before_trusting_a_hit(
-    facts: dict[str, Any], look: dict[str, Any], expected: list[str]
-) -> None:
+def test_badges_warn_about_a_hit(facts: dict[str, Any], look: dict[str, Any], expected: list[str]) -> None:
     assert _words(hit(**facts), **look) == expected
 
 
-def test_a_note_whose_path_another_folder_has_too_is_told_apart() -> None:
+def test_a_path_in_two_folders_shows_its_folder() -> None:
     assert _words(hit(), source="old-notes") == ["in old-notes", "both"]
     assert _words(hit(stale=True), source="old-notes") == ["stale", "in old-notes", "both"]
     assert _texts(hit(snippet="x" * 200), HitStyle(60, source="old-notes"))[1].endswith(
@@ -157,7 +155,7 @@ def test_the_cursor_and_a_mark_are_glyphs_in_the_gutter() -> None:
     assert _texts(hit(), HitStyle(30, cursor=True, marked=True))[0].startswith("▌✓")
 
 
-def test_a_change_of_rank_stands_before_the_bar() -> None:
+def test_a_change_of_rank_precedes_the_bar() -> None:
     assert " ▲3 █" in _texts(hit(), HitStyle(72, change=3))[0]
     assert " ▼12 █" in _texts(hit(), HitStyle(72, change=-12))[0]
 
@@ -193,7 +191,7 @@ def test_a_small_score_is_not_shown_as_nothing(score: float, shown: str) -> None
 
 @pytest.mark.parametrize(("fresh", "sign"), [(None, " "), ("new", "+"), ("changed", "~")])
 @pytest.mark.parametrize("width", [20, 39, 40, 120])
-def test_what_is_fresh_says_so_under_the_mark(width: int, fresh: Novelty | None, sign: str) -> None:
+def test_a_fresh_hit_has_a_sign_under_the_mark(width: int, fresh: Novelty | None, sign: str) -> None:
     look = HitStyle(width, cursor=True, marked=True, fresh=fresh)
     first, second = ("".join(text for text, _ in line) for line in hit_lines(hit(), look))
     assert first.startswith("▌✓")

@@ -1,4 +1,4 @@
-"""The list of hits as its user meets it: cursor, marks, mouse, and a list that stays where it is."""
+"""The list of hits: cursor, marks, mouse, and a stable scroll position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last line: what it shows, what fits, and what a click does."""
+"""The footer: its keys, what fits, and clicks."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def text_of(app: Host) -> str:
     return app.query_one(KeysLine).render_line(0).text.rstrip()
 
 
-def test_each_action_stands_there_once_with_its_first_key() -> None:
+def test_each_action_is_shown_once_with_its_first_key() -> None:
     assert [placed.binding for placed in key_row([OPEN, COPY, COPY_TOO, SECRET], 80)] == [OPEN, COPY]
 
 
-def test_keys_stand_a_cell_apart() -> None:
+def test_keys_are_one_cell_apart() -> None:
     assert [(placed.start, placed.end) for placed in key_row([OPEN, COPY], 80)] == [(0, 10), (11, 18)]
 
 

@@ -1,4 +1,4 @@
-"""What is said of whoever keeps the index in step, case by case."""
+"""The texts for the state of the indexing process."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def test_what_waits_and_who_does_it_follow_the_word(state: LiveState, words: str
     assert live_words(state, OWN).index == words
 
 
-def test_a_screen_that_started_nobody_says_who_keeps_the_index() -> None:
+def test_the_indexing_process_of_another_screen_is_named() -> None:
     assert live_words(LiveState(OTHER, (LIVE,)), 0).index == f"live, indexed by pid {OTHER}"
 
 
-def test_that_nobody_watches_any_more_is_said() -> None:
+def test_the_end_of_watching_is_shown() -> None:
     assert live_words(None, OWN) == LiveWords("not watching")
 
 
@@ -75,16 +75,16 @@ def test_that_nobody_watches_any_more_is_said() -> None:
         (Phase("embedding", 1, 2, 1.0, 9000.0), "vectors 1 of 2, 1/s, 2.5 h left"),
     ],
 )
-def test_what_is_being_done_is_told_in_counts(phase: Phase, words: str) -> None:
+def test_the_present_work_is_shown_in_counts(phase: Phase, words: str) -> None:
     assert live_words(LiveState(OWN, (LIVE,), phase=phase), OWN).progress == words
 
 
-def test_whoever_writes_meanwhile_is_named_before_anything_that_rests() -> None:
+def test_another_writer_is_named_before_paused_work() -> None:
     state = LiveState(OWN, (LIVE,), phase=Phase("reading", 1, 9), given_way_to="pid 4711 (ingest)")
     assert live_words(state, OWN).progress == "pid 4711 (ingest) writes"
 
 
-def test_why_the_index_cannot_be_written_is_said_and_that_searching_goes_on() -> None:
+def test_a_write_error_is_shown_and_that_search_still_works() -> None:
     full = Trouble("disk_full", "no room left on the disk", "free some space")
     assert live_words(LiveState(OWN, (LIVE,), error=full), OWN).trouble == (
         "no room left on the disk; search still works"
@@ -108,7 +108,5 @@ def test_notes_that_could_not_be_read_are_counted() -> None:
         ("요리/김치찌개.md", 12.0, "김치찌개.md 12.00 s"),
     ],
 )
-def test_the_last_change_is_told_with_the_seconds_until_it_was_seen(
-    path: str, seconds: float | None, words: str
-) -> None:
+def test_the_last_change_is_shown_with_its_delay(path: str, seconds: float | None, words: str) -> None:
     assert changed_words(path, seconds) == words

@@ -1,4 +1,4 @@
-"""The preview as a reader meets it: the right lines, the words of the query, and an honest first row."""
+"""The preview: the right lines, the matches, and an honest header."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def settled(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
-async def test_the_cited_lines_stand_a_third_down_with_a_mark(tmp_path: Path) -> None:
+async def test_the_cited_lines_are_a_third_down_with_a_mark(tmp_path: Path) -> None:
     note(tmp_path, LINES)
     async with (app := Host()).run_test(size=(60, 31)) as pilot:
         app.preview.show(hit(tmp_path, span=SourceSpan(150, 151), text="line 150\nline 151"))
@@ -69,7 +69,7 @@ async def test_the_cited_lines_stand_a_third_down_with_a_mark(tmp_path: Path) ->
         ]
 
 
-async def test_a_hit_shown_before_the_first_layout_is_aimed_at_once_there_is_room(tmp_path: Path) -> None:
+async def test_a_hit_shown_before_the_first_layout_is_scrolled_to_after_it(tmp_path: Path) -> None:
     note(tmp_path, LINES)
     app = Host()
     app.preview.call_after_refresh(
@@ -123,7 +123,7 @@ async def test_a_note_that_was_saved_is_shown_as_it_is_now_where_it_was(tmp_path
         assert rows(app.preview)[7] == "151  a line of today"
 
 
-async def test_a_passage_that_is_indexed_anew_is_no_longer_where_it_was_looked_up(tmp_path: Path) -> None:
+async def test_a_passage_indexed_again_forgets_its_looked_up_place(tmp_path: Path) -> None:
     note(tmp_path, LINES)
     before = hit(tmp_path, span=SourceSpan(150, 150), text="line 157", stale=True)
     async with (app := Host()).run_test(size=(60, 31)) as pilot:
@@ -153,7 +153,7 @@ async def test_only_the_note_that_is_open_is_read_again(tmp_path: Path) -> None:
         (Located(SourceSpan(150, 150), "gone"), "passage gone", "150  line 150"),
     ],
 )
-async def test_a_passage_that_is_not_where_it_was_says_so(
+async def test_the_header_shows_that_a_passage_has_moved(
     tmp_path: Path, located: Located, state: str, row: str
 ) -> None:
     note(tmp_path, LINES)
@@ -166,9 +166,7 @@ async def test_a_passage_that_is_not_where_it_was_says_so(
 
 
 @pytest.mark.parametrize("span", [SourceSpan(150, 150), SourceSpan(299, 340), SourceSpan(900, 900)])
-async def test_lines_that_say_something_else_are_never_passed_off_as_cited(
-    tmp_path: Path, span: SourceSpan
-) -> None:
+async def test_lines_with_other_text_are_never_marked_as_cited(tmp_path: Path, span: SourceSpan) -> None:
     note(tmp_path, LINES)
     async with (app := Host()).run_test(size=(70, 31)) as pilot:
         app.preview.show(hit(tmp_path, span=span, text="what the index holds"))
@@ -202,7 +200,7 @@ async def test_the_next_match_is_jumped_to_and_the_last_leads_to_the_first(tmp_p
             assert styled(app.preview, y, "reverse") == "needle"
 
 
-async def test_a_note_without_a_match_says_so_until_another_is_shown(tmp_path: Path) -> None:
+async def test_no_match_is_reported_until_another_note_is_shown(tmp_path: Path) -> None:
     note(tmp_path, LINES)
     async with (app := Host()).run_test(size=(60, 20)) as pilot:
         app.preview.show(hit(tmp_path, text="line 1"), None, "zebra")
@@ -246,7 +244,7 @@ async def test_arrow_keys_scroll_and_go_sideways_as_far_as_there_is_text(tmp_pat
         assert rows(app.preview)[1] == "  2  line 1"
 
 
-async def test_a_line_that_goes_on_behind_the_scrollbar_says_so(tmp_path: Path) -> None:
+async def test_a_line_longer_than_the_view_has_a_sign_at_its_edge(tmp_path: Path) -> None:
     note(tmp_path, ["x" * 35, *LINES])
     async with (app := Host()).run_test(size=(40, 10)) as pilot:
         app.preview.show(hit(tmp_path, text="x" * 35))
@@ -309,7 +307,7 @@ async def test_a_live_answer_with_the_same_hit_leaves_the_reader_where_he_is(tmp
         assert styled(app.preview, 1, "underline") == "line"
 
 
-async def test_a_note_that_was_saved_is_read_anew(tmp_path: Path) -> None:
+async def test_a_saved_note_is_read_again(tmp_path: Path) -> None:
     note(tmp_path, LINES)
     async with (app := Host()).run_test(size=(40, 20)) as pilot:
         app.preview.show(hit(tmp_path, text="line 1"))

@@ -1,4 +1,4 @@
-"""The first row of the preview: what these lines are, and whether they are still true."""
+"""The header of the preview: the place and state of the passage."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def row(width: int, state: str = "", located: Located | None = None, path: str =
         (Located(SPAN, "gone"), True, "passage gone"),
     ],
 )
-def test_what_became_of_a_passage_is_said(located: Located | None, stale: bool, said: str) -> None:
+def test_the_state_of_a_passage_is_shown(located: Located | None, stale: bool, said: str) -> None:
     assert state_of(hit(ROOT, stale=stale), located) == said
 
 
-def test_path_title_and_headings_stand_before_the_state() -> None:
+def test_path_title_and_headings_precede_the_state() -> None:
     assert row(70, "moved +7") == ("baking/bread.md:L12-L14  Bread › Crust" + " " * 24 + "moved +7")
 
 
@@ -52,7 +52,7 @@ def test_the_state_is_there_at_every_width(state: str, width: int) -> None:
     assert row(width, state).split("  ")[-1].strip() in (state, "changed")
 
 
-def test_a_hostile_path_is_shown_not_obeyed() -> None:
+def test_a_hostile_path_is_sanitised() -> None:
     assert "\x1b" not in row(80, path="\x1b]0;x\x07.md")
 
 

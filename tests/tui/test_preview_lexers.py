@@ -1,4 +1,4 @@
-"""Colours of code: by Pygments' own table, loaded by a thread, and never waited for."""
+"""Lexers come from Pygments' own table and are loaded by threads."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_each_lexer_is_loaded_once(later: Later) -> None:
     assert Lexers(lambda: None).named("python") is not None  # what is loaded is there for all
 
 
-def test_no_package_is_asked_for_a_language_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_language_searches_no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(**_: object) -> None:
         raise AssertionError("looked for plugins")
 

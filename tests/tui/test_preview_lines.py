@@ -1,4 +1,4 @@
-"""A painted line: as wide as its pane whatever it holds, and nothing in it that a terminal obeys."""
+"""A painted line is as wide as its pane and contains no control characters."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_mark_past_the_end_of_a_line_with_tabs_ends_with_it() -> None:
     start=st.integers(0, 60),
     length=st.integers(0, 9),
 )
-def test_whatever_the_text_the_line_fits_and_obeys_nobody(
+def test_any_line_fits_and_contains_no_control_characters(
     text: str, left: int, width: int, start: int, length: int
 ) -> None:
     text = text.replace("\n", "")

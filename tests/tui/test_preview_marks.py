@@ -1,4 +1,4 @@
-"""Matches in a note: where they stand, and the way from one to the next."""
+"""Matches in a note: their places, and the search for the next one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_match_across_two_lines_is_marked_in_both() -> None:
     assert marks.of(2, text.lines[1], 0, 80) == [(0, 8)]
 
 
-def test_of_a_very_long_line_only_what_is_in_view_is_looked_at() -> None:
+def test_only_the_visible_part_of_a_very_long_line_is_searched() -> None:
     line = "x" * 9_999 + "needle" + "x" * 1_000_000
     looked_at: list[int] = []
 
@@ -66,7 +66,7 @@ def test_of_a_very_long_line_only_what_is_in_view_is_looked_at() -> None:
     assert sum(looked_at) < 3 * LONG_LINE
 
 
-def test_each_block_is_looked_at_once() -> None:
+def test_each_block_is_searched_once() -> None:
     calls: list[str] = []
     lines = tuple(str(number) for number in range(200))
     marks = Marks(WholeText(lines), lambda text: calls.append(text) or ())  # type: ignore[func-returns-value]

@@ -1,4 +1,4 @@
-"""Rendered Markdown: the passage marked, nothing in it obeyed, given up when nobody waits any more."""
+"""Rendered Markdown: the marked passage, sanitised text, cancelling."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_fence_is_never_cut_into_sections() -> None:
     assert sum("# code" in row for row in text(made)) == 250
 
 
-def test_a_long_note_is_given_up_when_nobody_waits() -> None:
+def test_rendering_a_long_note_can_be_cancelled() -> None:
     waiting = iter([False, True])
 
     assert rendered(["# a", *["text"] * 150] * 4, 1, 0, LOOK, lambda: next(waiting)) is None

@@ -1,4 +1,4 @@
-"""Files as lines: the same lines as the index has, large files without reading them whole."""
+"""Files as lines: the same lines as in the index, and large files without reading them whole."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_file_that_shrinks_while_it_is_shown_ends_early(tmp_path: Path) -> Non
     assert list(text.slice(1, 3)) == ["one"]
 
 
-def test_a_disk_that_fails_says_so_in_the_text(tmp_path: Path) -> None:
+def test_a_disk_failure_is_shown_in_the_text(tmp_path: Path) -> None:
     blocks = InBlocks(counted(opened(tmp_path / "note.md", "one\n")))
     with patch("os.pread", side_effect=OSError(errno.EIO, "")):
         assert list(blocks.slice(1, 1)) == ["(unreadable: Input/output error)"]
@@ -110,7 +110,7 @@ def test_a_missing_file_is_gone(tmp_path: Path) -> None:
         OpenFile(os.fsencode(tmp_path / "none.md"))
 
 
-def test_a_file_that_may_not_be_read_says_so(tmp_path: Path) -> None:
+def test_a_file_without_read_permission_is_reported(tmp_path: Path) -> None:
     refused = PermissionError(errno.EACCES, "")
     with (
         patch("os.open", side_effect=refused),

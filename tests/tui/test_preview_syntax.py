@@ -1,4 +1,4 @@
-"""The kinds of text in a note: right in the block in view, wherever in the note that is."""
+"""The kinds of text are right in any block of a note."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FENCED = [
         ("tool.rs", "// why", StyledRange(0, 6, "comment")),
     ],
 )
-def test_text_is_told_apart_by_the_ending_of_the_file(name: str, line: str, stretch: StyledRange) -> None:
+def test_the_suffix_of_the_file_selects_the_lexer(name: str, line: str, stretch: StyledRange) -> None:
     assert stretch in Syntax(name, WholeText((line,))).of(1, LEXERS)
 
 

@@ -1,4 +1,4 @@
-"""Typing: what goes into the box, how it looks there, and what comes out."""
+"""The query box: typing, colours, history, editing."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def screen_text(app: Host) -> str:
 # typing
 
 
-async def test_what_is_typed_stands_there_and_is_told() -> None:
+async def test_typed_text_is_in_the_box_and_posted() -> None:
     app = Host()
     async with app.run_test() as pilot:
         await pilot.press("r", "u", "s", "t")
@@ -153,7 +153,7 @@ async def test_keys_move_the_hits_while_typing_goes_on(key: str, action_id: str)
         assert app.box.value == "one"
 
 
-async def test_a_character_is_typed_even_where_a_list_would_obey_it() -> None:
+async def test_a_character_bound_in_the_lists_is_typed_in_the_box() -> None:
     app = Host()
     async with app.run_test() as pilot:
         await pilot.press("j", "slash", "question_mark", "space", "q", "left_square_bracket")
@@ -236,7 +236,7 @@ async def test_nothing_pasted_reaches_the_terminal_as_a_command() -> None:
 
 
 @given(st.text(max_size=60))
-def test_what_stands_in_the_box_is_plain_text_of_the_same_length(text: str) -> None:
+def test_the_box_holds_plain_text_of_the_same_length(text: str) -> None:
     spoken = one_plain_line(text)
     assert len(spoken) == len(text)
     assert not set(spoken) & set("\n\r\t\x1b\x00")
@@ -253,7 +253,7 @@ def test_text_that_can_be_shown_is_left_alone() -> None:
     assert one_plain_line(text) == text == visible(text)
 
 
-async def test_a_query_of_five_thousand_characters_is_held() -> None:
+async def test_a_query_of_five_thousand_characters_fits() -> None:
     app = Host("x" * 6_000)
     async with app.run_test() as pilot:
         await pilot.press("y")
@@ -291,7 +291,7 @@ async def test_a_filter_looks_different_from_a_word_also_without_colour() -> Non
 
 
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "ansi-dark", "ansi-light", "nord"])
-async def test_every_role_has_a_look_of_its_own_in_every_theme(theme: str) -> None:
+async def test_every_role_has_its_own_style_in_every_theme(theme: str) -> None:
     app = Host()
     async with app.run_test() as pilot:
         app.theme = theme

@@ -1,4 +1,4 @@
-"""Rows fit the width they are made for, and columns stand under one another."""
+"""Rows fit their width, and columns are aligned."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_bar_shows_its_share_in_eighths_of_a_cell(share: float, drawn: str) ->
     assert bar(share, 4) == drawn
 
 
-def test_a_move_says_its_direction_by_shape() -> None:
+def test_a_move_shows_its_direction_by_shape() -> None:
     assert [moved(places) for places in (2, -1, 0)] == ["▲2", "▼1", ""]
 
 

@@ -1,4 +1,4 @@
-"""The words in the place of hits, at any width."""
+"""The texts shown without hits, at any width."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def text(words: empty_states.Words, width: int = 80) -> str:
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("width", [16, 40, 80, 400])
-def test_no_row_is_wider_than_the_pane_and_nothing_is_obeyed(name: str, width: int) -> None:
+def test_rows_fit_the_pane_and_contain_no_control_characters(name: str, width: int) -> None:
     for row in EVERY[name](width):
         assert row_width(row) <= width
         assert all(ord(char) >= 32 and not 0x7F <= ord(char) < 0xA0 for char in row_text(row))
 
 
-def test_each_cost_is_told_and_the_key_stands_at_the_first() -> None:
+def test_each_relaxed_query_is_listed_and_the_first_has_the_key() -> None:
     lines = text(EVERY["nothing_found"]).splitlines()
     assert next(line for line in lines if "F8" in line).split() == ["F8", "without", "tag:요리", "9", "hits"]
     assert any(line.split() == ["without", "rust", "1", "hit"] for line in lines)
 
 
-def test_one_part_alone_is_not_said_to_be_no_help() -> None:
+def test_a_query_of_one_part_gets_no_hint_to_drop_parts() -> None:
     words = partial(empty_states.nothing_found, query="xyzzy", costs=(), drop_key="F8", mode_key="ctrl+t")
     assert "would not help" not in text(words)
     assert "would not help" in text(EVERY["nothing_helps"])

@@ -1,4 +1,4 @@
-"""The status line: what it says, what goes first when it gets narrow, and that errors stay."""
+"""The status line: its facts, what is dropped in narrow terminals, errors that stay."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _text(status: StatusContent, width: int = 200) -> str:
         ),
     ],
 )
-def test_an_answer_is_told_in_one_line(status: StatusContent, text: str) -> None:
+def test_a_response_is_summarised_in_one_line(status: StatusContent, text: str) -> None:
     assert _text(status) == text
 
 
@@ -132,7 +132,7 @@ async def test_an_error_stays_until_it_is_taken_back() -> None:
         assert app.line == "1 of 1 passage · hybrid"
 
 
-async def test_what_is_said_for_a_moment_goes_unless_something_else_was_said() -> None:
+async def test_a_timed_message_disappears_unless_another_replaced_it() -> None:
     app = _Host()
     async with app.run_test(size=(100, 5)) as pilot:
         app.status.say(Notice("news", "1 new"), 0.05)
@@ -144,7 +144,7 @@ async def test_what_is_said_for_a_moment_goes_unless_something_else_was_said() -
         assert app.line.startswith("Copied a.md")
 
 
-async def test_an_error_is_told_at_any_width() -> None:
+async def test_an_error_is_shown_at_any_width() -> None:
     app = _Host()
     async with app.run_test(size=(20, 5)):
         app.status.show(_ANSWERED)
@@ -152,7 +152,7 @@ async def test_an_error_is_told_at_any_width() -> None:
         assert app.line == "error: The index co…"
 
 
-async def test_nothing_said_is_obeyed_by_the_terminal_or_read_as_markup() -> None:
+async def test_text_contains_no_control_characters_and_no_markup() -> None:
     app = _Host()
     async with app.run_test(size=(400, 5)):
         app.status.fail(HOSTILE, HOSTILE)

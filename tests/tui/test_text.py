@@ -1,4 +1,4 @@
-"""Text from disk: nothing in it is obeyed, cuts fall between characters, widths are cells."""
+"""Sanitised text, cuts between characters, widths in cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MIXED = st.text(
 )
 
 
-def test_cleaning_leaves_nothing_that_a_terminal_obeys() -> None:
+def test_cleaning_removes_control_characters() -> None:
     shown = clean(HOSTILE)
     assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Cf")]
     assert "[/nope]" in shown

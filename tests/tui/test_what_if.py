@@ -1,4 +1,4 @@
-"""Turning the knobs of a fusion: the same candidates in another order, and what moved."""
+"""What-ifs: the same candidates in another order, and the moves."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_steps_rise_and_stay_within_what_the_settings_allow() -> None:
         assert (steps[0], steps[-1]) == (least, most)
 
 
-def test_turning_the_second_look_twice_changes_nothing() -> None:
+def test_switching_the_rerank_twice_changes_nothing() -> None:
     assert START.turn_second_look().turn_second_look() == START
 
 
@@ -119,7 +119,7 @@ def test_hits_are_explained_by_the_figures_of_the_what_if(base: ExplainedRespons
         assert hit.fused.rank == places[hit.hit.row]
 
 
-def test_an_answer_that_was_not_fused_cannot_be_turned(embedded_sample: Workspace) -> None:
+def test_a_response_without_fusion_has_no_what_if(embedded_sample: Workspace) -> None:
     by_words = explained(embedded_sample, "port conflict", mode="lexical")
     assert outcome(START, by_words, Workspace.refuse) is None
 
@@ -129,11 +129,11 @@ def strip(base: ExplainedResponse, what_if: WhatIf, width: int = 120, keys: Keys
     return [row_text(row) for row in rows]
 
 
-def test_the_strip_shows_every_knob_with_its_key_and_value(base: ExplainedResponse) -> None:
+def test_the_strip_shows_every_setting_with_its_key_and_value(base: ExplainedResponse) -> None:
     assert strip(base, present(base)) == ["what if  [ ] rrf_k 60  { } meaning weight 1  | second look on"]
 
 
-def test_the_strip_shows_what_was_turned_and_how_many_hits_move(base: ExplainedResponse) -> None:
+def test_the_strip_shows_the_changes_and_how_many_hits_move(base: ExplainedResponse) -> None:
     what_if = WhatIf(20, 1.5, second_look=False)
     knobs, summary = strip(base, what_if)
     assert knobs == "what if  [ ] rrf_k 60→20  { } meaning weight 1→1.5  | second look on→off  = reset"
@@ -143,7 +143,7 @@ def test_the_strip_shows_what_was_turned_and_how_many_hits_move(base: ExplainedR
     assert summary == f"{len(moved)} of {len(base.hits)} hits move: {up} ▲ {len(moved) - up} ▼"
 
 
-def test_when_the_second_look_hides_a_change_the_strip_says_how_to_see_it(base: ExplainedResponse) -> None:
+def test_the_strip_explains_a_change_that_the_rerank_hides(base: ExplainedResponse) -> None:
     lines = strip(base, WhatIf(50, 1.0, second_look=True))
     assert lines[1] == f"none of {len(base.hits)} hits moves"
     assert lines[2].startswith("the second look orders the best 75")
@@ -160,7 +160,7 @@ def test_the_strip_keeps_to_the_width(base: ExplainedResponse, width: int) -> No
     assert all(row_width(row) <= width for row in strip_rows(base, now, width, Keys()))
 
 
-def test_a_moved_hit_says_from_where_to_where(base: ExplainedResponse) -> None:
+def test_a_moved_hit_shows_its_old_and_new_rank(base: ExplainedResponse) -> None:
     row = base.hits[0].hit.row
     assert place_change(row, 3, {row: 2}) == "5→3 ▲2"
     assert place_change(row, 5, {row: -1}) == "4→5 ▼1"

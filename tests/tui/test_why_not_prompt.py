@@ -1,4 +1,4 @@
-"""`w`: type a path, get the stage that dropped the note."""
+"""`w`: type a path, see the stage that dropped the note."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def verdict(why: WhyNot, width: int = 80) -> list[str]:
     return [row_text(row) for row in verdict_rows(why, width)]
 
 
-def test_the_stages_that_a_note_came_through_stand_above_the_one_that_stopped_it() -> None:
+def test_the_passed_stages_precede_the_one_that_dropped_the_note() -> None:
     assert verdict(FILTERED) == [
         "infra/docker.md",
         "✓ indexed",
@@ -178,7 +178,7 @@ async def test_an_empty_box_asks_nothing_and_escape_closes() -> None:
         assert app.screen is not app.prompt
 
 
-async def test_only_as_many_paths_are_offered_as_can_be_looked_over() -> None:
+async def test_the_number_of_offered_paths_is_limited() -> None:
     app = Host()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
@@ -187,7 +187,7 @@ async def test_only_as_many_paths_are_offered_as_can_be_looked_over() -> None:
 
 
 @pytest.mark.parametrize("size", [(20, 5), (400, 120)])
-async def test_it_stands_any_size(size: tuple[int, int]) -> None:
+async def test_any_size_works(size: tuple[int, int]) -> None:
     app = Host()
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
