@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kebab_tui.domain.hit import SearchHit, SearchResponse
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.text import digits_of_shares, printed
 from kebab_tui.tui.explain.what_if import place_change
 from kebab_tui.tui.widgets.segments import (
@@ -34,8 +36,6 @@ from kebab_tui.tui.widgets.segments import (
 )
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.domain.ids import ChunkRow
     from kebab_tui.search.explanation import (
         ExplainedHit,
         ExplainedResponse,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.tui.explain.breakdown import explain_rows
 from kebab_tui.tui.explain.what_if import Keys, WhatIf, WhatIfResult, outcome, strip_rows
 from kebab_tui.tui.widgets.segments import Row, RowsView, paragraph
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.ids import ChunkRow
     from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
 
 

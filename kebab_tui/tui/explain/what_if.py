@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.tui.widgets.segments import ARROW, DOWN, UP, Row, Segment, flow, moved, paragraph
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.ids import ChunkRow
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.ranking import Fused, FusionSettings
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kebab_tui.domain.citation import Located
+from kebab_tui.domain.hit import SearchHit
 from kebab_tui.tui.preview.matches import LONG_LINE, Find, Marks, MatchSpan
 from kebab_tui.tui.preview.painting import CHANGED, Line, Span, state_of
 from kebab_tui.tui.preview.source_lines import (
@@ -24,14 +25,8 @@ from kebab_tui.tui.preview.source_lines import (
     WholeText,
     whole_text,
 )
-from kebab_tui.tui.preview.syntax import Syntax
+from kebab_tui.tui.preview.syntax import Lexers, Syntax
 from kebab_tui.tui.widgets.segments import CITED, NEAR
-
-if TYPE_CHECKING:
-    from kebab_tui.domain.citation import Located
-    from kebab_tui.domain.hit import SearchHit
-    from kebab_tui.tui.preview.syntax import Lexers
-
 
 _LINES_BELOW = 1000
 """Lines to count below the cited ones before they are shown."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -19,15 +18,11 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from kebab_tui.domain.citation import Citation
+from kebab_tui.domain.citation import Citation, Located
+from kebab_tui.domain.hit import SearchHit
 from kebab_tui.tui.preview.matches import LONG_LINE
 from kebab_tui.tui.preview.syntax import KINDS
 from kebab_tui.tui.widgets.segments import CUT_LEFT, CUT_RIGHT, STEP, clean, cut, cut_path, take
-
-if TYPE_CHECKING:
-    from kebab_tui.domain.citation import Located
-    from kebab_tui.domain.hit import SearchHit
-
 
 TAB = 4
 CHANGED = "changed since it was indexed"

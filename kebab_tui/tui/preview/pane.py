@@ -12,17 +12,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.worker import get_current_worker
 
+from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.hit import Highlight, SearchHit
 from kebab_tui.tui.preview import painting
 from kebab_tui.tui.preview.matches import MatchSpan
 from kebab_tui.tui.preview.open_note import Note, TargetLines, read_at_once, read_in_thread, target_lines
@@ -31,13 +34,6 @@ from kebab_tui.tui.preview.rendered import LONGEST, Rendered, RenderStyles, rend
 from kebab_tui.tui.preview.source_lines import OpenFile, WholeText, identity
 from kebab_tui.tui.preview.syntax import Lexers
 from kebab_tui.tui.widgets.segments import LineView, clean
-
-if TYPE_CHECKING:
-    from textual import events
-
-    from kebab_tui.domain.citation import Located
-    from kebab_tui.domain.hit import Highlight, SearchHit
-
 
 SIDEWAYS = 8
 """Columns per horizontal step."""

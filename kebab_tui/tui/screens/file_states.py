@@ -23,6 +23,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Input
 
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.tui.actions import bind_call
 from kebab_tui.tui.screens.file_table import (
@@ -37,7 +38,6 @@ from kebab_tui.tui.screens.file_table import (
 from kebab_tui.tui.widgets.segments import Row, Rows, RowsView
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.document import Source
     from kebab_tui.indexing.lookup import ListedFile
     from kebab_tui.indexing.status import LiveState
 

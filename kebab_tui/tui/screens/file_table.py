@@ -16,6 +16,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
+from kebab_tui.domain.document import Source
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
     DOT,
@@ -35,7 +36,6 @@ from kebab_tui.tui.widgets.segments import (
 )
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.document import Source
     from kebab_tui.indexing.lookup import ListedFile, StateOfFile
     from kebab_tui.indexing.status import LiveState
 

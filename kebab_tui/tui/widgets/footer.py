@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from textual.binding import Binding
+from textual.events import Click
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
-
-if TYPE_CHECKING:
-    from textual.binding import Binding
-    from textual.events import Click
-    from textual.screen import Screen
-
 
 _GAP = 1
 

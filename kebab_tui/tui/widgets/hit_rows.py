@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from rich.cells import cell_len
 
 from kebab_tui.domain import hit as known
+from kebab_tui.domain.citation import Located
 from kebab_tui.domain.document import HEADING_SEPARATOR
+from kebab_tui.domain.hit import Highlight, SearchHit
 from kebab_tui.tui.hit_diff import Novelty
 from kebab_tui.tui.widgets.segments import (
     CHECK,
@@ -31,11 +33,6 @@ from kebab_tui.tui.widgets.segments import (
     moved,
     take,
 )
-
-if TYPE_CHECKING:
-    from kebab_tui.domain.citation import Located
-    from kebab_tui.domain.hit import Highlight, SearchHit
-
 
 Role = Literal[
     "cursor", "mark", "path", "name", "lines", "title", "heading",

@@ -7,33 +7,26 @@ the user has moved (`keep`); marks survive a new query. Opens nothing: it posts 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.cache import LRUCache
+from textual.events import Click
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 
-from kebab_tui.domain.hit import twins
+from kebab_tui.domain.citation import Located
+from kebab_tui.domain.hit import SearchHit, SearchResponse, twins
+from kebab_tui.domain.ids import ChunkId, ChunkRow
 from kebab_tui.domain.text import is_hangul
-from kebab_tui.tui.hit_diff import HitDiff, diff_hits, successor
+from kebab_tui.tui.hit_diff import HitDiff, Novelty, diff_hits, successor
 from kebab_tui.tui.widgets.hit_rows import ROLES, HitStyle, Line, Role, hit_lines, share
 from kebab_tui.tui.widgets.segments import LineView, clean, cut
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from rich.style import Style
-    from textual.events import Click
-    from textual.timer import Timer
-
-    from kebab_tui.domain.citation import Located
-    from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.domain.ids import ChunkId, ChunkRow
-    from kebab_tui.tui.hit_diff import Novelty
-
 
 LINES_PER_HIT = 2
 NEAR = 20

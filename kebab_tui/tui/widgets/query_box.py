@@ -19,6 +19,7 @@ from textual.reactive import Reactive, reactive
 from textual.widgets import Input, Static
 
 from kebab_tui.tui.actions import ACTIONS, Actions, bind
+from kebab_tui.tui.history import History
 from kebab_tui.tui.keys import paste
 from kebab_tui.tui.widgets.query_text import (
     LONGEST,
@@ -34,7 +35,6 @@ from kebab_tui.tui.widgets.segments import STEP
 if TYPE_CHECKING:
     from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.query_language import ParsedQuery
-    from kebab_tui.tui.history import History
 
 
 _CORNERS = 6

@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.widgets.segments import DOT, clean, cut
 
 if TYPE_CHECKING:
-    from rich.style import Style
-
-    from kebab_tui.domain.hit import Notice
-    from kebab_tui.domain.query import SearchMode
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.indexing.watcher import WatchKind
 
