@@ -12,7 +12,6 @@ from rich.cells import cell_len
 from kebab_tui.tui.widgets.segments import (
     border,
     clean,
-    content,
     cut,
     cut_middle,
     cut_path,
@@ -39,10 +38,6 @@ def test_cleaning_keeps_every_offset(text: str) -> None:
 
 def test_a_line_break_and_a_tab_cannot_leave_their_row() -> None:
     assert clean("a\nb\tc\r") == "a␊b␉c␍"
-
-
-def test_content_shows_markup_to_the_letter() -> None:
-    assert content("[/nope] [b]x[/b]").plain == "[/nope] [b]x[/b]"
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,15 @@ def explain_rows(
     """All sections with blank rows between them; without a hit only those of the response."""
     sections: list[Iterable[Row]] = []
     if explained is not None:
+        words: Iterable[Row] = ()
+        if explained.lexical is not None and explained.lexical.bm25:
+            words = _bm25_rows(explained.lexical, width)
+        elif among.response.raw:
+            words = paragraph("raw query: ranked by FTS5 itself, which names no terms", width, "muted")
         sections += [
             _head(explained, changes, width),
             _ranking(explained, among, width),
-            _words(explained, among.response, width),
+            words,
             _meaning(explained.semantic, width),
         ]
     response = among.response
@@ -148,14 +153,6 @@ def _ranking(explained: ExplainedHit, among: ExplainedResponse, width: int) -> I
     strongest = max((one.evidence.strength or 0.0 for one in among.candidates), default=0.0)
     yield from _rerank_rows(fused, settings, strongest, width)
     yield from _place_rows(fused, settings, width)
-
-
-def _words(explained: ExplainedHit, response: SearchResponse, width: int) -> Iterator[Row]:
-    lexical = explained.lexical
-    if lexical is not None and lexical.bm25:
-        yield from _bm25_rows(lexical, width)
-    elif response.raw:
-        yield from paragraph("raw query: ranked by FTS5 itself, which names no terms", width, "muted")
 
 
 def _meaning(semantic: SemanticExplanation | None, width: int) -> Iterator[Row]:

@@ -63,14 +63,9 @@ class HelpGroup:
     rows: tuple[tuple[str, str], ...]
 
 
-def place_of(pane: Section) -> Place:
-    """Where the pane's keys are bound: in the query box, characters are typed text."""
-    return "query" if pane == "Query" else "lists"
-
-
 def help_groups(actions: Actions, pane: Section) -> tuple[HelpGroup, ...]:
     """All actions with their keys; those of the focused pane first."""
-    place = place_of(pane)
+    place: Place = "query" if pane == "Query" else "lists"  # in the query box, characters are typed text
     sections = sorted(SECTIONS, key=lambda section: section != pane)
     groups = [_group(section, [a for a in actions if a.section == section], place) for section in sections]
     other: Place = "lists" if place == "query" else "query"

@@ -14,7 +14,6 @@ from typing import ClassVar, Literal, NamedTuple, Protocol, get_args
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment as RichSegment
 from rich.style import Style
-from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
@@ -65,11 +64,6 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """Clean the text and turn each run of white space into one space."""
     return clean(" ".join(text.split()))
-
-
-def content(text: str) -> Content:
-    """Clean text for a widget, without markup."""
-    return Content(clean(text))
 
 
 def take(text: str, width: int) -> str:

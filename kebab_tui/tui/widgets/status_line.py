@@ -216,18 +216,14 @@ class StatusLine(Widget):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
         super().__init__(id=id)
-        self._status = StatusContent()
+        self.status = StatusContent()
         self._passing: Fact | None = None
         self._error: Fact | None = None
 
-    @property
-    def status(self) -> StatusContent:
-        return self._status
-
     def show(self, status: StatusContent) -> None:
         """Replace the facts; the passing message and the error stay."""
-        if status != self._status:
-            self._status = status
+        if status != self.status:
+            self.status = status
             self.refresh()
 
     def say(self, notice: Notice, seconds: float | None = None) -> None:
@@ -261,7 +257,7 @@ class StatusLine(Widget):
             return Strip.blank(width, self.rich_style)
         pieces = [piece for piece in (self._error, self._passing) if piece is not None]
         segments: list[Segment] = []
-        for piece in fitted([*pieces, *facts(self._status)], width):
+        for piece in fitted([*pieces, *facts(self.status)], width):
             if segments:
                 segments.append(Segment(f" {DOT} ", self._style("fact")))
             segments.append(Segment(piece.text, self._style(piece.tone)))
