@@ -95,7 +95,7 @@ def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) 
     yield (Segment(f"{rank} ", "heading"), Segment(place, "heading"))
     score, kind = (hit.score, hit.score_kind)
     if fused is not None:
-        score, kind = fused.score, "rrf" if fused.look is None else "look"
+        score, kind = fused.score, "rrf" if fused.rerank_score is None else "look"
     detail = hit.retrieval
     by_words, by_meaning = detail.lexical_rank is not None, detail.vector_rank is not None
     found = "listed by the filters alone: no scores, most recently changed first"
@@ -126,8 +126,8 @@ def _weightier(explained: ExplainedHit) -> str:
     if fused is None:
         return ""
     parts = (fused.lexical_part, fused.vector_part)
-    if fused.look_lexical is not None and fused.look_vector is not None:
-        parts = (fused.look_lexical, fused.look_vector)
+    if fused.rerank_keyword is not None and fused.rerank_semantic is not None:
+        parts = (fused.rerank_keyword, fused.rerank_semantic)
     words, meaning = (round(part, _DIGITS) for part in parts)
     if words == meaning:
         return "in equal parts"
@@ -302,7 +302,7 @@ def _stacked_fusion(
 
 def _rerank_rows(fused: Fused, settings: FusionSettings, strongest: float, width: int) -> Iterator[Row]:
     """The score that orders the best hits, and its two parts."""
-    if fused.look_lexical is None or fused.look_vector is None:
+    if fused.rerank_keyword is None or fused.rerank_semantic is None:
         return
     parts = (fused.rerank_keyword, fused.rerank_semantic)
     shown, total = printed(parts, _DIGITS)
@@ -322,10 +322,10 @@ def _rerank_parts(fused: Fused, settings: FusionSettings, strongest: float) -> t
     evidence = fused.evidence
     near = max(evidence.cosine or fused.assumed_cosine or 0.0, 0.0)
     cosine = f"{'cosine' if fused.assumed_cosine is None else 'assumed'} {near:.{_DIGITS}f}"
-    if evidence.other_script and near and not fused.look_lexical:
-        factor = (fused.look_vector or 0.0) / near
+    if evidence.other_script and near and not fused.rerank_keyword:
+        factor = (fused.rerank_semantic or 0.0) / near
         return "in another language", f"{factor:.3g} {TIMES} {cosine}"
-    share = settings.look_lexical
+    share = settings.rerank_keyword
     words = "none of the words"
     if evidence.strength is not None and strongest > 0:
         own = f"{evidence.strength:.{_DIGITS}f}"
@@ -336,11 +336,11 @@ def _rerank_parts(fused: Fused, settings: FusionSettings, strongest: float) -> t
 def _place_rows(fused: Fused, settings: FusionSettings, width: int) -> Iterator[Row]:
     """From the place by fusion to the place in the list, step by step."""
     steps = [_step("place by fusion", fused.fusion_rank)]
-    if fused.look_rank is not None:
-        change = moved(fused.fusion_rank - fused.look_rank)
-        steps.append(_step(f"{ARROW} second look", fused.look_rank, change))
-    if (fused.look_rank is not None and fused.rank != fused.look_rank) or fused.kept_place:
-        before = fused.look_rank or fused.fusion_rank
+    if fused.rerank_rank is not None:
+        change = moved(fused.fusion_rank - fused.rerank_rank)
+        steps.append(_step(f"{ARROW} second look", fused.rerank_rank, change))
+    if (fused.rerank_rank is not None and fused.rank != fused.rerank_rank) or fused.kept_place:
+        before = fused.rerank_rank or fused.fusion_rank
         steps.append(_step(f"{ARROW} with kept places", fused.rank, moved(before - fused.rank)))
     yield from flow(steps, width)
     if fused.rerank_score is not None and fused.rerank_rank is None:
