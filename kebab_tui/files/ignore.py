@@ -1,11 +1,16 @@
-"""Which names a folder's ignore files leave out, and by which line.
+"""Matches names against ignore files, as git does.
 
-Rules stand in `.gitignore`, `.ignore` and `.kebabignore`, in any folder. The rules of
-a nearer folder win over those of its parents; within one folder a later file wins
-over an earlier one, and within a file a later line over an earlier one. What git
-reads from elsewhere (global excludes, folders above the root) has no say here: nothing
-outside the root is read. Does not walk and touches no file. A huge file of rules takes seconds to read and to
-match: a checkpoint lies between few lines, and between two patterns.
+Rules come from `.gitignore`, `.ignore` and `.kebabignore` in any folder. The rules of a
+nearer folder override those of its parents; within a folder a later file overrides an
+earlier one, and within a file a later line an earlier one. Reads nothing outside the root
+(no global excludes) and does not walk: a pattern matches only the entry itself, so the
+walk must skip an ignored folder as a whole.
+
+Differs from git: `?` and brackets match one character, not one byte; names are compared in
+NFC; a line of more than 4,096 characters is not a pattern. A pattern becomes a regular
+expression without backtracking between stars, so no pattern can block the walk. A huge
+ignore file takes seconds to read and to match: the checkpoint is called every few lines
+and before each pattern is compiled.
 """
 
 from __future__ import annotations
@@ -19,16 +24,9 @@ from dataclasses import dataclass, field, replace
 from kebab_tui.domain.checkpoint import UNLIMITED, Checkpoint
 from kebab_tui.domain.errors import UsageError
 
-# One line of an ignore file, understood as git understands it.
-#
-# A pattern is translated to a regular expression for a name or for a path relative to
-# the folder of the ignore file; a folder is written with a slash at its end. A pattern
-# that git would never match (a bracket left open, a backslash at the end) is no
-# pattern. Unlike git, `?` and brackets stand for one character, not for one byte, and names
-# are compared in NFC. Only the entry itself is matched, never what lies below it: whoever walks
-# down leaves out an ignored folder as a whole. Stars are matched without going back
-# over the name again and again, so no pattern can make the walk hang. A line of more than
-# 4,096 characters is no pattern: no path is as long.
+IGNORE_FILES = (".gitignore", ".ignore", ".kebabignore")
+_LINES_BETWEEN_CHECKPOINTS = 31
+"""A bit mask. Each of these lines may have thousands of characters."""
 
 _CLASSES = {
     "alnum": "a-zA-Z0-9",
@@ -55,10 +53,10 @@ _ANY_FOLDERS = "(?:[^/]+/)*?"
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """`regex` is matched in full against a name, or a path when `by_path`.
+    """`regex` must match the whole name, or the path relative to the ignore file if `by_path`.
 
-    `literal` stands in every text that it matches; if `exact`, it is all of that text but the
-    slash behind a folder.
+    Every matching text contains `literal`; if `exact`, it is `literal`, plus the slash at the end
+    of a folder.
     """
 
     regex: str
@@ -70,10 +68,14 @@ class Pattern:
 
 
 def parse_pattern(line: str) -> Pattern | None:
-    """Understand one line; None for a blank line, a comment or what can never match."""
+    """Parse one line; None for a blank line, a comment, or a pattern that can never match."""
     if len(line) > _LONGEST:
         return None
-    text = unicodedata.normalize("NFC", _without_trailing_spaces(line))
+    bare = line.rstrip(" ")
+    backslashes = len(bare) - len(bare.rstrip("\\"))
+    if len(bare) < len(line) and backslashes % 2:
+        bare += " "
+    text = unicodedata.normalize("NFC", bare)
     if not text or text.startswith("#"):
         return None
     negated = text.startswith("!")
@@ -90,28 +92,17 @@ def parse_pattern(line: str) -> Pattern | None:
     body = _path_regex(text) if by_path else _segment_regex(text)
     if body is None:
         return None
-    return Pattern(body + end, by_path, negated, only_folders, _longest_literal(text), exact=False)
-
-
-def _longest_literal(text: str) -> str:
-    """The longest run of characters within one name that stand for themselves."""
-    runs = [""]
+    literals = [""]
     for piece in _PIECE.finditer(text):
         if piece["plain"]:
-            runs[-1] += piece["plain"]
+            literals[-1] += piece["plain"]
         else:
-            runs.append("")
-    return max(runs, key=len)
-
-
-def _without_trailing_spaces(line: str) -> str:
-    bare = line.rstrip(" ")
-    backslashes = len(bare) - len(bare.rstrip("\\"))
-    return bare + " " if len(bare) < len(line) and backslashes % 2 else bare
+            literals.append("")
+    return Pattern(body + end, by_path, negated, only_folders, max(literals, key=len), exact=False)
 
 
 def _path_regex(text: str) -> str | None:
-    """Join the groups of segments between `**`; each takes its first fit, only the last may move on."""
+    """Join the groups of segments between `**`; only the last group may backtrack."""
     groups: list[list[str]] = [[]]
     *folders, name = text.split("/")
     for folder in folders:
@@ -134,7 +125,7 @@ def _path_regex(text: str) -> str | None:
 
 
 def _segment_regex(segment: str) -> str | None:
-    """Translate one name; each run between two stars takes its first fit and keeps it."""
+    """Translate one name; only the run after the last star may backtrack."""
     runs = _runs(segment)
     if runs is None:
         return None
@@ -148,7 +139,7 @@ def _segment_regex(segment: str) -> str | None:
 
 
 def _runs(segment: str) -> list[str] | None:
-    """The regular expressions between the stars of a name."""
+    """Return the regular expressions between the stars of a name; None if a bracket is open."""
     runs = [""]
     at = 0
     while at < len(segment):
@@ -161,7 +152,11 @@ def _runs(segment: str) -> list[str] | None:
             bracket = _BRACKET.match(segment, at)
             if bracket is None:
                 return None
-            runs[-1] += _bracket_regex(bracket)
+            members = "".join(_member_regex(member) for member in _MEMBER.finditer(bracket["body"]))
+            if bracket["not"]:
+                runs[-1] += f"[^/{members}]"
+            else:
+                runs[-1] += f"(?!/)[{members}]" if members else _NOTHING
             at = bracket.end()
         elif sign == "\\":
             if at + 1 == len(segment):
@@ -174,15 +169,8 @@ def _runs(segment: str) -> list[str] | None:
     return runs
 
 
-def _bracket_regex(bracket: re.Match[str]) -> str:
-    members = "".join(_member_regex(member) for member in _MEMBER.finditer(bracket["body"]))
-    if bracket["not"]:
-        return f"[^/{members}]"
-    return f"(?!/)[{members}]" if members else _NOTHING
-
-
 def _member_regex(member: re.Match[str]) -> str:
-    """One letter, range or class of a bracket; a range that runs backwards holds nothing."""
+    """Translate a letter, range or class of a bracket; a reversed range is empty."""
     if member["low"] is None:
         return _CLASSES.get(member["name"], "")
     low = member["low"][-1]
@@ -192,14 +180,9 @@ def _member_regex(member: re.Match[str]) -> str:
     return f"{re.escape(low)}-{re.escape(high)}" if low <= high else ""
 
 
-IGNORE_FILES = (".gitignore", ".ignore", ".kebabignore")
-_LINES_BETWEEN_CHECKPOINTS = 31
-"""A mask: each of these lines may have thousands of characters."""
-
-
 @dataclass(frozen=True, slots=True)
 class IgnoreRule:
-    """One line that counts; `origin` says where it stands, as `docs/.gitignore:3`."""
+    """A valid line of an ignore file; `origin` is its place, such as `docs/.gitignore:3`."""
 
     pattern: Pattern
     text: str
@@ -210,7 +193,7 @@ class IgnoreRule:
 
 
 def rules_of_file(origin: str, data: bytes, checkpoint: Checkpoint = UNLIMITED) -> list[IgnoreRule]:
-    """Read the lines of an ignore file; what is no pattern is passed over, as git does."""
+    """Parse an ignore file; skip lines that are not patterns, as git does."""
     text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
     rules = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -223,7 +206,7 @@ def rules_of_file(origin: str, data: bytes, checkpoint: Checkpoint = UNLIMITED) 
 
 
 class Matcher:
-    """The rules of one folder (`docs/`, the root is empty)."""
+    """The rules of one folder (`docs/`; empty for the root)."""
 
     __slots__ = ("_by_name", "_by_path", "_skip")
 
@@ -249,10 +232,10 @@ def _position(found: _Found | tuple[int, IgnoreRule]) -> int:
 
 
 class _Rules:
-    """Rules of one kind. An entry costs a look-up, and one look into its text for each different glob.
+    """Rules that match by name, or those that match by path.
 
-    Rules without a glob are found by their text. Of the others, only those are compiled and matched
-    whose literal part stands in a text, so that a huge file of rules costs linear time.
+    Rules without a glob are found by a dictionary lookup. A glob is compiled and matched only if the
+    text contains its literal part, so that a huge ignore file costs linear time.
     """
 
     __slots__ = ("_checkpoint", "_compiled", "_exact", "_globs")
@@ -286,44 +269,42 @@ class _Rules:
             if literal in text:
                 if place < exact[0]:
                     break
-                if self._regex(place, rule).fullmatch(text):
+                regex = self._compiled.get(place)
+                if regex is None:
+                    self._checkpoint()
+                    regex = self._compiled[place] = re.compile(rule.pattern.regex, re.DOTALL)
+                if regex.fullmatch(text):
                     return place, rule
         return exact
-
-    def _regex(self, place: int, rule: IgnoreRule) -> re.Pattern[str]:
-        if place not in self._compiled:
-            self._checkpoint()
-            self._compiled[place] = re.compile(rule.pattern.regex, re.DOTALL)
-        return self._compiled[place]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What has a say over the entries of one folder.
+    """All rules that apply to the entries of one folder.
 
-    `exclude` (the source's own) wins over every ignore file and may take back, with
-    `!`, what one of them leaves out. `include`, if there is one, must take an entry or
-    one of the folders above it; it never takes back.
+    `exclude` (of the source) overrides every ignore file; its `!` patterns restore ignored
+    entries. `include`, if set, must match an entry or a folder above it; it never restores
+    anything.
     """
 
     exclude: Matcher | None = None
     include: Matcher | None = None
     included: bool = True
-    """Whether this folder is taken by `include`."""
+    """Whether `include` matches this folder."""
     nearest_first: tuple[Matcher, ...] = ()
     checkpoint: Checkpoint = field(default=UNLIMITED, compare=False)
-    """Called for each name that is matched, and before each pattern that is compiled for it."""
+    """Called for each name, and before each pattern is compiled."""
 
     @property
     def takes_all(self) -> bool:
         return not (self.nearest_first or self.exclude or self.include)
 
     def leaves_out(self, name: str, path: str) -> bool:
-        """Tell whether a file stays out, by a rule against it or for want of one for it."""
+        """Return whether a rule excludes a file, or `include` does not match it."""
         return bool(self.rule_against(name, path)) or not self.includes(name, path)
 
     def rule_against(self, name: str, path: str) -> IgnoreRule | None:
-        """Find the line that leaves an entry out: the strongest that knows it must not be negated."""
+        """Return the line that excludes an entry; None if the strongest matching line is negated."""
         self.checkpoint()
         name, path = _normal(name), _normal(path)
         matchers = (self.exclude, *self.nearest_first) if self.exclude else self.nearest_first
@@ -339,11 +320,11 @@ class Scope:
         return self.included if rule is None else not rule.pattern.negated
 
     def with_rules(self, folder: str, rules: Sequence[IgnoreRule]) -> Scope:
-        """Add what the ignore files of this folder say."""
+        """Add the rules of the ignore files in this folder."""
         return replace(self, nearest_first=(Matcher(folder, rules, self.checkpoint), *self.nearest_first))
 
     def below(self, name: str, path: str) -> Scope:
-        """The same for a folder in this one."""
+        """Return the scope for a subfolder."""
         if self.include is None:
             return self
         included = self.includes(name, path)
@@ -353,7 +334,7 @@ class Scope:
 def scope_of_root(
     include: Iterable[str], exclude: Iterable[str], checkpoint: Checkpoint = UNLIMITED
 ) -> Scope:
-    """Understand the patterns of a source; unlike an ignore file's, each must be one."""
+    """Parse the patterns of a source; raise if one is invalid."""
     wanted = _matcher_of_globs("include", include)
     return Scope(
         _matcher_of_globs("exclude", exclude), wanted, included=wanted is None, checkpoint=checkpoint
@@ -361,20 +342,18 @@ def scope_of_root(
 
 
 def _matcher_of_globs(origin: str, globs: Iterable[str]) -> Matcher | None:
-    rules = [_rule_of_glob(origin, glob) for glob in globs]
+    rules = []
+    for glob in globs:
+        pattern = parse_pattern(glob)
+        if pattern is None:
+            raise UsageError(
+                f"{origin}: invalid pattern: {glob!r}",
+                "write it as in a .gitignore, for example `drafts/` or `*.tmp.md`; close every bracket",
+            )
+        rules.append(IgnoreRule(pattern, glob, origin))
     return Matcher("", rules) if rules else None
 
 
-def _rule_of_glob(origin: str, glob: str) -> IgnoreRule:
-    pattern = parse_pattern(glob)
-    if pattern is None:
-        raise UsageError(
-            f"{origin}: {glob!r} is no pattern",
-            "Write it as in a .gitignore, for example `drafts/` or `*.tmp.md`; close every bracket.",
-        )
-    return IgnoreRule(pattern, glob, origin)
-
-
 def _normal(text: str) -> str:
-    """A pattern typed on one system must fit a name that another one has decomposed."""
+    """Normalise to NFC, since some systems store names decomposed."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)

@@ -1,8 +1,8 @@
-"""Reads one file of a folder: its bytes, its fingerprint and its hash, all of one moment.
+"""Reads a file of a source: its bytes, fingerprint and hash, all of the same moment.
 
-Opens every folder on the way without following a symbolic link, so nothing outside
-the root can be reached, also while somebody is swapping folders. Never blocks on a
-pipe or a device, never reads more than the limit, never decodes.
+Opens each folder on the path without following symbolic links, so a path cannot leave the
+root even if folders are replaced during the read. Never blocks on a pipe or a device, never
+reads more than the limit, never decodes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 
 
 class VanishedFileError(UnreadableFileError):
-    """The file was there a moment ago."""
+    """The file existed when it was listed."""
 
     code = "file_vanished"
 
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """`fingerprint` is never younger than `data`: a write that was missed shows as a difference."""
+    """`fingerprint` is never newer than `data`, so that a missed write shows as a change."""
 
     data: bytes
     fingerprint: Fingerprint
@@ -39,7 +39,7 @@ class FileContent:
 
 
 def read_file(root: str, path: str, limits: ReadLimits) -> FileContent:
-    """Read `path`, relative to `root`, as it stands between two writes."""
+    """Read `path`, relative to `root`; read again if it changes meanwhile."""
     for _ in range(_ATTEMPTS):
         data, before, after = _read_once(root, path, limits)
         if before == after:
@@ -51,7 +51,7 @@ def _read_once(root: str, path: str, limits: ReadLimits) -> tuple[bytes, Fingerp
     try:
         descriptor = _open_inside(root, path)
     except OSError as error:
-        raise _refusal(error) from error
+        raise _unreadable(error) from error
     try:
         before = os.fstat(descriptor)
         if not stat.S_ISREG(before.st_mode):
@@ -61,14 +61,16 @@ def _read_once(root: str, path: str, limits: ReadLimits) -> tuple[bytes, Fingerp
         limits.check(len(data))
         return data, fingerprint_of(before), fingerprint_of(os.fstat(descriptor))
     except OSError as error:
-        raise _refusal(error) from error
+        raise _unreadable(error) from error
     finally:
         os.close(descriptor)
 
 
 def _open_inside(root: str, path: str) -> int:
-    """Open a file by walking down from the root, one folder at a time."""
-    *folders, name = _steps(path)
+    """Open a file from the root down, one folder at a time."""
+    *folders, name = path.split("/")
+    if "\0" in path or any(step in ("", ".", "..") for step in (*folders, name)):
+        raise UnreadableFileError("outside the folder")
     place = os.open(root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:
         for folder in folders:
@@ -80,13 +82,6 @@ def _open_inside(root: str, path: str) -> int:
         os.close(place)
 
 
-def _steps(path: str) -> list[str]:
-    steps = path.split("/")
-    if "\0" in path or any(step in ("", ".", "..") for step in steps):
-        raise UnreadableFileError("outside the folder of notes")
-    return steps
-
-
 def _read_at_most(descriptor: int, limit: int, expected: int) -> bytes:
     pieces = []
     while limit > 0 and (piece := os.read(descriptor, min(limit, expected))):
@@ -95,14 +90,14 @@ def _read_at_most(descriptor: int, limit: int, expected: int) -> bytes:
     return b"".join(pieces)
 
 
-def _refusal(error: OSError) -> UnreadableFileError:
+def _unreadable(error: OSError) -> UnreadableFileError:
     match error.errno:
         case errno.ENOENT:
             return VanishedFileError("the file is no longer there")
         case errno.EACCES | errno.EPERM:
-            return UnreadableFileError("permission denied", "Make the file readable for yourself.")
+            return UnreadableFileError("permission denied", "make the file readable for your user")
         case errno.ELOOP:
-            return UnreadableFileError("a symbolic link", "Links are not followed; add their target instead.")
+            return UnreadableFileError("a symbolic link", "links are not followed; add the target instead")
         case errno.ENOTDIR:
             return VanishedFileError("its folder is no longer there, or is a symbolic link")
         case errno.ENXIO:

@@ -1,25 +1,28 @@
-"""Walks a folder of notes and says what is there, in an order that is always the same.
+"""Finds the notes in a folder, always in the same order.
 
-Yields only files of a known type that no rule leaves out. Names that begin with a dot
-are hidden and stay out. Symbolic links are not followed: a folder behind one could lie
-anywhere or contain itself, and a file behind one is either outside the root, and not
-ours, or inside, and found under its own name. Reads no file but the ignore files and
-decides nothing about what was found before.
+Yields files of a known type that no rule leaves out. Skips names that begin with a dot.
+Does not follow symbolic links: a linked folder could be anywhere or contain itself, and a
+linked file is either outside the root or found under its own name. Reads only the ignore
+files, and does not compare with earlier walks.
 
-Paths are relative to the root, with `/`; bytes that are no UTF-8 stand as surrogates
-(`os.fsencode` gives them back).
+Paths are relative to the root, with `/`; bytes that are not UTF-8 become surrogates
+(`os.fsencode` restores them).
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import cast
 
 from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
 from kebab_tui.domain.document import Fingerprint, fingerprint_of
 from kebab_tui.domain.errors import SourceError, UnreadableFileError
+from kebab_tui.files.exclusion import LeftOut, against_file, against_folder
 from kebab_tui.files.ignore import IGNORE_FILES, IgnoreRule, Scope, rules_of_file, scope_of_root
 from kebab_tui.files.read import read_file
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
@@ -27,6 +30,7 @@ from kebab_tui.formats.registry import FileType, file_type_of
 
 _NAME = itemgetter(0)
 _IGNORE_FILE_LIMITS = ReadLimits(MEGABYTE)
+_GONE = (errno.ENOENT, errno.ENOTDIR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,125 +50,260 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class WalkProblem:
-    """Nothing is known of what stands at or below `path`: it may well still be there.
+    """The walk could not see `path` or anything below it; notes there may still exist.
 
-    The root itself is the empty path.
+    The path of the root is empty.
     """
 
     path: str
     reason: str
 
 
-_File = tuple[str, os.DirEntry[str], FileType]
+Entry = FoundFile | WalkProblem | LeftOut
+_Listing = tuple[list[str], list[tuple[str, os.DirEntry[str], FileType | None]], list[str]]
 
 
 def walk(
     root: str, rules: WalkRules, checkpoint: Checkpoint = UNLIMITED
 ) -> Iterator[FoundFile | WalkProblem]:
-    """Find the notes below `root`; a root that cannot be walked at all raises before the first one."""
+    """Find the notes below `root`; raise before the first one if `root` cannot be walked."""
     scope = scope_of_root(rules.include, rules.exclude, checkpoint)
     check_root(root)
-    return walk_below(root, "", scope)
+    return _notes_below(root, "", scope)
+
+
+def survey(root: str, rules: WalkRules) -> Iterator[Entry]:
+    """Yield the same as `walk`, and also each file and folder that it leaves out, with the reason.
+
+    Slower than `walk`. A folder that is left out is one entry; ignore files are not listed.
+    """
+    scope = scope_of_root(rules.include, rules.exclude)
+    check_root(root)
+    return _walk(root, "", scope, explain=True)
+
+
+def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
+    """Return why `walk` leaves out `path`, relative to `root`; None if it does not."""
+    steps = path.split("/")
+    if "\0" in path or any(step in ("", ".", "..") for step in steps):
+        return "outside the folder"
+    scope = scope_of_root(rules.include, rules.exclude)
+    prefix = ""
+    for folder in steps[:-1]:
+        scope = _with_ignore_files(root, prefix, scope)
+        if excluded := against_folder(root, prefix, folder, scope):
+            return f"its folder {prefix}{folder} is {excluded}" if excluded.rule else str(excluded)
+        prefix = f"{prefix}{folder}/"
+        scope = scope.below(folder + "/", prefix)
+    excluded = against_file(root, prefix, steps[-1], _with_ignore_files(root, prefix, scope))
+    return str(excluded) if excluded else None
 
 
 def check_root(root: str) -> None:
-    """Make sure that `root` is a folder whose entries can be seen."""
+    """Raise unless `root` is a folder that can be listed."""
     try:
         os.scandir(root).close()
     except FileNotFoundError:
         raise SourceError(
-            f"the folder is not there: {root}",
-            "is it spelled right, and its drive mounted? notes that were indexed before stay",
+            f"folder not found: {root}",
+            "check the spelling and whether its drive is mounted; notes indexed earlier are kept",
         ) from None
     except NotADirectoryError:
-        raise SourceError(f"not a folder: {root}", "name the folder that holds the note") from None
+        raise SourceError(f"not a folder: {root}", "pass the folder that contains the note") from None
     except PermissionError:
-        raise SourceError(f"the folder is not readable: {root}", "check its permissions") from None
+        raise SourceError(f"permission denied: {root}", "check the permissions of the folder") from None
     except (OSError, ValueError) as error:
-        raise SourceError(f"the folder cannot be read: {root}", str(error)) from error
+        raise SourceError(f"cannot read the folder: {root}", str(error)) from error
 
 
-def walk_below(root: str, folder: str, scope: Scope) -> Iterator[FoundFile | WalkProblem]:
-    """Find the notes below `folder` (it ends in a slash; the root is empty), of which `scope` holds."""
+class PathScanner:
+    """Finds what `walk` would find at single paths, without walking the whole root.
+
+    Applies the rules in the same order as `walk`. Caches the rules of each folder: use one
+    scanner for a short time only, or until an ignore file changes.
+    """
+
+    def __init__(self, root: str, rules: WalkRules, checkpoint: Checkpoint = UNLIMITED) -> None:
+        self._root = root
+        self._outer: dict[str, Scope | None] = {"": scope_of_root(rules.include, rules.exclude, checkpoint)}
+        self._inner: dict[str, Scope | None] = {}
+        self._is_folder: dict[str, WalkProblem | bool] = {"": True}
+
+    def look(self, path: str) -> Iterator[FoundFile | WalkProblem]:
+        """Yield the note at `path`, or the notes below it if it is a folder."""
+        if "\0" in path or any(step in (".", "..") for step in path.split("/")):
+            return
+        if not path:
+            yield from self._below("")
+            return
+        prefix, name = _split(path)
+        is_folder = self._check_folder(prefix)
+        if isinstance(is_folder, WalkProblem):
+            yield is_folder
+        if is_folder is not True:
+            return
+        try:
+            status = os.lstat(f"{self._root}/{path}")
+        except OSError as error:
+            if error.errno not in _GONE:
+                yield WalkProblem(path, _reason(error))
+            return
+        if stat.S_ISDIR(status.st_mode):
+            yield from self._below(path + "/")
+        elif stat.S_ISREG(status.st_mode):
+            kind = file_type_of(name)
+            if kind is not None and self._takes_file(prefix, name):
+                yield FoundFile(path, fingerprint_of(status), kind)
+
+    def takes(self, path: str, *, is_folder: bool) -> bool:
+        """Return whether names and rules allow an entry at `path`; it need not exist."""
+        if is_folder:
+            return self._scope_above(f"{path}/" if path else "") is not None
+        prefix, name = _split(path)
+        if name in IGNORE_FILES:
+            return self._scope_above(prefix) is not None
+        return file_type_of(name) is not None and self._takes_file(prefix, name)
+
+    def _below(self, prefix: str) -> Iterator[FoundFile | WalkProblem]:
+        if (scope := self._scope_above(prefix)) is not None:
+            yield from _notes_below(self._root, prefix, scope)
+
+    def _takes_file(self, prefix: str, name: str) -> bool:
+        scope = None if name.startswith(".") else self._scope_in(prefix)
+        return scope is not None and not scope.leaves_out(name, prefix + name)
+
+    def _scope_above(self, prefix: str) -> Scope | None:
+        """Return the rules of the folders above `prefix`; None if they leave it out."""
+        if prefix not in self._outer:
+            above, name = _split(prefix[:-1])
+            scope = None if name.startswith(".") else self._scope_in(above)
+            if scope is not None:
+                ignored = scope.rule_against(name + "/", prefix)
+                scope = None if ignored else scope.below(name + "/", prefix)
+            self._outer[prefix] = scope
+        return self._outer[prefix]
+
+    def _scope_in(self, prefix: str) -> Scope | None:
+        """Return the same with the folder's own ignore files."""
+        if prefix not in self._inner:
+            scope = self._scope_above(prefix)
+            self._inner[prefix] = scope and _with_ignore_files(self._root, prefix, scope)
+        return self._inner[prefix]
+
+    def _check_folder(self, prefix: str) -> WalkProblem | bool:
+        """Return whether a folder exists with no link above it; a problem if that cannot be seen."""
+        if prefix not in self._is_folder:
+            found = self._check_folder(_split(prefix[:-1])[0])
+            if found is True:
+                try:
+                    found = stat.S_ISDIR(os.lstat(f"{self._root}/{prefix[:-1]}").st_mode)
+                except OSError as error:
+                    found = False if error.errno in _GONE else WalkProblem(prefix[:-1], _reason(error))
+            self._is_folder[prefix] = found
+        return self._is_folder[prefix]
+
+
+def _notes_below(root: str, folder: str, scope: Scope) -> Iterator[FoundFile | WalkProblem]:
+    return cast("Iterator[FoundFile | WalkProblem]", _walk(root, folder, scope, explain=False))
+
+
+def _walk(root: str, folder: str, scope: Scope, explain: bool) -> Iterator[Entry]:
+    """Walk `folder` (empty for the root, else it ends with a slash); `scope` holds the rules above it.
+
+    Yields `LeftOut` only with `explain`.
+    """
     pending = [(folder, scope)]
     while pending:
         prefix, scope = pending.pop()
         try:
-            folders, files, ignore_files = _list(f"{root}/{prefix}", scope.checkpoint)
+            folders, files, ignore_files = _list(f"{root}/{prefix}", scope.checkpoint, explain)
         except OSError as error:
-            yield WalkProblem(prefix.removesuffix("/"), trouble(error))
+            yield WalkProblem(prefix.removesuffix("/"), _reason(error))
             continue
         if ignore_files:
-            ignored, problems = rules_of_folder(root, prefix, ignore_files, scope.checkpoint)
+            rules, problems = _read_ignore_files(root, prefix, ignore_files, scope.checkpoint)
             yield from problems
-            scope = scope.with_rules(prefix, ignored)
-        if files:
-            yield from _found(prefix, scope, files)
-        if folders:
-            pending += _folders_below(prefix, scope, folders)
+            scope = scope.with_rules(prefix, rules)
+        takes_all = scope.takes_all
+        for name, entry, kind in sorted(files, key=_NAME):
+            path = prefix + name
+            if kind is None or (not takes_all and scope.leaves_out(name, path)):
+                if explain and (excluded := against_file(root, prefix, name, scope)):
+                    yield LeftOut(path, excluded)
+                continue
+            try:
+                yield FoundFile(path, fingerprint_of(entry.stat(follow_symlinks=False)), kind)
+            except OSError as error:
+                # Also for a deleted file: a share that is unmounted during the walk looks the same.
+                yield WalkProblem(path, _reason(error))
+        below = []
+        for name in sorted(folders):
+            path = f"{prefix}{name}/"
+            if explain and (excluded := against_folder(root, prefix, name, scope)):
+                yield LeftOut(path, excluded)
+            elif explain or takes_all or not scope.rule_against(name + "/", path):
+                below.append((path, scope.below(name + "/", path)))
+        pending += reversed(below)
 
 
-def _list(folder: str, checkpoint: Checkpoint) -> tuple[list[str], list[_File], list[str]]:
-    """The folders, the files of known types and the ignore files that a folder holds."""
+def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
+    """List the folders, the files with their types, and the ignore files in `folder`.
+
+    With `explain`, also hidden names and, with type None, entries that cannot be notes.
+    """
     folders: list[str] = []
-    files: list[_File] = []
+    files: list[tuple[str, os.DirEntry[str], FileType | None]] = []
     ignore_files: list[str] = []
     with os.scandir(folder) as entries:
         checkpoint()
-        for at, entry in enumerate(entries, start=1):
-            if at & SELDOM == 0:
+        for number, entry in enumerate(entries, start=1):
+            if number & SELDOM == 0:
                 checkpoint()
             name = entry.name
-            if name[0] == ".":
+            hidden = name[0] == "."
+            if hidden:
                 if name in IGNORE_FILES:
                     ignore_files.append(name)
-            elif entry.is_dir(follow_symlinks=False):
+                if not explain:
+                    continue
+            if entry.is_dir(follow_symlinks=False):
                 folders.append(name)
-            elif (kind := file_type_of(name)) and entry.is_file(follow_symlinks=False):
+            elif not hidden and (kind := file_type_of(name)) and entry.is_file(follow_symlinks=False):
                 files.append((name, entry, kind))
+            elif explain and name not in IGNORE_FILES:
+                files.append((name, entry, None))
     return folders, files, ignore_files
 
 
-def rules_of_folder(
+def _with_ignore_files(root: str, prefix: str, scope: Scope) -> Scope:
+    """Add the rules of a folder's own ignore files; ignore those that cannot be read."""
+    present = [name for name in IGNORE_FILES if os.path.lexists(f"{root}/{prefix}{name}")]
+    if not present:
+        return scope
+    return scope.with_rules(prefix, _read_ignore_files(root, prefix, present, scope.checkpoint)[0])
+
+
+def _read_ignore_files(
     root: str, prefix: str, names: list[str], checkpoint: Checkpoint
 ) -> tuple[list[IgnoreRule], list[WalkProblem]]:
-    """Read the ignore files of one folder, weakest first; one that cannot be read has no say."""
+    """Read the ignore files of one folder, weakest first."""
     rules: list[IgnoreRule] = []
     problems = []
     for name in sorted(names, key=IGNORE_FILES.index):
         try:
             content = read_file(root, prefix + name, _IGNORE_FILE_LIMITS)
         except UnreadableFileError as error:
-            problems.append(WalkProblem(prefix + name, f"its rules do not count: {error.message}"))
+            problems.append(WalkProblem(prefix + name, f"ignore file not applied: {error.message}"))
         else:
             rules += rules_of_file(prefix + name, content.data, checkpoint)
     return rules, problems
 
 
-def _found(prefix: str, scope: Scope, files: list[_File]) -> Iterator[FoundFile | WalkProblem]:
-    takes_all = scope.takes_all
-    for name, entry, kind in sorted(files, key=_NAME):
-        path = prefix + name
-        if not takes_all and scope.leaves_out(name, path):
-            continue
-        try:
-            yield FoundFile(path, fingerprint_of(entry.stat(follow_symlinks=False)), kind)
-        except OSError as error:
-            # Also for a file that is gone: a share that is unmounted during the walk looks the same.
-            yield WalkProblem(path, trouble(error))
-
-
-def _folders_below(prefix: str, scope: Scope, names: list[str]) -> Iterator[tuple[str, Scope]]:
-    """The folders to go into, the last one first."""
-    takes_all = scope.takes_all
-    for name in sorted(names, reverse=True):
-        path = f"{prefix}{name}/"
-        if takes_all:
-            yield path, scope
-        elif not scope.rule_against(name + "/", path):
-            yield path, scope.below(name + "/", path)
-
-
-def trouble(error: OSError) -> str:
-    """Why an entry of a folder cannot be seen."""
+def _reason(error: OSError) -> str:
     return "permission denied" if isinstance(error, PermissionError) else f"cannot be read: {error.strerror}"
+
+
+def _split(path: str) -> tuple[str, str]:
+    """Split into the folder, with a slash unless it is the root, and the name."""
+    folder, slash, name = path.rpartition("/")
+    return folder + slash, name

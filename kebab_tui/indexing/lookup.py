@@ -18,9 +18,9 @@ from kebab_tui.domain.errors import NotFoundError, NotIndexedError, SourceError,
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.files.exclusion import Entry, LeftOut, explain_ignored, survey
+from kebab_tui.files.exclusion import LeftOut
 from kebab_tui.files.read import VanishedFileError, read_file
-from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules
+from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, WalkRules, explain_ignored, survey
 from kebab_tui.formats.decode import ReadLimits, decode
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import clipped, locate, locate_within

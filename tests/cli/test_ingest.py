@@ -215,7 +215,7 @@ def test_ctrl_c_while_waiting_gives_up_at_once(kebab: Kebab, notes: Path) -> Non
 def test_a_folder_that_was_never_there_is_not_taken_for_a_drive_alone(kebab: Kebab, tmp_path: Path) -> None:
     done = kebab("ingest", str(tmp_path / "noets"))
     assert done.code == 2
-    assert "is it spelled right" in done.err
+    assert "check the spelling" in done.err
 
 
 def test_a_known_folder_that_cannot_be_read_is_paused(

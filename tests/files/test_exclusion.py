@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.files.exclusion import explain_ignored, is_editor_dropping
-from kebab_tui.files.walk import WalkRules, walk
+from kebab_tui.files.exclusion import is_editor_file
+from kebab_tui.files.walk import WalkRules, explain_ignored, walk
 from kebab_tui.formats.registry import file_type_of
 
 RULES = WalkRules(include=("*.md", "*.txt", "!todo.md"), exclude=("private/", "!revived.md"))
@@ -25,19 +25,19 @@ RULES = WalkRules(include=("*.md", "*.txt", "!todo.md"), exclude=("private/", "!
         ("build/c.md", "its folder build is ignored by .gitignore:2: build/"),
         ("sub/only.md", "ignored by sub/.kebabignore:1: /only.md"),
         ("private/d.md", "its folder private is ignored by exclude: private/"),
-        ("todo.md", "no include pattern of the source takes it"),
-        ("x.mkd", "no include pattern of the source takes it"),
-        (".hidden.md", "hidden: .hidden.md begins with a dot"),
-        (".obsidian/e.md", "hidden: .obsidian begins with a dot"),
-        ("picture.png", "its file type is not read"),
-        ("a.md~", "a temporary file of an editor"),
-        ("gone.md", "there is no gone.md"),
+        ("todo.md", "not matched by any include pattern"),
+        ("x.mkd", "not matched by any include pattern"),
+        (".hidden.md", "hidden: .hidden.md starts with a dot"),
+        (".obsidian/e.md", "hidden: .obsidian starts with a dot"),
+        ("picture.png", "unsupported file type"),
+        ("a.md~", "temporary file of an editor"),
+        ("gone.md", "gone.md does not exist"),
         ("a.md/x.md", "a.md is not a folder"),
         ("sub", "sub is not a regular file"),
         ("pipe.md", "pipe.md is not a regular file"),
-        ("away.md", "away.md is a symbolic link that leads outside the folder; links are not followed"),
-        ("twin.md", "twin.md is a symbolic link within the folder; links are not followed"),
-        ("link/draft.md", "link is a symbolic link within the folder; links are not followed"),
+        ("away.md", "away.md is a symbolic link to a place outside the folder; links are not followed"),
+        ("twin.md", "twin.md is a symbolic link to a place inside the folder; links are not followed"),
+        ("link/draft.md", "link is a symbolic link to a place inside the folder; links are not followed"),
         ("../outside.md", "outside the folder"),
         ("/etc/passwd", "outside the folder"),
         ("sub/../../outside.md", "outside the folder"),
@@ -62,11 +62,11 @@ def test_a_path_has_no_reason_exactly_when_the_walk_finds_it(vault: Path) -> Non
 @pytest.mark.parametrize(
     "name", ["note.md~", ".note.md.swp", ".n.swo", "4913", "#note.md#", ".#note.md", "._note.md"]
 )
-def test_what_an_editor_drops_is_never_a_note(name: str) -> None:
-    assert is_editor_dropping(name)
+def test_a_file_of_an_editor_is_never_a_note(name: str) -> None:
+    assert is_editor_file(name)
     assert name.startswith(".") or file_type_of(name) is None
 
 
 @pytest.mark.parametrize("name", ["note.md", "4913.md", "#note.md", "a~b.md", "C#.md"])
-def test_what_people_name_is_no_dropping(name: str) -> None:
-    assert not is_editor_dropping(name)
+def test_other_names_are_no_editor_files(name: str) -> None:
+    assert not is_editor_file(name)

@@ -78,7 +78,7 @@ def test_an_include_does_not_take_back_what_is_ignored() -> None:
 
 @pytest.mark.parametrize("glob", ["[abc", "", "# note", "broken\\"])
 def test_a_pattern_of_a_source_that_can_match_nothing_is_an_error(glob: str) -> None:
-    with pytest.raises(UsageError, match="is no pattern"):
+    with pytest.raises(UsageError, match="invalid pattern"):
         scope_of_root((), (glob,))
 
 

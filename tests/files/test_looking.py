@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.errors import SourceError
-from kebab_tui.files.exclusion import PathScanner
-from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules, walk
+from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules, walk
 
 NAMES = ["a.md", "b.txt", "c.png", ".hidden.md", "sub", "build", ".git", "메모.md"]
 PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)

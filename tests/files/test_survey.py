@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.errors import SourceError
-from kebab_tui.files.exclusion import LeftOut, explain_ignored, survey
+from kebab_tui.files.exclusion import LeftOut
 from kebab_tui.files.ignore import IGNORE_FILES
-from kebab_tui.files.walk import WalkProblem, WalkRules, walk
+from kebab_tui.files.walk import WalkProblem, WalkRules, explain_ignored, survey, walk
 
 RULES = WalkRules(include=("*.md", "*.txt", "!todo.md"), exclude=("private/", "!revived.md"))
 

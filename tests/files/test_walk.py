@@ -47,7 +47,7 @@ def test_a_found_file_carries_its_fingerprint_and_its_type(tmp_path: Path) -> No
     assert (file.fingerprint.mtime_ns, file.fingerprint.ctime_ns) == (status.st_mtime_ns, status.st_ctime_ns)
 
 
-def test_hidden_names_other_types_and_droppings_of_editors_stay_out(tmp_path: Path) -> None:
+def test_hidden_names_other_types_and_files_of_editors_stay_out(tmp_path: Path) -> None:
     write(tmp_path, "note.md", ".hidden.md", ".git/x.md", "note.md~", ".note.md.swp")
     write(tmp_path, "4913", "#note.md#", ".#note.md", "picture.png", "README", ".md", "note.md.bak")
     assert found(tmp_path) == ["note.md"]
@@ -124,7 +124,7 @@ def test_ignore_files_work_in_every_folder_and_the_nearer_one_wins(tmp_path: Pat
     assert found(tmp_path) == ["a.md", "sub/draft.md"]
 
 
-def test_kebabignore_has_the_last_word_within_a_folder(tmp_path: Path) -> None:
+def test_kebabignore_overrides_the_others_within_a_folder(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "b.md", "c.md")
     write(tmp_path, ".gitignore", text="*.md\n")
     write(tmp_path, ".ignore", text="!a.md\n!b.md\n")
@@ -154,19 +154,19 @@ def test_include_and_exclude_of_the_source_narrow_the_walk(tmp_path: Path) -> No
     ]
 
 
-def test_a_bad_pattern_of_the_source_is_said_before_the_walk(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"exclude: '\[abc' is no pattern"):
+def test_an_invalid_pattern_of_the_source_is_an_error_before_the_walk(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"exclude: invalid pattern: '\[abc'"):
         walk(str(tmp_path), WalkRules(exclude=("[abc",)))
 
 
-def test_an_ignore_file_that_cannot_be_read_is_named_and_has_no_say(tmp_path: Path) -> None:
+def test_an_unreadable_ignore_file_is_reported_and_not_applied(tmp_path: Path) -> None:
     write(tmp_path, "a.md")
     write(tmp_path, "rules", text="*\n")
     (tmp_path / ".gitignore").symlink_to("rules")
     (tmp_path / ".ignore").mkdir()
     os.mkfifo(tmp_path / ".kebabignore")
     assert [problem.path for problem in problems(tmp_path)] == [".gitignore", ".ignore", ".kebabignore"]
-    assert "do not count" in problems(tmp_path)[0].reason
+    assert "not applied" in problems(tmp_path)[0].reason
     assert "a.md" in [step.path for step in walk(str(tmp_path), WalkRules())]
 
 
@@ -174,7 +174,7 @@ def test_an_ignore_file_that_cannot_be_read_is_named_and_has_no_say(tmp_path: Pa
 
 
 def test_a_missing_root_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="not there") as caught:
+    with pytest.raises(SourceError, match="folder not found") as caught:
         walk(str(tmp_path / "gone"), WalkRules())
     assert caught.value.hint
 
@@ -192,7 +192,7 @@ def test_a_root_that_can_be_no_path_is_an_error_of_the_source(root: str) -> None
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path, error: OSError) -> None:
-    """Make one folder unreadable, also for root, who is asked by no permission."""
+    """Make one folder unreadable, also for root."""
     scandir = os.scandir
 
     def guarded(path: str) -> Iterator[os.DirEntry[str]]:
@@ -207,7 +207,7 @@ def test_an_unreadable_root_is_an_error_of_the_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forbid(monkeypatch, tmp_path, PermissionError(13, "Permission denied"))
-    with pytest.raises(SourceError, match="not readable"):
+    with pytest.raises(SourceError, match="permission denied"):
         walk(str(tmp_path), WalkRules())
 
 

@@ -281,7 +281,7 @@ def test_a_missing_folder_is_paused_and_comes_back_unchanged(vault: Vault) -> No
     before = vault.everything()
     os.rename(vault.root, str(vault.root) + ".away")
     report = vault.ingest()
-    assert "not there" in report.sources[0].paused
+    assert "folder not found" in report.sources[0].paused
     assert vault.workspace.sources()[0].state == "paused"
     assert vault.find("alpha") == ["a.md"]
     os.rename(str(vault.root) + ".away", vault.root)
@@ -312,8 +312,8 @@ def _as_file(folder: Path) -> None:
     ("act", "reason"),
     [
         (_as_file, "not a folder"),
-        (_as_link("nowhere"), "the folder is not there"),
-        (_as_link("more"), "the folder cannot be read"),
+        (_as_link("nowhere"), "folder not found"),
+        (_as_link("more"), "cannot read the folder"),
         (_as_link("notes"), "is the same folder as the source notes"),
         (_as_link("notes/sub"), "lies within the source notes"),
         (_as_link("."), "contains the source notes"),

@@ -187,7 +187,7 @@ def test_an_error_about_a_hostile_name_is_as_harmless(start: Start, tmp_path: Pa
     leave(behind)
     before = start(f"{around}/nothing", "--data-dir", str(data))
     before.end()
-    before.wait_for_end_text("is not there")
+    before.wait_for_end_text("folder not found")
     for screen in (behind, before):
         for name, pattern in FORBIDDEN.items():
             assert not pattern.search(screen.sent), name

@@ -120,7 +120,7 @@ def test_a_folder_that_is_none_within_one_that_is_known_is_refused_too(start: St
     screen = start(f"{root}/misspelled", "--data-dir", data)
     screen.end()
     assert screen.process.returncode == 2
-    screen.wait_for_end_text("is not there")
+    screen.wait_for_end_text("folder not found")
 
 
 def test_a_damaged_index_keeps_no_screen_from_opening_that_names_an_absent_folder(
