@@ -1,1 +1,1 @@
-"""File formats: a file of one kind becomes a note of blocks with exact spans."""
+"""File formats: parse the bytes of a file into a note of blocks with exact line numbers."""

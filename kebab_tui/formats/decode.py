@@ -1,12 +1,13 @@
-"""Bytes become lines, the way an editor counts them.
+"""Decodes the bytes of a file into lines, and limits the size of a file.
 
-In this order: a byte order mark decides; NUL bytes tell UTF-16 without a mark from a
-binary file; then UTF-8; then Korean CP949, taken only if it decodes whole and reads as
-Hangul, because old Korean text files carry no mark; else UTF-8 with replacement
-characters and the flag `lossy_decoding`. A line ends at a line feed, with or without a
-carriage return before it, and nowhere else: form feeds, lone carriage returns and
-Unicode's own separators stay inside their line, as in an editor. The text is not
-normalised.
+The encoding is, in this order: that of a byte order mark; UTF-16 without a mark if there
+are NUL bytes and the text is readable (otherwise the file is binary); UTF-8; Korean CP949
+if all bytes decode and the letters are Hangul, because old Korean text files have no mark;
+else UTF-8 with replacement characters and the flag `lossy_decoding`.
+
+A line ends at a line feed, with or without a carriage return before it. Form feeds, lone
+carriage returns and Unicode separators stay inside their line, as in an editor. The text is
+not normalised.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from kebab_tui.domain.document import DocumentFlag
 from kebab_tui.domain.errors import UnsuitableFileError
 
+MEGABYTE = 1024 * 1024
 _BINARY_SAMPLE = 8 * 1024
 _GUESS_SAMPLE = 64 * 1024
 _MARKS = (
@@ -42,51 +44,48 @@ class DecodedText:
 
 
 def decode(data: bytes) -> DecodedText:
-    """Turn a file's bytes into lines; raises UnsuitableFileError for what is no text."""
-    encoding, body = _announced(data)
-    text = _whole(body, encoding)
+    """Decode a file; raise UnsuitableFileError if it is binary."""
+    encoding, body = _encoding_of(data)
+    text = _decode_strictly(body, encoding)
     if text is None and body is data and encoding == "utf-8":
-        text = _korean(body)
+        text = _decode_korean(body)
     if text is not None:
         return DecodedText(_lines(text))
     return DecodedText(_lines(body.decode(encoding, "replace")), ("lossy_decoding",))
 
 
-def _announced(data: bytes) -> tuple[str, bytes]:
-    """The encoding that the first bytes tell, and what follows the mark."""
+def _encoding_of(data: bytes) -> tuple[str, bytes]:
+    """Return the encoding by mark or NUL bytes, and the bytes without the mark."""
+    sample = data[:_BINARY_SAMPLE]
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             body = data[len(mark) :]
             if encoding == "utf-8" and b"\0" in body[:_BINARY_SAMPLE]:
                 raise _binary()
             return encoding, body
-    if b"\0" in data[:_BINARY_SAMPLE]:
-        return _unmarked_utf16(data[:_BINARY_SAMPLE]), data
-    return "utf-8", data
-
-
-def _unmarked_utf16(sample: bytes) -> str:
+    if b"\0" not in sample:
+        return "utf-8", data
     for encoding in ("utf-16-le", "utf-16-be"):
         text = sample.decode(encoding, "ignore")
         if len(_READABLE.findall(text)) >= _SHARE_OF_READABLE * len(sample) / 2:
-            return encoding
+            return encoding, data
     raise _binary()
 
 
 def _binary() -> UnsuitableFileError:
-    return UnsuitableFileError("binary file", "Only text can be searched; leave it out with .kebabignore.")
+    return UnsuitableFileError("binary file", "only text can be searched; exclude the file in .kebabignore")
 
 
-def _whole(data: bytes, encoding: str) -> str | None:
+def _decode_strictly(data: bytes, encoding: str) -> str | None:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
         return None
 
 
-def _korean(data: bytes) -> str | None:
-    """Decode as CP949 if what is not ASCII then reads as Hangul; other codings give Hanja and worse."""
-    text = _whole(data, "cp949")
+def _decode_korean(data: bytes) -> str | None:
+    """Decode as CP949 if nearly all non-ASCII letters become Hangul; other encodings become Hanja."""
+    text = _decode_strictly(data, "cp949")
     if text is None:
         return None
     letters = _FOREIGN_LETTER.findall(text[:_GUESS_SAMPLE])
@@ -95,18 +94,13 @@ def _korean(data: bytes) -> str | None:
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    """Split as an editor does: the line feed at the end of the last line opens no further one."""
+    """Split as an editor does: a line feed at the end of the text starts no further line."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
     return tuple(lines)
-
-
-# How much of a file is read at all, and what is said when that is not enough.
-
-MEGABYTE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,5 +111,5 @@ class ReadLimits:
         if size > self.max_bytes:
             raise UnsuitableFileError(
                 f"larger than {self.max_bytes / MEGABYTE:.3g} MB",
-                "Split the note, or raise the limit in the settings.",
+                "split the note, or raise the limit in the settings",
             )

@@ -1,16 +1,15 @@
-"""Cuts Markdown into blocks by its lines alone, following CommonMark's block rules.
+"""Splits Markdown into blocks line by line, following the block rules of CommonMark.
 
-What is told apart: headings (ATX and setext), code (fences, also in list items; indented
-code; `<pre>`, `<script>`, `<style>`), HTML comments, tables. All else (paragraphs, lists,
-quotes, footnotes, other HTML) is prose; neighbouring prose is one block, with the blank
-lines between its paragraphs inside. Every non-blank line belongs to exactly one block and
-no block begins or ends with a blank line. Blank is what Python calls white space only.
+Recognises headings (ATX and setext), code (fences, also in list items; indented code;
+`<pre>`, `<script>`, `<style>`), HTML comments and tables. Everything else (paragraphs,
+lists, quotes, footnotes, other HTML) is prose; adjacent prose is one block, including the
+blank lines between its paragraphs. Each non-blank line belongs to exactly one block, and no
+block begins or ends with a blank line.
 
-It never raises, needs time linear in the text, and builds no tree: what stands in a quote
-stays prose, and a heading inside a list item is no heading of the note. Only lines whose
-first character can begin something are looked at, which is where its speed comes from.
-
-Line numbers inside are 0-based; those of the blocks are 1-based and inclusive.
+Never raises, takes linear time, and builds no tree: the content of a quote stays prose, and
+a heading inside a list item is not a heading of the note. For speed, only lines whose first
+character can start an element are examined. Line numbers are 0-based inside this module;
+those of the blocks are 1-based and inclusive. A tab advances to a multiple of four columns.
 """
 
 from __future__ import annotations
@@ -35,14 +34,15 @@ from kebab_tui.formats.markdown_lines import (
     table_end,
 )
 
-# Which list items are open at a line of Markdown.
-#
-# Only asked where it matters: at an indented fence, heading, comment or code line after a
-# list has begun. It follows markers, indents and lazy continuation lines; it keeps no items.
-# Columns are 0-based; a tab reaches to the next multiple of four.
-
+_HEADING = re.compile(r"(#{1,6})(?:[ \t]+|\Z)")
+_CLOSING_MARKS = re.compile(r"(?:\A|(?<=[ \t]))#++[ \t]*+\Z")
+_FENCE = re.compile(r"`{3,}+(?=[^`]*\Z)|~{3,}+")
+_ITEM = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?:[ \t]++(\S?)|\Z)")
+_REFERENCE = re.compile(r" {0,3}\[[^\[\]^][^\[\]]*+\]:[ \t]*+\S")
 _MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?: ++|\Z)")
-_INTERRUPTS = re.compile(r"#{1,6}(?:[ \t]|\Z)|`{3,}+[^`]*\Z|~~~|>|(?:[-+*]|\d{1,9}[.)])(?:[ \t]|\Z)")
+_INTERRUPTS = re.compile(r"#{1,6}(?:[ \t]|\Z)|" + _FENCE.pattern + r"|>|(?:[-+*]|\d{1,9}[.)])(?:[ \t]|\Z)")
+_LONGEST_HEADING_LINE = 2000
+"""The rest of the line is ignored: the plain text of a heading is shorter, and the cache keeps the line."""
 
 
 def is_rule(body: str) -> bool:
@@ -52,10 +52,11 @@ def is_rule(body: str) -> bool:
 
 
 class OpenLists:
-    """The content columns of the open list items, outermost first, moved down line by line.
+    """Tracks the content columns of the open list items, outermost first, line by line.
 
-    However many items are open, a line costs time by its own length only: an item's column is
-    found by bisection, and each marker of a row of them is looked at once.
+    Follows markers, indents and lazy continuation lines. Consulted only at an indented fence,
+    heading, comment or code line after a list has begun. The time for a line depends only on its
+    length: columns are found by bisection, and each marker is read once.
     """
 
     __slots__ = ("_checkpoint", "_empty", "_lines", "_next", "_paragraph", "_stack")
@@ -69,7 +70,7 @@ class OpenLists:
         self._empty = False
 
     def at(self, line: int) -> list[int]:
-        """The items that are open before `line` says anything."""
+        """Return the items that are open before `line`."""
         for at in range(self._next, line):
             if not at & OFTEN:
                 self._checkpoint()
@@ -78,20 +79,20 @@ class OpenLists:
         return self._stack
 
     def holding(self, line: int) -> int:
-        """The content column of the item that holds a block which begins at `line`, or 0."""
+        """Return the content column of the item that contains a block starting at `line`, or 0."""
         stack = self.at(line)
         inside = bisect_right(stack, indent_of(self._lines[line]))
         return stack[inside - 1] if inside else 0
 
     def after_markers(self, line: int) -> tuple[int, str]:
-        """For a line that opens items: the innermost content column, and the text behind the markers."""
+        """Open the items of `line`; return the innermost content column and the text after the markers."""
         self.at(line)
         self._next = line + 1
         body = self._take(self._lines[line])
         return (self._stack[-1] if self._stack else 0), body
 
     def skip(self, column: int, line: int) -> None:
-        """A block held at `column` ended before `line`; deeper items are closed."""
+        """Close items deeper than `column` after a block in it that ended before `line`."""
         del self._stack[bisect_right(self._stack, column) :]
         self._next = line
         self._paragraph = False
@@ -112,14 +113,18 @@ class OpenLists:
         inside = bisect_right(stack, indent)
         left = inside < len(stack)
         within = indent - (stack[inside - 1] if inside else 0)
-        if self._paragraph and left and (within > 3 or not _interrupts(body)):
-            return body
+        if self._paragraph and left:
+            interrupts = (
+                _INTERRUPTS.match(body)
+                or is_rule(body)
+                or (body[0] == "<" and html_kind(body, True) is not None)
+            )
+            if within > 3 or not interrupts:
+                return body
         del stack[inside:]
         if within > 3:
             return body
-        return self._open_items(body, indent, self._paragraph and not left)
-
-    def _open_items(self, body: str, indent: int, in_paragraph: bool) -> str:
+        in_paragraph = self._paragraph and not left
         at, end = 0, len(body)
         rule_from = _rule_from(body)
         while (marker := _MARKER.match(body, at)) and at < rule_from:
@@ -129,7 +134,7 @@ class OpenLists:
                 break
             gap = text - mark_end if text < end else 1
             indent += mark_end - at + (gap if gap <= 4 else 1)
-            self._stack.append(indent)
+            stack.append(indent)
             at, in_paragraph = text, False
             if gap > 4:
                 break
@@ -140,7 +145,7 @@ class OpenLists:
 
 
 def _rule_from(body: str) -> int:
-    """The first place from which on a line is a rule, whatever markers stand before it."""
+    """Return the first position from which the rest of a line is a rule, whatever precedes it."""
     bare = body.rstrip(" \t")
     mark = bare[-1]
     if mark not in "-*_":
@@ -149,25 +154,11 @@ def _rule_from(body: str) -> int:
     return first if bare.count(mark, first) >= 3 else len(body)
 
 
-def _interrupts(body: str) -> bool:
-    return (
-        bool(_INTERRUPTS.match(body))
-        or is_rule(body)
-        or (body[0] == "<" and html_kind(body, True) is not None)
-    )
-
-
-# How far a scan of Markdown has come: the blocks it has made, and what is still open.
-#
-# It decides nothing about syntax; `markdown_blocks` does and writes down here. Lines are
-# 0-based; those of the blocks are 1-based and inclusive.
-
-
 class BlockDraft:
-    """A block that is being made; it becomes a `Block` by a change of class.
+    """A block under construction; it becomes a `Block` by assigning its class.
 
-    That takes a third of the time of a frozen dataclass's own `__init__`, which was a fifth
-    of what a scan costs. The slots must be those of `Block`.
+    That takes a third of the time of the `__init__` of the frozen dataclass, which was a fifth
+    of the cost of a scan. The slots must be those of `Block`.
     """
 
     __slots__ = ("first", "kind", "last", "level", "text")
@@ -181,12 +172,12 @@ class BlockDraft:
 
 
 class Scan:
-    """How far a scan has come.
+    """The state of a scan: the finished blocks and the open elements. Knows no syntax.
 
-    `written` is the first line that no block has yet; `resume` the first line that is still
-    to be looked at; `fresh` the first line behind the last thing that cannot be part of a
-    paragraph; `list_from` the line where a list began that may still be open, or -1;
-    `barred` the last line that is known to belong to no setext heading.
+    `written` is the first line without a block; `resume` the first line still to be examined;
+    `fresh` the first line after the last element that cannot be part of a paragraph;
+    `list_from` the line where a possibly open list began, or -1; `barred` the last line known
+    to belong to no setext heading.
     """
 
     __slots__ = (
@@ -213,7 +204,7 @@ class Scan:
     def emit(
         self, kind: BlockKind, first: int, last: int, level: int = 0, text: str = "", column: int = 0
     ) -> None:
-        """Make lines a block; a list item at `column` holds it, or none."""
+        """Add a block, in a list item at `column` (0: none), after the prose before it."""
         if self.written < first:
             self.emit_prose(first - 1)
         self.blocks.append(BlockDraft(kind, first + 1, last + 1, level, text))
@@ -221,7 +212,7 @@ class Scan:
         self.pass_over(last, column)
 
     def emit_prose(self, last: int) -> None:
-        """Make the lines that are left a block, without the blank ones around them."""
+        """Add the lines up to `last` without a block as prose, without blank lines around them."""
         lines, first = self.lines, self.written
         while first <= last and (not (line := lines[first]) or line.isspace()):
             first += 1
@@ -231,7 +222,7 @@ class Scan:
             self.blocks.append(BlockDraft("prose", first + 1, last + 1, 0, ""))
 
     def pass_over(self, last: int, column: int = 0) -> None:
-        """Look at no more lines up to `last`, and take none of them into a paragraph."""
+        """Skip the lines up to `last`; none of them is part of a paragraph."""
         self.resume = self.fresh = last + 1
         if column:
             self.open_lists().skip(column, last + 1)
@@ -241,7 +232,7 @@ class Scan:
     def finish(self) -> tuple[Block, ...]:
         self.emit_prose(len(self.lines) - 1)
         for draft in self.blocks:
-            draft.__class__ = Block  # type: ignore[assignment]  # see `Draft`
+            draft.__class__ = Block  # type: ignore[assignment]  # see BlockDraft
         return tuple(cast("list[Block]", self.blocks))
 
     def in_paragraph(self, at: int) -> bool:
@@ -257,7 +248,7 @@ class Scan:
         return self.list_from >= 0 and bool(self.open_lists().at(at))
 
     def column(self, at: int) -> int:
-        """Where the text of the list item begins that holds a block starting at `at`; 0 outside of lists."""
+        """Return the content column of the list item that contains a block starting at `at`, or 0."""
         return self.open_lists().holding(at) if self.list_from >= 0 else 0
 
     def begin_list(self, at: int) -> None:
@@ -265,20 +256,10 @@ class Scan:
         self.lists = None
 
 
-_HEADING = re.compile(r"(#{1,6})(?:[ \t]+|\Z)")
-_CLOSING_MARKS = re.compile(r"(?:\A|(?<=[ \t]))#++[ \t]*+\Z")
-_FENCE = re.compile(r"`{3,}+(?=[^`]*\Z)|~{3,}+")
-_ITEM = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?:[ \t]++(\S?)|\Z)")
-_REFERENCE = re.compile(r" {0,3}\[[^\[\]^][^\[\]]*+\]:[ \t]*+\S")
-
-_LONGEST_HEADING_LINE = 2000
-"""What is behind is not read: a heading's plain text is shorter, and the cache holds these lines."""
-
-
 def scan_markdown(
     lines: Sequence[str], start: int = 0, checkpoint: Checkpoint = UNLIMITED
 ) -> tuple[Block, ...]:
-    """Cut `lines[start:]` into blocks; `lines` hold no line ends, `start` is the first line of the body."""
+    """Split `lines[start:]` into blocks; `start` is the first line of the body."""
     scan = Scan(lines, start, checkpoint)
     openers = [at for at, line in enumerate(lines) if line and line[0] in _OPENERS]
     for some in range(0, len(openers), OFTEN + 1):
@@ -297,7 +278,7 @@ def _heading(scan: Scan, at: int, body: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _atx(body: str) -> tuple[int, str] | None:
-    """Level and plain text of an ATX heading; remembered, since notes repeat one another's headings."""
+    """Return level and plain text of an ATX heading; cached, since notes share headings."""
     mark = _HEADING.match(body)
     if mark is None:
         return None
@@ -329,14 +310,14 @@ def _dash(scan: Scan, at: int, line: str) -> None:
     if line[-1] in "- \t|:":
         if not (_table(scan, at, line) or _underline(scan, at, line)):
             _marker(scan, at, line)
-    elif line[1] in " \t":  # an item with text, which nothing stops from beginning a list
+    elif line[1] in " \t":  # an item with text can always begin a list
         scan.begin_list(at)
         if "```" in line or "~~~" in line:
             _item_fence(scan, at)
 
 
 def _marker(scan: Scan, at: int, line: str) -> None:
-    """A line that begins like a list item or a rule at the left margin."""
+    """Handle a line that begins like a list item or a rule at the left margin."""
     if line[-1] in "-*_ \t" and is_rule(line):
         scan.pass_over(at)
     elif item := _ITEM.match(line):
@@ -347,7 +328,7 @@ def _marker(scan: Scan, at: int, line: str) -> None:
 
 
 def _may_begin(scan: Scan, at: int, item: re.Match[str]) -> bool:
-    """Inside a paragraph only an item with text that counts from one begins a list."""
+    """Inside a paragraph, only an item with text and without a number other than 1 begins a list."""
     return not scan.in_paragraph(at) or (bool(item[2]) and item[1] in (None, "1"))
 
 
@@ -359,34 +340,29 @@ def _item_fence(scan: Scan, at: int) -> None:
 
 
 def _underline(scan: Scan, at: int, line: str) -> bool:
-    """Make the paragraph above a setext heading, if line `at` underlines one."""
+    """Make the paragraph above a heading if line `at` underlines it."""
     body = line.strip()
     if body[0] not in "=-" or body.strip(body[0]) or not scan.in_paragraph(at) or scan.in_list(at):
         return False
-    first = _paragraph_start(scan, at)
+    lines = scan.lines
+    first, top = at, max(scan.fresh, scan.list_from + 1)
+    while first > top and lines[first - 1] and not lines[first - 1].isspace():
+        first -= 1
+        if first == scan.barred or lines[first].lstrip(" ").startswith(">"):
+            first = at  # not a paragraph
+            break
+    while first < at and _REFERENCE.match(lines[first]):
+        first += 1
     if first == at:
         scan.barred = at
         return False
-    text = " ".join(line.strip() for line in scan.lines[first:at])
+    text = " ".join(line.strip() for line in lines[first:at])
     scan.emit("heading", first, at, 1 if body[0] == "=" else 2, plain_text(text))
     return True
 
 
-def _paragraph_start(scan: Scan, end: int) -> int:
-    """The first line of the paragraph that line `end` would close; `end` itself if there is none."""
-    lines = scan.lines
-    first, top = end, max(scan.fresh, scan.list_from + 1)
-    while first > top and lines[first - 1] and not lines[first - 1].isspace():
-        first -= 1
-        if first == scan.barred or lines[first].lstrip(" ").startswith(">"):
-            return end
-    while first < end and _REFERENCE.match(lines[first]):
-        first += 1
-    return first
-
-
 def _table(scan: Scan, at: int, line: str) -> bool:
-    """Take the table whose delimiter row is line `at`, with the header above it."""
+    """Add the table whose delimiter row is line `at`, with the header above it."""
     lines = scan.lines
     if at <= scan.fresh or not begins_table(lines[at - 1], line) or scan.in_list(at):
         return False
@@ -399,7 +375,10 @@ def _indented(scan: Scan, at: int, line: str) -> None:
     mark = body[:1]
     before = scan.lines[at - 1]
     inside = at > scan.fresh and before != "" and not before.isspace()
-    if inside and (mark not in _OPENERS or (scan.list_from >= 0 and _is_plain_item(body))):
+    plain_item = body[:2] in ("- ", "* ", "+ ") and body[-1] not in "-=*_ \t|:"
+    if inside and mark not in _OPENERS:
+        return
+    if inside and scan.list_from >= 0 and plain_item and "```" not in body and "~~~" not in body:
         return
     if not body or body.isspace():
         return
@@ -410,17 +389,8 @@ def _indented(scan: Scan, at: int, line: str) -> None:
         scan.emit("code", at, indented_code_end(scan.lines, at, scan.checkpoint))
 
 
-def _is_plain_item(body: str) -> bool:
-    """A list item that can be nothing else and opens nothing inside."""
-    return (
-        body[:2] in ("- ", "* ", "+ ")
-        and body[-1] not in "-=*_ \t|:"
-        and not ("```" in body or "~~~" in body)
-    )
-
-
 def _indented_opener(scan: Scan, at: int, body: str, indent: int) -> None:
-    """What an indented line can begin, in a list item or at most three columns off the margin."""
+    """Handle an indented line that may open an element, in a list item or up to three columns in."""
     mark = body[0]
     if mark in "`~<":
         column = scan.column(at)
@@ -429,20 +399,17 @@ def _indented_opener(scan: Scan, at: int, body: str, indent: int) -> None:
     elif mark == "#":
         if indent <= 3 and scan.column(at) == 0:
             _heading(scan, at, body)
-    elif indent > 3 or not (_table(scan, at, body) or _underline(scan, at, body)):
-        _indented_item(scan, at, body, indent)
-
-
-def _indented_item(scan: Scan, at: int, body: str, indent: int) -> None:
-    if indent <= 3 and is_rule(body):
+    elif indent <= 3 and (_table(scan, at, body) or _underline(scan, at, body)):
+        return
+    elif indent <= 3 and is_rule(body):
         if scan.column(at) == 0:
             scan.pass_over(at)
-        return
-    item = _ITEM.match(body) if scan.list_from < 0 and indent <= 3 else None
-    if item and _may_begin(scan, at, item):
-        scan.begin_list(at)
-    if "```" in body or "~~~" in body:
-        _item_fence(scan, at)
+    else:
+        item = _ITEM.match(body) if scan.list_from < 0 and indent <= 3 else None
+        if item and _may_begin(scan, at, item):
+            scan.begin_list(at)
+        if "```" in body or "~~~" in body:
+            _item_fence(scan, at)
 
 
 _OPENERS: dict[str, Callable[[Scan, int, str], object]] = {

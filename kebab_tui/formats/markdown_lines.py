@@ -1,7 +1,8 @@
-"""How far a block of Markdown reaches, once its first line is known.
+"""Recognises single elements of Markdown: fences, tables, HTML blocks and inline markup.
 
-Fences, indented code and tables; lines are 0-based. Each function looks at every line of
-the block once and at no line behind the one that ends it.
+The `*_end` functions find the last line of a block whose first line is known; they read
+each line of the block once. Raw HTML follows the seven conditions of CommonMark: a block
+ends at its closing mark or at a blank line, whatever it contains. Line numbers are 0-based.
 """
 
 from __future__ import annotations
@@ -17,84 +18,6 @@ _DELIMITER = re.compile(r"\|?+[ \t]*+:?+-++:?+[ \t]*+(?:\|[ \t]*+:?+-++:?+[ \t]*
 _ENDS_TABLE = re.compile(
     r" {0,3}(?:#{1,6}(?:[ \t]|\Z)|`{3}|~~~|>|[-+*][ \t]|\d{1,9}[.)][ \t]|<(?:[A-Za-z/!?]))|    |\t| {0,3}\t"
 )
-
-
-def indent_of(line: str) -> int:
-    """The column at which a line's text begins; a tab reaches to the next multiple of four."""
-    space = line[: len(line) - len(line.lstrip(" \t"))]
-    return len(space.expandtabs(4)) if "\t" in space else len(space)
-
-
-def fence_end(lines: Sequence[str], first: int, mark: str, column: int, checkpoint: Checkpoint) -> int:
-    """The last line of a fence: its closing mark, the end of its list item, or the end of the note."""
-    for at in range(first + 1, len(lines)):
-        if not at & SELDOM:
-            checkpoint()
-        line = lines[at]
-        if mark in line and ((line == mark and not column) or _closes(line, mark, column)):
-            return at
-        if column and line and not line.isspace() and indent_of(line) < column:
-            return last_text(lines, first, at - 1)
-    return last_text(lines, first, len(lines) - 1)
-
-
-def _closes(line: str, mark: str, column: int) -> bool:
-    run = line.strip(" \t")
-    return len(run) == run.count(mark[0]) and 0 <= indent_of(line) - column <= 3
-
-
-def last_text(lines: Sequence[str], first: int, last: int) -> int:
-    while last > first and (not lines[last] or lines[last].isspace()):
-        last -= 1
-    return last
-
-
-def indented_code_end(lines: Sequence[str], first: int, checkpoint: Checkpoint) -> int:
-    last = first
-    for at in range(first + 1, len(lines)):
-        if not at & SELDOM:
-            checkpoint()
-        line = lines[at]
-        if not line or line.isspace():
-            continue
-        if indent_of(line) < 4:
-            break
-        last = at
-    return last
-
-
-def begins_table(head: str, delimiter: str) -> bool:
-    """Whether two lines are a table's header and the row of dashes below it."""
-    return (
-        "|" in head
-        and _DELIMITER.fullmatch(delimiter.lstrip(" ")) is not None
-        and _columns(head) == _columns(delimiter)
-        and not _ENDS_TABLE.match(head)
-    )
-
-
-def table_end(lines: Sequence[str], delimiter: int, checkpoint: Checkpoint) -> int:
-    last = delimiter
-    while last + 1 < len(lines) and _is_row(lines[last + 1]):
-        last += 1
-        if not last & SELDOM:
-            checkpoint()
-    return last
-
-
-def _columns(row: str) -> int:
-    row = row.strip()
-    bars = row.count("|") - row.count("\\|")
-    return bars + 1 - row.startswith("|") - (row.endswith("|") and not row.endswith("\\|"))
-
-
-def _is_row(line: str) -> bool:
-    return line[:1] == "|" or (line != "" and not line.isspace() and not _ENDS_TABLE.match(line))
-
-
-# Where raw HTML begins and ends in Markdown, by the seven conditions of CommonMark.
-#
-# It knows no HTML: a block ends at its closing mark or at a blank line, whatever is inside.
 
 HtmlKind = Literal["raw", "comment", "instruction", "cdata", "declaration", "block", "tag"]
 
@@ -122,40 +45,8 @@ _END = {
     "declaration": re.compile(">"),
 }
 
-
-def html_kind(body: str, in_paragraph: bool) -> HtmlKind | None:
-    """Say what kind of HTML block `body` (a line without its indent) opens, if any."""
-    if start := _START.match(body):
-        return start.lastgroup  # type: ignore[return-value]  # the groups carry the kinds' names
-    if not in_paragraph and _LONE_TAG.match(body):
-        return "tag"
-    return None
-
-
-def html_end(lines: Sequence[str], first: int, kind: HtmlKind, column: int, checkpoint: Checkpoint) -> int:
-    """Find the last line (0-based) of the block that line `first` opens in a list item at `column`."""
-    end = _END.get(kind)
-    for at in range(first, len(lines)):
-        if not at & SELDOM:
-            checkpoint()
-        line = lines[at]
-        if not line or line.isspace():
-            if end is None:
-                return at - 1
-        elif column and at > first and indent_of(line) < column:
-            return at - 1
-        elif end and end.search(line):
-            return at
-    return len(lines) - 1
-
-
-# The plain text of a heading: what a reader sees, without the marks that make it look so.
-#
-# It is not an inline parser. It takes away the marks that occur in headings, leaves what it
-# does not know as it stands, and is linear in the length of the heading. A heading longer
-# than `LONGEST` is cut: it names a place, it is not the text.
-
 LONGEST = 400
+"""Longer headings are cut: a heading names a place, it is not the text."""
 
 _MARKUP = re.compile(r"[\\`*_~\[\]<&{]")
 _ANCHOR = re.compile(r"[ \t]*\{#[^{}]*\}[ \t]*\Z")
@@ -176,19 +67,115 @@ _STRUCK = re.compile(r"~~(?![\s~])([^~]++)~~")
 _SPECIAL = "\\`*_~[]<>&{}!|#"
 _HIDE = {ord(mark): 0xFDD0 + place for place, mark in enumerate(_SPECIAL)}
 _SHOW = {stand_in: mark for mark, stand_in in _HIDE.items()}
-"""Characters that are text and no marks wait as Unicode noncharacters, which no note can mean."""
+"""Literal punctuation is replaced by Unicode noncharacters while marks are removed, then restored."""
+
+
+def indent_of(line: str) -> int:
+    """Return the column of the first text character; a tab advances to a multiple of four."""
+    space = line[: len(line) - len(line.lstrip(" \t"))]
+    return len(space.expandtabs(4)) if "\t" in space else len(space)
+
+
+def fence_end(lines: Sequence[str], first: int, mark: str, column: int, checkpoint: Checkpoint) -> int:
+    """Find the end of a fenced block: its closing fence, the end of its list item or of the note."""
+    for at in range(first + 1, len(lines)):
+        if not at & SELDOM:
+            checkpoint()
+        line = lines[at]
+        if mark in line:
+            run = line.strip(" \t")
+            if len(run) == run.count(mark[0]) and 0 <= indent_of(line) - column <= 3:
+                return at
+        if column and line and not line.isspace() and indent_of(line) < column:
+            return last_text(lines, first, at - 1)
+    return last_text(lines, first, len(lines) - 1)
+
+
+def last_text(lines: Sequence[str], first: int, last: int) -> int:
+    while last > first and (not lines[last] or lines[last].isspace()):
+        last -= 1
+    return last
+
+
+def indented_code_end(lines: Sequence[str], first: int, checkpoint: Checkpoint) -> int:
+    last = first
+    for at in range(first + 1, len(lines)):
+        if not at & SELDOM:
+            checkpoint()
+        line = lines[at]
+        if not line or line.isspace():
+            continue
+        if indent_of(line) < 4:
+            break
+        last = at
+    return last
+
+
+def begins_table(head: str, delimiter: str) -> bool:
+    """Return whether two lines are the header of a table and its delimiter row."""
+    return (
+        "|" in head
+        and _DELIMITER.fullmatch(delimiter.lstrip(" ")) is not None
+        and _columns(head) == _columns(delimiter)
+        and not _ENDS_TABLE.match(head)
+    )
+
+
+def table_end(lines: Sequence[str], delimiter: int, checkpoint: Checkpoint) -> int:
+    for at in range(delimiter + 1, len(lines)):
+        if not at & SELDOM:
+            checkpoint()
+        line = lines[at]
+        if line[:1] != "|" and (not line or line.isspace() or _ENDS_TABLE.match(line)):
+            return at - 1
+    return len(lines) - 1
+
+
+def _columns(row: str) -> int:
+    row = row.strip()
+    bars = row.count("|") - row.count("\\|")
+    return bars + 1 - row.startswith("|") - (row.endswith("|") and not row.endswith("\\|"))
+
+
+def html_kind(body: str, in_paragraph: bool) -> HtmlKind | None:
+    """Return the kind of HTML block that `body` (a line without its indent) opens, if any."""
+    if start := _START.match(body):
+        return start.lastgroup  # type: ignore[return-value]  # the groups carry the kinds' names
+    if not in_paragraph and _LONE_TAG.match(body):
+        return "tag"
+    return None
+
+
+def html_end(lines: Sequence[str], first: int, kind: HtmlKind, column: int, checkpoint: Checkpoint) -> int:
+    """Find the end of the HTML block that line `first` opens, in a list item at `column` (0: none)."""
+    end = _END.get(kind)
+    for at in range(first, len(lines)):
+        if not at & SELDOM:
+            checkpoint()
+        line = lines[at]
+        if not line or line.isspace():
+            if end is None:
+                return at - 1
+        elif column and at > first and indent_of(line) < column:
+            return at - 1
+        elif end and end.search(line):
+            return at
+    return len(lines) - 1
 
 
 def plain_text(raw: str) -> str:
-    """Strip a heading's inline markup: `**Use** [x](y)` becomes `Use x`."""
+    """Remove the inline markup of a heading: `**Use** [x](y)` becomes `Use x`.
+
+    Not a full inline parser: unknown markup stays. Takes linear time.
+    """
     text = " ".join(raw[:LONGEST].split())
     if not _MARKUP.search(text):
         return text
     text = _ANCHOR.sub("", text)
-    text = _LITERAL.sub(_hidden, text)
-    text = _WIKI.sub(_wiki_name, text)
+    text = _LITERAL.sub(lambda match: (match[1] or match[3].strip()).translate(_HIDE), text)
+    text = _WIKI.sub(lambda match: match[2] or match[1], text)
     text = _FOOTNOTE.sub("", text)
-    text = _LINK.sub(r"\1", _LINK.sub(r"\1", text))  # twice: an image may stand inside a link
+    text = _LINK.sub(r"\1", _LINK.sub(r"\1", text))  # twice: a link may contain an image
     text = _AUTOLINK.sub(r"\1", text)
     text = _TAG.sub("", text)
     text = _STARS.sub(r"\2", _STARS.sub(r"\2", text))  # twice: `**a *b* c**`
@@ -197,11 +184,3 @@ def plain_text(raw: str) -> str:
     if "&" in text:
         text = html.unescape(text)
     return " ".join(text.translate(_SHOW).split())
-
-
-def _hidden(match: re.Match[str]) -> str:
-    return (match[1] or match[3].strip()).translate(_HIDE)
-
-
-def _wiki_name(match: re.Match[str]) -> str:
-    return match[2] or match[1]

@@ -1,7 +1,20 @@
-"""The way every kind of text note is read: decode, head, blocks, and the facts in them.
+"""Parses a text file into a note: front matter, title, tags, language and blocks.
 
-What differs between kinds is only how lines become blocks, so that is passed in. Lines
-of good front matter belong to no block; a bad one stands before the body as prose.
+The scanner that splits lines into blocks is passed in; everything else is the same for all
+formats. Valid front matter belongs to no block; invalid front matter becomes prose.
+
+- Title: front matter, first H1, first H2, first line of prose, or file name. One line of at
+  most 120 characters, NFC, without control characters.
+- Front matter: a block between `---` in the first line and `---` or `...`. All values are
+  strings (`title: 1.10` stays `1.10`); no tags, no merge keys. Values of an unexpected type
+  are ignored. If the YAML is invalid, its plain `key: value` lines are still read. A `---`
+  before a blank line is a rule, not front matter.
+- Tags: `#tag` in prose after a line start, space, comma, `|`, `>`, `*` or parenthesis, with
+  at least one letter, and not a colour; not in code, links or addresses. NFC, unique
+  regardless of case.
+- Language: Korean from 15 % of Hangul letters on. Korean notes contain many English words,
+  English notes hardly any Hangul (no sample note lies between 3 and 24 %). Undetermined
+  without letters, or if most letters belong to neither language.
 """
 
 from __future__ import annotations
@@ -25,73 +38,19 @@ from kebab_tui.domain.document import (
 from kebab_tui.formats.decode import ReadLimits, decode
 from kebab_tui.formats.markdown_lines import plain_text
 
-# What a note is called: its front matter, first H1, first H2, first line of prose, file name.
-#
-# A title is one line of at most 120 characters, NFC, without control characters, and can
-# always be stored as UTF-8. Of headings of a level and of lines of prose,
-# the first 1,000 are looked at.
+Scan = Callable[[Sequence[str], int, Checkpoint], tuple[Block, ...]]
 
 MAX_LENGTH = 120
 _LONGEST_LINE = 8_000
-"""What is behind is not read: NFC takes quadratic time for a long run of combining marks."""
-_LOOKED_AT = 1_000
+"""The rest is ignored: NFC takes quadratic time for a long run of combining marks."""
+_MAX_CANDIDATES = 1_000
+"""The number of headings of a level, and of lines of prose, that a title is searched in."""
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _LINE_MARKS = re.compile(r"[\s>]*+(?:(?:[-+*]|\d{1,9}[.)])[ \t]++)?(?:\[[ xX]\][ \t]++)?")
 _WORD = re.compile(r"\w")
 
-
-def one_line(text: str) -> str:
-    """Make a name of a text: no control characters, single spaces, NFC; of its first 8,000 characters."""
-    bare = _UNPRINTABLE.sub(" ", text[:_LONGEST_LINE])
-    return " ".join(unicodedata.normalize("NFC", bare).split())
-
-
-def title_of(front: str, blocks: Sequence[Block], lines: Sequence[str], path: str) -> str:
-    """Take the first source that has anything to say."""
-    candidates = _candidates(front, blocks, lines)
-    title = next((title for text in candidates if (title := _shortened(text))), "")
-    return title or _shortened(_file_name(path)) or "untitled"
-
-
-def _candidates(front: str, blocks: Sequence[Block], lines: Sequence[str]) -> Iterator[str]:
-    yield front
-    for level in (1, 2):
-        headings = (block.text for block in blocks if block.kind == "heading" and block.level == level)
-        yield from islice(headings, _LOOKED_AT)
-    prose = (block for block in blocks if block.kind == "prose")
-    written = (line for block in prose for line in lines[block.first - 1 : block.last])
-    yield from map(_bare, islice(written, _LOOKED_AT))
-
-
-def _bare(line: str) -> str:
-    """A line without what makes it a list item, a quote or emphasis; nothing if no word is left."""
-    start = _LINE_MARKS.match(line)
-    text = plain_text(line[start.end() if start else 0 :])
-    return text if _WORD.search(text) else ""
-
-
-def _shortened(text: str) -> str:
-    line = one_line(text[: 8 * MAX_LENGTH])
-    return line if len(line) <= MAX_LENGTH else line[: MAX_LENGTH - 1].rstrip() + "…"
-
-
-def _file_name(path: str) -> str:
-    """The last name without its ending; bytes that are no text become replacement characters."""
-    name = path.rsplit("/", 1)[-1]
-    stem = name[: name.rfind(".")] if name.rfind(".") > 0 else name
-    return stem.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-# Tags: `#so` in the prose, and lists of them in the front matter.
-#
-# An inline tag stands at the start of a line, after a blank, a comma, `|`, `>`, `*` or an
-# opening parenthesis, and holds a letter. So these are no tags: a heading's own marks,
-# the fragment of an address or link, code between backticks, `#123`, `C#`, `&#39;`, and a
-# colour (three, six or eight hexadecimal digits). `#a/b` is one tag with two levels.
-# Tags are NFC, keep their case, and are the same when only their case differs.
-
 MAX_TAGS = 64
-_MAX_LENGTH = 100
+_MAX_TAG_LENGTH = 100
 _MAX_LINE = 4_000
 _NOT_PROSE = re.compile(
     r"(?<!`)(?P<ticks>`++)(?:[^`]++|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)(?!`)"  # code
@@ -101,7 +60,7 @@ _NOT_PROSE = re.compile(
     r"|\b[a-z]{2,8}://\S++"
     r"|^ {0,3}\[[^\]]*+\]:.*"  # a link definition
 )
-# It begins with the one character that a search can look for fast; what stands before is asked behind it.
+# Begins with `#`, which the search finds fast; the character before it is checked afterwards.
 _TAG = re.compile(
     r"#(?:(?<![^\s,|>*]#)|(?<=[\s>*]\(#)|(?<=^\(#))(?P<tag>[\w/-]+)",
     re.MULTILINE,
@@ -109,72 +68,85 @@ _TAG = re.compile(
 _COLOUR = re.compile(r"(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
 _LETTER = re.compile(r"[^\W\d_]")
 
-
-def inline_tags(lines: Sequence[str], checkpoint: Checkpoint = UNLIMITED) -> tuple[str, ...]:
-    """Collect the tags of prose lines, in order; of a line's first 4,000 characters only."""
-    if not _TAG.search("\n".join(lines)):
-        return ()
-    marked = [line[:_MAX_LINE] for line in lines if "#" in line]
-    return merge_tags(tag for line in marked for tag in _tags_of_line(line, checkpoint))
-
-
-def tags_of_text(text: str) -> tuple[str, ...]:
-    """Read `a, b`, `a b` and `#a #b`."""
-    parts = text.strip("[]").split("," if "," in text else None)
-    return tags_of_list(part.strip().strip("\"'") for part in parts)
-
-
-def tags_of_list(items: Iterable[str]) -> tuple[str, ...]:
-    return merge_tags(one_line(item).lstrip("#").strip("/ ") for item in items)
-
-
-def merge_tags(*groups: Iterable[str]) -> tuple[str, ...]:
-    """Join in order, each tag once whatever its case, at most `MAX_TAGS`."""
-    known: dict[str, str] = {}
-    for group in groups:
-        for tag in group:
-            normal = unicodedata.normalize("NFC", tag)
-            if 0 < len(normal) <= _MAX_LENGTH:
-                known.setdefault(normal.casefold(), normal)
-            if len(known) == MAX_TAGS:
-                return tuple(known.values())
-    return tuple(known.values())
-
-
-def _tags_of_line(line: str, checkpoint: Checkpoint) -> Iterable[str]:
-    if not _TAG.search(line):
-        return
-    checkpoint()
-    prose = _NOT_PROSE.sub(".", unicodedata.normalize("NFC", line))
-    for match in _TAG.finditer(prose):
-        tag = match["tag"].rstrip("/-").lstrip("/")
-        if _LETTER.search(tag) and not _COLOUR.fullmatch(tag):
-            yield tag
-
-
-# The YAML block at the head of a note: where it ends and what it says of the note.
-#
-# It begins with `---` as the very first line and ends with `---` or `...`; without an end
-# there is none. Every value is taken as it is written: no dates, numbers or booleans are
-# made of it (`title: 1.10` stays `1.10`), no tag makes an object, no merge key is followed.
-# Values of an unexpected shape are passed over.
-#
-# A block that is no mapping or no YAML is `bad`: it still belongs to the head, but its
-# lines are to be searched like any prose, and its plain `key: value` lines are still
-# understood. A `---` before a blank line is a rule that a note begins with, and no block:
-# prose with a colon in it would pass for YAML and be lost.
-
-_MAX_CHARACTERS = 64 * 1024
+_MAX_YAML = 64 * 1024
 _MAX_OPENED = 500
 _OPENED_IN_A_LINE = re.compile(r"(?<!\S)[-?](?!\S)")
 _PLAIN_LINE = re.compile(r"(?P<key>[A-Za-z_]+)[ \t]*:[ \t]+(?P<value>\S.*)")
 _ABSENT = ("", "~", "null")
 _MAX_ALIASES = 64
 
+_HANGUL = re.compile("[가-힣ㄱ-ㆎᄀ-ᇿ]")
+_ACCENTED = re.compile("[À-ɏ]")
+_ASCII = bytes(range(128))
+_NOT_LATIN = bytes(code for code in range(256) if code > 127 or not chr(code).isalpha())
+_KOREAN_SHARE = 0.15
+_LANGUAGE_SAMPLE = 20_000
+
+
+def read_note(
+    data: bytes, path: str, limits: ReadLimits, type_: DocumentType, scan: Scan, checkpoint: Checkpoint
+) -> ParsedNote:
+    """Parse the bytes of a file; raise UnsuitableFileError if it is binary or too large."""
+    limits.check(len(data))
+    text = decode(data)
+    lines = text.lines
+    checkpoint()
+    front = read_front_matter(lines)
+    checkpoint()
+    body = scan(lines, front.length, checkpoint)
+    prose: list[str] = []
+    for block in body:
+        if block.kind not in ("code", "comment"):
+            prose += lines[block.first - 1 : block.last]
+    checkpoint()
+    head = (Block("prose", 1, front.length),) if front.bad else ()
+    return ParsedNote(
+        title=title_of(front.title, body, lines, path),
+        type=front.type or type_,
+        lang=front.lang or language_of(prose),
+        lines=lines,
+        blocks=(*head, *body),
+        trust=front.trust,
+        tags=merge_tags(front.tags, inline_tags(prose, checkpoint)),
+        aliases=front.aliases,
+        flags=(*(("bad_front_matter",) if front.bad else ()), *text.flags),
+    )
+
+
+def one_line(text: str) -> str:
+    """Normalise to one line: no control characters, single spaces, NFC; the first 8,000 characters."""
+    bare = _UNPRINTABLE.sub(" ", text[:_LONGEST_LINE])
+    return " ".join(unicodedata.normalize("NFC", bare).split())
+
+
+def title_of(front: str, blocks: Sequence[Block], lines: Sequence[str], path: str) -> str:
+    """Return the first candidate that is not empty, shortened to `MAX_LENGTH`."""
+    for text in _title_candidates(front, blocks, lines, path):
+        if title := one_line(text[: 8 * MAX_LENGTH]):
+            return title if len(title) <= MAX_LENGTH else title[: MAX_LENGTH - 1].rstrip() + "…"
+    return "untitled"
+
+
+def _title_candidates(front: str, blocks: Sequence[Block], lines: Sequence[str], path: str) -> Iterator[str]:
+    yield front
+    for level in (1, 2):
+        headings = (block.text for block in blocks if block.kind == "heading" and block.level == level)
+        yield from islice(headings, _MAX_CANDIDATES)
+    prose = (block for block in blocks if block.kind == "prose")
+    prose_lines = (line for block in prose for line in lines[block.first - 1 : block.last])
+    for line in islice(prose_lines, _MAX_CANDIDATES):
+        start = _LINE_MARKS.match(line)
+        text = plain_text(line[start.end() if start else 0 :])
+        if _WORD.search(text):
+            yield text
+    name = path.rsplit("/", 1)[-1]
+    stem = name[: name.rfind(".")] if name.rfind(".") > 0 else name
+    yield stem.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """`length` counts the lines of the block with both its fences; 0 is no block."""
+    """`length` is the number of lines including both fences; 0 if there is no front matter."""
 
     length: int = 0
     bad: bool = False
@@ -187,33 +159,51 @@ class FrontMatter:
 
 
 def read_front_matter(lines: Sequence[str]) -> FrontMatter:
-    """Understand the head of a note; never raises."""
-    length = _length(lines)
+    """Parse the front matter of a note; never raises."""
+    if len(lines) < 2 or lines[0].rstrip() != "---" or not lines[1].strip():
+        return FrontMatter()
+    fences = (number for number, line in enumerate(lines[1:], 2) if line.rstrip() in ("---", "..."))
+    length = next(fences, 0)
     if not length:
         return FrontMatter()
     inside = lines[1 : length - 1]
-    values = _load("\n".join(inside))
-    if values is not None:
-        return _facts(values, length, bad=False)
-    return _facts(_plain_lines(inside), length, bad=True)
-
-
-def _length(lines: Sequence[str]) -> int:
-    if len(lines) < 2 or lines[0].rstrip() != "---" or not lines[1].strip():
-        return 0
-    for number, line in enumerate(lines[1:], start=2):
-        if line.startswith(("---", "...")) and line.rstrip() in ("---", "..."):
-            return number
-    return 0
+    loaded = _load("\n".join(inside))
+    if loaded is None:
+        found = (_PLAIN_LINE.fullmatch(line.rstrip()) for line in inside)
+        values = {match["key"].lower(): match["value"].strip("\"'") for match in found if match}
+    else:
+        values = loaded
+    tags = tags_of_list(_strings(values, "tags", "tag"))
+    alias = _scalar(values, "aliases", "alias")
+    aliases = _strings(values, "aliases", "alias") or [name for name in alias.split(",") if name.strip()]
+    lang = _scalar(values, "lang", "language").lower().replace("_", "-").split("-")[0]
+    type_ = _scalar(values, "type").lower()
+    return FrontMatter(
+        length=length,
+        bad=loaded is None,
+        title=_scalar(values, "title"),
+        tags=tags or tags_of_text(_scalar(values, "tags", "tag")),
+        aliases=tuple(dict.fromkeys(map(one_line, aliases)))[:_MAX_ALIASES],
+        trust=Trust.parse(_scalar(values, "trust", "trust_level")),
+        lang=next((language for language in LANGUAGES if language == lang), None),
+        type=next((kind for kind in DOCUMENT_TYPES if kind == type_), None),
+    )
 
 
 def _load(text: str) -> Mapping[str, object] | None:
-    """Read YAML with strings for all scalars; None if it is not a mapping or not to be trusted."""
+    """Load YAML with strings for all scalars; None if it is invalid, not a mapping or too deep."""
     if not text.strip():
         return {}
-    if len(text) > _MAX_CHARACTERS or _too_deep(text):
+    # libyaml overflows the stack at about 20,000 levels of nesting.
+    opened = text.count("[") + text.count("{")
+    long_lines = (line for line in text.split("\n") if len(line) > _MAX_OPENED)
+    if (
+        len(text) > _MAX_YAML
+        or opened > _MAX_OPENED
+        or any(len(_OPENED_IN_A_LINE.findall(line)) > _MAX_OPENED for line in long_lines)
+    ):
         return None
-    # Imported here: only a note with front matter needs it, and it is slow to import.
+    # Slow to import, and only notes with front matter need it.
     import yaml
 
     # The base loader knows no types, so a bad date or a huge number cannot fail the note.
@@ -227,37 +217,8 @@ def _load(text: str) -> Mapping[str, object] | None:
     return {str(key).lower(): value for key, value in loaded.items() if isinstance(key, str)}
 
 
-def _too_deep(text: str) -> bool:
-    """Refuse what could nest deeply: libyaml overruns the stack at some twenty thousand levels."""
-    if len(text) <= _MAX_OPENED:
-        return False
-    if text.count("[") + text.count("{") > _MAX_OPENED:
-        return True
-    long_lines = (line for line in text.split("\n") if len(line) > _MAX_OPENED)
-    return any(len(_OPENED_IN_A_LINE.findall(line)) > _MAX_OPENED for line in long_lines)
-
-
-def _plain_lines(lines: Sequence[str]) -> Mapping[str, object]:
-    """What can still be read of bad YAML, such as a title with a colon in it."""
-    found = (_PLAIN_LINE.fullmatch(line.rstrip()) for line in lines)
-    return {match["key"].lower(): match["value"].strip("\"'") for match in found if match}
-
-
-def _facts(values: Mapping[str, object], length: int, bad: bool) -> FrontMatter:
-    return FrontMatter(
-        length=length,
-        bad=bad,
-        title=_scalar(values, "title"),
-        tags=_tags(values),
-        aliases=_aliases(values),
-        trust=Trust.parse(_scalar(values, "trust", "trust_level")),
-        lang=_language(_scalar(values, "lang", "language")),
-        type=_document_type(_scalar(values, "type")),
-    )
-
-
 def _scalar(values: Mapping[str, object], *keys: str) -> str:
-    """The first of these that is written down, on one line."""
+    """Return the first of these values that is not empty, on one line."""
     for key in keys:
         value = values.get(key)
         if isinstance(value, str) and value.strip().lower() not in _ABSENT:
@@ -265,55 +226,58 @@ def _scalar(values: Mapping[str, object], *keys: str) -> str:
     return ""
 
 
-def _strings(value: object) -> list[str]:
-    if not isinstance(value, list):
-        return []
-    return [item for item in value if isinstance(item, str) and item.strip().lower() not in _ABSENT]
+def _strings(values: Mapping[str, object], *keys: str) -> list[str]:
+    """Join the list values of these keys; skip items that are empty or not strings."""
+    items = [item for key in keys if isinstance(value := values.get(key), list) for item in value]
+    return [item for item in items if isinstance(item, str) and item.strip().lower() not in _ABSENT]
 
 
-def _tags(values: Mapping[str, object]) -> tuple[str, ...]:
-    listed = tags_of_list(_strings(values.get("tags")) + _strings(values.get("tag")))
-    return listed or tags_of_text(_scalar(values, "tags", "tag"))
+def inline_tags(lines: Sequence[str], checkpoint: Checkpoint = UNLIMITED) -> tuple[str, ...]:
+    """Collect the tags of prose lines, in order, from the first 4,000 characters of each line."""
+    return merge_tags(_find_tags(lines, checkpoint)) if _TAG.search("\n".join(lines)) else ()
 
 
-def _aliases(values: Mapping[str, object]) -> tuple[str, ...]:
-    listed = _strings(values.get("aliases")) + _strings(values.get("alias"))
-    alone = _scalar(values, "aliases", "alias")
-    names = listed or [name for name in alone.split(",") if name.strip()]
-    return tuple(dict.fromkeys(one_line(name) for name in names))[:_MAX_ALIASES]
+def _find_tags(lines: Sequence[str], checkpoint: Checkpoint) -> Iterator[str]:
+    for line in lines:
+        if "#" not in line or not _TAG.search(line[:_MAX_LINE]):
+            continue
+        checkpoint()
+        prose = _NOT_PROSE.sub(".", unicodedata.normalize("NFC", line[:_MAX_LINE]))
+        for match in _TAG.finditer(prose):
+            tag = match["tag"].rstrip("/-").lstrip("/")
+            if _LETTER.search(tag) and not _COLOUR.fullmatch(tag):
+                yield tag
 
 
-def _language(text: str) -> Language | None:
-    primary = text.lower().replace("_", "-").split("-")[0]
-    return next((language for language in LANGUAGES if language == primary), None)
+def tags_of_text(text: str) -> tuple[str, ...]:
+    """Parse `a, b`, `a b` and `#a #b`."""
+    parts = text.strip("[]").split("," if "," in text else None)
+    return tags_of_list(part.strip().strip("\"'") for part in parts)
 
 
-def _document_type(text: str) -> DocumentType | None:
-    return next((kind for kind in DOCUMENT_TYPES if kind == text.lower()), None)
+def tags_of_list(items: Iterable[str]) -> tuple[str, ...]:
+    return merge_tags(one_line(item).lstrip("#").strip("/ ") for item in items)
 
 
-# Tells Korean from English by the letters of a note.
-#
-# Korean notes about technical things are full of English words, English notes hold
-# hardly any Hangul (in the sample vault no note lies between 3 and 24 per cent): a share of
-# 15 per cent already makes a note Korean. Without a letter,
-# or where most letters belong to neither, the language is undetermined. Looks at a
-# bounded sample of a long text.
-
-_HANGUL = re.compile("[가-힣ㄱ-ㆎᄀ-ᇿ]")
-_ACCENTED = re.compile("[À-ɏ]")
-_ASCII = bytes(range(128))
-_NOT_LATIN = bytes(code for code in range(256) if code > 127 or not chr(code).isalpha())
-_KOREAN_SHARE = 0.15
-_SAMPLE = 20_000
+def merge_tags(*groups: Iterable[str]) -> tuple[str, ...]:
+    """Join in order, without duplicates regardless of case, at most `MAX_TAGS`."""
+    known: dict[str, str] = {}
+    for group in groups:
+        for tag in group:
+            normal = unicodedata.normalize("NFC", tag)
+            if 0 < len(normal) <= _MAX_TAG_LENGTH:
+                known.setdefault(normal.casefold(), normal)
+            if len(known) == MAX_TAGS:
+                return tuple(known.values())
+    return tuple(known.values())
 
 
 def language_of(lines: Iterable[str]) -> Language:
-    """Judge by the first lines that hold about 20,000 characters."""
-    text = "".join(lines)[:_SAMPLE]
+    """Detect the language by the letters of the first 20,000 characters."""
+    text = "".join(lines)[:_LANGUAGE_SAMPLE]
     if text.isascii():
         return "en" if _LETTER.search(text) else "und"
-    # Bytes are counted and taken out many times faster than characters, and most letters are ASCII.
+    # Counting and removing bytes is many times faster than characters, and most letters are ASCII.
     data = text.encode("utf-8", "surrogatepass")
     latin = len(data.translate(None, _NOT_LATIN))
     rest = data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
@@ -323,45 +287,3 @@ def language_of(lines: Iterable[str]) -> Language:
         return "ko"
     latin += len(_ACCENTED.findall(rest))
     return "en" if latin and latin >= letters / 2 else "und"
-
-
-Scan = Callable[[Sequence[str], int, Checkpoint], tuple[Block, ...]]
-
-
-def read_note(
-    data: bytes, path: str, limits: ReadLimits, type_: DocumentType, scan: Scan, checkpoint: Checkpoint
-) -> ParsedNote:
-    """Make a note of a file's bytes; raises UnsuitableFileError for what is no text or too large."""
-    limits.check(len(data))
-    text = decode(data)
-    lines = text.lines
-    checkpoint()
-    front = read_front_matter(lines)
-    checkpoint()
-    body = scan(lines, front.length, checkpoint)
-    for_people = _read_by_people(body, lines)
-    checkpoint()
-    return ParsedNote(
-        title=title_of(front.title, body, lines, path),
-        type=front.type or type_,
-        lang=front.lang or language_of(for_people),
-        lines=lines,
-        blocks=(*_searchable_head(front), *body),
-        trust=front.trust,
-        tags=merge_tags(front.tags, inline_tags(for_people, checkpoint)),
-        aliases=front.aliases,
-        flags=(*(("bad_front_matter",) if front.bad else ()), *text.flags),
-    )
-
-
-def _searchable_head(front: FrontMatter) -> tuple[Block, ...]:
-    return (Block("prose", 1, front.length),) if front.bad else ()
-
-
-def _read_by_people(blocks: Sequence[Block], lines: Sequence[str]) -> list[str]:
-    """The lines that are neither code nor comment."""
-    read: list[str] = []
-    for block in blocks:
-        if block.kind not in ("code", "comment"):
-            read += lines[block.first - 1 : block.last]
-    return read

@@ -1,11 +1,11 @@
-"""The one table of what is read: which file names become notes, and by which parser.
+"""Registry of file formats: maps file names to parsers. Also parses plain text.
 
-A new kind of file is one new module with a `parse` function and one line here.
+A new format is one module with a `parse` function and one line in `FILE_TYPES`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from unicodedata import east_asian_width
 
@@ -15,7 +15,10 @@ from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.formats.markdown import scan_markdown
 from kebab_tui.formats.note import read_note
 
-# Reads a Markdown file as a note.
+CPU_SECONDS_A_MEGABYTE = 1.0
+_SLACK = 2
+"""By how many columns an underline may be shorter or longer than its heading."""
+_LONGEST_HEADING = 200
 
 
 def parse_markdown(
@@ -24,47 +27,38 @@ def parse_markdown(
     return read_note(data, path, limits, "markdown", scan_markdown, checkpoint)
 
 
-# Cuts a plain text note into paragraphs at its blank lines.
-#
-# The first line of a paragraph, if underlined along its width with `===` or `---` is a
-# heading of level 1 or 2, as people write them in text files. Nothing else is markup here:
-# a `#` or a dash begins no heading and no list.
-
-_SLACK = 2
-_LONGEST_HEADING = 200
+def parse_plain_text(
+    data: bytes, path: str, limits: ReadLimits, checkpoint: Checkpoint = UNLIMITED
+) -> ParsedNote:
+    return read_note(data, path, limits, "note", scan_plain, checkpoint)
 
 
 def scan_plain(lines: Sequence[str], start: int = 0, checkpoint: Checkpoint = UNLIMITED) -> tuple[Block, ...]:
-    """Cut `lines[start:]` into blocks; `lines` hold no line ends."""
-    paragraphs = _paragraphs(lines, start, checkpoint)
-    return tuple(block for first, last in paragraphs for block in _blocks(lines, first, last))
+    """Split plain text into paragraphs at blank lines; `start` is the first line of the body.
 
-
-def _paragraphs(lines: Sequence[str], start: int, checkpoint: Checkpoint) -> Iterator[tuple[int, int]]:
-    begin = -1
-    for at in range(start, len(lines)):
+    The first line of a paragraph is a heading of level 1 or 2 if it is underlined along its width
+    with `===` or `---`. No other markup is recognised.
+    """
+    blocks = []
+    first = -1
+    for at in range(start, len(lines) + 1):
         if not at & SELDOM:
             checkpoint()
-        if not lines[at] or lines[at].isspace():
-            if begin >= 0:
-                yield begin, at - 1
-            begin = -1
-        elif begin < 0:
-            begin = at
-    if begin >= 0:
-        yield begin, len(lines) - 1
-
-
-def _blocks(lines: Sequence[str], first: int, last: int) -> Iterator[Block]:
-    level = _underlined(lines[first], lines[first + 1]) if first < last else 0
-    if level:
-        yield Block("heading", first + 1, first + 2, level, " ".join(lines[first].split()))
-        first += 2
-    if first <= last:
-        yield Block("prose", first + 1, last + 1)
+        if at < len(lines) and lines[at] and not lines[at].isspace():
+            if first < 0:
+                first = at
+        elif first >= 0:
+            if at - first > 1 and (level := _underlined(lines[first], lines[first + 1])):
+                blocks.append(Block("heading", first + 1, first + 2, level, " ".join(lines[first].split())))
+                first += 2
+            if first < at:
+                blocks.append(Block("prose", first + 1, at))
+            first = -1
+    return tuple(blocks)
 
 
 def _underlined(text: str, rule: str) -> int:
+    """Return the heading level of `text` if `rule` underlines it, else 0."""
     rule = rule.strip()
     if len(text) > _LONGEST_HEADING or len(rule) < 3 or rule[0] not in "=-" or rule.strip(rule[0]):
         return 0
@@ -76,20 +70,10 @@ def _underlined(text: str, rule: str) -> int:
     return 1 if rule[0] == "=" else 2
 
 
-# Reads a plain text file as a note; it may carry front matter and tags as well.
-
-
-def parse_plain_text(
-    data: bytes, path: str, limits: ReadLimits, checkpoint: Checkpoint = UNLIMITED
-) -> ParsedNote:
-    return read_note(data, path, limits, "note", scan_plain, checkpoint)
-
-
-CPU_SECONDS_A_MEGABYTE = 1.0
-
 Parse = Callable[[bytes, str, ReadLimits, Checkpoint], ParsedNote]
-"""The bytes of a file, its path within the source, the limits, and what to call in every long loop;
-raises UnreadableFileError."""
+"""Called with the bytes of a file, its path within the source, the limits, and the checkpoint.
+
+Raises UnreadableFileError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +82,7 @@ class FileType:
     extensions: tuple[str, ...]
     parse: Parse
     cpu_seconds: float = 5.0
-    """What reading and cutting a small file may take, in CPU time."""
+    """CPU time limit for parsing and chunking a small file."""
 
     def cpu_budget(self, size: int) -> float:
         return self.cpu_seconds + size / MEGABYTE * CPU_SECONDS_A_MEGABYTE
@@ -113,6 +97,6 @@ _BY_EXTENSION = {extension: kind for kind in FILE_TYPES for extension in kind.ex
 
 
 def file_type_of(name: str) -> FileType | None:
-    """Look a file up by the end of its name, in any case; a name that is only an ending has none."""
+    """Look up the format by the extension, in any case; a name such as `.md` has no extension."""
     dot = name.rfind(".")
     return _BY_EXTENSION.get(name[dot:].lower()) if dot > 0 else None
