@@ -167,12 +167,11 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     if not length:
         return FrontMatter()
     inside = lines[1 : length - 1]
-    loaded = _load("\n".join(inside))
-    if loaded is None:
+    values = _load("\n".join(inside))
+    bad = values is None
+    if values is None:
         found = (_PLAIN_LINE.fullmatch(line.rstrip()) for line in inside)
         values = {match["key"].lower(): match["value"].strip("\"'") for match in found if match}
-    else:
-        values = loaded
     tags = tags_of_list(_strings(values, "tags", "tag"))
     alias = _scalar(values, "aliases", "alias")
     aliases = _strings(values, "aliases", "alias") or [name for name in alias.split(",") if name.strip()]
@@ -180,7 +179,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     type_ = _scalar(values, "type").lower()
     return FrontMatter(
         length=length,
-        bad=loaded is None,
+        bad=bad,
         title=_scalar(values, "title"),
         tags=tags or tags_of_text(_scalar(values, "tags", "tag")),
         aliases=tuple(dict.fromkeys(map(one_line, aliases)))[:_MAX_ALIASES],
