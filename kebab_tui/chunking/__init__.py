@@ -1,4 +1,4 @@
-"""A parsed note becomes passages with exact line spans. Knows no files and no store."""
+"""Chunking: splits a parsed note into passages with exact line spans. Reads no files, stores nothing."""
 
 from __future__ import annotations
 

@@ -1,19 +1,18 @@
-"""From a note's blocks to passages: which lines are found, shown and cited together.
+"""Splits a parsed note into passages, the units of search and citation.
 
-The rules, each local to its place in the note:
+All rules are local, so that an edit changes only the passages near it:
 
 - A section (a heading and the text below it) is a passage, up to a quarter over the target.
-- A larger one is cut into pieces (see `pieces`).
-- Sections below `small` characters share a passage with their small neighbours, children
-  and siblings of the first, up to the target. Text before the first heading never does.
-- A heading without text goes with the section that follows; at the end of the note, with
-  the last passage.
-- The label of a passage covers all of it: its heading, or what `sections.shared_path` says
-  where there are several.
-- A line longer than the cap becomes several passages that cite the same line: the only
-  overlap there is. All other non-blank lines of the body are cited exactly once.
+- A larger section is cut into pieces (see `sections.cut_section`).
+- Sections below `small` characters are joined with their small neighbours, children and
+  siblings of the first, up to the target. Text before the first heading is not joined.
+- A heading without text belongs to the section that follows; at the end of the note, to the
+  last passage.
+- The label of a passage covers all of it: its heading, or `sections.shared_path` of several.
+- A line longer than the cap becomes several passages that cite the same line. This is the
+  only overlap; all other non-blank lines of the body are cited exactly once.
 
-A passage is `code` when more than half of its non-blank lines are.
+A passage is `code` when more than half of its non-blank lines are code.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from collections.abc import Iterator, Sequence
 from kebab_tui.chunking.sections import (
     ChunkLimits,
     Section,
+    count_non_blank,
     cut_section,
     is_cut,
-    says_little,
+    is_small,
     sections,
     shared_path,
     text_of,
-    written,
 )
 from kebab_tui.domain.checkpoint import OFTEN, UNLIMITED, Checkpoint
 from kebab_tui.domain.citation import SourceSpan
@@ -42,7 +41,7 @@ _DEFAULT = ChunkLimits()
 def chunk(
     note: ParsedNote, limits: ChunkLimits = _DEFAULT, checkpoint: Checkpoint = UNLIMITED
 ) -> tuple[Passage, ...]:
-    """Cut a note into passages, in the order of its lines."""
+    """Split a note into passages, in the order of its lines."""
     lines = note.lines
     found, headings = sections(note.blocks, checkpoint)
     passages: list[Passage] = []
@@ -51,21 +50,21 @@ def chunk(
         if not place & OFTEN:
             checkpoint()
         text = text_of(lines, section.first, section.last)
-        if section.level and says_little(text, limits.small):
+        if section.level and is_small(text, limits.small):
             if group and not _joins(lines, group, section, len(text), limits):
-                passages.append(_together(lines, group))
+                passages.append(_join(lines, group))
                 group = []
             group.append(section)
             continue
         if group:
-            passages.append(_together(lines, group))
+            passages.append(_join(lines, group))
             group = []
         if len(text) <= limits.whole and section.longest_code <= limits.long_code:
             passages.append(_whole(lines, section, text))
         else:
             passages.extend(_cut(lines, section, limits, checkpoint))
     if group:
-        passages.append(_together(lines, group))
+        passages.append(_join(lines, group))
     if headings:
         latest = group or found[-1:]
         _append_headings(passages, lines, latest, headings, note.blocks, limits, checkpoint)
@@ -75,7 +74,7 @@ def chunk(
 def _joins(
     lines: Sequence[str], group: Sequence[Section], section: Section, size: int, limits: ChunkLimits
 ) -> bool:
-    """Whether a small section goes with the small ones before it."""
+    """Return whether a small section joins the group of small sections before it."""
     if section.level < group[0].level:
         return False
     together = len(text_of(lines, group[0].first, section.last))
@@ -84,7 +83,7 @@ def _joins(
     return together - size < limits.enough or not is_cut(lines[section.first - 1])
 
 
-def _together(lines: Sequence[str], group: Sequence[Section]) -> Passage:
+def _join(lines: Sequence[str], group: Sequence[Section]) -> Passage:
     first, last = group[0].first, group[-1].last
     text = text_of(lines, first, last)
     if len(group) == 1:
@@ -106,10 +105,10 @@ def _kind(lines: Sequence[str], code: Sequence[Block], first: int, last: int) ->
         if block.first > last:
             break
         if block.last >= first:
-            of_code += written(lines, max(first, block.first), min(last, block.last))
+            of_code += count_non_blank(lines, max(first, block.first), min(last, block.last))
     if of_code * 2 > last - first + 1:
-        return "code"  # whether or not any of the lines are blank
-    return "code" if of_code and of_code * 2 > written(lines, first, last) else "info"
+        return "code"
+    return "code" if of_code and of_code * 2 > count_non_blank(lines, first, last) else "info"
 
 
 def _cut(
@@ -131,7 +130,7 @@ def _cut(
 
 
 def _parts(line: str, cap: int) -> Iterator[str]:
-    """Cut a line that is larger than the cap, at a space near the end of each part if there is one."""
+    """Cut a line longer than the cap, at a space near the end of each part if possible."""
     begin = 0
     while begin < len(line):
         end = begin + cap
@@ -153,7 +152,7 @@ def _append_headings(
     limits: ChunkLimits,
     checkpoint: Checkpoint,
 ) -> None:
-    """Headings that no text follows go with the last passage, or stand alone where that has no room.
+    """Add headings without text to the last passage, or as a passage of their own if it is full.
 
     `latest` are the sections of the last passage.
     """

@@ -1,8 +1,17 @@
-"""The sections of a note: a heading with the text below it, up to the next heading.
+"""Groups the blocks of a note into sections, and cuts large sections into passages.
 
-A heading without text of its own is no section: its line goes with the section that
-follows. Text before the first heading is a section of level 0 with an empty trail.
-Lines are 1-based and inclusive.
+A section is a heading with the text below it, up to the next heading. A heading without
+text is not a section: its line belongs to the section that follows. Text before the first
+heading is a section of level 0 with an empty trail.
+
+A large section is cut into pieces: paragraphs (short neighbours as one), list items of a long
+list, whole code blocks and tables up to the cap, and single lines of larger ones. Neighbouring
+pieces are then joined up to the target; long code stays alone, except for a few words beside
+it that would be too small a passage. Whether two pieces are joined depends on their content,
+not on their position: an edit moves only the cuts near it, and unchanged passages keep their
+ids.
+
+Lines are 1-based and inclusive; sizes are characters, including the line feeds between lines.
 """
 
 from __future__ import annotations
@@ -17,17 +26,47 @@ from kebab_tui.domain.checkpoint import OFTEN, SELDOM, Checkpoint
 from kebab_tui.domain.document import HEADING_SEPARATOR, Block
 
 Trail = tuple[str, ...]
-"""The plain texts of the headings above a text, outermost first, its own the last."""
+"""The plain texts of the headings above a text, outermost first."""
 
+Lines = tuple[int, int]
+
+Piece = tuple[int, int, bool]
+"""The first and the last of some lines that stay together, and whether they are long code."""
+
+_ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]")
 _LONGEST_NAMES = 160
+_CUT_ONE_IN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkLimits:
+    target: int = 1200
+    """Pieces are joined up to this size; a section up to a quarter larger is not cut."""
+    cap: int = 4000
+    """The maximum size of a passage."""
+    small: int = 300
+    """Smaller sections are joined with their small neighbours; Hangul counts double here."""
+    long_code: int = 15
+    """Code with more lines is a separate passage."""
+
+    whole: int = field(init=False)
+    """The largest size that is not cut because of its size alone."""
+    enough: int = field(init=False)
+    """From this size on, a passage may end where `is_cut` allows."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.small <= self.target <= self.cap:
+            raise ValueError(f"not 0 < small <= target <= cap: {self.small}, {self.target}, {self.cap}")
+        object.__setattr__(self, "whole", min(self.target + self.target // 4, self.cap))
+        object.__setattr__(self, "enough", self.target * 2 // 3)
 
 
 class Section:
-    """`blocks` are the body's, without headings, and `code` those of them that are code.
+    """`blocks` are the blocks without headings, and `code` the code blocks among them.
 
-    `first` is the line of the first heading that goes with the section, `level` the highest of
-    those headings' levels, `trail` that of the nearest; `beside` are the trails of those that the
-    text does not stand under.
+    `first` is the line of the first heading of the section, `level` the highest level of its
+    headings, `trail` the trail of the nearest; `beside` are the trails of its headings that are
+    not above the text.
     """
 
     __slots__ = ("beside", "blocks", "code", "first", "last", "level", "longest_code", "trail")
@@ -48,12 +87,12 @@ class Section:
 
     @property
     def label(self) -> str:
-        """The path, and what stands beside it."""
+        """The path, including the headings in `beside`."""
         return shared_path([self]) if self.beside else HEADING_SEPARATOR.join(self.trail)
 
 
 def sections(blocks: Sequence[Block], checkpoint: Checkpoint) -> tuple[list[Section], Section | None]:
-    """Gather blocks into sections; the second value holds headings at the end that no text follows."""
+    """Group blocks into sections; the second value contains headings at the end without text."""
     found: list[Section] = []
     trails: list[tuple[int, Trail]] = []
     section = Section(0, (), blocks[0].first) if blocks else None
@@ -87,17 +126,17 @@ def sections(blocks: Sequence[Block], checkpoint: Checkpoint) -> tuple[list[Sect
 
 
 def shared_path(group: Sequence[Section]) -> str:
-    """What several sections are called together: the headings they share, then the names below.
+    """Return a label for several sections: the headings they share, then the names below.
 
-    `Trip > Food · Hotels` for the sections `Trip > Food` and `Trip > Hotels`. Text of `Trip`
-    itself makes it `Trip · Food · Hotels`, so that the label covers all of the text.
+    `Trip > Food · Hotels` for the sections `Trip > Food` and `Trip > Hotels`; with text of `Trip`
+    itself `Trip · Food · Hotels`, so that the label covers all of the text.
     """
     trails: list[Trail] = []
     for section in group:
         trails += section.beside
         trails.append(section.trail)
     shared = 0
-    for names in zip(*trails, strict=False):  # as deep as the shortest goes
+    for names in zip(*trails, strict=False):
         if names.count(names[0]) < len(names):
             break
         shared += 1
@@ -107,42 +146,34 @@ def shared_path(group: Sequence[Section]) -> str:
             return ""
         shared -= 1
         below = {trails[0][shared]: None} | below
-    return HEADING_SEPARATOR.join((*trails[0][:shared], *_listed(list(below))))
-
-
-def _listed(names: list[str]) -> Trail:
-    text = names[0]
-    for name in names[1:]:
-        if len(text) + len(name) > _LONGEST_NAMES:
-            return (text + " · …",)
-        text += " · " + name
-    return (text,)
-
-
-# How large lines of a note are together, and how much they say.
-#
-# Lines are 1-based and inclusive; sizes count the line feeds between the lines.
+    name, *others = below
+    for other in others:
+        if len(name) + len(other) > _LONGEST_NAMES:
+            name += " · …"
+            break
+        name += " · " + other
+    return HEADING_SEPARATOR.join((*trails[0][:shared], name))
 
 
 def text_of(lines: Sequence[str], first: int, last: int) -> str:
     return "\n".join(lines[first - 1 : last])
 
 
-def says_little(text: str, small: int) -> bool:
-    """Whether a text holds less than `small`; a syllable of Hangul says as much as two letters."""
+def is_small(text: str, small: int) -> bool:
+    """Return whether a text is shorter than `small`; a Hangul syllable counts as two letters."""
     size = len(text)
     if size >= small or text.isascii():
         return size < small
     return size + (len(text.encode("utf-8", "surrogatepass")) - size) // 2 < small
 
 
-def written(lines: Sequence[str], first: int, last: int) -> int:
-    """How many of the lines are not blank."""
+def count_non_blank(lines: Sequence[str], first: int, last: int) -> int:
+    """Count the lines that are not blank."""
     return len(list(filter(str.strip, lines[first - 1 : last])))
 
 
 class LineSizes:
-    """The sizes of some neighbouring lines summed up, so that no span of them is counted twice."""
+    """The sizes of consecutive lines as running sums, so that the size of any span takes constant time."""
 
     __slots__ = ("_before", "_sums")
 
@@ -155,70 +186,22 @@ class LineSizes:
         return sums[last - before] - sums[first - 1 - before] + last - first
 
 
-# How large passages are, and where a run of small parts may be cut.
-#
-# Sizes are characters of the cited text, line ends included. A cut between small parts is
-# chosen by what the parts say, not by counting from the top: so an edit moves the cuts
-# beside it and leaves those further down alone, and unchanged passages keep their ids.
-
-_CUT_ONE_IN = 3
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkLimits:
-    target: int = 1200
-    """What parts are gathered up to; a section up to a quarter larger is left whole."""
-    cap: int = 4000
-    """No passage is larger."""
-    small: int = 300
-    """Smaller sections share a passage with their small neighbours; Hangul counts double here."""
-    long_code: int = 15
-    """Code of more lines is a passage by itself."""
-
-    whole: int = field(init=False)
-    """The largest section or gathering that is not cut for its size alone."""
-    enough: int = field(init=False)
-    """From this size on a passage may end where the text allows."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.small <= self.target <= self.cap:
-            raise ValueError(f"not 0 < small <= target <= cap: {self.small}, {self.target}, {self.cap}")
-        object.__setattr__(self, "whole", min(self.target + self.target // 4, self.cap))
-        object.__setattr__(self, "enough", self.target * 2 // 3)
-
-
 def is_cut(line: str) -> bool:
-    """Whether a passage that has enough ends before a part that begins with `line`."""
+    """Return whether a passage of sufficient size ends before a piece that begins with `line`."""
     return crc32(line.encode("utf-8", "surrogatepass")) % _CUT_ONE_IN == 0
-
-
-# A section that is too large for one passage, cut into pieces and gathered again.
-#
-# Pieces are paragraphs (short neighbours as one), list items where a list is long, whole code
-# blocks and tables up to the cap, and single lines of what is larger. Gathering goes by
-# `ChunkLimits`: long code stands by itself, taking along only the few words beside it that
-# would be too small a passage. Lines are 1-based and inclusive; no piece begins or ends with
-# a blank line.
-
-_ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]")
-
-Lines = tuple[int, int]
-
-Piece = tuple[int, int, bool]
-"""Lines that stay together, first and last, and whether they are long code."""
 
 
 def cut_section(
     lines: Sequence[str], section: Section, limits: ChunkLimits, checkpoint: Checkpoint
 ) -> list[Lines]:
-    """The spans of the passages that a section becomes, in order."""
+    """Return the spans of the passages of a large section, in order."""
     cutter = _Cutter(lines, section, limits, checkpoint)
     for place, block in enumerate(section.blocks):
         if not place & OFTEN:
             checkpoint()
         cutter.add(block)
     cutter.add_headings(section.first)
-    return cutter.gathered()
+    return cutter.join_pieces()
 
 
 class _Cutter:
@@ -278,7 +261,7 @@ class _Cutter:
                 begin = at
 
     def add_headings(self, head: int) -> None:
-        """Put the headings above the text with the first piece, if there is room."""
+        """Add the headings above the text to the first piece if it stays below the cap."""
         first, last, long_code = self.pieces[0]
         if head == first:
             return
@@ -287,34 +270,30 @@ class _Cutter:
         else:
             self.pieces[:0] = self._single_lines(head, first - 1)
 
-    def gathered(self) -> list[Lines]:
-        """What the pieces are when small neighbours are put together up to the target."""
-        size, done = self.size, []
+    def join_pieces(self) -> list[Lines]:
+        """Join small neighbours up to the target; return the spans of the passages."""
+        size, limits, done = self.size, self.limits, []
         first, last, long_code = self.pieces[0]
-        held = size(first, last)
+        current = size(first, last)
         for place, piece in enumerate(self.pieces[1:]):
             if not place & SELDOM:
                 self.checkpoint()
             together = size(first, piece[1])
-            if self._joins(held, together, long_code, piece):
-                last, long_code, held = piece[1], long_code or piece[2], together
+            if long_code or piece[2]:
+                joins = not long_code and current < limits.small and together <= limits.cap
+            else:
+                may_end = current >= limits.enough and is_cut(self.lines[piece[0] - 1])
+                joins = together <= limits.whole and not may_end
+            if joins:
+                last, long_code, current = piece[1], long_code or piece[2], together
             else:
                 done.append((first, last, long_code))
                 first, last, long_code = piece
-                held = size(first, last)
-        if done and held < self.limits.small and self._takes(done[-1], last):
-            first = done.pop()[0]
+                current = size(first, last)
+        if done and current < limits.small:
+            before, _, is_code = done[-1]
+            limit = limits.cap if is_code else min(limits.whole + limits.small, limits.cap)
+            if size(before, last) <= limit:
+                first = before
+                done.pop()
         return [*((begin, end) for begin, end, _ in done), (first, last)]
-
-    def _joins(self, held: int, together: int, long_code: bool, piece: Piece) -> bool:
-        """Whether `piece` goes with what is held before it; `together` is the size of both."""
-        limits = self.limits
-        if long_code or piece[2]:
-            return not long_code and held < limits.small and together <= limits.cap
-        return together <= limits.whole and (held < limits.enough or not is_cut(self.lines[piece[0] - 1]))
-
-    def _takes(self, before: Piece, last: int) -> bool:
-        """Whether there is room for a few last words in the passage before them."""
-        limits = self.limits
-        room = limits.cap if before[2] else min(limits.whole + limits.small, limits.cap)
-        return self.size(before[0], last) <= room

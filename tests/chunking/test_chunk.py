@@ -70,7 +70,7 @@ def test_headings_at_the_end_go_with_the_last_passage() -> None:
     assert outline("before\n\n# A\n") == [("", "L1-L3")]
 
 
-def test_headings_at_the_end_stand_alone_where_there_is_no_room() -> None:
+def test_headings_at_the_end_are_a_passage_when_the_last_one_is_full() -> None:
     fence = "```\n" + "x" * 3980 + "\n```"
     assert outline(f"{fence}\n\n# End of it all\n## Rest")[-1] == ("End of it all > Rest", "L5-L6")
 
@@ -116,7 +116,7 @@ def test_a_section_of_some_size_stands_alone() -> None:
     assert [path for path, _ in outline(f"# A\n{medium}\n# B\n{medium}\n# C\nsmall")] == ["A", "B", "C"]
 
 
-def test_twelve_tiny_sections_give_few_passages_with_telling_names() -> None:
+def test_twelve_tiny_sections_become_few_passages_with_clear_labels() -> None:
     text = "# Glossary\n\n" + "\n\n".join(f"## Term {n}\n\n{SENTENCE}\n{SENTENCE}" for n in range(12))
     found = passages(text)
     assert 2 <= len(found) <= 4
