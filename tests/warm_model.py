@@ -43,8 +43,8 @@ def _stamps(card: ModelCard) -> _Stamps:
     )
 
 
-_COLD = encoder._opened, model_folders.probe
-_WARM = _once_for_each_state(encoder._opened), _once_for_each_state(model_folders.probe)
+_COLD = encoder._load_model, model_folders.probe
+_WARM = _once_for_each_state(encoder._load_model), _once_for_each_state(model_folders.probe)
 
 
 def use_warm_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,6 +55,6 @@ def use_cold_model(monkeypatch: pytest.MonkeyPatch) -> None:
     _use(monkeypatch, *_COLD)
 
 
-def _use(monkeypatch: pytest.MonkeyPatch, opened: object, probe: object) -> None:
-    monkeypatch.setattr(encoder, "_opened", opened)
+def _use(monkeypatch: pytest.MonkeyPatch, load_model: object, probe: object) -> None:
+    monkeypatch.setattr(encoder, "_load_model", load_model)
     monkeypatch.setattr(model_folders, "probe", probe)

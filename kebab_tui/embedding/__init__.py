@@ -1,4 +1,4 @@
-"""Texts become vectors: model cards, the catalogue of models, and the encoder.
+"""Embedding: turns texts into vectors; model cards, model folders and the encoder.
 
-This root is empty on purpose: importing it, the card or the catalogue loads no engine.
+Importing this package, the card or the model folders loads neither onnxruntime nor tokenizers.
 """

@@ -1,4 +1,4 @@
-"""The card of a model: `model.toml`, what must be known to use the files beside it.
+"""Reads, checks and writes model cards: `model.toml`, the description of the files beside it.
 
     id = "kebab-ko-en"          lower-case letters, digits, . _ -
     name = "Kebab Korean-English"
@@ -6,25 +6,23 @@
     languages = ["ko", "en"]    two- or three-letter codes, or "multi"
     licence = "Apache-2.0"
     dims = 384                  length of a vector
-    max_tokens = 256            the special tokens counted; longer texts are cut
-    pooling = "none"            what makes one vector of token states: "mean", "cls"; "none": the graph does
-    normalise = false           true: vectors are brought to length 1; false: the graph does
-    floor = 0.2                 may be left out; a passage whose cosine with the query is less is no hit
+    max_tokens = 256            including special tokens; longer texts are cut
+    pooling = "none"            of token states into one vector: "mean", "cls", or "none" if the graph does it
+    normalise = false           true: scale vectors to length 1; false: the graph does it
+    floor = 0.2                 optional; passages with a lower cosine with the query are not hits
 
-    [prefixes]                  may be left out; put before a text exactly as they stand
+    [prefixes]                  optional; put before each text unchanged
     query = ""
     passage = ""
 
-    [sha256]                    of the files, which always bear these names
+    [sha256]                    of the files; the names are fixed
     "model.onnx" = "64 hex digits"
     "tokenizer.json" = "64 hex digits"
-    "pieces.txt" = "64 hex digits"        may be left out, and the file with it
+    "pieces.txt" = "64 hex digits"        optional, like the file
 
-`pieces.txt` lists the pieces of a WordPiece tokenizer as `piece<tab>id`, ordered by their
-bytes: the same that tokenizer.json holds, but looked up instead of loaded. It changes no
-token, so no vector depends on it.
-
-Reads and writes cards; opens none of the files.
+`pieces.txt` lists the pieces of a WordPiece tokenizer as `piece<tab>id`, sorted by bytes: the
+vocabulary of tokenizer.json in a form that is searched instead of loaded. It changes no token
+and no vector. This module does not open the model files.
 """
 
 from __future__ import annotations
@@ -52,9 +50,10 @@ _KOREAN = ("ko", "multi")
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """A model as its card describes it.
+    """The contents of a card.
 
-    A checksum is empty only where `add` has yet to fill it in; that of `pieces.txt` where there is none.
+    A checksum is empty only before `ModelCatalogue.add` computes it; `pieces_sha256` is empty if there
+    is no `pieces.txt`.
     """
 
     folder: str
@@ -88,13 +87,13 @@ class ModelCard:
 
     @property
     def checksums(self) -> dict[str, str]:
-        """Of every file that the model consists of, by its name."""
+        """The checksum of each file of the model, by name."""
         sums = {ONNX: self.onnx_sha256, TOKENIZER: self.tokenizer_sha256}
         return sums | {PIECES: self.pieces_sha256} if self.pieces_sha256 else sums
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits over everything that a vector depends on: vectors of two are never mixed."""
+        """16 hex digits of everything that a vector depends on."""
         facts: dict[str, str | int] = {
             "id": self.model_id,
             "onnx": self.onnx_sha256,
@@ -113,7 +112,7 @@ class ModelCard:
         return f"vec-{self.model_id}-{self.dims}-{self.fingerprint[:8]}"
 
     def answers(self, text: str) -> bool:
-        """Whether a query may be given to this model: one without Korean never answers Hangul."""
+        """Return whether the model supports the language of a query: only Korean models answer Hangul."""
         return any(code in _KOREAN for code in self.languages) or not _HANGUL.search(text)
 
 
@@ -137,34 +136,35 @@ def _within(low: int, high: int) -> Callable[[Any], bool]:
     return lambda value: type(value) is int and low <= value <= high
 
 
-def _is_cosine(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < 1
-
-
-def _are_languages(value: Any) -> bool:
-    is_language = _matching("[a-z]{2,3}|multi")
-    return isinstance(value, list) and bool(value) and all(map(is_language, value))
-
-
+_is_language = _matching("[a-z]{2,3}|multi")
 _is_line = _matching(r"[^\x00-\x1f\x7f]{1,200}")
 _is_prefix = _matching(r"(?s)[^\x00\x7f]{0,1000}")
 _is_sha256 = _matching("[0-9a-f]{64}")
 _is_id = _matching("[a-z0-9][a-z0-9._-]{0,63}")
-_A_LINE, _A_PREFIX = "a text of one line", "a text of up to 1000 characters"
+_A_LINE, _A_PREFIX = "a string without line breaks, up to 200 characters", "a string of up to 1000 characters"
 _A_SHA256 = "64 hexadecimal digits"
-_AN_ID = "up to 64 lower-case letters, digits and . _ -, a letter or digit first"
+_AN_ID = "up to 64 lower-case letters, digits and . _ -, starting with a letter or digit"
 _CODES = 'a list of language codes such as ["ko", "en"], or ["multi"]'
 _RULES: dict[Key, _FieldRule] = {
     ("id",): _FieldRule("model_id", _AN_ID, _is_id),
     ("name",): _FieldRule("name", _A_LINE, _is_line),
     ("version",): _FieldRule("version", _A_LINE, _is_line),
-    ("languages",): _FieldRule("languages", _CODES, _are_languages),
+    ("languages",): _FieldRule(
+        "languages",
+        _CODES,
+        lambda value: isinstance(value, list) and bool(value) and all(map(_is_language, value)),
+    ),
     ("licence",): _FieldRule("licence", _A_LINE, _is_line),
-    ("dims",): _FieldRule("dims", "a whole number from 1 to 8192", _within(1, 8192)),
-    ("max_tokens",): _FieldRule("max_tokens", "a whole number from 8 to 8192", _within(8, 8192)),
+    ("dims",): _FieldRule("dims", "an integer from 1 to 8192", _within(1, 8192)),
+    ("max_tokens",): _FieldRule("max_tokens", "an integer from 8 to 8192", _within(8, 8192)),
     ("pooling",): _FieldRule("pooling", 'one of "mean", "cls", "none"', _matching("mean|cls|none")),
     ("normalise",): _FieldRule("normalise", "true or false", lambda value: type(value) is bool),
-    ("floor",): _FieldRule("floor", "a number from 0 to less than 1", _is_cosine, default=0.2),
+    ("floor",): _FieldRule(
+        "floor",
+        "a number from 0 to less than 1",
+        lambda value: type(value) in (int, float) and 0 <= value < 1,
+        default=0.2,
+    ),
     ("prefixes", "query"): _FieldRule("query_prefix", _A_PREFIX, _is_prefix, default=""),
     ("prefixes", "passage"): _FieldRule("passage_prefix", _A_PREFIX, _is_prefix, default=""),
     ("sha256", ONNX): _FieldRule("onnx_sha256", _A_SHA256, _is_sha256),
@@ -175,7 +175,7 @@ _TABLES = {key[0] for key in _RULES if len(key) > 1}
 
 
 def read_card(folder: str, *, unsigned: bool = False) -> ModelCard:
-    """Read and check the card in `folder`; `unsigned` lets the checksums be absent."""
+    """Read and check the card in `folder`; with `unsigned`, checksums may be missing."""
     path = os.path.join(folder, CARD)
     file = toml.parse(_read(path), path, ModelError)
     values = dict(_flat(file))
@@ -183,19 +183,21 @@ def read_card(folder: str, *, unsigned: bool = False) -> ModelCard:
         if key not in values:
             default = "" if unsigned and key[0] == "sha256" else rule.default
             if default is None:
-                raise ModelError(f"{path}: {_dotted(key)} is missing", f"it is {rule.expected}")
+                raise ModelError(f"{path}: {_dotted(key)} is missing", f"expected {rule.expected}")
             values[key] = default
         elif not rule.accepts(values[key]):
+            shown = json.dumps(values[key], ensure_ascii=False, default=str)
+            if len(shown) > 60:
+                shown = shown[:59] + "…"
             raise ModelError(
-                f"{file.where(key)}: {_dotted(key)} = {_shown(values[key])} is not right",
-                f"it is {rule.expected}",
+                f"{path}:{_line_of(text, key)}: invalid {_dotted(key)}: {shown}", f"expected {rule.expected}"
             )
     facts = {rule.field: values[key] for key, rule in _RULES.items()}
     return ModelCard(**facts | {"folder": os.path.abspath(folder), "languages": tuple(facts["languages"])})
 
 
 def card_text(card: ModelCard) -> str:
-    """The card as a file that `read_card` gives back."""
+    """Return the text of a card; `read_card` restores the card from it."""
     sections: dict[str, list[str]] = {}
     for key, rule in _RULES.items():
         if key == ("sha256", PIECES) and not card.pieces_sha256:
@@ -211,36 +213,63 @@ def _read(path: str) -> bytes:
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:
         folder = os.path.dirname(path)
-        what = f"there is no {CARD} in {folder}" if os.path.isdir(folder) else f"there is no folder {folder}"
+        what = f"no {CARD} in {folder}" if os.path.isdir(folder) else f"folder not found: {folder}"
         raise ModelError(what, f"a model is a folder with {CARD}, {ONNX} and {TOKENIZER}") from None
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror}") from None
     if len(data) > _LARGEST:
-        raise ModelError(f"{path} is too large for a card (more than {_LARGEST >> 10} KB)")
-    return data
+        raise ModelError(f"{path} is too large: a card has at most {_LARGEST >> 10} KB")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ModelError(f"{path}:{line}: not UTF-8 text", "save the file as UTF-8") from None
 
 
-def _flat(file: TomlFile) -> Iterator[tuple[Key, Any]]:
-    """Every key with its value; refuses names that no rule knows."""
-    for name, value in file.values.items():
+def _parse(text: str, path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        place = re.search(r"\(at line (\d+)", str(error))
+        line = place[1] if place else str(text.count("\n") + 1)
+        raise ModelError(f"{path}:{line}: not TOML: {error}", _FORMAT_HINT) from None
+
+
+def _flat(tree: dict[str, Any], text: str, path: str) -> Iterator[tuple[Key, Any]]:
+    """Yield each key with its value; raise on unknown keys."""
+    for name, value in tree.items():
         if name not in _TABLES:
-            yield _known((name,), file), value
+            yield _check_key((name,), text, path), value
         elif not isinstance(value, dict):
-            raise ModelError(f"{file.where((name,))}: {name} is a table", f"write [{name}]")
+            raise ModelError(f"{path}:{_line_of(text, (name,))}: {name} must be a table", f"write [{name}]")
         else:
             for inner, leaf in value.items():
-                yield _known((name, inner), file), leaf
+                yield _check_key((name, inner), text, path), leaf
 
 
-def _known(key: Key, file: TomlFile) -> Key:
+def _check_key(key: Key, text: str, path: str) -> Key:
     if key in _RULES:
         return key
     from difflib import get_close_matches
 
     here = {known[len(key) - 1] for known in _RULES if known[: len(key) - 1] == key[:-1]}
     near = get_close_matches(key[-1], here, 1)
-    hint = f"did you mean {near[0]}?" if near else "known here: " + ", ".join(sorted(here))
-    raise ModelError(f"{file.where(key)}: unknown key {_dotted(key)}", hint)
+    hint = f"did you mean {near[0]}?" if near else "known keys: " + ", ".join(sorted(here))
+    raise ModelError(f"{path}:{_line_of(text, key)}: unknown key {_dotted(key)}", hint)
+
+
+def _line_of(text: str, key: Key) -> int:
+    """The 1-based line that sets `key`, by its table's header and its own name."""
+    table: Key = ()
+    for number, line in enumerate(text.split("\n"), 1):
+        if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
+            table = (header[1].strip("\"'"),)
+        name = re.match(r"""\s*(?:["']([^"']+)["']|([\w-]+))\s*=""", line)
+        if (name and (*table, name[1] or name[2]) == key) or (header and table == key):
+            return number
+    return 1
 
 
 def _dotted(key: Key) -> str:
@@ -249,8 +278,3 @@ def _dotted(key: Key) -> str:
 
 def _quoted(name: str) -> str:
     return name if re.fullmatch(r"[\w-]+", name) else json.dumps(name, ensure_ascii=False)
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:59] + "…"

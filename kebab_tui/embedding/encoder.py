@@ -1,9 +1,8 @@
-"""Texts become vectors: one model, opened at its first use and shared by all threads.
+"""Encodes texts as vectors with one model, which is opened on first use and shared by all threads.
 
-A query is answered on the thread that asks. Passages are embedded side by side on a few
-threads of low priority, each at one text of its own. No thread outlives the call that
-started it. A model that could not be opened is not tried again:
-make another encoder.
+Encodes queries on the calling thread, and passages in parallel on a few threads of low
+priority that end with the call. After a failed open the encoder keeps the error and does not
+retry; create another encoder.
 """
 
 from __future__ import annotations
@@ -31,13 +30,17 @@ if TYPE_CHECKING:
     from kebab_tui.embedding.tokenizer import Tokens
 
 
-# Where the sentences of a passage stand, in Korean and in English notes.
-#
-# A sentence ends at `.`, `?`, `!` or `…` before white space, at `。！？`, and where a line
-# does: at a blank line, before a list item, heading, quote or table row, and after a short
-# line. A long line without an end mark was wrapped and goes on. Offsets are characters,
-# end exclusive, without the white space and the list marks around a sentence; what holds
-# no letter or digit is none. Knows no grammar.
+_CACHED_QUERIES = 256
+"""Users return to the same words while typing."""
+_CACHED_PASSAGES = 64
+"""Passages whose sentence vectors are cached."""
+_MOST_SENTENCES = 64
+_LOOKAHEAD = 16
+"""Texts submitted ahead of the results, so that threads stay busy while the caller writes."""
+_POLL_S = 0.05
+_NICENESS = 10
+"""Measured on one core: 300 queries take 0.36 s alone, 0.81 s beside a thread that embeds passages,
+and 0.43 s beside one of this priority."""
 
 _STOP = re.compile(r"[.?!…]+[\"'”’)\]*_`]*(?=\s|\Z)|[。！？]+[\"'”’」』)）\]]*")
 _ABBREVIATED = re.compile(
@@ -50,7 +53,7 @@ _EDGE = re.compile(rf"(?:\s|{_MARK})*")
 _STOPPED = re.compile(r"[.?!…。！？:;|][\"'”’)\]*_`」』]*\s*\Z")
 _WORD = re.compile(r"[^\W_]")
 _WRAPPED = 40
-"""A line of so many characters without an end mark was wrapped, by an editor or a hand."""
+"""A line of this length without an end mark continues on the next line."""
 
 
 class Sentence(NamedTuple):
@@ -59,70 +62,51 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str) -> list[Sentence]:
-    """The sentences of a text in order; none overlap."""
+    """Split a Korean or English text into sentences, in order, without overlap.
+
+    A sentence ends at `.`, `?`, `!` or `…` before white space, at `。！？`, at a blank line, before a
+    list item, heading, quote or table row, and after a short line. Offsets exclude the white space
+    and list marks around a sentence; text without letters or digits is not a sentence.
+    """
     found = []
-    for start, end in _blocks(text):
-        for first, last in _cut(text, start, end):
-            trimmed = _trimmed(text, first, last)
-            if _WORD.search(text, *trimmed):
-                found.append(trimmed)
+    for first, last in _spans(text):
+        edge = _EDGE.match(text, first, last)
+        start = edge.end() if edge else first
+        end = start + len(text[start:last].rstrip())
+        if _WORD.search(text, start, end):
+            found.append(Sentence(start, end))
     return found
 
 
-def grouped(found: list[Sentence], most: int) -> list[Sentence]:
-    """Neighbours joined until there are at most `most`, as even as can be."""
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield sentences with the white space and marks around them."""
+    start = end = 0
+    lines = text.split("\n")
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        end = min(end + len(line) + 1, len(text))
+        wrapped = len(line) >= _WRAPPED and not _STOPPED.search(line)
+        if wrapped and following.strip() and not _MARKED.match(following):
+            continue
+        for stop in _STOP.finditer(text, start, end):
+            if not _ABBREVIATED.search(text[max(start, stop.end() - 12) : stop.end()]):
+                yield start, stop.end()
+                start = stop.end()
+        if start < end:
+            yield start, end
+        start = end
+
+
+def group_sentences(found: list[Sentence], most: int) -> list[Sentence]:
+    """Join neighbours into at most `most` groups of equal size."""
     size = -(-len(found) // most) if found else 1
     groups = (found[i : i + size] for i in range(0, len(found), size))
     return [Sentence(group[0].start, group[-1].end) for group in groups]
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches of lines that go on into each other."""
-    start = position = 0
-    lines = text.split("\n")
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        position += len(line) + 1
-        if not _goes_on(line, following):
-            yield start, min(position, len(text))
-            start = position
+def lower_priority() -> None:
+    """Lower the priority of the calling thread permanently; never raise it. Linux only.
 
-
-def _goes_on(line: str, following: str) -> bool:
-    if len(line) < _WRAPPED or _STOPPED.search(line):
-        return False
-    return bool(following.strip()) and not _MARKED.match(following)
-
-
-def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A stretch of lines cut behind its end marks."""
-    first = start
-    for stop in _STOP.finditer(text, start, end):
-        if not _ABBREVIATED.search(text[max(first, stop.end() - 12) : stop.end()]):
-            yield first, stop.end()
-            first = stop.end()
-    if first < end:
-        yield first, end
-
-
-def _trimmed(text: str, start: int, end: int) -> Sentence:
-    edge = _EDGE.match(text, start, end)
-    start = edge.end() if edge else start
-    return Sentence(start, start + len(text[start:end].rstrip()))
-
-
-# Lets background threads step back behind the thread that serves the user.
-#
-# Measured on one core: 300 queries take 0.36 s alone, 0.81 s beside a thread that embeds
-# passages, and 0.43 s when that thread has stepped back.
-
-_NICENESS = 10
-
-
-def step_back() -> None:
-    """Lower the priority of the calling thread alone, for the rest of its life; never raise it.
-
-    Only Linux has priorities by thread here; elsewhere nothing happens. A thread cannot
-    climb back without privileges, so only a thread made for the purpose may call this.
+    A thread cannot restore its priority without privileges: call this only on a background thread.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
@@ -131,98 +115,87 @@ def step_back() -> None:
                 os.setpriority(os.PRIO_PROCESS, thread, _NICENESS)
 
 
-_QUERIES = 256
-"""Vectors of queries that are remembered: who types comes back to the same words."""
-_EXPLAINED = 64
-"""Passages whose sentences' vectors are remembered."""
-_MOST_SENTENCES = 64
-_LOOKAHEAD = 16
-"""Texts under way beyond those yielded: threads stay busy while the caller writes."""
-_POLL_S = 0.05
-
-
 @dataclass(frozen=True, slots=True)
 class _LoadedModel:
     tokens: Tokens
     graph: Graph
 
-    def vector(self, text: str, errand: CancellableRun | None = None) -> Vector:
-        return self.graph.vector(self.tokens.ids(text), errand)
+    def vector(self, text: str, run: CancellableRun | None = None) -> Vector:
+        return self.graph.vector(self.tokens.ids(text), run)
 
 
 class Encoder:
-    """`threads`: how many passages are embedded side by side; a query needs none of them."""
+    """`threads` is the number of passages encoded in parallel."""
 
     def __init__(self, card: ModelCard, threads: int = 1) -> None:
         self.card = card
         self._threads = max(1, threads)
         self._opening = threading.Lock()
-        self._parts: _LoadedModel | ModelError | None = None
-        self._query = lru_cache(_QUERIES)(self._query_vector)
-        self._sentences = lru_cache(_EXPLAINED)(self._sentence_vectors)
+        self._model: _LoadedModel | ModelError | None = None
+        self._query = lru_cache(_CACHED_QUERIES)(
+            lambda text: self._open().vector(self.card.query_prefix + text)
+        )
+        self._sentences = lru_cache(_CACHED_PASSAGES)(self._sentence_vectors)
 
     def open(self) -> None:
-        """Check the files and load the model now instead of at the first text."""
+        """Check the files and load the model now instead of on first use."""
         self._open()
 
     def query(self, text: str) -> Vector:
-        """The vector of a query; read-only, of unit norm."""
+        """Return the vector of a query; read-only, of unit norm."""
         return self._query(text.strip())
 
     def understands(self, text: str) -> bool:
-        """Whether the model knows any part of the text; emoji alone, say, mean nothing to most."""
+        """Return whether the model knows any token of the text; most models know no emoji."""
         return self._open().tokens.understands(text)
 
     def passages(
         self, texts: Iterable[str], cancelled: Callable[[], bool] = lambda: False
     ) -> Generator[Vector, None, None]:
-        """Yield the vector of each text in order; end early, within 200 ms, when cancelled or closed."""
-        parts, prefix = self._open(), self.card.passage_prefix
-        errand = parts.graph.errand()
-        pool = ThreadPoolExecutor(self._threads, "embedding", initializer=step_back)
-        waiting = (pool.submit(parts.vector, prefix + text, errand) for text in texts)
+        """Yield the vector of each text in order; stop within 200 ms when cancelled or closed."""
+        model, prefix = self._open(), self.card.passage_prefix
+        run = model.graph.new_run()
+        pool = ThreadPoolExecutor(self._threads, "embedding", initializer=lower_priority)
+        waiting = (pool.submit(model.vector, prefix + text, run) for text in texts)
         try:
             running = deque(islice(waiting, _LOOKAHEAD))
-            while running and (vector := _awaited(running.popleft(), cancelled)) is not None:
+            while running and (vector := _await_result(running.popleft(), cancelled)) is not None:
                 running.extend(islice(waiting, 1))
                 yield vector
         finally:
-            errand.stop()
+            run.stop()
             pool.shutdown(cancel_futures=True)
 
     def nearest_sentence(self, text: str, query_vector: Vector) -> NearestSentence | None:
-        """Which sentence of a passage comes nearest to the query; None when it has none."""
+        """Return the sentence of a passage with the highest cosine; None if it has no sentence."""
         cosines = [
             NearestSentence(span.start, span.end, float(vector @ query_vector))
             for span, vector in self._sentences(text)
         ]
         return max(cosines, key=lambda sentence: (sentence.cosine, -sentence.start), default=None)
 
-    def _query_vector(self, text: str) -> Vector:
-        return self._open().vector(self.card.query_prefix + text)
-
     def _sentence_vectors(self, text: str) -> list[tuple[Sentence, Vector]]:
-        parts, prefix = self._open(), self.card.passage_prefix
-        spans = grouped(sentences(text), _MOST_SENTENCES)
-        return [(span, parts.vector(prefix + text[span.start : span.end])) for span in spans]
+        model, prefix = self._open(), self.card.passage_prefix
+        spans = group_sentences(sentences(text), _MOST_SENTENCES)
+        return [(span, model.vector(prefix + text[span.start : span.end])) for span in spans]
 
     def _open(self) -> _LoadedModel:
         with self._opening:
-            if self._parts is None:
+            if self._model is None:
                 try:
-                    self._parts = _opened(self.card)
+                    self._model = _load_model(self.card)
                 except ModelError as error:
-                    self._parts = error
-        if isinstance(self._parts, ModelError):
-            raise ModelError(self._parts.message, self._parts.hint)
-        return self._parts
+                    self._model = error
+        if isinstance(self._model, ModelError):
+            raise ModelError(self._model.message, self._model.hint)
+        return self._model
 
 
-def _opened(card: ModelCard) -> _LoadedModel:
-    """Load a model whose files are the right ones; the engines are imported only now.
+def _load_model(card: ModelCard) -> _LoadedModel:
+    """Check the files of a model and load it; imports the engines only now.
 
-    Two things go on at a time: hashing files and opening a graph let go of the interpreter,
-    importing and reading a tokenizer do not. Nothing is opened before it has been checked.
+    Two tasks run in parallel: hashing files and opening a graph release the GIL, importing and
+    reading a tokenizer do not. No file is opened before it has been checked.
     """
     with ThreadPoolExecutor(1, "opening") as beside:
         problems = beside.submit(verify, card)
@@ -235,8 +208,8 @@ def _opened(card: ModelCard) -> _LoadedModel:
         return _LoadedModel(Tokens(card), graph.result())
 
 
-def _awaited(future: Future[Vector], cancelled: Callable[[], bool]) -> Vector | None:
-    """The result, or None as soon as the caller does not want it any more."""
+def _await_result(future: Future[Vector], cancelled: Callable[[], bool]) -> Vector | None:
+    """Return the result, or None as soon as the caller cancels."""
     while not cancelled():
         try:
             return future.result(_POLL_S)

@@ -1,8 +1,10 @@
-"""Whether a model's files are the ones that its card names. Reads bytes; opens no session.
+"""Checks the files of a model against its card. Reads bytes, opens no session.
 
-Every file is hashed each time a model opens, and no earlier result is remembered: for 44
-MB that is 25 ms of processor time, and a bit that flipped under an unchanged stamp is
-exactly what a remembered result would let through.
+Hashes every file each time a model opens and caches no result: 44 MB take 25 ms of CPU time,
+and only hashing finds a flipped bit under an unchanged time stamp. Also checks that an ONNX file
+is complete and refers to no other file, reading only the headers of its fields: a tensor may keep
+its data in another file anywhere on the disk, which no checksum covers and which versions of
+onnxruntime treat differently. Such a model is rejected.
 """
 
 from __future__ import annotations
@@ -14,11 +16,6 @@ from typing import BinaryIO
 from kebab_tui import own_files
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import ONNX, ModelCard
-
-# Checks that an ONNX file is whole and names no other file. Reads the headers of its fields only.
-#
-# A tensor may name another file that holds its data, anywhere on the disk. Versions of onnxruntime differ
-# in which names they open, and no checksum covers that file: such a model is refused.
 
 _NESTED = {
     "model": {7: "graph", 20: "training", 25: "function"},
@@ -32,24 +29,80 @@ _NESTED = {
     "sparse tensor": {1: "tensor", 2: "tensor"},
     "tensor": {},
 }  # fmt: skip
-"""The fields of onnx.proto, by their numbers, that tensors are in."""
+"""The fields of onnx.proto, by number, that contain tensors."""
 _DATA_LOCATION = 14
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _MOST_DIGITS = 10
 
 
-def problem(path: str) -> str:
-    """What is wrong with the file; empty when nothing is."""
+_BLOCK = 1 << 20
+_WRONG_FILES = (
+    (b"version https://git-lfs", "is a Git LFS pointer, not the file itself: fetch it with `git lfs pull`"),
+    (b"<", "is a web page, not a model: the download failed"),
+)
+
+
+def sha256_of(path: str) -> str:
+    """Return the SHA-256 of a file in hex."""
+    digest, block = hashlib.sha256(), memoryview(bytearray(_BLOCK))
+    with open(own_files.open_regular(path, follow=True), "rb", buffering=0) as file:
+        while count := file.readinto(block):  # one buffer: new pages cost as much as hashing
+            digest.update(block[:count])
+    return digest.hexdigest()
+
+
+def verify(card: ModelCard) -> list[str]:
+    """Return the problems of the model files, one sentence each."""
+    problems = []
+    for name, expected in card.checksums.items():
+        path = os.path.join(card.folder, name)
+        try:
+            found = sha256_of(path)
+            problem = onnx_problem(path) if found == expected and name == ONNX else ""
+        except FileNotFoundError:
+            problems.append(f"{name} is missing")
+            continue
+        except OSError as error:
+            problems.append(f"{name} cannot be read: {error.strerror}")
+            continue
+        if found != expected:
+            problem = f"{_describe(path)} (sha256 {found[:12]}…, not {expected[:12]}…)"
+        if problem:
+            problems.append(f"{name} {problem}")
+    return problems
+
+
+def _describe(path: str) -> str:
+    """Describe a file with the wrong checksum by its first bytes."""
+    with open(path, "rb") as file:
+        start = file.read(64).lstrip()
+    if not start:
+        return "is empty"
+    reasons = (reason for mark, reason in _WRONG_FILES if start.startswith(mark))
+    return next(reasons, "is damaged or another version")
+
+
+def require(card: ModelCard, problems: list[str]) -> None:
+    """Raise if there are problems."""
+    if problems:
+        raise ModelError(
+            f"the model {card.model_id} cannot be used: {'; '.join(problems)}",
+            f"restore the files in {card.folder}, or use another model; keyword search still works",
+        )
+
+
+def onnx_problem(path: str) -> str:
+    """Return the problem of an ONNX file, or an empty string."""
     try:
         with open(own_files.open_regular(path, follow=True), "rb") as file:
-            names_another = _names_another_file(file)
+            external = _refers_to_other_file(file)
     except ValueError:
         return "is not a model: its ONNX data is truncated or malformed"
-    return "keeps data in another file (external data), which is not supported" if names_another else ""
+    return "keeps data in another file (external data), which is not supported" if external else ""
 
 
-def _names_another_file(file: BinaryIO) -> bool:
-    """Raises ValueError for what is no protobuf message."""
+def _refers_to_other_file(file: BinaryIO) -> bool:
+    """Raise ValueError if the file is not a protobuf message."""
     place, open_messages = 0, [("model", file.seek(0, 2))]
     file.seek(0)
     while open_messages:
@@ -80,7 +133,7 @@ def _names_another_file(file: BinaryIO) -> bool:
 
 
 def _varint(file: BinaryIO, place: int) -> tuple[int, int]:
-    """A number, and the place after it."""
+    """Return a number and the position after it."""
     number = 0
     for digit in range(_MOST_DIGITS):
         (octet,) = file.read(1)
@@ -88,58 +141,3 @@ def _varint(file: BinaryIO, place: int) -> tuple[int, int]:
         if octet < 128:
             return number, place + digit + 1
     raise ValueError(place)
-
-
-_BLOCK = 1 << 20
-_IMPOSTORS = (
-    (b"version https://git-lfs", "is a Git LFS pointer, not the file itself: fetch it with `git lfs pull`"),
-    (b"<", "is a web page, not a model: the download went wrong"),
-)
-
-
-def sha256_of(path: str) -> str:
-    """The checksum of a file, read in blocks."""
-    digest, block = hashlib.sha256(), memoryview(bytearray(_BLOCK))
-    with open(own_files.open_regular(path, follow=True), "rb", buffering=0) as file:
-        while count := file.readinto(block):  # into the same memory: fresh pages cost as much as hashing
-            digest.update(block[:count])
-    return digest.hexdigest()
-
-
-def verify(card: ModelCard) -> list[str]:
-    """What is wrong with the model's files, one sentence for each; empty when nothing is."""
-    problems = (_problem(card.folder, name, expected) for name, expected in card.checksums.items())
-    return [problem for problem in problems if problem]
-
-
-def require(card: ModelCard, problems: list[str]) -> None:
-    """Raise the problems, if there are any."""
-    if problems:
-        raise ModelError(
-            f"the model {card.model_id} cannot be used: {'; '.join(problems)}",
-            f"put the right files into {card.folder}, or use another model; searching by words goes on",
-        )
-
-
-def _problem(folder: str, name: str, expected: str) -> str:
-    path = os.path.join(folder, name)
-    try:
-        found = sha256_of(path)
-        if found == expected:
-            wrong = problem(path) if name == ONNX else ""
-            return wrong and f"{name} {wrong}"
-    except FileNotFoundError:
-        return f"{name} is missing"
-    except OSError as error:
-        return f"{name} cannot be read: {error.strerror}"
-    return f"{name} {_kind(path)} (sha256 {found[:12]}…, not {expected[:12]}…)"
-
-
-def _kind(path: str) -> str:
-    """Why a file is not the right one, judged by how it begins."""
-    with open(path, "rb") as file:
-        start = file.read(64).lstrip()
-    if not start:
-        return "is empty"
-    damaged = "is damaged or another version"
-    return next((what for mark, what in _IMPOSTORS if start.startswith(mark)), damaged)

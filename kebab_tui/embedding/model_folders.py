@@ -1,18 +1,18 @@
-"""Which models there are: the bundled one, and the user's in the data folder.
+"""Lists, finds and adds models: the bundled one, and those of the user in the data folder.
 
     <package>/_models/<id>/     bundled, in an installed wheel
     <checkout>/models/<id>/     bundled, in a source checkout
     <data folder>/models/<id>/  added with `add`
 
-A broken card is listed with its problem and hides no other model. Downloads nothing,
-removes nothing, and never changes a bundled model.
+A model with an invalid card is listed with its problem. Downloads nothing, removes nothing, and
+never changes a bundled model.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from kebab_tui import own_files
@@ -22,14 +22,14 @@ from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.integrity import require, sha256_of, verify
 
 BUNDLED_MODEL = "kebab-ko-en"
-_PAPERS = ("LICENSE", "LICENSE.txt", "NOTICE", "README.md")
+_DOCUMENTS = ("LICENSE", "LICENSE.txt", "NOTICE", "README.md")
 _PROBES = ("port conflict", "포트 충돌", "word " * 10_000)
-"""Two lengths, two scripts, and a text that is cut at the most tokens the card allows."""
+"""Two lengths, two scripts, and a text longer than `max_tokens`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model folder; `card` is None where it cannot be read, and `problem` says why."""
+    """A model folder; `card` is None if it is invalid, and `problem` is the reason."""
 
     model_id: str
     bundled: bool
@@ -38,61 +38,81 @@ class ListedModel:
 
 
 def bundled_root() -> str:
-    """The folder of the bundled models: inside the package, or beside it in a checkout."""
+    """Return the folder of the bundled models: inside the package, or beside it in a checkout."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inside = os.path.join(package, "_models")
     return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), "models")
 
 
 class ModelCatalogue:
-    """The models that one data folder can use."""
+    """The models available with one data folder."""
 
     def __init__(self, data_folder: str, bundled: str | None = None) -> None:
         self._bundled = bundled_root() if bundled is None else bundled
         self._own = os.path.join(data_folder, "models")
 
     def list_models(self) -> list[ListedModel]:
-        """All models, the bundled first, then by id."""
-        return [_listed(folder, root == self._bundled) for root, folder in self._folders()]
+        """Return all models, the bundled ones first, then by id."""
+        found = []
+        for root, folder in self._folders():
+            name, bundled = os.path.basename(folder), root == self._bundled
+            try:
+                found.append(ListedModel(name, bundled, _read_named_card(folder)))
+            except ModelError as error:
+                found.append(ListedModel(name, bundled, None, error.message))
+        return found
 
     def find(self, name: str) -> ModelCard:
-        """The card of the model with this id; its files are not checked yet."""
-        known = [os.path.basename(folder) for _, folder in self._folders()]
+        """Return the card of the model with this id, without checking its files."""
+        names = []
         for _, folder in self._folders():
             if os.path.basename(folder) == name:
-                return _named_like_its_folder(read_card(folder))
-        raise ModelError(f"there is no model {name!r}", _nearest(name, known))
+                return _read_named_card(folder)
+            names.append(os.path.basename(folder))
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]}?" if near else "known models: " + (", ".join(names) or "none")
+        raise ModelError(f"no such model: {name!r}", hint)
 
     def add(self, folder: str) -> ModelCard:
-        """Copy a model into the data folder, once its copy is checked and has answered a probe."""
+        """Copy a model into the data folder, after checking its files and probing the copy."""
+        import shutil  # importing these two takes 2 ms, which searches should not pay
+        import tempfile
+
         card = read_card(folder, unsigned=True)
         try:
-            card = _signed(card)
+            card = replace(
+                card,
+                onnx_sha256=card.onnx_sha256 or _checksum(card.onnx),
+                tokenizer_sha256=card.tokenizer_sha256 or _checksum(card.tokenizer),
+            )
             require(card, verify(card))
-            return self._same(card) if self._is_known(card.model_id) else self._taken_in(card)
+            if any(os.path.basename(path) == card.model_id for _, path in self._folders()):
+                present = self.find(card.model_id)
+                if card.fingerprint == present.fingerprint:
+                    return present
+                raise ModelError(
+                    f"another model {card.model_id} already exists in {present.folder}",
+                    f"choose another id in {os.path.join(card.folder, CARD)}",
+                )
+            target = os.path.join(self._own, card.model_id)
+            own_files.make_folder(self._own)
+            scratch = tempfile.mkdtemp(prefix=".adding-", dir=self._own)
+            try:
+                _copy_files(card, scratch)
+                probe(replace(card, folder=scratch))
+                os.rename(scratch, target)
+            except ModelError as error:
+                # The user knows the original, not the copy.
+                texts = (text.replace(scratch, card.folder) for text in (error.message, error.hint))
+                raise ModelError(*texts) from error
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
+            return replace(card, folder=target)
         except OSError as error:
             reason = error.strerror or str(error)
             raise ModelError(f"cannot add {folder}: {error.filename}: {reason}") from error
-
-    def _taken_in(self, card: ModelCard) -> ModelCard:
-        target = os.path.join(self._own, card.model_id)
-        with _scratch(self._own) as scratch, _told_of(card.folder, scratch):
-            probe(_copied(card, scratch))
-            os.rename(scratch, target)
-        return replace(card, folder=target)
-
-    def _same(self, card: ModelCard) -> ModelCard:
-        """The model of that id, if it is the one to be added; refuses another one."""
-        present = self.find(card.model_id)
-        if card.fingerprint == present.fingerprint:
-            return present
-        raise ModelError(
-            f"there is another model {card.model_id} already, in {present.folder}",
-            f"write another id into {os.path.join(card.folder, CARD)}",
-        )
-
-    def _is_known(self, model_id: str) -> bool:
-        return any(os.path.basename(folder) == model_id for _, folder in self._folders())
 
     def _folders(self) -> Iterator[tuple[str, str]]:
         for root in (self._bundled, self._own):
@@ -103,94 +123,46 @@ class ModelCatalogue:
 
 
 def probe(card: ModelCard) -> None:
-    """Open the model and embed a few texts; raises ModelError when graph, tokenizer and card do not fit."""
-    from kebab_tui.embedding.tokenizer import require_the_same_pieces  # an engine
+    """Load the model and encode a few texts; raise ModelError if graph, tokenizer and card do not match."""
+    from kebab_tui.embedding.tokenizer import require_same_pieces  # imports an engine
 
     encoder = Encoder(card)
     encoder.open()
-    require_the_same_pieces(card)
+    require_same_pieces(card)
     for text in _PROBES:
         encoder.query(text)
     for _ in encoder.passages(_PROBES):
         pass
 
 
-def _listed(folder: str, bundled: bool) -> ListedModel:
-    name = os.path.basename(folder)
-    try:
-        return ListedModel(name, bundled, _named_like_its_folder(read_card(folder)))
-    except ModelError as error:
-        return ListedModel(name, bundled, None, error.message)
-
-
-def _named_like_its_folder(card: ModelCard) -> ModelCard:
-    name = os.path.basename(card.folder)
+def _read_named_card(folder: str) -> ModelCard:
+    """Read a card whose id must be the name of its folder."""
+    card, name = read_card(folder), os.path.basename(folder)
     if card.model_id != name:
         raise ModelError(
-            f"{os.path.join(card.folder, CARD)}: the id is {card.model_id}, the folder's name {name}",
+            f"{os.path.join(folder, CARD)}: the id {card.model_id} differs from the folder name {name}",
             "rename the folder, or copy the model with `kebab model add`",
         )
     return card
 
 
-def _nearest(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, 1)
-    return f"did you mean {near[0]}?" if near else "known here: " + (", ".join(known) or "none")
-
-
-@contextmanager
-def _scratch(parent: str) -> Iterator[str]:
-    """A new folder beside the target; gone afterwards, unless it was renamed."""
-    import shutil  # these two take 2 ms, for which no search should wait
-    import tempfile
-
-    own_files.make_folder(parent)
-    folder = tempfile.mkdtemp(prefix=".adding-", dir=parent)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _told_of(folder: str, scratch: str) -> Iterator[None]:
-    """What is wrong with the copy is wrong with the folder that the user knows."""
-    try:
-        yield
-    except ModelError as error:
-        told = (text.replace(scratch, folder) for text in (error.message, error.hint))
-        raise ModelError(*told) from error
-
-
-def _signed(card: ModelCard) -> ModelCard:
-    """The card with the checksums that it lacked."""
-    return replace(
-        card,
-        onnx_sha256=card.onnx_sha256 or _checksum(card.onnx),
-        tokenizer_sha256=card.tokenizer_sha256 or _checksum(card.tokenizer),
-    )
-
-
 def _checksum(path: str) -> str:
-    """The file's checksum; of a missing file that of nothing, for `verify` to find."""
+    """Return the checksum of a file; of a missing file zeros, so that `verify` reports it."""
     try:
         return sha256_of(path)
     except FileNotFoundError:
         return "0" * 64
 
 
-def _copied(card: ModelCard, folder: str) -> ModelCard:
-    """The model in another folder; opening it there checks the copy."""
+def _copy_files(card: ModelCard, folder: str) -> None:
+    """Copy a model into another folder; loading it there checks the copy."""
     for name in card.checksums:
         _copy(os.path.join(card.folder, name), os.path.join(folder, name))
-    for name in _PAPERS:
+    for name in _DOCUMENTS:
         with suppress(FileNotFoundError):
             _copy(os.path.join(card.folder, name), os.path.join(folder, name))
     with open(os.path.join(folder, CARD), "w", encoding="utf-8") as file:
         file.write(card_text(card))
-    return replace(card, folder=folder)
 
 
 def _copy(source: str, target: str) -> None:

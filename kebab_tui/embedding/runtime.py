@@ -1,8 +1,8 @@
-"""onnxruntime, told before it starts that it must not tell anybody.
+"""Imports onnxruntime with telemetry disabled.
 
-From 1.29 on its packages collect what machine, program and model they run with, keep
-that in the user's cache folder and send it away unless this is set when the library
-starts: `disable_telemetry_events` comes too late for the first report.
+Packages of 1.29 and later collect data about the machine, the program and the model, cache it
+in the user's cache folder and upload it, unless this variable is set when the library starts:
+`disable_telemetry_events` is too late for the first report.
 """
 
 from __future__ import annotations
@@ -13,6 +13,6 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 import onnxruntime as ort
 
-ort.disable_telemetry_events()  # what other systems than POSIX listen to
+ort.disable_telemetry_events()  # used on systems other than POSIX
 
 __all__ = ["ort"]

@@ -106,7 +106,7 @@ def test_the_card_is_shown(kebab: Kebab, tmp_path: Path) -> None:
         (("info", "kebab-ko-eb"), "did you mean kebab-ko-en?"),
         (("verify", "nothing"), "there is no model 'nothing'"),
         (("use", "nothing", "--yes"), "there is no model 'nothing'"),
-        (("add", "/nowhere"), "there is no folder /nowhere"),
+        (("add", "/nowhere"), "folder not found: /nowhere"),
         (("add", ""), "is a variable of your shell not set?"),
         (("info",), "Missing argument"),
     ],

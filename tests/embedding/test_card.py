@@ -70,7 +70,7 @@ def test_an_unknown_table_is_refused_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_table_written_as_a_value_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"model\.toml:10: prefixes is a table"):
+    with pytest.raises(ModelError, match=r"model\.toml:10: prefixes must be a table"):
         read(tmp_path, card() + "prefixes = 'query: '\n")
 
 
@@ -98,7 +98,7 @@ def test_a_table_written_as_a_value_is_refused(tmp_path: Path) -> None:
 def test_a_value_that_makes_no_sense_is_refused_with_its_line(tmp_path: Path, key: str, value: Any) -> None:
     text = card(**{key: value})
     line = 1 + [line.split(" =")[0] for line in text.split("\n")].index(key)
-    with pytest.raises(ModelError, match=rf"model\.toml:{line}: {key} = .* is not right") as refusal:
+    with pytest.raises(ModelError, match=rf"model\.toml:{line}: invalid {key}: .*") as refusal:
         read(tmp_path, text)
     assert refusal.value.hint
 
@@ -127,9 +127,9 @@ def test_what_is_no_card_is_refused(tmp_path: Path, data: bytes, what: str) -> N
 
 
 def test_a_folder_without_a_card_and_no_folder_are_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"there is no model\.toml in"):
+    with pytest.raises(ModelError, match=r"no model\.toml in"):
         read_card(str(tmp_path))
-    with pytest.raises(ModelError, match="there is no folder"):
+    with pytest.raises(ModelError, match="folder not found"):
         read_card(str(tmp_path / "none"))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding import encoder as encoder_module
 from kebab_tui.embedding.card import ModelCard, read_card
-from kebab_tui.embedding.encoder import Encoder, step_back
+from kebab_tui.embedding.encoder import Encoder, lower_priority
 from kebab_tui.embedding.integrity import verify
 from kebab_tui.embedding.onnx import CancellableRun, Graph
 from tests.embedding.tiny_models import Tiny, write_tiny
@@ -161,10 +161,10 @@ def test_a_cancelled_loop_begins_no_more_than_what_lies_ready(
     begun, cancelled = itertools.count(1), threading.Event()
     really = Graph.vector
 
-    def vector(graph: Graph, ids: Sequence[int], errand: CancellableRun | None = None) -> NDArray[np.float32]:
+    def vector(graph: Graph, ids: Sequence[int], run: CancellableRun | None = None) -> NDArray[np.float32]:
         if next(begun) == 5:
             cancelled.set()
-        return really(graph, ids, errand)
+        return really(graph, ids, run)
 
     monkeypatch.setattr(Graph, "vector", vector)
     came = list(encoder.passages(["word " * 256] * 5_000, cancelled.is_set))
@@ -176,11 +176,11 @@ def test_a_run_can_be_stopped_in_the_middle(tiny: ModelCard) -> None:
     from kebab_tui.embedding.onnx import Graph
 
     graph = Graph(tiny)
-    errand = graph.errand()
-    assert graph.vector([1, 2], errand).shape == (4,)
-    errand.stop()
+    run = graph.new_run()
+    assert graph.vector([1, 2], run).shape == (4,)
+    run.stop()
     with pytest.raises(ModelError, match="terminate"):
-        graph.vector([1, 2], errand)
+        graph.vector([1, 2], run)
     assert graph.vector([1, 2]).shape == (4,)
 
 
@@ -197,7 +197,7 @@ def test_no_thread_outlives_its_loop(tiny: ModelCard) -> None:
 
 def test_an_error_in_a_thread_reaches_the_caller(tmp_path: Path) -> None:
     encoder = Encoder(read_card(str(write_tiny(tmp_path, Tiny(nan_at=1)))), threads=3)
-    with pytest.raises(ModelError, match="not finite"):
+    with pytest.raises(ModelError, match="NaN or infinity"):
         list(encoder.passages(["backup", "port", "backup"]))
 
 
@@ -214,7 +214,7 @@ def test_only_the_thread_that_steps_back_does() -> None:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
     before = niceness()
-    with ThreadPoolExecutor(1, initializer=step_back) as pool:
+    with ThreadPoolExecutor(1, initializer=lower_priority) as pool:
         assert pool.submit(niceness).result() == max(10, before)
     assert niceness() == before
 
@@ -224,7 +224,7 @@ def test_a_thread_of_lower_priority_keeps_it() -> None:
     def lowest_then_back() -> int:
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, 19)
-        step_back()
+        lower_priority()
         return os.getpriority(os.PRIO_PROCESS, thread)
 
     with ThreadPoolExecutor(1) as pool:
@@ -260,10 +260,10 @@ def test_nothing_is_loaded_before_the_first_text(tmp_path: Path) -> None:
 
 def test_many_threads_open_one_session(tiny: ModelCard) -> None:
     encoder = Encoder(tiny)
-    wrapped = mock.patch.object(encoder_module, "_opened", wraps=encoder_module._opened)
-    with wrapped as opened, ThreadPoolExecutor(8) as pool:
+    wrapped = mock.patch.object(encoder_module, "_load_model", wraps=encoder_module._load_model)
+    with wrapped as load_model, ThreadPoolExecutor(8) as pool:
         vectors = list(pool.map(encoder.query, [f"port {i}" for i in range(64)]))
-    assert opened.call_count == 1
+    assert load_model.call_count == 1
     assert len(vectors) == 64
 
 

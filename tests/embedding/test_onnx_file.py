@@ -106,7 +106,7 @@ def test_the_file_that_a_model_names_is_not_opened(tmp_path: Path, location: str
     made = crafted(folder, as_initializer(table))
     with pytest.raises(ModelError, match="external data") as refusal:
         Encoder(made).open()
-    assert "searching by words goes on" in refusal.value.hint
+    assert "keyword search still works" in refusal.value.hint
     with pytest.raises(ModelError, match="external data"):
         ModelCatalogue(str(tmp_path / "data")).add(str(folder))
 
@@ -138,7 +138,7 @@ def test_a_truncated_model_is_refused(tmp_path: Path, share: float) -> None:
 )
 def test_what_is_no_onnx_is_refused(tmp_path: Path, data: bytes) -> None:
     assert (
-        integrity.problem(crafted(tmp_path, data).onnx)
+        integrity.onnx_problem(crafted(tmp_path, data).onnx)
         == "is not a model: its ONNX data is truncated or malformed"
     )
 
@@ -151,7 +151,7 @@ def test_enormous_dimensions_are_an_error_and_no_memory(tmp_path: Path, dims: tu
     sized = b"".join(field(1, size) for size in dims) + small[4:]
     with pytest.raises(ModelError, match="is not a model") as refusal:
         Encoder(crafted(tmp_path, as_initializer(sized))).open()
-    assert "searching by words goes on" in refusal.value.hint
+    assert "keyword search still works" in refusal.value.hint
 
 
 def test_pipes_in_place_of_a_models_files_are_not_waited_for(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.embedding.encoder import Sentence, grouped, sentences
+from kebab_tui.embedding.encoder import Sentence, group_sentences, sentences
 
 
 def cut(text: str) -> list[str]:
@@ -72,7 +72,7 @@ def test_no_letter_stands_outside_a_sentence(text: str) -> None:
 @given(st.integers(0, 300), st.integers(1, 70))
 def test_groups_keep_every_sentence_and_are_no_more_than_asked(count: int, most: int) -> None:
     found = [Sentence(2 * i, 2 * i + 1) for i in range(count)]
-    groups = grouped(found, most)
+    groups = group_sentences(found, most)
     assert len(groups) <= most
     covered = [span for span in found if any(g.start <= span.start < span.end <= g.end for g in groups)]
     assert covered == found

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import ModelCard, read_card
-from kebab_tui.embedding.tokenizer import Tokens, require_the_same_pieces
+from kebab_tui.embedding.tokenizer import Tokens, require_same_pieces
 from tests.conftest import SAMPLE_NOTES
 from tests.effort import sizes
 from tests.embedding.tiny_models import WORDS, piece_lines, wordpiece, write_tiny, write_with_pieces
@@ -59,7 +59,7 @@ def test_the_bundled_models_tokens_are_the_same_by_both_routes(real_card: ModelC
 
 def test_the_bundled_tokenizer_is_the_same_by_both_routes_to_the_last_piece(real_card: ModelCard) -> None:
     assert real_card.pieces_sha256
-    require_the_same_pieces(real_card)
+    require_same_pieces(real_card)
     first, *_, last = Tokens(real_card).ids("port")
     assert (first, last) == (101, 102), "[CLS] and [SEP]"
 
@@ -74,7 +74,7 @@ def test_a_tokenizer_may_be_written_with_line_breaks(tmp_path: Path) -> None:
     tokens = json.dumps(json.loads(wordpiece()), ensure_ascii=False, indent=2) + "\n"
     card = read_card(str(write_with_pieces(tmp_path, tokens)))
     assert Tokens(card).ids("port 충돌 nothing") == [1, 5, 0]
-    require_the_same_pieces(card)
+    require_same_pieces(card)
 
 
 @pytest.mark.parametrize("lines", [b"\xff\xfe", b"", b"port\n", b"\n\n", b"<unk>\tx\n[UNK]\t0\n"])
@@ -99,11 +99,11 @@ def test_any_pieces_cut_any_text_alike(
     words = ("[UNK]", *pieces)
     folder = write_with_pieces(tmp_path_factory.mktemp("model"), wordpiece(words), piece_lines(words))
     card = read_card(str(folder))
-    require_the_same_pieces(card)
+    require_same_pieces(card)
     assert Tokens(card).ids(text) == Tokens(replace(card, pieces_sha256="")).ids(text)
 
 
 def test_without_pieces_apart_any_tokenizer_will_do(tmp_path: Path) -> None:
     card = read_card(str(write_tiny(tmp_path)))
     assert Tokens(card).ids("port 충돌 nothing") == [1, 5, 0]
-    require_the_same_pieces(card)
+    require_same_pieces(card)
