@@ -61,60 +61,6 @@ class Sentence(NamedTuple):
     end: int
 
 
-def sentences(text: str) -> list[Sentence]:
-    """Split a Korean or English text into sentences, in order, without overlap.
-
-    A sentence ends at `.`, `?`, `!` or `…` before white space, at `。！？`, at a blank line, before a
-    list item, heading, quote or table row, and after a short line. Offsets exclude the white space
-    and list marks around a sentence; text without letters or digits is not a sentence.
-    """
-    found = []
-    for first, last in _spans(text):
-        edge = _EDGE.match(text, first, last)
-        start = edge.end() if edge else first
-        end = start + len(text[start:last].rstrip())
-        if _WORD.search(text, start, end):
-            found.append(Sentence(start, end))
-    return found
-
-
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield sentences with the white space and marks around them."""
-    start = end = 0
-    lines = text.split("\n")
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        end = min(end + len(line) + 1, len(text))
-        wrapped = len(line) >= _WRAPPED and not _STOPPED.search(line)
-        if wrapped and following.strip() and not _MARKED.match(following):
-            continue
-        for stop in _STOP.finditer(text, start, end):
-            if not _ABBREVIATED.search(text[max(start, stop.end() - 12) : stop.end()]):
-                yield start, stop.end()
-                start = stop.end()
-        if start < end:
-            yield start, end
-        start = end
-
-
-def group_sentences(found: list[Sentence], most: int) -> list[Sentence]:
-    """Join neighbours into at most `most` groups of equal size."""
-    size = -(-len(found) // most) if found else 1
-    groups = (found[i : i + size] for i in range(0, len(found), size))
-    return [Sentence(group[0].start, group[-1].end) for group in groups]
-
-
-def lower_priority() -> None:
-    """Lower the priority of the calling thread permanently; never raise it. Linux only.
-
-    A thread cannot restore its priority without privileges: call this only on a background thread.
-    """
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            thread = threading.get_native_id()
-            if os.getpriority(os.PRIO_PROCESS, thread) < _NICENESS:
-                os.setpriority(os.PRIO_PROCESS, thread, _NICENESS)
-
-
 @dataclass(frozen=True, slots=True)
 class _LoadedModel:
     tokens: Tokens
@@ -216,3 +162,57 @@ def _await_result(future: Future[Vector], cancelled: Callable[[], bool]) -> Vect
         except TimeoutError:
             continue
     return None
+
+
+def lower_priority() -> None:
+    """Lower the priority of the calling thread permanently; never raise it. Linux only.
+
+    A thread cannot restore its priority without privileges: call this only on a background thread.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            thread = threading.get_native_id()
+            if os.getpriority(os.PRIO_PROCESS, thread) < _NICENESS:
+                os.setpriority(os.PRIO_PROCESS, thread, _NICENESS)
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Split a Korean or English text into sentences, in order, without overlap.
+
+    A sentence ends at `.`, `?`, `!` or `…` before white space, at `。！？`, at a blank line, before a
+    list item, heading, quote or table row, and after a short line. Offsets exclude the white space
+    and list marks around a sentence; text without letters or digits is not a sentence.
+    """
+    found = []
+    for first, last in _spans(text):
+        edge = _EDGE.match(text, first, last)
+        start = edge.end() if edge else first
+        end = start + len(text[start:last].rstrip())
+        if _WORD.search(text, start, end):
+            found.append(Sentence(start, end))
+    return found
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield sentences with the white space and marks around them."""
+    start = end = 0
+    lines = text.split("\n")
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        end = min(end + len(line) + 1, len(text))
+        wrapped = len(line) >= _WRAPPED and not _STOPPED.search(line)
+        if wrapped and following.strip() and not _MARKED.match(following):
+            continue
+        for stop in _STOP.finditer(text, start, end):
+            if not _ABBREVIATED.search(text[max(start, stop.end() - 12) : stop.end()]):
+                yield start, stop.end()
+                start = stop.end()
+        if start < end:
+            yield start, end
+        start = end
+
+
+def group_sentences(found: list[Sentence], most: int) -> list[Sentence]:
+    """Join neighbours into at most `most` groups of equal size."""
+    size = -(-len(found) // most) if found else 1
+    groups = (found[i : i + size] for i in range(0, len(found), size))
+    return [Sentence(group[0].start, group[-1].end) for group in groups]

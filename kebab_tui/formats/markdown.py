@@ -45,217 +45,6 @@ _LONGEST_HEADING_LINE = 2000
 """The rest of the line is ignored: the plain text of a heading is shorter, and the cache keeps the line."""
 
 
-def is_rule(body: str) -> bool:
-    """A thematic break: three or more of one of `-*_` and nothing else but spaces."""
-    mark = body[:1]
-    return mark in ("-", "*", "_") and not body.strip(mark + " \t") and body.count(mark) >= 3
-
-
-class OpenLists:
-    """Tracks the content columns of the open list items, outermost first, line by line.
-
-    Follows markers, indents and lazy continuation lines. Consulted only at an indented fence,
-    heading, comment or code line after a list has begun. The time for a line depends only on its
-    length: columns are found by bisection, and each marker is read once.
-    """
-
-    __slots__ = ("_checkpoint", "_empty", "_lines", "_next", "_paragraph", "_stack")
-
-    def __init__(self, lines: Sequence[str], first: int, checkpoint: Checkpoint) -> None:
-        self._lines = lines
-        self._checkpoint = checkpoint
-        self._next = first
-        self._stack: list[int] = []
-        self._paragraph = False
-        self._empty = False
-
-    def at(self, line: int) -> list[int]:
-        """Return the items that are open before `line`."""
-        for at in range(self._next, line):
-            if not at & OFTEN:
-                self._checkpoint()
-            self._take(self._lines[at])
-        self._next = max(self._next, line)
-        return self._stack
-
-    def holding(self, line: int) -> int:
-        """Return the content column of the item that contains a block starting at `line`, or 0."""
-        stack = self.at(line)
-        inside = bisect_right(stack, indent_of(self._lines[line]))
-        return stack[inside - 1] if inside else 0
-
-    def after_markers(self, line: int) -> tuple[int, str]:
-        """Open the items of `line`; return the innermost content column and the text after the markers."""
-        self.at(line)
-        self._next = line + 1
-        body = self._take(self._lines[line])
-        return (self._stack[-1] if self._stack else 0), body
-
-    def skip(self, column: int, line: int) -> None:
-        """Close items deeper than `column` after a block in it that ended before `line`."""
-        del self._stack[bisect_right(self._stack, column) :]
-        self._next = line
-        self._paragraph = False
-
-    def _take(self, line: str) -> str:
-        if "\t" in line:
-            line = line.expandtabs(4)
-        body = line.lstrip(" ")
-        if not body or body.isspace():
-            self._paragraph = False
-            if self._empty:
-                self._stack.pop()
-                self._empty = False
-            return body
-        self._empty = False
-        indent = len(line) - len(body)
-        stack = self._stack
-        inside = bisect_right(stack, indent)
-        left = inside < len(stack)
-        within = indent - (stack[inside - 1] if inside else 0)
-        if self._paragraph and left:
-            interrupts = (
-                _INTERRUPTS.match(body)
-                or is_rule(body)
-                or (body[0] == "<" and html_kind(body, True) is not None)
-            )
-            if within > 3 or not interrupts:
-                return body
-        del stack[inside:]
-        if within > 3:
-            return body
-        in_paragraph = self._paragraph and not left
-        at, end = 0, len(body)
-        rule_from = _rule_from(body)
-        while (marker := _MARKER.match(body, at)) and at < rule_from:
-            text = marker.end()
-            mark_end = (marker.end(1) if marker[1] else at) + 1
-            if in_paragraph and (text == end or marker[1] not in (None, "1")):
-                break
-            gap = text - mark_end if text < end else 1
-            indent += mark_end - at + (gap if gap <= 4 else 1)
-            stack.append(indent)
-            at, in_paragraph = text, False
-            if gap > 4:
-                break
-        body = body[at:]
-        self._empty = not body
-        self._paragraph = bool(body) and not (is_rule(body) or body.startswith(("# ", "## ", "### ", "<!--")))
-        return body
-
-
-def _rule_from(body: str) -> int:
-    """Return the first position from which the rest of a line is a rule, whatever precedes it."""
-    bare = body.rstrip(" \t")
-    mark = bare[-1]
-    if mark not in "-*_":
-        return len(body)
-    first = len(bare.rstrip(mark + " \t"))
-    return first if bare.count(mark, first) >= 3 else len(body)
-
-
-class BlockDraft:
-    """A block under construction; it becomes a `Block` by assigning its class.
-
-    That takes a third of the time of the `__init__` of the frozen dataclass, which was a fifth
-    of the cost of a scan. The slots must be those of `Block`.
-    """
-
-    __slots__ = ("first", "kind", "last", "level", "text")
-
-    def __init__(self, kind: BlockKind, first: int, last: int, level: int, text: str) -> None:
-        self.kind = kind
-        self.first = first
-        self.last = last
-        self.level = level
-        self.text = text
-
-
-class Scan:
-    """The state of a scan: the finished blocks and the open elements. Knows no syntax.
-
-    `written` is the first line without a block; `resume` the first line still to be examined;
-    `fresh` the first line after the last element that cannot be part of a paragraph;
-    `list_from` the line where a possibly open list began, or -1; `barred` the last line known
-    to belong to no setext heading.
-    """
-
-    __slots__ = (
-        "barred",
-        "blocks",
-        "checkpoint",
-        "fresh",
-        "lines",
-        "list_from",
-        "lists",
-        "resume",
-        "written",
-    )
-
-    def __init__(self, lines: Sequence[str], start: int, checkpoint: Checkpoint) -> None:
-        self.lines = lines
-        self.checkpoint = checkpoint
-        self.blocks: list[BlockDraft] = []
-        self.written = self.resume = self.fresh = start
-        self.barred = start - 1
-        self.list_from = -1
-        self.lists: OpenLists | None = None
-
-    def emit(
-        self, kind: BlockKind, first: int, last: int, level: int = 0, text: str = "", column: int = 0
-    ) -> None:
-        """Add a block, in a list item at `column` (0: none), after the prose before it."""
-        if self.written < first:
-            self.emit_prose(first - 1)
-        self.blocks.append(BlockDraft(kind, first + 1, last + 1, level, text))
-        self.written = last + 1
-        self.pass_over(last, column)
-
-    def emit_prose(self, last: int) -> None:
-        """Add the lines up to `last` without a block as prose, without blank lines around them."""
-        lines, first = self.lines, self.written
-        while first <= last and (not (line := lines[first]) or line.isspace()):
-            first += 1
-        if first <= last:
-            while not (line := lines[last]) or line.isspace():
-                last -= 1
-            self.blocks.append(BlockDraft("prose", first + 1, last + 1, 0, ""))
-
-    def pass_over(self, last: int, column: int = 0) -> None:
-        """Skip the lines up to `last`; none of them is part of a paragraph."""
-        self.resume = self.fresh = last + 1
-        if column:
-            self.open_lists().skip(column, last + 1)
-        else:
-            self.list_from = -1
-
-    def finish(self) -> tuple[Block, ...]:
-        self.emit_prose(len(self.lines) - 1)
-        for draft in self.blocks:
-            draft.__class__ = Block  # type: ignore[assignment]  # see BlockDraft
-        return tuple(cast("list[Block]", self.blocks))
-
-    def in_paragraph(self, at: int) -> bool:
-        before = self.lines[at - 1]
-        return at > self.fresh and before != "" and not before.isspace()
-
-    def open_lists(self) -> OpenLists:
-        if self.lists is None:
-            self.lists = OpenLists(self.lines, self.list_from, self.checkpoint)
-        return self.lists
-
-    def in_list(self, at: int) -> bool:
-        return self.list_from >= 0 and bool(self.open_lists().at(at))
-
-    def column(self, at: int) -> int:
-        """Return the content column of the list item that contains a block starting at `at`, or 0."""
-        return self.open_lists().holding(at) if self.list_from >= 0 else 0
-
-    def begin_list(self, at: int) -> None:
-        self.list_from = at
-        self.lists = None
-
-
 def scan_markdown(
     lines: Sequence[str], start: int = 0, checkpoint: Checkpoint = UNLIMITED
 ) -> tuple[Block, ...]:
@@ -425,3 +214,214 @@ _OPENERS: dict[str, Callable[[Scan, int, str], object]] = {
     "\t": _indented,
     **dict.fromkeys("*+_0123456789", _marker),
 }
+
+
+class Scan:
+    """The state of a scan: the finished blocks and the open elements. Knows no syntax.
+
+    `written` is the first line without a block; `resume` the first line still to be examined;
+    `fresh` the first line after the last element that cannot be part of a paragraph;
+    `list_from` the line where a possibly open list began, or -1; `barred` the last line known
+    to belong to no setext heading.
+    """
+
+    __slots__ = (
+        "barred",
+        "blocks",
+        "checkpoint",
+        "fresh",
+        "lines",
+        "list_from",
+        "lists",
+        "resume",
+        "written",
+    )
+
+    def __init__(self, lines: Sequence[str], start: int, checkpoint: Checkpoint) -> None:
+        self.lines = lines
+        self.checkpoint = checkpoint
+        self.blocks: list[BlockDraft] = []
+        self.written = self.resume = self.fresh = start
+        self.barred = start - 1
+        self.list_from = -1
+        self.lists: OpenLists | None = None
+
+    def emit(
+        self, kind: BlockKind, first: int, last: int, level: int = 0, text: str = "", column: int = 0
+    ) -> None:
+        """Add a block, in a list item at `column` (0: none), after the prose before it."""
+        if self.written < first:
+            self.emit_prose(first - 1)
+        self.blocks.append(BlockDraft(kind, first + 1, last + 1, level, text))
+        self.written = last + 1
+        self.pass_over(last, column)
+
+    def emit_prose(self, last: int) -> None:
+        """Add the lines up to `last` without a block as prose, without blank lines around them."""
+        lines, first = self.lines, self.written
+        while first <= last and (not (line := lines[first]) or line.isspace()):
+            first += 1
+        if first <= last:
+            while not (line := lines[last]) or line.isspace():
+                last -= 1
+            self.blocks.append(BlockDraft("prose", first + 1, last + 1, 0, ""))
+
+    def pass_over(self, last: int, column: int = 0) -> None:
+        """Skip the lines up to `last`; none of them is part of a paragraph."""
+        self.resume = self.fresh = last + 1
+        if column:
+            self.open_lists().skip(column, last + 1)
+        else:
+            self.list_from = -1
+
+    def finish(self) -> tuple[Block, ...]:
+        self.emit_prose(len(self.lines) - 1)
+        for draft in self.blocks:
+            draft.__class__ = Block  # type: ignore[assignment]  # see BlockDraft
+        return tuple(cast("list[Block]", self.blocks))
+
+    def in_paragraph(self, at: int) -> bool:
+        before = self.lines[at - 1]
+        return at > self.fresh and before != "" and not before.isspace()
+
+    def open_lists(self) -> OpenLists:
+        if self.lists is None:
+            self.lists = OpenLists(self.lines, self.list_from, self.checkpoint)
+        return self.lists
+
+    def in_list(self, at: int) -> bool:
+        return self.list_from >= 0 and bool(self.open_lists().at(at))
+
+    def column(self, at: int) -> int:
+        """Return the content column of the list item that contains a block starting at `at`, or 0."""
+        return self.open_lists().holding(at) if self.list_from >= 0 else 0
+
+    def begin_list(self, at: int) -> None:
+        self.list_from = at
+        self.lists = None
+
+
+class BlockDraft:
+    """A block under construction; it becomes a `Block` by assigning its class.
+
+    That takes a third of the time of the `__init__` of the frozen dataclass, which was a fifth
+    of the cost of a scan. The slots must be those of `Block`.
+    """
+
+    __slots__ = ("first", "kind", "last", "level", "text")
+
+    def __init__(self, kind: BlockKind, first: int, last: int, level: int, text: str) -> None:
+        self.kind = kind
+        self.first = first
+        self.last = last
+        self.level = level
+        self.text = text
+
+
+class OpenLists:
+    """Tracks the content columns of the open list items, outermost first, line by line.
+
+    Follows markers, indents and lazy continuation lines. Consulted only at an indented fence,
+    heading, comment or code line after a list has begun. The time for a line depends only on its
+    length: columns are found by bisection, and each marker is read once.
+    """
+
+    __slots__ = ("_checkpoint", "_empty", "_lines", "_next", "_paragraph", "_stack")
+
+    def __init__(self, lines: Sequence[str], first: int, checkpoint: Checkpoint) -> None:
+        self._lines = lines
+        self._checkpoint = checkpoint
+        self._next = first
+        self._stack: list[int] = []
+        self._paragraph = False
+        self._empty = False
+
+    def at(self, line: int) -> list[int]:
+        """Return the items that are open before `line`."""
+        for at in range(self._next, line):
+            if not at & OFTEN:
+                self._checkpoint()
+            self._take(self._lines[at])
+        self._next = max(self._next, line)
+        return self._stack
+
+    def holding(self, line: int) -> int:
+        """Return the content column of the item that contains a block starting at `line`, or 0."""
+        stack = self.at(line)
+        inside = bisect_right(stack, indent_of(self._lines[line]))
+        return stack[inside - 1] if inside else 0
+
+    def after_markers(self, line: int) -> tuple[int, str]:
+        """Open the items of `line`; return the innermost content column and the text after the markers."""
+        self.at(line)
+        self._next = line + 1
+        body = self._take(self._lines[line])
+        return (self._stack[-1] if self._stack else 0), body
+
+    def skip(self, column: int, line: int) -> None:
+        """Close items deeper than `column` after a block in it that ended before `line`."""
+        del self._stack[bisect_right(self._stack, column) :]
+        self._next = line
+        self._paragraph = False
+
+    def _take(self, line: str) -> str:
+        if "\t" in line:
+            line = line.expandtabs(4)
+        body = line.lstrip(" ")
+        if not body or body.isspace():
+            self._paragraph = False
+            if self._empty:
+                self._stack.pop()
+                self._empty = False
+            return body
+        self._empty = False
+        indent = len(line) - len(body)
+        stack = self._stack
+        inside = bisect_right(stack, indent)
+        left = inside < len(stack)
+        within = indent - (stack[inside - 1] if inside else 0)
+        if self._paragraph and left:
+            interrupts = (
+                _INTERRUPTS.match(body)
+                or is_rule(body)
+                or (body[0] == "<" and html_kind(body, True) is not None)
+            )
+            if within > 3 or not interrupts:
+                return body
+        del stack[inside:]
+        if within > 3:
+            return body
+        in_paragraph = self._paragraph and not left
+        at, end = 0, len(body)
+        rule_from = _rule_from(body)
+        while (marker := _MARKER.match(body, at)) and at < rule_from:
+            text = marker.end()
+            mark_end = (marker.end(1) if marker[1] else at) + 1
+            if in_paragraph and (text == end or marker[1] not in (None, "1")):
+                break
+            gap = text - mark_end if text < end else 1
+            indent += mark_end - at + (gap if gap <= 4 else 1)
+            stack.append(indent)
+            at, in_paragraph = text, False
+            if gap > 4:
+                break
+        body = body[at:]
+        self._empty = not body
+        self._paragraph = bool(body) and not (is_rule(body) or body.startswith(("# ", "## ", "### ", "<!--")))
+        return body
+
+
+def _rule_from(body: str) -> int:
+    """Return the first position from which the rest of a line is a rule, whatever precedes it."""
+    bare = body.rstrip(" \t")
+    mark = bare[-1]
+    if mark not in "-*_":
+        return len(body)
+    first = len(bare.rstrip(mark + " \t"))
+    return first if bare.count(mark, first) >= 3 else len(body)
+
+
+def is_rule(body: str) -> bool:
+    """Return whether the line is a thematic break: at least three of one of `-*_`, else only spaces."""
+    mark = body[:1]
+    return mark in ("-", "*", "_") and not body.strip(mark + " \t") and body.count(mark) >= 3

@@ -40,7 +40,7 @@ def test_a_folder_inside_a_source_brings_that_source_up_to_date(vault: Vault) ->
     vault.write("b.md", "beta")
     vault.workspace.ingest([str(vault.root / "sub")], Callbacks())
     assert vault.find("beta") == ["b.md"]
-    with pytest.raises(SourceError, match="not there"):
+    with pytest.raises(SourceError, match="folder not found"):
         vault.workspace.ingest([str(vault.root / "no such")], Callbacks())
 
 

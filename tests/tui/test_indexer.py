@@ -131,5 +131,5 @@ def test_a_missing_folder_is_reported(vault: Vault) -> None:
     with keeping(vault) as process:
         facts = told(process)
         assert facts["state"] == "error"
-        assert "not there" in str(facts["message"])
+        assert "folder not found" in str(facts["message"])
         assert process.wait(WAIT_S) == 2
