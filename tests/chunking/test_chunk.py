@@ -54,7 +54,7 @@ def test_a_heading_without_text_goes_with_its_first_sub_section() -> None:
     assert outline(f"# A\n\n## B\n\n{LONG}\n") == [("A > B", "L1-L5")]
 
 
-def test_a_label_names_the_headings_without_text_that_the_section_does_not_stand_under() -> None:
+def test_a_label_names_headings_without_text_beside_the_section() -> None:
     assert outline(f"# A\n## B\n# C\n{LONG}\n") == [("A · C", "L1-L4")]
     fence = "```\n" + CODE + "\n```"
     assert outline(f"# A\n# B\n{LONG}\n\n{fence}\n\n{LONG}") == [
@@ -150,7 +150,7 @@ def test_a_list_that_is_too_long_is_cut_where_items_begin() -> None:
     assert all(passage.text.startswith("- item") for passage in found)
 
 
-def test_a_long_fence_between_prose_is_a_code_passage_of_its_own() -> None:
+def test_a_long_fence_between_prose_is_a_separate_code_passage() -> None:
     text = f"# A\n{LONG}\n\n```\n{CODE}\n```\n\n{LONG}\n"
     assert [(passage.kind, passage.span.lines) for passage in passages(text)] == [
         ("info", "L1-L2"),
@@ -159,7 +159,7 @@ def test_a_long_fence_between_prose_is_a_code_passage_of_its_own() -> None:
     ]
 
 
-def test_a_long_fence_takes_the_few_words_beside_it_along() -> None:
+def test_a_long_fence_is_joined_with_a_few_words_beside_it() -> None:
     text = f"# A\n\nFor example:\n\n```\n{CODE}\n```\n\nThat is all.\n"
     assert [(passage.kind, passage.span.lines) for passage in passages(text)] == [("code", "L1-L28")]
 
@@ -168,7 +168,7 @@ def test_a_short_fence_stays_with_its_prose() -> None:
     assert [passage.kind for passage in passages("# A\n" + "words\n" * 9 + "```\nx\n```\n")] == ["info"]
 
 
-def test_code_is_what_has_code_in_most_of_its_lines() -> None:
+def test_a_passage_is_code_when_most_of_its_lines_are() -> None:
     assert [passage.kind for passage in passages("words\n" * 3 + "```\nx\n```")] == ["info"]
     assert [passage.kind for passage in passages("words\n" * 2 + "```\nx\n```")] == ["code"]
     assert [passage.kind for passage in passages("words\n" * 2 + "```\n\n \n```")] == ["info"]
@@ -208,7 +208,7 @@ def test_comments_are_text_a_reader_may_look_for() -> None:
     assert "hidden thought" in passages("# A\n<!-- hidden thought -->\n")[0].text
 
 
-def test_plain_paragraphs_are_gathered_as_well() -> None:
+def test_plain_paragraphs_are_joined_as_well() -> None:
     lines = tuple("\n\n".join(LONG for _ in range(10)).split("\n"))
     found = chunk(ParsedNote("", "note", "und", lines, scan_plain(lines)))
     assert 3 <= len(found) <= 6
@@ -243,7 +243,7 @@ def test_an_edit_leaves_the_passages_of_other_sections_alone(edited: int, words:
     assert any("A new paragraph" in text for _, text in after)
 
 
-def test_an_edit_in_a_note_without_headings_moves_only_the_cuts_beside_it() -> None:
+def test_an_edit_in_a_note_without_headings_moves_only_the_cuts_near_it() -> None:
     dice = random.Random(5)
     paragraphs = [
         " ".join(f"w{dice.randrange(999)}" for _ in range(dice.randint(20, 90))) for _ in range(200)
@@ -333,7 +333,7 @@ def test_the_label_of_a_passage_covers_every_line_of_it(bits: list[str], limits:
 
 
 def trails_by_line(parsed: ParsedNote) -> Iterator[tuple[str, ...]]:
-    """Of every line, from line 0 on: the headings above it, its own included."""
+    """The headings above each line, from line 0 on, including its own."""
     headings = {block.first: block for block in parsed.blocks if block.level}
     above: list[tuple[int, str]] = []
     for at in range(len(parsed.lines) + 1):

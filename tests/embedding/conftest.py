@@ -16,12 +16,12 @@ _FOLDER = os.environ.get("KEBAB_TEST_MODEL") or os.path.join(bundled_root(), BUN
 
 @pytest.fixture(autouse=True)
 def _cold(cold_model: None) -> None:
-    """What is tested here is the opening."""
+    """These tests are about opening a model, so open it each time."""
 
 
 @pytest.fixture(scope="session")
 def real_card() -> ModelCard:
-    """The bundled model; its files are not to be changed."""
+    """The bundled model; do not change its files."""
     if not (Path(_FOLDER) / CARD).is_file():
         pytest.skip(f"the bundled model is not in {_FOLDER}")
     return read_card(_FOLDER)

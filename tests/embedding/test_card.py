@@ -23,7 +23,7 @@ def tiny(tmp_path: Path) -> ModelCard:
     return read_card(str(write_tiny(tmp_path)))
 
 
-def test_a_card_is_read_whole(tmp_path: Path) -> None:
+def test_all_values_of_a_card_are_read(tmp_path: Path) -> None:
     text = card(b"onnx", "tokens", pooling="cls").replace(
         "[sha256]", '[prefixes]\nquery = "query: "\npassage = "passage:\\n"\n[sha256]'
     )
@@ -120,13 +120,13 @@ def test_a_missing_key_is_named(tmp_path: Path, key: str) -> None:
         (b"a = " + b"[" * 5000, "not TOML"),
     ],
 )
-def test_what_is_no_card_is_refused(tmp_path: Path, data: bytes, what: str) -> None:
+def test_an_invalid_card_is_rejected(tmp_path: Path, data: bytes, what: str) -> None:
     (tmp_path / "model.toml").write_bytes(data)
     with pytest.raises(ModelError, match=what):
         read_card(str(tmp_path))
 
 
-def test_a_folder_without_a_card_and_no_folder_are_told_apart(tmp_path: Path) -> None:
+def test_a_folder_without_a_card_and_a_missing_folder_are_different_errors(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no model\.toml in"):
         read_card(str(tmp_path))
     with pytest.raises(ModelError, match="folder not found"):

@@ -31,7 +31,7 @@ def catalogue(tmp_path: Path) -> ModelCatalogue:
 
 
 def added(tmp_path: Path) -> list[str]:
-    """What lies in the data folder's folder of models."""
+    """The entries of the models folder in the data folder."""
     own = tmp_path / "data" / "models"
     return sorted(os.listdir(own)) if own.exists() else []
 
@@ -170,9 +170,7 @@ def test_a_model_whose_pieces_do_not_go_with_its_tokenizer_is_not_added(
     assert added(tmp_path) == []
 
 
-def test_a_tokenizer_that_is_no_good_alone_is_not_added_for_its_pieces(
-    catalogue: ModelCatalogue, tmp_path: Path
-) -> None:
+def test_an_invalid_tokenizer_with_pieces_is_not_added(catalogue: ModelCatalogue, tmp_path: Path) -> None:
     tokens = wordpiece().replace('"port": 1', '"port": "one"')
     with pytest.raises(ModelError, match=r"tokenizer\.json is not a tokenizer"):
         catalogue.add(str(write_with_pieces(tmp_path / "source", tokens)))
@@ -221,7 +219,7 @@ def test_a_copy_that_fails_leaves_nothing_behind(
     assert added(tmp_path) == []
 
 
-def test_a_data_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_read_only_data_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     catalogue = ModelCatalogue(str(tmp_path / "data"), str(tmp_path / "bundled"))
     with pytest.raises(ModelError, match="cannot add"):

@@ -91,7 +91,9 @@ def test_a_text_is_cut_at_the_models_limit(encoder: Encoder) -> None:
     ("text", "understood"),
     [("포트", True), ("port", True), ("😀 port", True), ("😀", False), ("", False), ("ㅋㅋ", False)],
 )
-def test_what_means_nothing_to_the_model_is_known(encoder: Encoder, text: str, understood: bool) -> None:
+def test_the_encoder_recognises_texts_without_known_tokens(
+    encoder: Encoder, text: str, understood: bool
+) -> None:
     assert encoder.understands(text) is understood
 
 
@@ -141,7 +143,7 @@ def test_no_texts_no_vectors(tiny: ModelCard) -> None:
     assert list(Encoder(tiny).passages([])) == []
 
 
-def test_a_cancelled_loop_ends_early_and_what_came_is_right(tiny: ModelCard) -> None:
+def test_a_cancelled_loop_ends_early_with_correct_vectors(tiny: ModelCard) -> None:
     encoder = Encoder(tiny, threads=2)
     came: list[NDArray[np.float32]] = []
     for vector in encoder.passages(["port"] * 1000, lambda: len(came) == 10):
@@ -154,9 +156,7 @@ def test_a_loop_cancelled_before_it_starts_yields_nothing(tiny: ModelCard) -> No
     assert list(Encoder(tiny).passages(["port"], lambda: True)) == []
 
 
-def test_a_cancelled_loop_begins_no_more_than_what_lies_ready(
-    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cancelled_loop_starts_no_further_texts(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cancelled while the threads are in the graph."""
     begun, cancelled = itertools.count(1), threading.Event()
     really = Graph.vector
@@ -209,7 +209,7 @@ def test_a_query_is_answered_while_passages_are_under_way(encoder: Encoder) -> N
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities by thread")
-def test_only_the_thread_that_steps_back_does() -> None:
+def test_only_the_calling_thread_gets_a_lower_priority() -> None:
     def niceness() -> int:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
@@ -239,7 +239,7 @@ def test_a_query_is_embedded_once(tiny: ModelCard) -> None:
         first[0] = 2
 
 
-def test_the_256_latest_queries_are_remembered(tiny: ModelCard) -> None:
+def test_the_256_latest_queries_are_cached(tiny: ModelCard) -> None:
     encoder = Encoder(tiny)
     first = encoder.query("0")
     for number in range(1, 256):

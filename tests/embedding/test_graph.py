@@ -25,7 +25,7 @@ def made(folder: Path, tiny: Tiny | None = None, **changed: Any) -> ModelCard:
 
 
 def signed(folder: Path, *, onnx: bytes | None = None, tokens: str | None = None) -> ModelCard:
-    """A model whose card names whatever lies there, so that the engines have to refuse it."""
+    """A model whose card has the checksums of any files, so that the engines must reject them."""
     (folder / "model.onnx").write_bytes(Tiny().onnx() if onnx is None else onnx)
     (folder / "tokenizer.json").write_text(tokenizer() if tokens is None else tokens, "utf-8")
     (folder / "model.toml").write_text(card(), "utf-8")

@@ -1,4 +1,4 @@
-"""The engines of embedding are loaded when a model opens, not before, and each by one module."""
+"""onnxruntime and tokenizers are imported only when a model opens, and by one module each."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_a_bit_that_flips_under_an_unchanged_stamp_is_found(tiny: ModelCard) -> 
         (b"\0" * 4096, "is damaged or another version"),
     ],
 )
-def test_what_is_there_instead_is_said(tiny: ModelCard, data: bytes, what: str) -> None:
+def test_a_wrong_file_is_described(tiny: ModelCard, data: bytes, what: str) -> None:
     Path(tiny.onnx).write_bytes(data)
     (problem,) = verify(tiny)
     assert what in problem

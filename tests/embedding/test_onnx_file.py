@@ -1,4 +1,4 @@
-"""Crafted and damaged models, whose checksums are right: refused before onnxruntime sees them."""
+"""Crafted and damaged models with correct checksums are rejected before onnxruntime reads them."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_truncated_model_is_refused(tmp_path: Path, share: float) -> None:
         b"{}",
     ],
 )
-def test_what_is_no_onnx_is_refused(tmp_path: Path, data: bytes) -> None:
+def test_invalid_onnx_is_rejected(tmp_path: Path, data: bytes) -> None:
     assert (
         integrity.onnx_problem(crafted(tmp_path, data).onnx)
         == "is not a model: its ONNX data is truncated or malformed"

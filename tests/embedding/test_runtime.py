@@ -1,4 +1,4 @@
-"""What the runtime of the models may do besides running models: nothing."""
+"""onnxruntime collects and sends no data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ print(Encoder(read_card(sys.argv[1])).query("port").shape)
 
 
 def test_a_model_leaves_no_trace_of_who_ran_it(real_card: ModelCard, tmp_path: Path) -> None:
-    """It kept the name of the machine, the program and the model in the user's cache, to be sent away."""
+    """It used to cache the names of machine, program and model for upload."""
     home = tmp_path / "home"
     home.mkdir()
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT)}

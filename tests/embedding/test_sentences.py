@@ -64,13 +64,13 @@ def test_sentences_are_in_order_trimmed_and_within_the_text(text: str) -> None:
 
 
 @given(_texts)
-def test_no_letter_stands_outside_a_sentence(text: str) -> None:
+def test_every_letter_is_inside_a_sentence(text: str) -> None:
     inside = {i for start, end in sentences(text) for i in range(start, end)}
     assert not [text[i] for i in range(len(text)) if i not in inside and text[i].isalpha()]
 
 
 @given(st.integers(0, 300), st.integers(1, 70))
-def test_groups_keep_every_sentence_and_are_no_more_than_asked(count: int, most: int) -> None:
+def test_groups_contain_every_sentence_and_respect_the_maximum(count: int, most: int) -> None:
     found = [Sentence(2 * i, 2 * i + 1) for i in range(count)]
     groups = group_sentences(found, most)
     assert len(groups) <= most

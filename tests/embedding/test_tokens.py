@@ -1,4 +1,4 @@
-"""A tokenizer whose pieces are looked up in `pieces.txt` makes the tokens that it makes without."""
+"""A tokenizer yields the same tokens with and without `pieces.txt`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ALPHABETS = (
 
 
 def varied_texts(mixtures: int) -> Iterator[str]:
-    """Whole notes, their lines, pairs of lines, and mixtures of scripts that nobody writes."""
+    """Whole notes, their lines, pairs of lines, and random mixtures of scripts."""
     for path in sorted(SAMPLE_NOTES.rglob("*.md"))[:: 1500 // mixtures]:
         note = path.read_text("utf-8")
         lines = [line for line in note.splitlines() if line.strip()]
@@ -78,7 +78,7 @@ def test_a_tokenizer_may_be_written_with_line_breaks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lines", [b"\xff\xfe", b"", b"port\n", b"\n\n", b"<unk>\tx\n[UNK]\t0\n"])
-def test_pieces_that_cannot_be_looked_up_are_told(tmp_path: Path, lines: bytes) -> None:
+def test_an_invalid_pieces_file_is_an_error(tmp_path: Path, lines: bytes) -> None:
     card = read_card(str(write_with_pieces(tmp_path)))
     Path(card.pieces).write_bytes(lines)
     with pytest.raises(ModelError, match=r"pieces\.txt"):

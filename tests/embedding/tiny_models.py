@@ -81,7 +81,7 @@ def model(
 
 @dataclass(frozen=True, slots=True)
 class Tiny:
-    """A graph that looks its tokens up in a table; `pooled` means that it gives their mean itself."""
+    """A graph that looks its tokens up in a table; with `pooled` it returns their mean."""
 
     dims: int = 4
     inputs: tuple[str, ...] = ("input_ids",)

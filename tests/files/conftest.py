@@ -1,4 +1,4 @@
-"""A vault in which every rule has something to leave out."""
+"""A vault in which every rule excludes something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a path is no note: the reason names the rule, and agrees with the walk."""
+"""Reasons for excluded paths name the rule and agree with the walk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading one file: all of one moment, never outside the root, never blocking."""
+"""Reading one file: consistent, never outside the root, never blocking."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_path_cannot_leave_the_root(tmp_path: Path, path: str) -> None:
         read_file(str(tmp_path / "root"), path, LIMITS)
 
 
-def test_links_are_refused_on_every_step_of_the_way(tmp_path: Path) -> None:
+def test_links_are_rejected_anywhere_in_the_path(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/a.md").write_text("secret")
     (tmp_path / "root").mkdir()
@@ -76,7 +76,7 @@ def test_a_pipe_a_folder_and_a_device_are_refused_without_waiting(tmp_path: Path
 
 
 @pytest.mark.parametrize("path", ["gone.md", "gone/a.md"])
-def test_a_file_that_is_gone_is_told_from_one_that_cannot_be_read(tmp_path: Path, path: str) -> None:
+def test_a_missing_file_differs_from_an_unreadable_one(tmp_path: Path, path: str) -> None:
     with pytest.raises(VanishedFileError, match="no longer there"):
         read_file(str(tmp_path), path, LIMITS)
 
@@ -86,7 +86,9 @@ def test_a_missing_root_looks_like_a_vanished_file(tmp_path: Path) -> None:
         read_file(str(tmp_path / "gone"), "a.md", LIMITS)
 
 
-def test_a_file_without_permission_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_permission_is_an_error_with_a_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object, **__: object) -> int:
         raise PermissionError(13, "Permission denied")
 
@@ -105,7 +107,7 @@ def test_a_name_that_is_no_utf8_can_be_read(tmp_path: Path) -> None:
 
 
 def write_during_reads(monkeypatch: pytest.MonkeyPatch, note: Path, versions: list[bytes]) -> None:
-    """After each of the first reads somebody saves another version."""
+    """Save another version after each of the first reads."""
     read = os.read
 
     def read_and_save(descriptor: int, count: int) -> bytes:
@@ -130,7 +132,7 @@ def test_a_file_saved_while_it_was_read_is_read_again(
     assert content.fingerprint.inode == note.stat().st_ino
 
 
-def test_a_file_that_never_rests_is_taken_with_a_fingerprint_that_will_differ(
+def test_a_file_that_keeps_changing_gets_an_outdated_fingerprint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = tmp_path / "a.md"

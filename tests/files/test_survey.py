@@ -1,4 +1,4 @@
-"""The survey finds what the walk finds, and names everything else with its reason."""
+"""The survey finds the same as the walk, and lists everything else with its reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_it_finds_what_the_walk_finds_in_the_same_order(vault: Path, rules: Walk
 
 
 @pytest.mark.parametrize("rules", [RULES, WalkRules()])
-def test_everything_else_is_left_out_for_the_reason_that_the_path_alone_has(
+def test_everything_else_is_left_out_for_the_same_reason_as_a_single_path(
     vault: Path, rules: WalkRules
 ) -> None:
     left_out = [entry for entry in survey(str(vault), rules) if isinstance(entry, LeftOut)]
@@ -32,7 +32,7 @@ def test_everything_else_is_left_out_for_the_reason_that_the_path_alone_has(
         assert reason is not None and str(entry.exclusion) in reason
 
 
-def test_every_file_is_named_once_by_itself_or_by_its_folder(vault: Path) -> None:
+def test_every_file_is_listed_once_alone_or_with_its_folder(vault: Path) -> None:
     named = [entry.path for entry in survey(str(vault), RULES)]
     assert len(named) == len(set(named))
     whole = tuple(path for path in named if path.endswith("/"))
@@ -42,7 +42,7 @@ def test_every_file_is_named_once_by_itself_or_by_its_folder(vault: Path) -> Non
             assert (path in named) != (path.startswith(whole) or file in IGNORE_FILES), path
 
 
-def test_the_rule_tells_its_file_and_its_line(vault: Path) -> None:
+def test_a_rule_has_its_file_and_line(vault: Path) -> None:
     rules = {
         entry.path: entry.exclusion.rule for entry in survey(str(vault), RULES) if isinstance(entry, LeftOut)
     }

@@ -1,4 +1,4 @@
-"""What a walk finds, what it leaves alone, and what it says when it cannot look."""
+"""The walk: found files, excluded files, and problems."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_pipe_named_like_a_note_is_none(tmp_path: Path) -> None:
     assert found(tmp_path) == []
 
 
-def test_a_very_deep_folder_is_walked_or_named_but_never_fails(tmp_path: Path) -> None:
+def test_a_very_deep_folder_is_walked(tmp_path: Path) -> None:
     write(tmp_path, "/".join(["d"] * 900) + "/note.md")
     assert found(tmp_path) == ["/".join(["d"] * 900) + "/note.md"]
 
@@ -173,7 +173,7 @@ def test_an_unreadable_ignore_file_is_reported_and_not_applied(tmp_path: Path) -
 # --- faults
 
 
-def test_a_missing_root_says_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_root_is_an_error_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="folder not found") as caught:
         walk(str(tmp_path / "gone"), WalkRules())
     assert caught.value.hint
@@ -218,7 +218,7 @@ def test_an_unreadable_root_is_an_error_of_the_source(
         (OSError(5, "Input/output error"), "Input/output"),
     ],
 )
-def test_an_unreadable_folder_is_named_and_the_rest_is_found(
+def test_an_unreadable_folder_is_reported_and_the_rest_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, reason: str
 ) -> None:
     write(tmp_path, "a.md", "locked/b.md", "open/c.md")
@@ -230,7 +230,7 @@ def test_an_unreadable_folder_is_named_and_the_rest_is_found(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
+def test_a_folder_without_permission_is_reported(tmp_path: Path) -> None:
     write(tmp_path, "locked/b.md")
     (tmp_path / "locked").chmod(0)
     try:
@@ -239,7 +239,7 @@ def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
         (tmp_path / "locked").chmod(0o700)
 
 
-def test_a_folder_that_vanishes_during_the_walk_is_named_so_that_its_rows_stay(tmp_path: Path) -> None:
+def test_a_folder_that_vanishes_during_the_walk_is_reported_so_that_its_rows_stay(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "sub/b.md")
     steps = walk(str(tmp_path), WalkRules())
     assert next(steps).path == "a.md"
@@ -248,7 +248,7 @@ def test_a_folder_that_vanishes_during_the_walk_is_named_so_that_its_rows_stay(t
     assert [type(step) for step in steps] == [WalkProblem]
 
 
-def test_a_stop_is_heeded_between_lines_of_ignore_files_and_entries_of_a_folder(
+def test_the_walk_can_be_stopped_between_lines_of_ignore_files_and_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def looks() -> int:

@@ -1,4 +1,4 @@
-"""Bytes become lines as an editor counts them, whatever wrote the file."""
+"""Files of any encoding are decoded into lines as an editor counts them."""
 
 from __future__ import annotations
 

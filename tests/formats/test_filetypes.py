@@ -1,4 +1,4 @@
-"""The one table of file types."""
+"""The registry of file types."""
 
 from __future__ import annotations
 

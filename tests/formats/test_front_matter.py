@@ -1,4 +1,4 @@
-"""The head of a note: understood where it can be, never a failure, never lost text."""
+"""Front matter: parsed if possible, never an error, never lost text."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_title_is_taken_as_it_is_written(line: str, title: str) -> None:
 @pytest.mark.parametrize(
     "line", ["trust: highest", "lang: fr", "type: novel", "trust: [primary]", "trust: 3"]
 )
-def test_a_value_that_is_not_known_is_passed_over(line: str) -> None:
+def test_an_unknown_value_is_ignored(line: str) -> None:
     assert head(line) == FrontMatter(length=3)
 
 
@@ -144,12 +144,12 @@ def test_trust_may_be_called_trust_level() -> None:
 @pytest.mark.parametrize(
     "lines", [("[a, b",), ("- a", "- b"), ("just words",), ("a: b: c",), ("a: *nobody",), ("\x01: x",)]
 )
-def test_what_is_no_mapping_is_flagged(lines: tuple[str, ...]) -> None:
+def test_yaml_that_is_not_a_mapping_is_flagged(lines: tuple[str, ...]) -> None:
     front = head(*lines)
     assert (front.bad, front.length) == (True, len(lines) + 2)
 
 
-def test_the_plain_lines_of_bad_yaml_are_still_understood() -> None:
+def test_the_plain_lines_of_bad_yaml_are_still_read() -> None:
     front = head("title: Rust: a love story", "tags: [a, b]", "other: [open", "trust: secondary")
     assert front.bad
     assert (front.title, front.tags, front.trust) == ("Rust: a love story", ("a", "b"), Trust.SECONDARY)

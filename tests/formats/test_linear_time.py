@@ -41,7 +41,7 @@ def cases(seed: int) -> Iterator[tuple[str, str, str, str, bool]]:
 
 
 def text_of(case: tuple[str, str, str, str, bool], size: int) -> str:
-    """About `size` characters; some cases grow from unit to unit instead of repeating one."""
+    """Return about `size` characters; some cases grow from unit to unit."""
     head, before, middle, after, growing = case
     if growing:
         steps = range(1, int((size / len(before)) ** 0.5) + 1)
@@ -66,7 +66,7 @@ def cost(case: tuple[str, str, str, str, bool], size: int, tries: int = 3) -> fl
 
 
 def is_linear(case: tuple[str, str, str, str, bool], size: int, small: float) -> bool:
-    """Cheap cases are told by one run, the others by how they grow, the worst by growing twice."""
+    """One run is enough for cheap cases; others are measured at two or three sizes."""
     if cost(case, size, 1) < small:
         return True
     for larger in (size, 2 * size):
@@ -85,7 +85,7 @@ def is_linear(case: tuple[str, str, str, str, bool], size: int, small: float) ->
         ("---\ntitle: ", "\u0301\u0323", "\n---\n", "x\n", False),
     ],
 )
-def test_what_once_took_quadratic_time_takes_linear_time(case: tuple[str, str, str, str, bool]) -> None:
+def test_cases_that_were_quadratic_take_linear_time(case: tuple[str, str, str, str, bool]) -> None:
     assert is_linear(case, 40_000, 0.06)
 
 

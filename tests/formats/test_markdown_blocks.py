@@ -70,7 +70,7 @@ def test_an_atx_heading_has_a_level_and_plain_text(line: str, level: int, text: 
 @pytest.mark.parametrize(
     "line", ["#tag", "####### seven", r"\# escaped", "    # code", "> # quoted", "- # listed"]
 )
-def test_what_only_looks_like_a_heading_is_none(line: str) -> None:
+def test_lines_that_only_look_like_a_heading(line: str) -> None:
     assert headings(line) == []
 
 
@@ -78,7 +78,7 @@ def test_underlined_paragraphs_are_headings() -> None:
     assert headings("Title\n===\n\ntwo\nlines\n---\n") == [(1, 1, "Title"), (4, 2, "two lines")]
 
 
-def test_a_setext_heading_holds_its_underline() -> None:
+def test_a_setext_heading_includes_its_underline() -> None:
     assert shape("two\nlines\n---\ntext") == [("heading", 1, 3), ("prose", 4, 4)]
 
 
@@ -139,7 +139,7 @@ def test_a_fence_hides_headings() -> None:
     assert shape("```sh\n# comment\n\n```\n# Title") == [("code", 1, 4), ("heading", 5, 5)]
 
 
-def test_a_longer_fence_holds_a_shorter_one() -> None:
+def test_a_longer_fence_contains_a_shorter_one() -> None:
     assert shape("````md\n```\n# a\n```\n````") == [("code", 1, 5)]
 
 

@@ -62,7 +62,7 @@ DIFFERENT = {
 
 
 def plain(inline: Token) -> str:
-    """The parser's own plain text of a heading; `{#anchor}` is ours to take away."""
+    """The plain text of a heading from the parser, without `{#anchor}`, which only we remove."""
     text = re.sub(r"\s*\{#[^{}]*\}$", "", "".join(leaf_texts(inline)))
     return "".join(re.findall(r"\w+", text))[: LONGEST // 2]
 

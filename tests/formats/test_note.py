@@ -1,4 +1,4 @@
-"""A file's bytes become a note: facts from everywhere, blocks with true line numbers."""
+"""Parsing a file into a note: metadata, and blocks with exact line numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def covered(note: ParsedNote) -> list[int]:
     return [number for block in note.blocks for number in range(block.first, block.last + 1)]
 
 
-def test_a_note_gathers_its_facts() -> None:
+def test_a_note_has_its_metadata_and_blocks() -> None:
     note = markdown(
         "---\ntags: [rust]\ntrust: secondary\naliases: [오너십]\n---\n# 소유권 #Rust #메모리\n\n"
         "값에는 주인이 있다. `#code`\n\n```sh\necho #comment\n```\n\n<!-- #hidden -->\n"

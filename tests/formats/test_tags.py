@@ -1,4 +1,4 @@
-"""What is a tag in the prose, what only looks like one."""
+"""Tags in prose, and words that only look like tags."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def test_a_tag_is_found(line: str, tags: tuple[str, ...]) -> None:
         "\\#escaped",
     ],
 )
-def test_what_only_looks_like_a_tag_is_none(line: str) -> None:
+def test_words_that_only_look_like_a_tag(line: str) -> None:
     assert inline_tags([line]) == ()
 
 
-def test_a_tag_is_kept_once_in_the_case_and_place_of_its_first_sight() -> None:
+def test_a_tag_is_kept_once_as_it_first_occurs() -> None:
     assert inline_tags(["#Rust #async", "#rust #ASYNC #tokio"]) == ("Rust", "async", "tokio")
 
 

@@ -1,4 +1,4 @@
-"""A note has a name, and the name is one clean line."""
+"""Titles: one line without control characters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_first_line_loses_its_markup(line: str, name: str) -> None:
     assert title(line).removeprefix("1. ") == name.removeprefix("1. ")
 
 
-def test_a_title_without_a_word_is_passed_over() -> None:
+def test_a_title_without_a_word_is_skipped() -> None:
     assert title("# \n\n## Two\n") == "Two"
     assert title("text\n", front="  ") == "text"
 

@@ -1,4 +1,4 @@
-"""Looking at one path finds what the walk would find there."""
+"""Scanning one path finds the same as the walk."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)
 RULES = ["*.txt", "sub/", "!sub/", "/a.md", "build", "**/a.md", "!a.md", "sub/a.md", "메모.md"]
 
 
-def found(looker: PathScanner, path: str) -> list[str]:
-    return [item.path for item in looker.look(path) if isinstance(item, FoundFile)]
+def found(scanner: PathScanner, path: str) -> list[str]:
+    return [item.path for item in scanner.look(path) if isinstance(item, FoundFile)]
 
 
-def looker_of(root: Path, **rules: tuple[str, ...]) -> PathScanner:
+def scanner_of(root: Path, **rules: tuple[str, ...]) -> PathScanner:
     return PathScanner(str(root), WalkRules(**rules))
 
 
@@ -41,7 +41,7 @@ def write(root: Path, path: str, text: str = "x") -> None:
     st.lists(st.sampled_from(["*.md", "sub/", "a.md"]), max_size=1),
     st.lists(st.sampled_from(RULES), max_size=2),
 )
-def test_looking_at_every_path_finds_what_a_walk_finds(
+def test_scanning_every_path_finds_the_same_as_a_walk(
     tmp_path_factory: pytest.TempPathFactory,
     paths: list[str],
     ignored: dict[str, list[str]],
@@ -58,42 +58,42 @@ def test_looking_at_every_path_finds_what_a_walk_finds(
     there = [
         os.path.relpath(os.path.join(at, name), root) for at, _, names in os.walk(root) for name in names
     ]
-    looker = PathScanner(str(root), rules)
-    looked = [item for path in there for item in looker.look(path) if isinstance(item, FoundFile)]
-    assert sorted(looked, key=lambda item: item.path) == sorted(walked, key=lambda item: item.path)
+    scanner = PathScanner(str(root), rules)
+    scanned = [item for path in there for item in scanner.look(path) if isinstance(item, FoundFile)]
+    assert sorted(scanned, key=lambda item: item.path) == sorted(walked, key=lambda item: item.path)
     for item in walked:
-        assert looker.takes(item.path, is_folder=False)
+        assert scanner.takes(item.path, is_folder=False)
         for above in list(Path(item.path).parents)[:-1]:
-            assert looker.takes(above.as_posix(), is_folder=True)
-            assert item in list(looker.look(above.as_posix()))
+            assert scanner.takes(above.as_posix(), is_folder=True)
+            assert item in list(scanner.look(above.as_posix()))
     for folder in ("sub", "build", "sub/sub"):
         below = [item for item in walked if item.path.startswith(f"{folder}/")]
-        assert list(looker.look(folder)) == below or (root / folder).is_file()
-    assert list(looker.look("")) == walked
+        assert list(scanner.look(folder)) == below or (root / folder).is_file()
+    assert list(scanner.look("")) == walked
 
 
-def test_a_folder_is_looked_into_and_nothing_is_nothing(tmp_path: Path) -> None:
+def test_a_folder_is_scanned_and_a_missing_path_yields_nothing(tmp_path: Path) -> None:
     write(tmp_path, "sub/a.md")
-    looker = looker_of(tmp_path)
-    assert found(looker, "sub") == found(looker, "sub/a.md") == ["sub/a.md"]
-    assert found(looker, "gone.md") == found(looker, "gone/a.md") == found(looker, "sub/a.md/b.md") == []
+    scanner = scanner_of(tmp_path)
+    assert found(scanner, "sub") == found(scanner, "sub/a.md") == ["sub/a.md"]
+    assert found(scanner, "gone.md") == found(scanner, "gone/a.md") == found(scanner, "sub/a.md/b.md") == []
 
 
-def test_what_has_gone_is_still_taken_by_its_name(tmp_path: Path) -> None:
-    looker = looker_of(tmp_path)
-    assert looker.takes("gone/a.md", is_folder=False)
-    assert looker.takes("gone", is_folder=True)
-    assert looker.takes("gone/.gitignore", is_folder=False)
-    assert not looker.takes(".git/a.md", is_folder=False)
-    assert not looker.takes(".git", is_folder=True)
-    assert not looker.takes("a.png", is_folder=False)
+def test_a_deleted_path_is_accepted_by_its_name(tmp_path: Path) -> None:
+    scanner = scanner_of(tmp_path)
+    assert scanner.takes("gone/a.md", is_folder=False)
+    assert scanner.takes("gone", is_folder=True)
+    assert scanner.takes("gone/.gitignore", is_folder=False)
+    assert not scanner.takes(".git/a.md", is_folder=False)
+    assert not scanner.takes(".git", is_folder=True)
+    assert not scanner.takes("a.png", is_folder=False)
 
 
 @pytest.mark.parametrize("path", ["../a.md", "sub/../a.md", "./a.md", "a\0.md"])
-def test_nothing_outside_is_looked_at(tmp_path: Path, path: str) -> None:
+def test_paths_outside_the_root_yield_nothing(tmp_path: Path, path: str) -> None:
     write(tmp_path, "root/x.md")
     write(tmp_path, "a.md")
-    assert found(looker_of(tmp_path / "root"), path) == []
+    assert found(scanner_of(tmp_path / "root"), path) == []
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
@@ -101,11 +101,11 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     os.symlink(tmp_path / "elsewhere", tmp_path / "root" / "link")
     os.symlink(tmp_path / "elsewhere/a.md", tmp_path / "root" / "twin.md")
-    looker = looker_of(tmp_path / "root")
-    assert found(looker, "link/a.md") == found(looker, "link") == found(looker, "twin.md") == []
+    scanner = scanner_of(tmp_path / "root")
+    assert found(scanner, "link/a.md") == found(scanner, "link") == found(scanner, "twin.md") == []
 
 
-def test_a_folder_that_cannot_be_seen_is_a_problem_and_not_a_loss(
+def test_an_unreadable_folder_is_a_problem_and_its_notes_are_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "sub/deep/a.md")
@@ -117,17 +117,17 @@ def test_a_folder_that_cannot_be_seen_is_a_problem_and_not_a_loss(
         return real(path)
 
     monkeypatch.setattr(os, "lstat", lstat)
-    assert list(looker_of(tmp_path).look("sub/deep/a.md")) == [WalkProblem("sub/deep", "permission denied")]
+    assert list(scanner_of(tmp_path).look("sub/deep/a.md")) == [WalkProblem("sub/deep", "permission denied")]
 
 
-def test_names_that_are_no_text_are_found(tmp_path: Path) -> None:
+def test_names_that_are_not_utf8_are_found(tmp_path: Path) -> None:
     name = os.fsdecode(b"\xff.md")
     write(tmp_path, name)
-    assert found(looker_of(tmp_path), name) == [name]
+    assert found(scanner_of(tmp_path), name) == [name]
 
 
-def test_a_root_that_is_gone_is_nothing_here_and_an_error_for_the_walk(tmp_path: Path) -> None:
+def test_a_missing_root_yields_nothing_and_is_an_error_for_the_walk(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
-    assert found(looker_of(gone), "a.md") == []
+    assert found(scanner_of(gone), "a.md") == []
     with pytest.raises(SourceError):
         walk(str(gone), WalkRules())
