@@ -41,21 +41,21 @@ def is_editor_file(name: str) -> bool:
     return _EDITOR_FILE.fullmatch(name) is not None
 
 
-def against_folder(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
+def exclusion_of_folder(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
     """Check the folder `name` in `prefix` (empty for the root, else it ends with a slash)."""
     path = f"{prefix}{name}"
-    if reason := _against_entry(root, path, name, stat.S_IFDIR):
+    if reason := _problem_of_entry(root, path, name, stat.S_IFDIR):
         return Exclusion(reason)
     rule = scope.rule_against(name + "/", path + "/")
     return Exclusion("ignored by", rule) if rule else None
 
 
-def against_file(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
+def exclusion_of_file(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
     """Check the file `name` in `prefix`."""
     path = f"{prefix}{name}"
     if is_editor_file(name):
         return Exclusion("temporary file of an editor")
-    if reason := _against_entry(root, path, name, stat.S_IFREG):
+    if reason := _problem_of_entry(root, path, name, stat.S_IFREG):
         return Exclusion(reason)
     if file_type_of(name) is None:
         return Exclusion("unsupported file type")
@@ -64,7 +64,7 @@ def against_file(root: str, prefix: str, name: str, scope: Scope) -> Exclusion |
     return None if scope.includes(name, path) else Exclusion("not matched by any include pattern")
 
 
-def _against_entry(root: str, path: str, name: str, kind: int) -> str | None:
+def _problem_of_entry(root: str, path: str, name: str, kind: int) -> str | None:
     """Check the name and the file type of an entry; `kind` is the expected type."""
     if name.startswith("."):
         return f"hidden: {name} starts with a dot"

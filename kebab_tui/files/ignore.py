@@ -67,6 +67,185 @@ class Pattern:
     exact: bool
 
 
+@dataclass(frozen=True, slots=True)
+class IgnoreRule:
+    """A valid line of an ignore file; `origin` is its place, such as `docs/.gitignore:3`."""
+
+    pattern: Pattern
+    text: str
+    origin: str
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.text}"
+
+
+def rules_of_file(origin: str, data: bytes, checkpoint: Checkpoint = UNLIMITED) -> list[IgnoreRule]:
+    """Parse an ignore file; skip lines that are not patterns, as git does."""
+    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+    rules = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if number & _LINES_BETWEEN_CHECKPOINTS == 0:
+            checkpoint()
+        line = line.removesuffix("\r")
+        if pattern := parse_pattern(line):
+            rules.append(IgnoreRule(pattern, line, f"{origin}:{number}"))
+    return rules
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """All rules that apply to the entries of one folder.
+
+    `exclude` (of the source) overrides every ignore file; its `!` patterns restore ignored
+    entries. `include`, if set, must match an entry or a folder above it; it never restores
+    anything.
+    """
+
+    exclude: Matcher | None = None
+    include: Matcher | None = None
+    included: bool = True
+    """Whether `include` matches this folder."""
+    nearest_first: tuple[Matcher, ...] = ()
+    checkpoint: Checkpoint = field(default=UNLIMITED, compare=False)
+    """Called for each name, and before each pattern is compiled."""
+
+    @property
+    def takes_all(self) -> bool:
+        return not (self.nearest_first or self.exclude or self.include)
+
+    def leaves_out(self, name: str, path: str) -> bool:
+        """Return whether a rule excludes a file, or `include` does not match it."""
+        return bool(self.rule_against(name, path)) or not self.includes(name, path)
+
+    def rule_against(self, name: str, path: str) -> IgnoreRule | None:
+        """Return the line that excludes an entry; None if the strongest matching line is negated."""
+        self.checkpoint()
+        name, path = _normal(name), _normal(path)
+        matchers = (self.exclude, *self.nearest_first) if self.exclude else self.nearest_first
+        for matcher in matchers:
+            if rule := matcher.match(name, path):
+                return None if rule.pattern.negated else rule
+        return None
+
+    def includes(self, name: str, path: str) -> bool:
+        if self.include is None:
+            return True
+        rule = self.include.match(_normal(name), _normal(path))
+        return self.included if rule is None else not rule.pattern.negated
+
+    def with_rules(self, folder: str, rules: Sequence[IgnoreRule]) -> Scope:
+        """Add the rules of the ignore files in this folder."""
+        return replace(self, nearest_first=(Matcher(folder, rules, self.checkpoint), *self.nearest_first))
+
+    def below(self, name: str, path: str) -> Scope:
+        """Return the scope for a subfolder."""
+        if self.include is None:
+            return self
+        included = self.includes(name, path)
+        return self if included == self.included else replace(self, included=included)
+
+
+def scope_of_root(
+    include: Iterable[str], exclude: Iterable[str], checkpoint: Checkpoint = UNLIMITED
+) -> Scope:
+    """Parse the patterns of a source; raise if one is invalid."""
+    wanted = _matcher_of_globs("include", include)
+    return Scope(
+        _matcher_of_globs("exclude", exclude), wanted, included=wanted is None, checkpoint=checkpoint
+    )
+
+
+def _matcher_of_globs(origin: str, globs: Iterable[str]) -> Matcher | None:
+    rules = []
+    for glob in globs:
+        pattern = parse_pattern(glob)
+        if pattern is None:
+            raise UsageError(
+                f"{origin}: invalid pattern: {glob!r}",
+                "write it as in a .gitignore, for example `drafts/` or `*.tmp.md`; close every bracket",
+            )
+        rules.append(IgnoreRule(pattern, glob, origin))
+    return Matcher("", rules) if rules else None
+
+
+class Matcher:
+    """The rules of one folder (`docs/`; empty for the root)."""
+
+    __slots__ = ("_by_name", "_by_path", "_skip")
+
+    def __init__(self, folder: str, rules: Sequence[IgnoreRule], checkpoint: Checkpoint = UNLIMITED) -> None:
+        self._skip = len(unicodedata.normalize("NFC", folder))
+        self._by_name = _Rules(enumerate(rules), checkpoint, by_path=False)
+        self._by_path = _Rules(enumerate(rules), checkpoint, by_path=True)
+
+    def match(self, name: str, path: str) -> IgnoreRule | None:
+        """Find the last rule for an entry (NFC); a folder's name and path end with a slash."""
+        found = self._by_name.match(name)
+        if self._by_path:
+            found = max(found, self._by_path.match(path[self._skip :]), key=_position)
+        return found[1]
+
+
+_Found = tuple[int, IgnoreRule | None]
+_NONE: _Found = (-1, None)
+
+
+def _position(found: _Found | tuple[int, IgnoreRule]) -> int:
+    return found[0]
+
+
+class _Rules:
+    """Rules that match by name, or those that match by path.
+
+    Rules without a glob are found by a dictionary lookup. A glob is compiled and matched only if the
+    text contains its literal part, so that a huge ignore file costs linear time.
+    """
+
+    __slots__ = ("_checkpoint", "_compiled", "_exact", "_globs")
+
+    def __init__(
+        self, rules: Iterable[tuple[int, IgnoreRule]], checkpoint: Checkpoint, by_path: bool
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._exact: dict[str, _Found] = {}
+        last: dict[str, tuple[int, IgnoreRule]] = {}
+        for place, rule in rules:
+            pattern = rule.pattern
+            if pattern.by_path != by_path:
+                continue
+            if not pattern.exact:
+                last[pattern.regex] = place, rule
+                continue
+            self._exact[pattern.literal + "/"] = place, rule
+            if not pattern.only_folders:
+                self._exact[pattern.literal] = place, rule
+        globs = sorted(last.values(), key=_position, reverse=True)
+        self._globs = [(place, rule.pattern.literal, rule) for place, rule in globs]
+        self._compiled: dict[int, re.Pattern[str]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._exact or self._globs)
+
+    def match(self, text: str) -> _Found:
+        exact = self._exact.get(text, _NONE)
+        for place, literal, rule in self._globs:
+            if literal in text:
+                if place < exact[0]:
+                    break
+                regex = self._compiled.get(place)
+                if regex is None:
+                    self._checkpoint()
+                    regex = self._compiled[place] = re.compile(rule.pattern.regex, re.DOTALL)
+                if regex.fullmatch(text):
+                    return place, rule
+        return exact
+
+
+def _normal(text: str) -> str:
+    """Normalise to NFC, since some systems store names decomposed."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def parse_pattern(line: str) -> Pattern | None:
     """Parse one line; None for a blank line, a comment, or a pattern that can never match."""
     if len(line) > _LONGEST:
@@ -178,182 +357,3 @@ def _member_regex(member: re.Match[str]) -> str:
         return re.escape(low)
     high = member["high"][-1]
     return f"{re.escape(low)}-{re.escape(high)}" if low <= high else ""
-
-
-@dataclass(frozen=True, slots=True)
-class IgnoreRule:
-    """A valid line of an ignore file; `origin` is its place, such as `docs/.gitignore:3`."""
-
-    pattern: Pattern
-    text: str
-    origin: str
-
-    def __str__(self) -> str:
-        return f"{self.origin}: {self.text}"
-
-
-def rules_of_file(origin: str, data: bytes, checkpoint: Checkpoint = UNLIMITED) -> list[IgnoreRule]:
-    """Parse an ignore file; skip lines that are not patterns, as git does."""
-    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
-    rules = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if number & _LINES_BETWEEN_CHECKPOINTS == 0:
-            checkpoint()
-        line = line.removesuffix("\r")
-        if pattern := parse_pattern(line):
-            rules.append(IgnoreRule(pattern, line, f"{origin}:{number}"))
-    return rules
-
-
-class Matcher:
-    """The rules of one folder (`docs/`; empty for the root)."""
-
-    __slots__ = ("_by_name", "_by_path", "_skip")
-
-    def __init__(self, folder: str, rules: Sequence[IgnoreRule], checkpoint: Checkpoint = UNLIMITED) -> None:
-        self._skip = len(unicodedata.normalize("NFC", folder))
-        self._by_name = _Rules(enumerate(rules), checkpoint, by_path=False)
-        self._by_path = _Rules(enumerate(rules), checkpoint, by_path=True)
-
-    def match(self, name: str, path: str) -> IgnoreRule | None:
-        """Find the last rule for an entry (NFC); a folder's name and path end with a slash."""
-        found = self._by_name.match(name)
-        if self._by_path:
-            found = max(found, self._by_path.match(path[self._skip :]), key=_position)
-        return found[1]
-
-
-_Found = tuple[int, IgnoreRule | None]
-_NONE: _Found = (-1, None)
-
-
-def _position(found: _Found | tuple[int, IgnoreRule]) -> int:
-    return found[0]
-
-
-class _Rules:
-    """Rules that match by name, or those that match by path.
-
-    Rules without a glob are found by a dictionary lookup. A glob is compiled and matched only if the
-    text contains its literal part, so that a huge ignore file costs linear time.
-    """
-
-    __slots__ = ("_checkpoint", "_compiled", "_exact", "_globs")
-
-    def __init__(
-        self, rules: Iterable[tuple[int, IgnoreRule]], checkpoint: Checkpoint, by_path: bool
-    ) -> None:
-        self._checkpoint = checkpoint
-        self._exact: dict[str, _Found] = {}
-        last: dict[str, tuple[int, IgnoreRule]] = {}
-        for place, rule in rules:
-            pattern = rule.pattern
-            if pattern.by_path != by_path:
-                continue
-            if not pattern.exact:
-                last[pattern.regex] = place, rule
-                continue
-            self._exact[pattern.literal + "/"] = place, rule
-            if not pattern.only_folders:
-                self._exact[pattern.literal] = place, rule
-        globs = sorted(last.values(), key=_position, reverse=True)
-        self._globs = [(place, rule.pattern.literal, rule) for place, rule in globs]
-        self._compiled: dict[int, re.Pattern[str]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._exact or self._globs)
-
-    def match(self, text: str) -> _Found:
-        exact = self._exact.get(text, _NONE)
-        for place, literal, rule in self._globs:
-            if literal in text:
-                if place < exact[0]:
-                    break
-                regex = self._compiled.get(place)
-                if regex is None:
-                    self._checkpoint()
-                    regex = self._compiled[place] = re.compile(rule.pattern.regex, re.DOTALL)
-                if regex.fullmatch(text):
-                    return place, rule
-        return exact
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """All rules that apply to the entries of one folder.
-
-    `exclude` (of the source) overrides every ignore file; its `!` patterns restore ignored
-    entries. `include`, if set, must match an entry or a folder above it; it never restores
-    anything.
-    """
-
-    exclude: Matcher | None = None
-    include: Matcher | None = None
-    included: bool = True
-    """Whether `include` matches this folder."""
-    nearest_first: tuple[Matcher, ...] = ()
-    checkpoint: Checkpoint = field(default=UNLIMITED, compare=False)
-    """Called for each name, and before each pattern is compiled."""
-
-    @property
-    def takes_all(self) -> bool:
-        return not (self.nearest_first or self.exclude or self.include)
-
-    def leaves_out(self, name: str, path: str) -> bool:
-        """Return whether a rule excludes a file, or `include` does not match it."""
-        return bool(self.rule_against(name, path)) or not self.includes(name, path)
-
-    def rule_against(self, name: str, path: str) -> IgnoreRule | None:
-        """Return the line that excludes an entry; None if the strongest matching line is negated."""
-        self.checkpoint()
-        name, path = _normal(name), _normal(path)
-        matchers = (self.exclude, *self.nearest_first) if self.exclude else self.nearest_first
-        for matcher in matchers:
-            if rule := matcher.match(name, path):
-                return None if rule.pattern.negated else rule
-        return None
-
-    def includes(self, name: str, path: str) -> bool:
-        if self.include is None:
-            return True
-        rule = self.include.match(_normal(name), _normal(path))
-        return self.included if rule is None else not rule.pattern.negated
-
-    def with_rules(self, folder: str, rules: Sequence[IgnoreRule]) -> Scope:
-        """Add the rules of the ignore files in this folder."""
-        return replace(self, nearest_first=(Matcher(folder, rules, self.checkpoint), *self.nearest_first))
-
-    def below(self, name: str, path: str) -> Scope:
-        """Return the scope for a subfolder."""
-        if self.include is None:
-            return self
-        included = self.includes(name, path)
-        return self if included == self.included else replace(self, included=included)
-
-
-def scope_of_root(
-    include: Iterable[str], exclude: Iterable[str], checkpoint: Checkpoint = UNLIMITED
-) -> Scope:
-    """Parse the patterns of a source; raise if one is invalid."""
-    wanted = _matcher_of_globs("include", include)
-    return Scope(
-        _matcher_of_globs("exclude", exclude), wanted, included=wanted is None, checkpoint=checkpoint
-    )
-
-
-def _matcher_of_globs(origin: str, globs: Iterable[str]) -> Matcher | None:
-    rules = []
-    for glob in globs:
-        pattern = parse_pattern(glob)
-        if pattern is None:
-            raise UsageError(
-                f"{origin}: invalid pattern: {glob!r}",
-                "write it as in a .gitignore, for example `drafts/` or `*.tmp.md`; close every bracket",
-            )
-        rules.append(IgnoreRule(pattern, glob, origin))
-    return Matcher("", rules) if rules else None
-
-
-def _normal(text: str) -> str:
-    """Normalise to NFC, since some systems store names decomposed."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)

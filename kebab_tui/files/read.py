@@ -71,15 +71,15 @@ def _open_inside(root: str, path: str) -> int:
     *folders, name = path.split("/")
     if "\0" in path or any(step in ("", ".", "..") for step in (*folders, name)):
         raise UnreadableFileError("outside the folder")
-    place = os.open(root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    parent = os.open(root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:
         for folder in folders:
-            below = os.open(folder, _FOLDER, dir_fd=place)
-            os.close(place)
-            place = below
-        return os.open(name, _FILE, dir_fd=place)
+            below = os.open(folder, _FOLDER, dir_fd=parent)
+            os.close(parent)
+            parent = below
+        return os.open(name, _FILE, dir_fd=parent)
     finally:
-        os.close(place)
+        os.close(parent)
 
 
 def _read_at_most(descriptor: int, limit: int, expected: int) -> bytes:

@@ -22,7 +22,7 @@ from typing import cast
 from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
 from kebab_tui.domain.document import Fingerprint, fingerprint_of
 from kebab_tui.domain.errors import SourceError, UnreadableFileError
-from kebab_tui.files.exclusion import LeftOut, against_file, against_folder
+from kebab_tui.files.exclusion import LeftOut, exclusion_of_file, exclusion_of_folder
 from kebab_tui.files.ignore import IGNORE_FILES, IgnoreRule, Scope, rules_of_file, scope_of_root
 from kebab_tui.files.read import read_file
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
@@ -91,11 +91,11 @@ def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
     prefix = ""
     for folder in steps[:-1]:
         scope = _with_ignore_files(root, prefix, scope)
-        if excluded := against_folder(root, prefix, folder, scope):
+        if excluded := exclusion_of_folder(root, prefix, folder, scope):
             return f"its folder {prefix}{folder} is {excluded}" if excluded.rule else str(excluded)
         prefix = f"{prefix}{folder}/"
         scope = scope.below(folder + "/", prefix)
-    excluded = against_file(root, prefix, steps[-1], _with_ignore_files(root, prefix, scope))
+    excluded = exclusion_of_file(root, prefix, steps[-1], _with_ignore_files(root, prefix, scope))
     return str(excluded) if excluded else None
 
 
@@ -228,7 +228,7 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool) -> Iterator[Entry
         for name, entry, kind in sorted(files, key=_NAME):
             path = prefix + name
             if kind is None or (not takes_all and scope.leaves_out(name, path)):
-                if explain and (excluded := against_file(root, prefix, name, scope)):
+                if explain and (excluded := exclusion_of_file(root, prefix, name, scope)):
                     yield LeftOut(path, excluded)
                 continue
             try:
@@ -239,7 +239,7 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool) -> Iterator[Entry
         below = []
         for name in sorted(folders):
             path = f"{prefix}{name}/"
-            if explain and (excluded := against_folder(root, prefix, name, scope)):
+            if explain and (excluded := exclusion_of_folder(root, prefix, name, scope)):
                 yield LeftOut(path, excluded)
             elif explain or takes_all or not scope.rule_against(name + "/", path):
                 below.append((path, scope.below(name + "/", path)))

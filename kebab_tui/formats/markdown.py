@@ -162,8 +162,7 @@ def _table(scan: Scan, at: int, line: str) -> bool:
 def _indented(scan: Scan, at: int, line: str) -> None:
     body = line.lstrip(" \t")
     mark = body[:1]
-    before = scan.lines[at - 1]
-    inside = at > scan.fresh and before != "" and not before.isspace()
+    inside = scan.in_paragraph(at)
     plain_item = body[:2] in ("- ", "* ", "+ ") and body[-1] not in "-=*_ \t|:"
     if inside and mark not in _OPENERS:
         return

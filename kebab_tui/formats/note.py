@@ -38,7 +38,7 @@ from kebab_tui.domain.document import (
 from kebab_tui.formats.decode import ReadLimits, decode
 from kebab_tui.formats.markdown_lines import plain_text
 
-Scan = Callable[[Sequence[str], int, Checkpoint], tuple[Block, ...]]
+ScanLines = Callable[[Sequence[str], int, Checkpoint], tuple[Block, ...]]
 
 MAX_LENGTH = 120
 _LONGEST_LINE = 8_000
@@ -84,7 +84,7 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def read_note(
-    data: bytes, path: str, limits: ReadLimits, type_: DocumentType, scan: Scan, checkpoint: Checkpoint
+    data: bytes, path: str, limits: ReadLimits, type_: DocumentType, scan: ScanLines, checkpoint: Checkpoint
 ) -> ParsedNote:
     """Parse the bytes of a file; raise UnsuitableFileError if it is binary or too large."""
     limits.check(len(data))
