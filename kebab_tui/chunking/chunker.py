@@ -51,9 +51,12 @@ def chunk(
             checkpoint()
         text = text_of(lines, section.first, section.last)
         if section.level and is_small(text, limits.small):
-            if group and not _joins(lines, group, section, len(text), limits):
-                passages.append(_join(lines, group))
-                group = []
+            if group:
+                together = len(text_of(lines, group[0].first, section.last))
+                may_end = together - len(text) >= limits.enough and is_cut(lines[section.first - 1])
+                if section.level < group[0].level or together > limits.target or may_end:
+                    passages.append(_join(lines, group))
+                    group = []
             group.append(section)
             continue
         if group:
@@ -69,18 +72,6 @@ def chunk(
         latest = group or found[-1:]
         _append_headings(passages, lines, latest, headings, note.blocks, limits, checkpoint)
     return tuple(passages)
-
-
-def _joins(
-    lines: Sequence[str], group: Sequence[Section], section: Section, size: int, limits: ChunkLimits
-) -> bool:
-    """Return whether a small section joins the group of small sections before it."""
-    if section.level < group[0].level:
-        return False
-    together = len(text_of(lines, group[0].first, section.last))
-    if together > limits.target:
-        return False
-    return together - size < limits.enough or not is_cut(lines[section.first - 1])
 
 
 def _join(lines: Sequence[str], group: Sequence[Section]) -> Passage:
