@@ -190,7 +190,7 @@ def read_card(folder: str, *, unsigned: bool = False) -> ModelCard:
             if len(shown) > 60:
                 shown = shown[:59] + "…"
             raise ModelError(
-                f"{path}:{_line_of(text, key)}: invalid {_dotted(key)}: {shown}", f"expected {rule.expected}"
+                f"{file.where(key)}: invalid {_dotted(key)}: {shown}", f"expected {rule.expected}"
             )
     facts = {rule.field: values[key] for key, rule in _RULES.items()}
     return ModelCard(**facts | {"folder": os.path.abspath(folder), "languages": tuple(facts["languages"])})
@@ -219,37 +219,22 @@ def _read(path: str) -> bytes:
         raise ModelError(f"cannot read {path}: {error.strerror}") from None
     if len(data) > _LARGEST:
         raise ModelError(f"{path} is too large: a card has at most {_LARGEST >> 10} KB")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ModelError(f"{path}:{line}: not UTF-8 text", "save the file as UTF-8") from None
+    return data
 
 
-def _parse(text: str, path: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        place = re.search(r"\(at line (\d+)", str(error))
-        line = place[1] if place else str(text.count("\n") + 1)
-        raise ModelError(f"{path}:{line}: not TOML: {error}", _FORMAT_HINT) from None
-
-
-def _flat(tree: dict[str, Any], text: str, path: str) -> Iterator[tuple[Key, Any]]:
+def _flat(file: TomlFile) -> Iterator[tuple[Key, Any]]:
     """Yield each key with its value; raise on unknown keys."""
-    for name, value in tree.items():
+    for name, value in file.values.items():
         if name not in _TABLES:
-            yield _check_key((name,), text, path), value
+            yield _check_key((name,), file), value
         elif not isinstance(value, dict):
-            raise ModelError(f"{path}:{_line_of(text, (name,))}: {name} must be a table", f"write [{name}]")
+            raise ModelError(f"{file.where((name,))}: {name} must be a table", f"write [{name}]")
         else:
             for inner, leaf in value.items():
-                yield _check_key((name, inner), text, path), leaf
+                yield _check_key((name, inner), file), leaf
 
 
-def _check_key(key: Key, text: str, path: str) -> Key:
+def _check_key(key: Key, file: TomlFile) -> Key:
     if key in _RULES:
         return key
     from difflib import get_close_matches
@@ -257,19 +242,7 @@ def _check_key(key: Key, text: str, path: str) -> Key:
     here = {known[len(key) - 1] for known in _RULES if known[: len(key) - 1] == key[:-1]}
     near = get_close_matches(key[-1], here, 1)
     hint = f"did you mean {near[0]}?" if near else "known keys: " + ", ".join(sorted(here))
-    raise ModelError(f"{path}:{_line_of(text, key)}: unknown key {_dotted(key)}", hint)
-
-
-def _line_of(text: str, key: Key) -> int:
-    """The 1-based line that sets `key`, by its table's header and its own name."""
-    table: Key = ()
-    for number, line in enumerate(text.split("\n"), 1):
-        if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
-            table = (header[1].strip("\"'"),)
-        name = re.match(r"""\s*(?:["']([^"']+)["']|([\w-]+))\s*=""", line)
-        if (name and (*table, name[1] or name[2]) == key) or (header and table == key):
-            return number
-    return 1
+    raise ModelError(f"{file.where(key)}: unknown key {_dotted(key)}", hint)
 
 
 def _dotted(key: Key) -> str:
