@@ -38,13 +38,13 @@ from kebab_tui import own_files
 from kebab_tui.domain import toml
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.ids import canonical_id
+from kebab_tui.domain.text import did_you_mean, has_hangul
 from kebab_tui.domain.toml import TomlFile
 
 Pooling = Literal["mean", "cls", "none"]
 
 CARD, ONNX, TOKENIZER, PIECES = "model.toml", "model.onnx", "tokenizer.json", "pieces.txt"
 _LARGEST = 1 << 16
-_HANGUL = re.compile("[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uffa0-\uffdc]")
 _KOREAN = ("ko", "multi")
 
 
@@ -113,7 +113,7 @@ class ModelCard:
 
     def answers(self, text: str) -> bool:
         """Return whether the model supports the language of a query: only Korean models answer Hangul."""
-        return any(code in _KOREAN for code in self.languages) or not _HANGUL.search(text)
+        return any(code in _KOREAN for code in self.languages) or not has_hangul(text)
 
 
 Key = tuple[str, ...]
@@ -237,11 +237,8 @@ def _flat(file: TomlFile) -> Iterator[tuple[Key, Any]]:
 def _check_key(key: Key, file: TomlFile) -> Key:
     if key in _RULES:
         return key
-    from difflib import get_close_matches
-
     here = {known[len(key) - 1] for known in _RULES if known[: len(key) - 1] == key[:-1]}
-    near = get_close_matches(key[-1], here, 1)
-    hint = f"did you mean {near[0]}?" if near else "known keys: " + ", ".join(sorted(here))
+    hint = did_you_mean(key[-1], here) or "known keys: " + ", ".join(sorted(here))
     raise ModelError(f"{file.where(key)}: unknown key {_dotted(key)}", hint)
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from kebab_tui import own_files
 from kebab_tui.domain.errors import ModelError
+from kebab_tui.domain.text import did_you_mean
 from kebab_tui.embedding.card import CARD, ModelCard, card_text, read_card
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.integrity import require, sha256_of, verify
@@ -69,10 +70,7 @@ class ModelCatalogue:
             if os.path.basename(folder) == name:
                 return _read_named_card(folder)
             names.append(os.path.basename(folder))
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, names, 1)
-        hint = f"did you mean {near[0]}?" if near else "known models: " + (", ".join(names) or "none")
+        hint = did_you_mean(name, names) or "known models: " + (", ".join(names) or "none")
         raise ModelError(f"no such model: {name!r}", hint)
 
     def add(self, folder: str) -> ModelCard:

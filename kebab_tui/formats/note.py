@@ -35,6 +35,7 @@ from kebab_tui.domain.document import (
     ParsedNote,
     Trust,
 )
+from kebab_tui.domain.text import HANGUL, KOREAN_SHARE
 from kebab_tui.formats.decode import ReadLimits, decode
 from kebab_tui.formats.markdown_lines import plain_text
 
@@ -75,11 +76,10 @@ _PLAIN_LINE = re.compile(r"(?P<key>[A-Za-z_]+)[ \t]*:[ \t]+(?P<value>\S.*)")
 _ABSENT = ("", "~", "null")
 _MAX_ALIASES = 64
 
-_HANGUL = re.compile("[가-힣ㄱ-ㆎᄀ-ᇿ]")
+_HANGUL = re.compile(f"[{HANGUL}]")
 _ACCENTED = re.compile("[À-ɏ]")
 _ASCII = bytes(range(128))
 _NOT_LATIN = bytes(code for code in range(256) if code > 127 or not chr(code).isalpha())
-_KOREAN_SHARE = 0.15
 _LANGUAGE_SAMPLE = 20_000
 
 
@@ -282,7 +282,7 @@ def language_of(lines: Iterable[str]) -> Language:
     rest = data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
     letters = latin + len(_LETTER.findall(rest))
     hangul = len(_HANGUL.findall(rest))
-    if hangul and hangul >= _KOREAN_SHARE * letters:
+    if hangul and hangul >= KOREAN_SHARE * letters:
         return "ko"
     latin += len(_ACCENTED.findall(rest))
     return "en" if latin and latin >= letters / 2 else "und"

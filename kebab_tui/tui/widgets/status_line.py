@@ -22,6 +22,7 @@ from textual.widget import Widget
 
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchMode
+from kebab_tui.domain.text import duration
 from kebab_tui.tui.widgets.segments import DOT, clean, cut
 
 if TYPE_CHECKING:
@@ -187,17 +188,9 @@ def _progress(live: LiveState) -> str:
     if phase.kind == "reading" and phase.total:
         return f"reading {phase.done:,} of {phase.total:,}"
     if phase.kind == "embedding" and phase.total:
-        return f"vectors {phase.done:,} of {phase.total:,}, {phase.rate:,.0f}/s{_left(phase.seconds_left)}"
+        left = "" if phase.seconds_left is None else f", {duration(phase.seconds_left)} left"
+        return f"vectors {phase.done:,} of {phase.total:,}, {phase.rate:,.0f}/s{left}"
     return ""
-
-
-def _left(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    if seconds < 90:
-        return f", {seconds:.0f} s left"
-    minutes = seconds / 60
-    return f", {minutes:.0f} min left" if minutes < 90 else f", {minutes / 60:.1f} h left"
 
 
 class StatusLine(Widget):
