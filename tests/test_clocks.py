@@ -15,7 +15,7 @@ _ALLOWED = {
     "indexing/pipeline.py": "when a change was committed, for people",
     "indexing/status.py": "whether a file is fresh whose writer stamps it anew all the time",
     "indexing/ingest.py": "when a run began, for people",
-    "rules.py": "what `after:yesterday` means today",
+    "workspace.py": "what `after:yesterday` means today",
     "search/engine.py": "the same",
     "search/snippet.py": "the same",
     "indexing/embed.py": "when a run began, for people",

@@ -48,7 +48,7 @@ WRITERS: dict[str, Callable[[DataFolder], object]] = {
     "sources.json": lambda folder: recovery.write(folder.sources, [a_source()]),
     "model.txt": lambda folder: vector_search.save_selected_model(folder.root, "another"),
     "queries.txt": lambda folder: History(folder.root).add("a query"),
-    "live.json": lambda folder: LiveFile(folder, lambda _: None).show(LiveState(os.getpid())),
+    "live.json": lambda folder: LiveFile(folder, lambda _: None).write(LiveState(os.getpid())),
     "suspect": recovery.mark_suspect,
     "screen.log": lambda folder: os.close(own_files.create(os.path.join(folder.root, "screen.log"))),
     "vectors.kebabvec": lambda folder: own_files.replace(f"{folder.root}/vectors.kebabvec", b"x"),

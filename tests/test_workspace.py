@@ -1,4 +1,4 @@
-"""The one door: what the faces ask of an index, from nothing to a damaged one."""
+"""The public API, from no index to a damaged one."""
 
 from __future__ import annotations
 
@@ -27,6 +27,16 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
     made = Vault(tmp_path)
     yield made
     made.workspace.close()
+
+
+def test_query_operations_need_no_index_and_make_no_folder(tmp_path: Path) -> None:
+    workspace = Workspace(Settings(), str(tmp_path / "data"))
+    (chip,) = workspace.parse("rust tag:x").chips
+    assert workspace.remove_chip("rust tag:x", chip) == "rust"
+    assert workspace.instant("2026-01") is not None and workspace.instant("soon") is None
+    assert workspace.marks("Indexes of all kinds", "index") == ((0, 7),)
+    assert workspace.decode(b"one\r\ntwo\n") == ("one", "two")
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("mode", SEARCH_MODES)
@@ -196,7 +206,7 @@ def test_every_commit_and_every_word_of_the_keeper_may_have_changed_something(
         session.writer.set_source_state(session.sources()[0].source_id, "paused")
         assert check(), "so is a commit while others have the database open"
         assert is_quiet()
-        LiveFile(other.folder, lambda _: None).show(LiveState(1))
+        LiveFile(other.folder, lambda _: None).write(LiveState(1))
         assert check()
     assert check(), "and its end"
     other.close()

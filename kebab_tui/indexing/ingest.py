@@ -1,8 +1,8 @@
-"""Brings the index in step with folders: walk, compare, read what changed, commit.
+"""Indexes folders: walk, compare, read changed files, commit.
 
-Commits as it goes, so that what is done stays done: a cancel takes effect between two
-files, a stop also within one, a kill loses at most the files since the last commit, and the next run goes on
-from there. A folder that is missing is paused, and everything known of it stays.
+Commits on the way. A cancel takes effect between two files, a stop also within one; a kill loses at most
+the files since the last commit, and the next run continues from there. A missing folder is paused, and
+its notes stay in the index.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Fingerprint, Source, Trust
 from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.domain.ids import DocId, SourceId
+from kebab_tui.files.exclusion import PathScanner
 from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules, check_root, walk
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
-from kebab_tui.indexing.pipeline import ChangeBatch, FileTarget, Noted, Patience, Recipe, change_of
-from kebab_tui.indexing.reconcile import DeletionGracePeriod, Plan, compare, recognise_moves
+from kebab_tui.indexing.pipeline import ChangeBatch, FileChange, FileTarget, Patience, Recipe, change_of
+from kebab_tui.indexing.reconcile import DeletionGracePeriod, Plan, compare, parents, recognise_moves
 from kebab_tui.indexing.report import (
     OUTCOMES,
     Callbacks,
@@ -31,8 +31,7 @@ from kebab_tui.indexing.report import (
     SourceReport,
     Tally,
 )
-from kebab_tui.indexing.session import Session, refuse_overlap, source_id_for
-from kebab_tui.indexing.watched_folders import UsedIds, scan_paths, topmost
+from kebab_tui.indexing.session import Session, check_overlap, source_id_for
 from kebab_tui.settings.settings import Settings, SourceSettings
 from kebab_tui.storage.sqlite import rows
 from kebab_tui.storage.sqlite.batch import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
@@ -44,19 +43,80 @@ _COMMIT_CHUNKS = 8_000
 _COMMIT_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """What happened to chunks, over all sources of a run."""
+def recipe_of(settings: Settings) -> Recipe:
+    return Recipe(
+        ReadLimits(settings.reading.max_file_mb * MEGABYTE),
+        ChunkLimits(target=settings.chunking.target, cap=settings.chunking.cap),
+    )
 
-    added: int = 0
-    removed: int = 0
-    kept: int = 0
+
+def declared_sources(entries: Sequence[SourceSettings]) -> list[Source]:
+    """The sources of the configuration file. Accesses no folder."""
+    declared: list[Source] = []
+    for entry in entries:
+        taken = {source.source_id for source in declared}
+        declared.append(
+            Source(
+                source_id=SourceId(entry.id) if entry.id else source_id_for(entry.path, taken),
+                title=entry.title or os.path.basename(entry.path),
+                root=entry.path,
+                description=entry.description,
+                include=entry.include,
+                exclude=entry.exclude,
+                trust=Trust.parse(entry.trust) or Trust.PRIMARY,
+                rules=entry.rules,
+            )
+        )
+    return declared
+
+
+def run_ingest(
+    session: Session,
+    recipe: Recipe,
+    callbacks: Callbacks,
+    folders: Sequence[str] = (),
+    healed: str = "",
+    read_error: bool = False,
+) -> IngestReport:
+    """Index the sources that contain `folders`; all sources if none is named or the index was lost."""
+    started_ns, started = time.time_ns(), time.monotonic()
+    healed = healed or session.healed
+    for folder in folders:
+        session.check(folder)  # all of them before the first becomes a source
+    named = {source.source_id: source for source in map(session.source_for, folders)}
+    everything = bool(healed) or session.begun_anew or not folders
+    sources = session.sources() if everything else list(named.values())
+    if not sources:
+        raise UsageError(
+            "there is no folder to index yet", "run `kebab ingest FOLDER` with your notes folder"
+        )
+    ingest = Ingest(session.writer, session.reader, recipe, callbacks, known=session.sources())
+    reports = [ingest.source(source) for source in sources if not ingest.cancelled]
+    if not ingest.cancelled and len(sources) == len(session.sources()):
+        session.writer.set_made_by(recipe.made_by)
+    report = IngestReport(
+        sources=tuple(reports),
+        chunks_added=ingest.batch.added,
+        chunks_removed=ingest.batch.removed,
+        chunks_kept=ingest.batch.kept,
+        corpus_revision=session.revision(),
+        seconds=time.monotonic() - started,
+        cancelled=ingest.cancelled,
+        healed=healed,
+        read_error=read_error or session.read_error,
+    )
+    summary: dict[str, int | float | bool] = {outcome: report.count(outcome) for outcome in OUTCOMES}
+    summary |= {"seconds": round(report.seconds, 3), "cancelled": report.cancelled}
+    session.writer.record_run("ingest", started_ns, json.dumps(summary))
+    session.writer.merge_full_text(callbacks.cancelled)
+    return report
 
 
 class Ingest:
-    """One run over some sources. Call `source` or `paths` as often as needed, then read `totals`.
+    """One run over some sources. Call `source` or `paths` as often as needed; `batch` has the totals.
 
-    With a `grace`, a file that is missing is given up only after a while: for whoever looks again.
+    With a `grace` period, missing files are not removed at once; the caller rescans them later. `known`:
+    all sources; none may have moved into another.
     """
 
     def __init__(
@@ -69,7 +129,6 @@ class Ingest:
         too_slow: set[tuple[SourceId, str, Fingerprint]] | None = None,
         known: Sequence[Source] = (),
     ) -> None:
-        """`known`: all sources, of which none may have come to lie within another."""
         self._writer = writer
         self._reader = reader
         self._recipe = recipe
@@ -78,18 +137,14 @@ class Ingest:
         self._known = known
         self._checkpoint = Checkpoint(stopping=callbacks.stopping)
         self._patience = Patience(callbacks.stopping, set() if too_slow is None else too_slow)
-        self._basket = ChangeBatch(writer, callbacks.changed, _COMMIT_CHUNKS, _COMMIT_SECONDS)
+        self.batch = ChangeBatch(writer, callbacks.changed, _COMMIT_CHUNKS, _COMMIT_SECONDS)
 
     @property
     def cancelled(self) -> bool:
         return self._callbacks.stopping() or self._callbacks.cancelled()
 
-    @property
-    def totals(self) -> Totals:
-        return Totals(self._basket.added, self._basket.removed, self._basket.kept)
-
     def source(self, source: Source) -> SourceReport:
-        """Bring one folder up to date."""
+        """Index one folder."""
         with self._reader.catalogue() as catalogue:
             known = catalogue.known_files(source.source_id)
             last_root = catalogue.root_id(source.source_id)
@@ -98,36 +153,42 @@ class Ingest:
             rules = WalkRules(source.include, source.exclude)
             found = self._until_stopped(walk(source.root, rules, self._checkpoint))
             root_id = _root_id(source.root)
-            _refuse_stranger(source.root, root_id, last_root)
-            refuse_overlap(source, self._known)
+            if last_root not in ("", root_id):
+                _check_not_empty(source.root)
+            check_overlap(source, self._known)
             plan = compare(found, known, self._recipe.made_by)
         except SourceError as error:
             return self._paused(source, error)
         except ReadingStopped:
             return SourceReport(source.source_id, source.root, {}, (), ())
-        report = self._carry_out(source, plan, known, {file.doc_id for file in known.values()})
+        report = self._apply(source, plan, known, {file.doc_id for file in known.values()})
         if not self.cancelled:
             self._writer.set_source_state(source.source_id, "indexed", root_id)
         return report
 
     def paths(self, source: Source, paths: Iterable[bytes]) -> SourceReport:
-        """Bring single files and folders of one source up to date, whatever stands there now."""
+        """Index single files and folders of one source in their present state."""
         waiting = self._grace.waiting(source.source_id) if self._grace else ()
-        places = topmost((*paths, *waiting))
+        every = dict.fromkeys((*paths, *waiting))
+        topmost = [path for path in every if not any(folder in every for folder in parents(path))]
         with self._reader.catalogue() as catalogue:
-            known = catalogue.known_files_at(source.source_id, places)
+            known = catalogue.known_files_at(source.source_id, topmost)
             last_root = catalogue.root_id(source.source_id)
+        rules = WalkRules(source.include, source.exclude)
         try:
-            found = self._until_stopped(scan_paths(source, places, self._checkpoint))
-            plan = compare(found, known, self._recipe.made_by)
-            # After the look: what seemed to be missing may have been a disk that just went.
-            refuse_overlap(source, self._known)
-            _insist_on_root(source.root, last_root)
+            scanner = PathScanner(source.root, rules, self._checkpoint)
+            found = (item for path in topmost for item in scanner.look(os.fsdecode(path)))
+            plan = compare(self._until_stopped(found), known, self._recipe.made_by)
+            # After the scan: files may seem missing because the disk was just unmounted.
+            check_overlap(source, self._known)
+            check_root(source.root)
+            if last_root not in ("", _root_id(source.root)):
+                raise SourceError(f"the folder was replaced by another one: {source.root}", "it is rescanned")
         except SourceError as error:
             return self._paused(source, error)
         except ReadingStopped:
             return SourceReport(source.source_id, source.root, {}, (), ())
-        return self._carry_out(source, plan, known, UsedIds(self._reader))
+        return self._apply(source, plan, known, UsedIds(self._reader))
 
     def _until_stopped(self, found: Iterable[FoundFile | WalkProblem]) -> Iterator[FoundFile | WalkProblem]:
         for item in found:
@@ -139,7 +200,7 @@ class Ingest:
         self._writer.set_source_state(source.source_id, "paused")
         return SourceReport(source.source_id, source.root, {}, (), (), paused=error.message)
 
-    def _carry_out(
+    def _apply(
         self, source: Source, plan: Plan, known: dict[bytes, KnownFile], taken: set[DocId] | UsedIds
     ) -> SourceReport:
         tally = Tally()
@@ -148,10 +209,15 @@ class Ingest:
         if known:
             recognise_moves(plan, known, source.root, self._recipe.limits)
         if self._grace is not None:
-            plan.missing = _given_up(plan, self._grace, source)
-        self._work(source, plan, known, taken, tally)
-        self._basket.commit()
-        tally.correct(self._basket.failed)
+            # A note whose path was taken by a moved one goes at once, the others after the grace period.
+            replaced = set(map(os.fsencode, plan.moved))
+            missing = {path: file for path, file in plan.missing.items() if path not in replaced}
+            in_the_way = {path: file for path, file in plan.missing.items() if path in replaced}
+            plan.missing = in_the_way | self._grace.expired(source.source_id, missing)
+        self._free_old_paths(source, plan, tally)
+        self._read_files(source, plan, known, taken, tally)
+        self.batch.commit()
+        tally.correct(self.batch.failed)
         return SourceReport(
             source.source_id,
             source.root,
@@ -161,7 +227,21 @@ class Ingest:
             unseen=tuple(os.fsencode(problem.path) for problem in plan.problems),
         )
 
-    def _work(
+    def _free_old_paths(self, source: Source, plan: Plan, tally: Tally) -> None:
+        """Comes first: remove missing notes, and move the moved ones."""
+        for path, known in plan.missing.items():
+            removed = FileOutcome(rows.shown(os.fsdecode(path)), "removed")
+            self.batch.add(RemoveNote(known.doc_id), FileChange(source.source_id, removed))
+            tally.note(removed.path, removed.outcome)
+        if plan.moved:
+            moves = []
+            for new, (_, known) in plan.moved.items():
+                file = _moved(plan, new)
+                moves.append(Move(known.doc_id, file.path, os.fsencode(new)))
+                tally.note(file.path, file.outcome, file.detail)
+            self.batch.add(MoveNotes(tuple(moves)))
+
+    def _read_files(
         self,
         source: Source,
         plan: Plan,
@@ -169,89 +249,78 @@ class Ingest:
         taken: set[DocId] | UsedIds,
         tally: Tally,
     ) -> None:
-        self._leave(source, plan, tally)
-        given_away = {path for path, _ in plan.moved.values()}
+        old_paths = {path for path, _ in plan.moved.values()}
         for done, found in enumerate(plan.to_read):
             if self.cancelled:
                 return
             path = os.fsencode(found.path)
             moved = found.path in plan.moved
             was = plan.moved[found.path][1] if moved else None
-            if not moved and path not in given_away:
+            if not moved and path not in old_paths:
                 was = known.get(path)
-            place = FileTarget(source.source_id, source.root, found.path, was, moved)
+            target = FileTarget(source.source_id, source.root, found.path, was, moved)
             try:
-                change = change_of(found, place, self._recipe, taken, self._patience)
+                change = change_of(found, target, self._recipe, taken, self._patience)
             except ReadingStopped:
                 return
             file = _moved(plan, found.path) if moved else _outcome(found.path, change, was)
-            if change is not None:
-                if isinstance(change, SaveNote | MarkNote):
-                    taken.add(change.document.doc_id)
-                self._basket.put(change, *_noted(source, file, change))
+            if isinstance(change, SaveNote | MarkNote):
+                taken.add(change.document.doc_id)
+                saved_ns = change.document.fingerprint.ctime_ns
+                self.batch.add_and_maybe_commit(change, FileChange(source.source_id, file, saved_ns))
+            elif change is not None:  # only the stamp changed: nothing to report
+                self.batch.add_and_maybe_commit(change)
             if not moved:
                 tally.note(file.path, file.outcome, file.detail)
             self._callbacks.progress(
-                Progress(source.source_id, done + 1, len(plan.to_read), self._basket.added, found.path)
+                Progress(source.source_id, done + 1, len(plan.to_read), self.batch.added, found.path)
             )
 
-    def _leave(self, source: Source, plan: Plan, tally: Tally) -> None:
-        """First of all free the old paths: removed notes go, moved ones take their new place."""
-        for path, known in plan.missing.items():
-            gone = FileOutcome(rows.shown(os.fsdecode(path)), "removed")
-            self._basket.lay(RemoveNote(known.doc_id), Noted(source.source_id, gone))
-            tally.note(gone.path, gone.outcome)
-        if plan.moved:
-            moves = []
-            for new, (_, known) in plan.moved.items():
-                file = _moved(plan, new)
-                moves.append(Move(known.doc_id, file.path, os.fsencode(new)))
-                tally.note(file.path, file.outcome, file.detail)
-            self._basket.lay(MoveNotes(tuple(moves)))
+
+class UsedIds:
+    """Ids that a new note must not get: those of the index and those assigned since.
+
+    Queries the index for each id: few paths do not justify a list of all ids.
+    """
+
+    def __init__(self, reader: StoreReader) -> None:
+        self._reader = reader
+        self._assigned: set[DocId] = set()
+
+    def __contains__(self, doc_id: object) -> bool:
+        if doc_id in self._assigned:
+            return True
+        with self._reader.catalogue() as catalogue:
+            return isinstance(doc_id, str) and catalogue.has_document(DocId(doc_id))
+
+    def add(self, doc_id: DocId) -> None:
+        self._assigned.add(doc_id)
 
 
 def _root_id(root: str) -> str:
-    """Names the folder itself, whatever stands under its path later."""
+    """Identifies the folder itself, independent of its path."""
     try:
         status = os.stat(root)
     except OSError as error:
-        raise _gone(root, error) from error
+        raise _disappeared(root, error) from error
     return f"{status.st_dev}:{status.st_ino}"
 
 
-def _refuse_stranger(root: str, root_id: str, last: str) -> None:
-    """An empty folder that is not the one that was read: the place where something was mounted."""
-    if last in ("", root_id):
-        return
+def _check_not_empty(root: str) -> None:
+    """Refuse an empty folder in place of the indexed one: probably a mount point."""
     try:
         is_empty = not os.listdir(root)
     except OSError as error:
-        raise _gone(root, error) from error
+        raise _disappeared(root, error) from error
     if is_empty:
         raise SourceError(
-            f"another folder, an empty one, stands in its place: {root}",
-            "mount it again; if the notes are gone for good, remove the source",
+            f"the folder was replaced by an empty one: {root}",
+            "mount the disk again; if the notes were deleted, remove the source",
         )
 
 
-def _gone(root: str, error: OSError) -> SourceError:
-    """It was there a moment ago."""
-    return SourceError(f"the folder has gone while it was looked at: {root}", str(error.strerror))
-
-
-def _insist_on_root(root: str, last: str) -> None:
-    """The very folder that was read, or none: a look at single paths decides nothing about another one."""
-    check_root(root)
-    if last not in ("", _root_id(root)):
-        raise SourceError(f"another folder stands in its place: {root}", "it is looked at as a whole")
-
-
-def _given_up(plan: Plan, grace: DeletionGracePeriod, source: Source) -> dict[bytes, KnownFile]:
-    """What goes now: what has been missing for long enough, and what stands in the way of a moved note."""
-    replaced = set(map(os.fsencode, plan.moved))
-    missing = {path: file for path, file in plan.missing.items() if path not in replaced}
-    in_the_way = {path: file for path, file in plan.missing.items() if path in replaced}
-    return in_the_way | grace.given_up(source.source_id, missing)
+def _disappeared(root: str, error: OSError) -> SourceError:
+    return SourceError(f"the folder disappeared during the scan: {root}", str(error.strerror))
 
 
 def _moved(plan: Plan, path: str) -> FileOutcome:
@@ -269,94 +338,3 @@ def _outcome(path: str, change: Change | None, was: KnownFile | None) -> FileOut
     if was is not None and was.state != "ok":
         return FileOutcome(shown, was.state, was.reason)
     return FileOutcome(shown, "unchanged")
-
-
-def _noted(source: Source, file: FileOutcome, change: Change) -> tuple[Noted, ...]:
-    """A new stamp alone is no news."""
-    if not isinstance(change, SaveNote | MarkNote):
-        return ()
-    return (Noted(source.source_id, file, change.document.fingerprint.ctime_ns),)
-
-
-# One ingest from the first folder to the report.
-
-
-def run_ingest(
-    session: Session,
-    recipe: Recipe,
-    callbacks: Callbacks,
-    folders: Sequence[str] = (),
-    healed: str = "",
-    read_error: bool = False,
-) -> IngestReport:
-    """Bring the sources that hold `folders` up to date; all of them when none is named or all was lost."""
-    started_ns, started = time.time_ns(), time.monotonic()
-    healed = healed or session.healed
-    sources = _chosen(session, folders, everything=bool(healed) or session.begun_anew or not folders)
-    ingest = Ingest(session.writer, session.reader, recipe, callbacks, known=session.sources())
-    reports = [ingest.source(source) for source in sources if not ingest.cancelled]
-    totals = ingest.totals
-    if not ingest.cancelled and len(sources) == len(session.sources()):
-        session.writer.set_made_by(recipe.made_by)
-    report = IngestReport(
-        sources=tuple(reports),
-        chunks_added=totals.added,
-        chunks_removed=totals.removed,
-        chunks_kept=totals.kept,
-        corpus_revision=session.revision(),
-        seconds=time.monotonic() - started,
-        cancelled=ingest.cancelled,
-        healed=healed,
-        read_error=read_error or session.read_error,
-    )
-    session.writer.record_run("ingest", started_ns, _summary(report))
-    session.writer.merge_full_text(callbacks.cancelled)
-    return report
-
-
-def _chosen(session: Session, folders: Sequence[str], everything: bool) -> list[Source]:
-    for folder in folders:
-        session.check(folder)  # all of them before the first becomes a source
-    named = {source.source_id: source for source in map(session.source_for, folders)}
-    sources = session.sources() if everything else list(named.values())
-    if not sources:
-        raise UsageError(
-            "there is no folder to index yet", "run `kebab ingest FOLDER` with the folder of your notes"
-        )
-    return sources
-
-
-def _summary(report: IngestReport) -> str:
-    counts: dict[str, int | float | bool] = {outcome: report.count(outcome) for outcome in OUTCOMES}
-    return json.dumps(counts | {"seconds": round(report.seconds, 3), "cancelled": report.cancelled})
-
-
-# What the settings say to indexing: which folders are declared, how their notes are read and cut.
-#
-# Looks at no folder.
-
-
-def recipe_of(settings: Settings) -> Recipe:
-    return Recipe(
-        ReadLimits(settings.reading.max_file_mb * MEGABYTE),
-        ChunkLimits(target=settings.chunking.target, cap=settings.chunking.cap),
-    )
-
-
-def declared_sources(entries: Sequence[SourceSettings]) -> list[Source]:
-    declared: list[Source] = []
-    for entry in entries:
-        taken = {source.source_id for source in declared}
-        declared.append(
-            Source(
-                source_id=SourceId(entry.id) if entry.id else source_id_for(entry.path, taken),
-                title=entry.title or os.path.basename(entry.path),
-                root=entry.path,
-                description=entry.description,
-                include=entry.include,
-                exclude=entry.exclude,
-                trust=Trust.parse(entry.trust) or Trust.PRIMARY,
-                rules=entry.rules,
-            )
-        )
-    return declared

@@ -1,6 +1,6 @@
-"""What an ingest did, file by file where that matters to the reader.
+"""Reports and callbacks of indexing.
 
-Files that were fine are counted; files that changed anything or failed are named.
+Reports list changed and failed files; unchanged files are only counted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OUTCOMES: tuple[Outcome, ...] = ("added", "changed", "moved", "removed", "failed
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """`detail`: the reason of a failure, or where a moved note was before."""
+    """`detail`: the reason of a failure, or the old path of a moved note."""
 
     path: str
     outcome: Outcome
@@ -38,11 +38,11 @@ class SourceReport:
     counts: dict[Outcome, int]
     files: tuple[FileOutcome, ...]
     problems: tuple[str, ...]
-    """Folders and ignore files that could not be read; what was indexed below them stays."""
+    """Unreadable folders and ignore files; notes below them stay in the index."""
     paused: str = ""
-    """Why the folder could not be looked at; empty when it could."""
+    """Why the folder could not be scanned."""
     unseen: tuple[bytes, ...] = ()
-    """Where the problems are: raw paths, of which each may be a folder."""
+    """Raw paths of the problems: files or folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class IngestReport:
     seconds: float
     cancelled: bool = False
     healed: str = ""
-    """Where a damaged index was set aside; empty when it was sound."""
+    """Path of a damaged index that was set aside."""
     read_error: bool = False
-    """The index seemed to be damaged, and proved sound when it was read again."""
+    """The index seemed damaged, but a second read found no error."""
 
     def count(self, outcome: Outcome) -> int:
         return sum(source.counts.get(outcome, 0) for source in self.sources)
@@ -65,10 +65,7 @@ class IngestReport:
 
 @dataclass(frozen=True, slots=True)
 class NoteChange:
-    """What one note's change did, told once it is in the index.
-
-    `saved_ns`: when the file was written or put in its place; None for one that is gone.
-    """
+    """A committed change of one note. `saved_ns`: when the file was saved or moved; None if deleted."""
 
     source: SourceId
     path: str
@@ -84,7 +81,7 @@ class NoteChange:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`total` is known once a folder has been walked; 0 before."""
+    """`total` is 0 until the folder has been walked."""
 
     source: SourceId
     done: int
@@ -95,7 +92,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Tally:
-    """Gathers outcomes while one source is being worked on."""
+    """Collects the outcomes of one source."""
 
     counts: Counter[Outcome] = field(default_factory=Counter)
     files: list[FileOutcome] = field(default_factory=list)
@@ -107,7 +104,7 @@ class Tally:
             self.files.append(FileOutcome(path, outcome, detail))
 
     def correct(self, failed: list[tuple[FileOutcome, str]]) -> None:
-        """Take back what was said too early of files that could not be stored."""
+        """Mark files as failed that could not be stored."""
         reasons = dict(failed)
         for place, file in enumerate(self.files):
             if file in reasons:
@@ -117,35 +114,32 @@ class Tally:
         failed.clear()
 
 
-# How a long verb talks to whoever started it: what it tells, and what it asks.
-
-
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """Called by the thread that does the work."""
+    """Callbacks of a long operation; called by its thread."""
 
     progress: Callable[[Progress], None] = lambda _: None
     cancelled: Callable[[], bool] = lambda: False
-    """Asked between two files and between two texts."""
+    """Checked between two files and between two texts."""
     waiting: Callable[[Holder | None], None] = lambda _: None
-    """Told once when another process writes; None when nobody knows which."""
+    """Called once if another process writes; None if it is unknown."""
     embedding: Callable[[EmbeddingProgress], None] = lambda _: None
     notice: Callable[[str], None] = lambda _: None
-    """Told what the user has to know before the result."""
+    """A message for the user, before the result."""
     changed: Callable[[NoteChange], None] = lambda _: None
-    """Told of each note that changed, once that is in the index."""
+    """Called after the commit."""
     stopping: Callable[[], bool] = lambda: False
-    """Asked many times within a file: reading it is given up, and it is read again next time."""
+    """Checked many times within a file; a stopped file is read again by the next run."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchCallbacks:
-    """How keeping watch talks to whoever started it; called by the thread that keeps it."""
+    """Callbacks of the indexing process; called by its thread."""
 
     stopping: Callable[[], bool]
-    """Asked several times a second."""
+    """Checked several times a second."""
     changed: Callable[[NoteChange], None] = lambda _: None
     state: Callable[[LiveState], None] = lambda _: None
-    """Told a few times a second at most, when something is different."""
+    """Called after a change, a few times a second at most."""
     following: Callable[[Holder | None], None] = lambda _: None
-    """Another process writes; told once for each, None when nobody knows which."""
+    """Called once for each other process that writes; None if it is unknown."""

@@ -1,6 +1,8 @@
-"""What keeping watch is at, gathered for people: the live file, the callbacks, the sums at the end.
+"""Publishes indexing status: live.json, callbacks, final summary.
 
-Told by the one thread that keeps watch; changes nothing in the index.
+live.json in the data folder describes the indexing process to every screen. It is replaced as a whole,
+only when something changed and a few times a second at most. It repeats nothing that the index itself
+contains, and no decision depends on it.
 """
 
 from __future__ import annotations
@@ -23,26 +25,20 @@ from kebab_tui.indexing.watcher import WatchKind
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.storage.requests import ChangeCheck
 
-# What the process that keeps the index in step tells of itself, in one small file of the data folder.
-#
-# For people: every screen shows it, its own and those of other processes. Decides nothing,
-# and says nothing that the index itself says. The file is replaced as a whole, a few times
-# a second at most and only when something is different.
-
-_APART_S = 0.2
+_INTERVAL_S = 0.2
 _PADDED = 4096
 _MOST_BYTES = 16 << 20
 _HIGHEST_PID = (1 << 31) - 1
-"""The system is not asked about a higher one: it does not fit."""
+"""Higher values overflow in system calls."""
 _FRESH_S = 5.0
-"""Who has given way says every second that it is still there."""
+"""A process that yielded the lock touches the file every second."""
 
 PhaseKind = Literal["idle", "reading", "embedding"]
 
 
 @dataclass(frozen=True, slots=True)
 class FolderState:
-    """How well the folder of a source is watched, and why not better."""
+    """How the folder of a source is watched; `reason` is empty if every change has an event."""
 
     source: SourceId
     root: str
@@ -53,7 +49,7 @@ class FolderState:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What is being done now: notes read, or texts given their vectors; `total` is 0 while unknown."""
+    """Current work: reading notes or embedding texts; `total` is 0 while unknown."""
 
     kind: PhaseKind = "idle"
     done: int = 0
@@ -62,9 +58,12 @@ class Phase:
     seconds_left: float | None = None
 
 
+_IDLE = Phase()
+
+
 @dataclass(frozen=True, slots=True)
 class LastChange:
-    """The note that was committed last. `saved_ns` is None when its file is gone."""
+    """The latest committed note. `saved_ns` is None if its file was deleted."""
 
     path: str
     outcome: Outcome
@@ -74,7 +73,7 @@ class LastChange:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What keeps the index from being written, as long as it does."""
+    """A current error that stops indexing."""
 
     code: str
     message: str
@@ -83,166 +82,24 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class LiveState:
-    """`pending`: paths that wait to be looked at. `failed`: notes that could not be read.
+    """`pending`: queued paths. `failed`: unreadable notes.
 
-    `given_way_to`: the process that writes meanwhile; empty while this one does.
+    `given_way_to`: the process that owns the lock meanwhile; empty while this one does.
     """
 
     pid: int
     folders: tuple[FolderState, ...] = ()
     pending: int = 0
     failed: int = 0
-    phase: Phase = Phase()
+    phase: Phase = _IDLE
     last: LastChange | None = None
     error: Trouble | None = None
     given_way_to: str = ""
 
 
-class LiveFile:
-    """Where one process writes its state; `tell` is told of the same."""
-
-    def __init__(
-        self,
-        folder: DataFolder,
-        tell: Callable[[LiveState], None],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._path = folder.live
-        self._tell = tell
-        self._clock = clock
-        self._shown: LiveState | None = None
-        self._next = 0.0
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the last state has stood for long enough to be replaced."""
-        return self._clock() >= self._next
-
-    def show(self, state: LiveState) -> None:
-        """Write a state if it says something new."""
-        if state == self._shown:
-            return
-        self._shown, self._next = state, self._clock() + _APART_S
-        _write(self._path, state)
-        self._tell(state)
-
-    def touch(self) -> None:
-        """Say that this process is still there though it does not hold the lock."""
-        with contextlib.suppress(OSError):
-            os.utime(self._path)
-
-    def remove(self) -> None:
-        """Say nothing any more; what another process says by now in its place stays."""
-        said = self._shown is not None and _read(self._path)
-        self._shown = None
-        if said and said.pid == os.getpid():
-            with contextlib.suppress(OSError):
-                os.remove(self._path)
-
-
-class LiveReader:
-    """Reads the state again and again; the file only when it was written since."""
-
-    def __init__(self, folder: DataFolder, clock: Callable[[], float] = time.monotonic) -> None:
-        self._folder = folder
-        self._file = ChangeCheck(folder.live, clock=clock)
-        self._lock = WriterLock(folder.lock)
-        self._said: LiveState | None = None
-
-    def read(self) -> LiveState | None:
-        """The state of the process that keeps the index in step; None when none does."""
-        if self._file.may_have_changed():
-            self._said = _read(self._folder.live)
-        state = self._said
-        if state is None or not _lives(state.pid):
-            return None
-        if state.given_way_to:
-            return state if _is_fresh(self._folder.live) else None
-        holder = self._lock.holder()
-        if holder is None or holder.pid != state.pid:
-            return None
-        return replace(state, error=_asleep(state.pid)) if _is_stopped(state.pid) else state
-
-
-def read_live(folder: DataFolder) -> LiveState | None:
-    """The same, once."""
-    return LiveReader(folder).read()
-
-
-def expected_back(folder: DataFolder) -> bool:
-    """Whether another process has only given way, and takes the lock again in a moment."""
-    state = _read(folder.live)
-    if state is None or not state.given_way_to or state.pid == os.getpid():
-        return False
-    return _lives(state.pid) and _is_fresh(folder.live)
-
-
-def _write(path: str, state: LiveState) -> None:
-    data = json.dumps(asdict(state)).encode("ascii").ljust(_PADDED)
-    try:
-        own_files.replace(path, data, synced=False)
-    except OSError:
-        # On a full disk there is no room for another file, but there is within this one.
-        with contextlib.suppress(OSError):
-            descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-            try:
-                os.write(descriptor, data)
-            finally:
-                os.close(descriptor)
-
-
-def _read(path: str) -> LiveState | None:
-    import msgspec
-
-    try:
-        state = msgspec.convert(own_files.read_json(path, _MOST_BYTES), LiveState)
-    except (OSError, ValueError, msgspec.ValidationError):
-        return None
-    return state if 0 < state.pid <= _HIGHEST_PID else None
-
-
-def _lives(pid: int) -> bool:
-    if os.name == "nt":
-        return True  # a signal would end it there; whether it holds the lock or is fresh says as much
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _is_stopped(pid: int) -> bool:
-    """Whether somebody has stopped a process, by ctrl+z for one: it holds the lock and does nothing."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as handle:
-            return handle.read(4096).rpartition(b") ")[2][:1] in b"Tt"
-    except OSError:
-        return False  # gone by now, or no Linux
-
-
-def _asleep(pid: int) -> Trouble:
-    return Trouble(
-        "keeper_stopped",
-        f"the process that keeps watch is stopped: pid {pid}",
-        f"let it go on with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`",
-    )
-
-
-def _is_fresh(path: str) -> bool:
-    try:
-        return abs(time.time() - os.stat(path).st_mtime) < _FRESH_S  # a clock may be set back
-    except OSError:
-        return False
-
-
-_IDLE = Phase()
-
-
 @dataclass(frozen=True, slots=True)
 class WatchSummary:
-    """What a time of watching came to; only notes that changed are counted."""
+    """Totals of one run; counts changed notes only."""
 
     counts: dict[Outcome, int] = field(default_factory=dict)
     chunks_added: int = 0
@@ -251,6 +108,8 @@ class WatchSummary:
 
 
 class StatusPublisher:
+    """Called by the indexing thread only; changes nothing in the index."""
+
     def __init__(
         self,
         folder: DataFolder,
@@ -268,27 +127,27 @@ class StatusPublisher:
         self._chunks_added = 0
         self._chunks_removed = 0
         self._phase = _IDLE
-        self._in_hand = 0
+        self._in_progress = 0
         self._last: LastChange | None = None
         self._error: Trouble | None = None
-        self._given_way_to = ""
+        self._yielded_to = ""
         self.failed = 0
 
-    def show(self, *, at_once: bool = False) -> None:
-        """Write what is new, unless something was written a moment ago: then call again."""
+    def publish(self, *, at_once: bool = False) -> None:
+        """Write the state if it changed. Does nothing shortly after the last write; call again then."""
         if not at_once and not self._file.is_due:
             return
         state = LiveState(
             pid=self._pid,
             folders=self._folders(),
-            pending=self._pending() + self._in_hand,
+            pending=self._pending() + self._in_progress,
             failed=self.failed,
             phase=self._phase,
             last=self._last,
             error=self._error,
-            given_way_to=self._given_way_to,
+            given_way_to=self._yielded_to,
         )
-        self._file.show(state)
+        self._file.write(state)
 
     def changed(self, change: NoteChange) -> None:
         self._counts[change.outcome] += 1
@@ -299,8 +158,8 @@ class StatusPublisher:
 
     def reading(self, progress: Progress) -> None:
         self._phase = Phase("reading", progress.done, progress.total)
-        self._in_hand = progress.total - progress.done
-        self.show()
+        self._in_progress = progress.total - progress.done
+        self.publish()
 
     def embedding(self, progress: EmbeddingProgress) -> None:
         left = progress.seconds_left
@@ -311,32 +170,166 @@ class StatusPublisher:
             round(progress.rate, 1),
             None if left is None else round(left, 1),
         )
-        self.show()
+        self.publish()
 
-    def at_rest(self) -> None:
-        self._phase, self._in_hand = _IDLE, 0
-        self.show()
+    def idle(self) -> None:
+        self._phase, self._in_progress = _IDLE, 0
+        self.publish()
 
-    def trouble(self, error: KebabError) -> None:
+    def report_error(self, error: KebabError) -> None:
         self._error = Trouble(error.code, error.message, error.hint)
-        self.show(at_once=True)
+        self.publish(at_once=True)
 
-    def went_well(self, *codes: str) -> None:
-        """Forget a trouble of one of these kinds; of any kind when none is named."""
-        if self._error is not None and (not codes or self._error.code in codes):
+    def clear_error(self, *codes: str) -> None:
+        """Clear the current error if it has one of these codes."""
+        if self._error is not None and self._error.code in codes:
             self._error = None
 
-    def gave_way(self, to: str) -> None:
-        """Somebody else writes; the empty text: nobody any more."""
-        self._given_way_to = to
-        self._phase, self._in_hand = _IDLE, 0
-        self.show(at_once=True)
+    def yielded_to(self, process: str) -> None:
+        """Another process owns the lock; empty: this process does."""
+        self._yielded_to = process
+        self._phase, self._in_progress = _IDLE, 0
+        self.publish(at_once=True)
         self._file.touch()
 
-    def take_down(self) -> None:
+    def remove(self) -> None:
         self._file.remove()
 
     def summary(self) -> WatchSummary:
         return WatchSummary(
             dict(self._counts), self._chunks_added, self._chunks_removed, time.monotonic() - self._began
         )
+
+
+class LiveFile:
+    """Writes the state of one process; `on_change` gets the same states."""
+
+    def __init__(
+        self,
+        folder: DataFolder,
+        on_change: Callable[[LiveState], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path = folder.live
+        self._on_change = on_change
+        self._clock = clock
+        self._written: LiveState | None = None
+        self._next = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the last write was long enough ago."""
+        return self._clock() >= self._next
+
+    def write(self, state: LiveState) -> None:
+        """Write a state unless it equals the last one."""
+        if state == self._written:
+            return
+        self._written, self._next = state, self._clock() + _INTERVAL_S
+        data = json.dumps(asdict(state)).encode("ascii").ljust(_PADDED)
+        try:
+            own_files.replace(self._path, data, synced=False)
+        except OSError:
+            # A full disk has no space for another file, but this one can be overwritten.
+            with contextlib.suppress(OSError):
+                descriptor = os.open(self._path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+                try:
+                    os.write(descriptor, data)
+                finally:
+                    os.close(descriptor)
+        self._on_change(state)
+
+    def touch(self) -> None:
+        """Mark this process as alive while it does not own the lock."""
+        with contextlib.suppress(OSError):
+            os.utime(self._path)
+
+    def remove(self) -> None:
+        """Remove the file, unless another process has replaced it."""
+        current = self._written is not None and _read(self._path)
+        self._written = None
+        if current and current.pid == os.getpid():
+            with contextlib.suppress(OSError):
+                os.remove(self._path)
+
+
+class LiveReader:
+    """Polls the state; reads the file only after a write."""
+
+    def __init__(self, folder: DataFolder, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder = folder
+        self._file = ChangeCheck(folder.live, clock=clock)
+        self._lock = WriterLock(folder.lock)
+        self._last_read: LiveState | None = None
+
+    def read(self) -> LiveState | None:
+        """The state of the indexing process; None if none runs."""
+        if self._file.may_have_changed():
+            self._last_read = _read(self._folder.live)
+        state = self._last_read
+        if state is None or not _is_alive(state.pid):
+            return None
+        if state.given_way_to:
+            return state if _is_fresh(self._folder.live) else None
+        holder = self._lock.holder()
+        if holder is None or holder.pid != state.pid:
+            return None
+        if not _is_stopped(state.pid):
+            return state
+        error = Trouble(
+            "keeper_stopped",
+            f"the indexing process is stopped: pid {state.pid}",
+            f"resume it with `kill -CONT {state.pid}`, or end it with `kill -KILL {state.pid}`",
+        )
+        return replace(state, error=error)
+
+
+def read_live(folder: DataFolder) -> LiveState | None:
+    """Read the state once."""
+    return LiveReader(folder).read()
+
+
+def will_resume(folder: DataFolder) -> bool:
+    """Whether another process yielded the lock and will take it back in a moment."""
+    state = _read(folder.live)
+    if state is None or not state.given_way_to or state.pid == os.getpid():
+        return False
+    return _is_alive(state.pid) and _is_fresh(folder.live)
+
+
+def _read(path: str) -> LiveState | None:
+    import msgspec  # slow to import; only readers need it
+
+    try:
+        state = msgspec.convert(own_files.read_json(path, _MOST_BYTES), LiveState)
+    except (OSError, ValueError, msgspec.ValidationError):
+        return None
+    return state if 0 < state.pid <= _HIGHEST_PID else None
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # a signal would kill it; lock owner and freshness decide there
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether a process is suspended, for example by Ctrl+Z: it owns the lock and does nothing."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as handle:
+            return handle.read(4096).rpartition(b") ")[2][:1] in b"Tt"
+    except OSError:
+        return False  # ended, or not Linux
+
+
+def _is_fresh(path: str) -> bool:
+    try:
+        return abs(time.time() - os.stat(path).st_mtime) < _FRESH_S  # the clock may be set back
+    except OSError:
+        return False

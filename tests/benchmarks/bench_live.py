@@ -40,7 +40,7 @@ def keep(data: str, notes: str, vectors: str) -> None:
     parts = workspace._parts
     charge = WorkerConfig(workspace.folder, parts.reader, parts.recipe)
     if vectors == "vectors":
-        charge = parts.charge("bench")
+        charge = parts.worker_config("bench")
     over = False
     os.set_blocking(0, False)
 

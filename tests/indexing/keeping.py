@@ -56,11 +56,11 @@ class Kept:
         self._folders = folders or (str(vault.root),)
         self.workspace = vault.opened(Settings())
         parts = self.workspace._parts
-        self.charge = WorkerConfig(self.workspace.folder, parts.reader, parts.recipe, vectors=vectors)
+        self.config = WorkerConfig(self.workspace.folder, parts.reader, parts.recipe, vectors=vectors)
         callbacks = WatchCallbacks(
             self._stop.is_set, self.changes.append, self.states.append, self.followed.append
         )
-        self.keeper = IndexDaemon(self.charge, callbacks)
+        self.keeper = IndexDaemon(self.config, callbacks)
         self._thread = threading.Thread(target=self._run, name="keeper")
 
     def start(self) -> None:

@@ -16,7 +16,7 @@ from kebab_tui.domain.errors import StoreBusyError, StoreError
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.indexing import embed
 from kebab_tui.indexing.embed import EmbeddingProgress, EmbeddingQueue, EmbeddingReport
-from kebab_tui.indexing.worker import LOOK_S
+from kebab_tui.indexing.worker import POLL_S
 from kebab_tui.search.ports import Vector
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.lock import WriterLock
@@ -58,8 +58,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> SlowModel:
     made = SlowModel()
     monkeypatch.setattr(Encoder, "passages", lambda *given: made.passages(*given))
     monkeypatch.setattr(embed, "_ROUND", 1)
-    monkeypatch.setattr(embed, "_TURN_S", 0.05)
-    monkeypatch.setattr(embed, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(embed, "_LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr(embed, "_RETRY_S", 0.01)
     return made
 
 
@@ -157,7 +157,7 @@ def test_a_note_saved_meanwhile_is_indexed_by_who_watches_and_embedded_once(
 ) -> None:
     with Embedding(vault, model) as embedding:
         workspace = another(vault)
-        with keeping(vault, workspace._parts.charge("kebab watch").vectors) as kept:
+        with keeping(vault, workspace._parts.worker_config("kebab watch").vectors) as kept:
             vault.write("new.md", "fresh words")
             until(lambda: vault.find("fresh") == ["new.md"], "a saved note is not indexed")
             assert (vectors(vault), len(model.read)) == (2, 2), "one process at a time makes vectors"
@@ -212,10 +212,10 @@ def test_who_watches_stops_making_vectors_for_the_command(vault: Vault, model: S
     def wait(_: str) -> None:
         at_work.set()
         assert told.wait(PATIENCE_S)
-        time.sleep(2 * LOOK_S)  # who watches looks in between whether another wants to write
+        time.sleep(2 * POLL_S)  # who watches looks in between whether another wants to write
 
     model.on_text = wait
-    with keeping(vault, workspace._parts.charge("kebab watch").vectors):
+    with keeping(vault, workspace._parts.worker_config("kebab watch").vectors):
         assert at_work.wait(PATIENCE_S)
         patient = vault.opened(Settings())
         made: list[EmbeddingReport] = []
@@ -299,7 +299,7 @@ def test_a_data_folder_that_is_taken_away_meanwhile_is_not_made_anew(vault: Vaul
     model.on_text = take_away
     command = another(vault)
     embed()
-    assert "taken away" in error[0].message
+    assert "was removed" in error[0].message
     assert not vault.data.exists()
     command.close()
     aside.rename(vault.data)
@@ -323,17 +323,17 @@ def test_while_others_make_vectors_a_model_at_rest_is_let_go(tmp_path: Path) -> 
 
         def save(self) -> None: ...
 
-        def rest(self) -> None:
+        def unload(self) -> None:
             self.rested += 1
 
     now = [0.0]
     elsewhere = Elsewhere()
-    duty = EmbeddingQueue(elsewhere, lambda: now[0])
+    queue = EmbeddingQueue(elsewhere, lambda: now[0])
     for _ in range(40):
-        if duty.wanted:
-            duty.work(None, Callbacks())  # type: ignore[arg-type]  # it writes nothing
-            assert not duty.wanted, "it is not asked again at once"
+        if queue.wanted:
+            queue.work(None, Callbacks())  # type: ignore[arg-type]  # it writes nothing
+            assert not queue.wanted, "it is not asked again at once"
         now[0] += 1.0
-        duty.at_rest()
-    assert duty.wanted
+        queue.idle()
+    assert queue.wanted
     assert elsewhere.rested > 0

@@ -28,24 +28,24 @@ def unseen(*paths: bytes) -> SourceReport:
 
 
 def places(errands: Maintenance) -> set[bytes]:
-    return {path for _, path in errands.places}
+    return {path for _, path in errands.unreadable}
 
 
 def test_what_cannot_be_read_is_remembered_until_it_can_be(errands: Maintenance) -> None:
-    errands.remember_unseen(WHOLE, unseen(b"a", b"b"))
-    errands.remember_unseen(PathBatch(ROOT, paths=(b"c.md",), subtrees=(b"a",)), unseen(b"c.md"))
+    errands.record_unreadable(WHOLE, unseen(b"a", b"b"))
+    errands.record_unreadable(PathBatch(ROOT, paths=(b"c.md",), subtrees=(b"a",)), unseen(b"c.md"))
     assert places(errands) == {b"b", b"c.md"}
-    errands.remember_unseen(WHOLE, unseen())
+    errands.record_unreadable(WHOLE, unseen())
     assert places(errands) == set(), "a look at the whole is a look at each"
 
 
 def test_an_ignore_file_that_cannot_be_read_is_no_place(errands: Maintenance) -> None:
-    errands.remember_unseen(WHOLE, unseen(b"a/.gitignore"))
+    errands.record_unreadable(WHOLE, unseen(b"a/.gitignore"))
     assert places(errands) == set()
 
 
 def test_thousands_of_unreadable_files_are_a_few_folders(errands: Maintenance) -> None:
-    errands.remember_unseen(WHOLE, unseen(*(b"%d/%d.md" % (n % 3, n) for n in range(10_000))))
+    errands.record_unreadable(WHOLE, unseen(*(b"%d/%d.md" % (n % 3, n) for n in range(10_000))))
     assert places(errands) == {b"0", b"1", b"2"}
-    errands.remember_unseen(WHOLE, unseen(*(b"%d/a.md" % n for n in range(10_000))))
+    errands.record_unreadable(WHOLE, unseen(*(b"%d/a.md" % n for n in range(10_000))))
     assert places(errands) == {b""}

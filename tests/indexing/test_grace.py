@@ -22,34 +22,34 @@ class Clock:
 def test_a_missing_file_is_given_up_after_a_while_and_not_before() -> None:
     clock = Clock()
     grace = DeletionGracePeriod(clock, 0.5)
-    assert grace.given_up(NOTES, {b"a": FILE}) == {}
+    assert grace.expired(NOTES, {b"a": FILE}) == {}
     assert grace.waiting(NOTES) == (b"a",)
     assert grace.left(NOTES) == 0.5
     clock.now += 0.4
-    assert grace.given_up(NOTES, {b"a": FILE, b"b": FILE}) == {}
+    assert grace.expired(NOTES, {b"a": FILE, b"b": FILE}) == {}
     clock.now += 0.1
-    assert grace.given_up(NOTES, {b"a": FILE, b"b": FILE}) == {b"a": FILE}
+    assert grace.expired(NOTES, {b"a": FILE, b"b": FILE}) == {b"a": FILE}
     assert grace.waiting(NOTES) == (b"b",)
 
 
 def test_a_file_that_came_back_gets_all_of_it_again() -> None:
     clock = Clock()
     grace = DeletionGracePeriod(clock, 0.5)
-    grace.given_up(NOTES, {b"a": FILE})
+    grace.expired(NOTES, {b"a": FILE})
     clock.now += 0.4
-    assert grace.given_up(NOTES, {}) == {}
+    assert grace.expired(NOTES, {}) == {}
     assert grace.waiting(NOTES) == ()
     clock.now += 0.4
-    assert grace.given_up(NOTES, {b"a": FILE}) == {}
+    assert grace.expired(NOTES, {b"a": FILE}) == {}
 
 
 def test_sources_wait_each_for_themselves() -> None:
     clock = Clock()
     grace = DeletionGracePeriod(clock, 0.5)
-    grace.given_up(NOTES, {b"a": FILE})
+    grace.expired(NOTES, {b"a": FILE})
     clock.now += 0.6
     other = SourceId("other")
-    assert grace.given_up(other, {b"a": FILE}) == {}
+    assert grace.expired(other, {b"a": FILE}) == {}
     assert grace.left(NOTES) == 0
     grace.forget(other)
     assert grace.left(other) == 0
@@ -61,7 +61,7 @@ def test_what_fails_is_tried_again_with_longer_and_longer_pauses() -> None:
     pauses = []
     for _ in range(8):
         retries.failed("disk")
-        assert retries.holds("disk")
+        assert retries.is_waiting("disk")
         began = clock.now
         while not retries.due():
             clock.now += 0.5
@@ -79,7 +79,7 @@ def test_whoever_says_that_it_is_worth_it_is_heard() -> None:
         clock.now += LONGEST_S
     retries.all_now()
     assert retries.due() == ["disk"]
-    assert not retries.holds("disk")
+    assert not retries.is_waiting("disk")
 
 
 def test_a_machine_that_has_slept_has_everything_looked_at_once() -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.indexing import watcher
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.worker import IndexWorker
 from tests.indexing.editors import EDITORS, Save, emacs, removed_and_written, vim
@@ -155,7 +154,8 @@ def test_a_clock_that_jumps_delays_nothing_and_loses_nothing(
     now, now_ns, began = time.time, time.time_ns, time.monotonic()
     monkeypatch.setattr(time, "time", lambda: now() + jump_h * 3600)
     monkeypatch.setattr(time, "time_ns", lambda: now_ns() + jump_h * 3600 * 10**9)
-    monkeypatch.setattr(watcher, "_slept_s", lambda: asleep_h * 3600.0)
+    since_boot = time.clock_gettime
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: since_boot(clock) + asleep_h * 3600)
     vim(vault.root / "a.md", AFTER)
     os.remove(vault.root / "sub" / "b.md")
     until(lambda: vault.find("gamma") == ["a.md"] and vault.find("honey") == [])

@@ -185,7 +185,7 @@ def test_another_look_is_done_when_it_is_asked_for(
     monkeypatch.setattr("kebab_tui.indexing.path_queue.SETTLE_S", 3600)
     vault.write("a.md", "alpha")
     with keeping(vault) as kept:
-        monkeypatch.setattr(kept.keeper._duty._queue, "add", _deaf(kept))
+        monkeypatch.setattr(kept.keeper._worker._queue, "add", _deaf(kept))
         vault.write("a.md", "beta")
         kept.vault.workspace.request_rescan([str(vault.root / "a.md")] if named else [])
         until(lambda: vault.find("beta") == ["a.md"])
@@ -193,7 +193,7 @@ def test_another_look_is_done_when_it_is_asked_for(
 
 def _deaf(kept: Kept) -> object:
     """A queue that hears only what is asked for."""
-    real = kept.keeper._duty._queue.add
+    real = kept.keeper._worker._queue.add
 
     def add(root: str, path: bytes, is_dir: bool = False, settle_s: float | None = None) -> None:
         if settle_s is not None:
@@ -261,7 +261,7 @@ def test_a_data_folder_that_is_taken_away_ends_who_keeps_and_who_follows(vault: 
         until(lambda: not kept.is_running)
         assert first.wait(PATIENCE_S) == 2
         assert isinstance(kept.error, StoreError)
-        assert "was taken away" in kept.error.message
+        assert "was removed" in kept.error.message
         assert not vault.data.exists(), "nobody makes another one"
         kept.stop()
 
@@ -291,6 +291,6 @@ def test_settings_declare_folders(vault: Vault, tmp_path: Path) -> None:
     vault.write("a.md", "alpha")
     declared = Settings(sources=(SourceSettings(path=str(vault.root)),))
     workspace = vault.opened(declared)
-    charge = workspace._parts.charge("test")
+    charge = workspace._parts.worker_config("test")
     assert [source.root for source in charge.declared] == [str(vault.root)]
     workspace.close()

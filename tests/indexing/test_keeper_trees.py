@@ -211,8 +211,8 @@ def test_notes_in_a_folder_that_was_made_anew_are_read_at_once(
     shutil.rmtree(vault.root)
     until(lambda: (live := kept.live()) is not None and live.folders[0].kind == "paused")
     vault.root.mkdir()
-    places = kept.keeper._duty._errands.places
-    until(lambda: places.holds((str(vault.root), b"")), "an empty folder is not believed")
+    places = kept.keeper._worker._maintenance.unreadable
+    until(lambda: places.is_waiting((str(vault.root), b"")), "an empty folder is not believed")
     assert len(vault.ids()) == 13
     until(lambda: (live := kept.live()) is not None and "an empty one" in live.folders[0].reason)
     vault.write("new.md", "fresh")

@@ -64,7 +64,7 @@ class Refused:
         self._error = error
         self.count = 0
 
-    def __call__(self, *_: object) -> Any:
+    def __call__(self, *_: object, **__: object) -> Any:
         self.count += 1
         raise self._error
 
@@ -85,11 +85,11 @@ def test_a_disk_that_cannot_be_written_for_a_while_is_said_and_got_over(
     error.sqlite_errorcode = code
 
     refused = Refused(connections.translate(error, vault.workspace.folder.database))
-    monkeypatch.setattr("kebab_tui.indexing.daemon._FULL_S", 0.05)
+    monkeypatch.setattr("kebab_tui.indexing.daemon._RETRY_S", 0.05)
     vault.write("a.md", "alpha")
     with keeping(vault) as kept:
         with monkeypatch.context() as patch:
-            patch.setattr("kebab_tui.indexing.session._sound_writer", refused)
+            patch.setattr("kebab_tui.indexing.session._open_writer", refused)
             patch.setattr(Batch, "finish", lambda *_: refused())
             vault.write("b.md", "beta")
             until(lambda: kept.error_code() == told)
@@ -166,7 +166,7 @@ def test_a_folder_that_cannot_be_listed_keeps_its_notes_and_is_tried_again(
         vault.write("b.md", "gamma")
         until(lambda: vault.find("gamma") == ["b.md"])
         assert vault.find("alpha") == ["sub/a.md"]
-        until(lambda: said() == "cannot be read: sub; tried again now and then")
+        until(lambda: said() == "cannot be read: sub; retried periodically")
         with open(vault.root / "sub/a.md", "w") as handle:
             handle.write("alpha and delta")
         refusing = False
@@ -186,7 +186,7 @@ class BrokenVectors:
     def save(self) -> None:
         raise AssertionError("nothing was made")
 
-    def rest(self) -> None:
+    def unload(self) -> None:
         """Nothing is held."""
 
 
@@ -214,7 +214,7 @@ class UnsavedVectors:
         if self.saved < 3:
             raise VectorError("the vector index could not be saved: No space left on device")
 
-    def rest(self) -> None:
+    def unload(self) -> None:
         """Nothing is held."""
 
 
@@ -244,7 +244,7 @@ class SlowVectors:
     def save(self) -> None:
         raise AssertionError("nothing was made")
 
-    def rest(self) -> None:
+    def unload(self) -> None:
         """Nothing is held."""
 
 
@@ -278,7 +278,7 @@ def test_vectors_follow_a_saved_note_and_known_text_is_not_read_again(vault: Vau
     vault.write("a.md", f"# Apples\n\n{long}\n\n# Pears\n\nbeta goes\n")
     made = "SELECT count(*) FROM chunks WHERE embed_hash IN (SELECT text_hash FROM embeddings)"
     with keeping(vault) as bare:
-        vectors = bare.workspace._parts.charge("test").vectors
+        vectors = bare.workspace._parts.worker_config("test").vectors
     with keeping(vault, vectors) as kept:
         until(lambda: vault.rows(made) == [(2,)])
         before = set(vault.rows("SELECT text_hash, vector FROM embeddings"))

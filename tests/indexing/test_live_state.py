@@ -22,8 +22,8 @@ from kebab_tui.indexing.status import (
     LiveState,
     Phase,
     Trouble,
-    expected_back,
     read_live,
+    will_resume,
 )
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from tests.disks import fill, small_disk
@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> DataFolder:
 
 def shown(folder: DataFolder, state: LiveState) -> LiveFile:
     file = LiveFile(folder, lambda _: None)
-    file.show(state)
+    file.write(state)
     return file
 
 
@@ -119,7 +119,7 @@ def test_who_has_given_way_is_believed_again_after_the_clock_has_jumped(
 def test_who_has_given_way_is_believed_as_long_as_it_says_so(folder: DataFolder) -> None:
     shown(folder, replace(FULL, given_way_to="pid 1 (kebab ingest)"))
     assert read_live(folder) is not None
-    assert not expected_back(folder), "this very process need not wait for itself"
+    assert not will_resume(folder), "this very process need not wait for itself"
     os.utime(folder.live, (1, 1))
     assert read_live(folder) is None
 
@@ -127,16 +127,16 @@ def test_who_has_given_way_is_believed_as_long_as_it_says_so(folder: DataFolder)
 def test_the_dead_are_not_believed(folder: DataFolder) -> None:
     shown(folder, replace(FULL, pid=ended_process(), given_way_to="pid 1 (kebab ingest)"))
     assert read_live(folder) is None
-    assert not expected_back(folder)
+    assert not will_resume(folder)
     shown(folder, replace(FULL, pid=os.getppid(), given_way_to="pid 1 (kebab ingest)"))
-    assert expected_back(folder)
+    assert will_resume(folder)
 
 
 def test_a_clock_that_was_set_back_makes_nobody_live_for_ever(folder: DataFolder) -> None:
     shown(folder, replace(FULL, pid=os.getppid(), given_way_to="pid 1 (kebab ingest)"))
     later = os.stat(folder.live).st_mtime + 86_400
     os.utime(folder.live, (later, later))
-    assert not expected_back(folder)
+    assert not will_resume(folder)
 
 
 def test_who_ends_leaves_what_another_says_by_now(folder: DataFolder) -> None:
@@ -158,7 +158,7 @@ def test_a_keeper_that_is_stopped_is_said_to_be(folder: DataFolder) -> None:
             os.waitid(os.P_PID, keeper.pid, os.WSTOPPED)
             live = read_live(folder)
             assert live is not None and live.error is not None
-            assert live.error.message == f"the process that keeps watch is stopped: pid {keeper.pid}"
+            assert live.error.message == f"the indexing process is stopped: pid {keeper.pid}"
         finally:
             keeper.kill()
 
@@ -173,8 +173,8 @@ def test_the_same_state_is_told_once_and_a_new_one_after_a_while(folder: DataFol
     now = 0.0
     told: list[LiveState] = []
     file = LiveFile(folder, told.append, lambda: now)
-    file.show(FULL)
-    file.show(FULL)
+    file.write(FULL)
+    file.write(FULL)
     assert told == [FULL]
     assert not file.is_due
     now = 0.3
@@ -188,7 +188,7 @@ def test_a_full_disk_is_said_in_the_file_that_is_there(tmp_path: Path) -> None:
         lock.acquire("kebab watch", 0, lambda _: None)
         file = shown(folder, replace(FULL, error=None))
         fill(disk)
-        file.show(FULL)
+        file.write(FULL)
         assert read_live(folder) == FULL
         lock.release()
 
@@ -213,11 +213,11 @@ def test_a_state_that_no_process_of_ours_wrote_is_none(tmp_path: Path, text: str
     folder = DataFolder(str(tmp_path))
     Path(folder.live).write_text(text)
     assert read_live(folder) is None
-    assert not expected_back(folder)
+    assert not will_resume(folder)
 
 
 def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
     folder = DataFolder(str(tmp_path))
     os.mkfifo(folder.live)
     assert read_live(folder) is None
-    assert not expected_back(folder)
+    assert not will_resume(folder)

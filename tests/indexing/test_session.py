@@ -130,7 +130,7 @@ def test_a_declared_folder_that_is_in_a_source_already_is_refused_by_name(vault:
     workspace = vault.opened(Settings(sources=(declared,)))
     with pytest.raises(SourceError, match="belongs to the source notes") as refused:
         workspace.ingest([], Callbacks())
-    assert "leave one of them out of the configuration file" in refused.value.hint
+    assert "remove one from the configuration file" in refused.value.hint
     assert "kebab source remove notes" in refused.value.hint
     workspace.close()
 

@@ -158,7 +158,7 @@ def test_a_stop_is_heeded_while_a_huge_ignore_file_is_matched_for_one_note(vault
     folder = vault.workspace.folder
     with (
         closing(StoreReader(folder, FieldWeights())) as reader,
-        open_session(folder, reader, "test", 0, lambda _: None, 2000) as session,
+        open_session(folder, reader, "test", 0, lambda _: None) as session,
     ):
         Ingest(session.writer, session.reader, Recipe(), callbacks).paths(source, [b"a.md"])
     assert next(asked) < 100

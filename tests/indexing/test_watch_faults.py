@@ -183,7 +183,7 @@ def test_a_disk_that_others_write_to_is_heard_and_looked_at(
     with watched(notes) as folder:
         state = folder.watch.state()
         assert state.kind == "polling" and state.directories == 2
-        assert re.fullmatch(r"changes that others make on \w+ are not announced", state.reason)
+        assert re.fullmatch(r"\w+ does not announce changes by other computers", state.reason)
         (notes / "a" / "n.md").write_text("x")
         folder.until_path(b"a/n.md")
 
@@ -206,24 +206,13 @@ def test_the_mount_table_is_read_with_its_escapes(tmp_path: Path, monkeypatch: p
         f"3 2 0:9 / {escaped}/deep rw - tmpfs none rw\n"
         f"4 1 0:9 / {escaped}er rw - tmpfs none rw\n"
     )
-    place = watcher.place_of(os.fsencode(root))
-    assert (place.holder.number, place.holder.kind) == (2, "fuse.sshfs")
-    assert {mount.number for mount in place.within} == {3}
-    below = watcher.place_of(os.fsencode(root / "deep"))
-    assert below.holder.number == 3
+    place = watcher.root_identity(os.fsencode(root))
+    assert (place.mount.number, place.mount.kind) == (2, "fuse.sshfs")
+    assert {mount.number for mount in place.mounts_inside} == {3}
+    below = watcher.root_identity(os.fsencode(root / "deep"))
+    assert below.mount.number == 3
     table.unlink()
-    assert watcher.place_of(os.fsencode(root)).holder.point == b"/"
-
-
-@with_both
-def test_after_a_sleep_all_is_reconciled(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with watched(notes) as folder:
-        monkeypatch.setattr(watcher, "_slept_s", lambda: 3_600.0)
-        folder.until(lambda: folder.whole)
-        assert folder.whole == ["the computer was asleep"]
-        (notes / "n.md").write_text("x")
-        folder.until_path(b"n.md")
-        assert folder.whole == ["the computer was asleep"]
+    assert watcher.root_identity(os.fsencode(root)).mount.point == b"/"
 
 
 @with_both
@@ -325,7 +314,7 @@ with watched(notes) as folder:
 """,
     )
     assert before.startswith("WatchState(kind='partial'") and before.endswith("directories=50)")
-    assert re.search(r"fs.inotify.max_user_watches\); the rest, 1\d\d, is only looked at", before)
+    assert re.search(r"fs.inotify.max_user_watches\); the other 1\d\d are polled", before)
     assert seen == "20"
     assert after == "WatchState(kind='live', reason='', directories=223)"
 

@@ -16,14 +16,15 @@ from collections.abc import Callable, Sequence
 
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.report import Progress
-from kebab_tui.settings.settings import IndexSettings, Settings
+from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
 from tests.torture.edits import Editor
 from tests.torture.fuses import Fuse
 from tests.torture.models import OTHER
 from tests.torture.points import Job, named
 
-SETTINGS = Settings(index=IndexSettings(bulk_chunks=6))
+SETTINGS = Settings()
+_BULK_CHUNKS = 6
 SAMPLED = 1
 """Of so few vectors, samples would be all, and hide what replaying them had got wrong."""
 _COMMIT_CHUNKS = 12
@@ -46,9 +47,10 @@ def take_small_steps() -> None:
     from kebab_tui.storage.sqlite import writer
     from kebab_tui.vectors import faiss_index
 
+    writer.Writer.__init__.__defaults__ = (_BULK_CHUNKS,)
     ingest._COMMIT_CHUNKS = _COMMIT_CHUNKS
     embed._ROUND = _COMMIT_VECTORS
-    embed._SAVE_AFTER_S, embed._SAVES_APART_S, embed._REST_AFTER_S = 0.1, 0.3, 0.6
+    embed._SAVE_AFTER_S, embed._SAVES_APART_S, embed._UNLOAD_AFTER_S = 0.1, 0.3, 0.6
     worker._QUIET_S = 0.2
     writer._MERGE_ROWS, writer._MERGE_SHARE, writer._MERGE_PAGES = 1, 1_000, 1
     faiss_index._SAMPLED = SAMPLED

@@ -29,7 +29,7 @@ def test_what_others_made_while_it_had_given_way_is_not_made_again(vault: Vault)
         report = kept.make(session.writer, Callbacks())
     assert report is not None
     assert report.embedded == 0
-    kept.rest()
+    kept.unload()
 
 
 def test_a_model_of_ones_own_is_kept_to_when_the_database_was_lost(vault: Vault) -> None:
@@ -44,7 +44,7 @@ def test_a_model_of_ones_own_is_kept_to_when_the_database_was_lost(vault: Vault)
         report = kept.make(session.writer, Callbacks())
     assert report is not None
     assert report.embedded == 2
-    kept.rest()
+    kept.unload()
     assert vault.rows("SELECT value FROM meta WHERE key = 'model'") == [("tiny",)]
 
 
@@ -66,7 +66,7 @@ def test_a_file_that_a_full_disk_does_not_take_is_told_and_can_be_written_later(
         with pytest.raises(VectorError, match="No space left"):
             kept.save()
     assert not os.path.exists(file)
-    kept.rest()
+    kept.unload()
     kept.save()
     assert os.path.exists(file), "also after the model was let go"
-    kept.rest()
+    kept.unload()
