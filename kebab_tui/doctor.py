@@ -1,11 +1,12 @@
-"""How the meaning half is: its model, its vectors, their file. Finds and counts, never repairs.
+"""Index statistics and checks of the model, the vectors and their file. Counts and reports, never repairs.
 
-Beside `store.health`, which knows the database and no model. A passage counts as pending
-while the index's model has made no vector of its text.
+`storage.sqlite.health` checks the database. A chunk is pending while the selected model has no vector of its
+text.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,28 +18,41 @@ from kebab_tui.vector_search import RUN_KIND
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Source
-    from kebab_tui.embedding.card import ModelCard
     from kebab_tui.storage.lock import DataFolder, Holder
     from kebab_tui.storage.sqlite.catalogue import Figures, IndexRun
     from kebab_tui.storage.sqlite.reader import StoreReader
     from kebab_tui.vector_search import VectorSearch
     from kebab_tui.workspace import Engine
 
-
 FileState = Literal["none", "current", "behind", "unusable"]
 
-_RUNS_LOOKED_AT = 100
-_ENOUGH_TO_JUDGE = 20
-"""A run over fewer passages says more of opening the model than of reading."""
+_MOST_RUNS = 100
+_MIN_TEXTS = 20
+"""A run over fewer texts measures the start of the model rather than its speed."""
+_LISTED_RUNS = 5
 _EMBED = "run `kebab index --embed`"
 _REBUILD = "run `kebab index --rebuild-vectors`"
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
-    """What has no vector yet: in passages, and in texts, of which several passages may have the same.
+class IndexStatus:
+    """Statistics that need no access to notes."""
 
-    `seconds`: how long they take, as far as an earlier run of this model tells.
+    figures: Figures
+    expected_lexical_version: str
+    vectors: VectorState
+    sources: list[Source]
+    runs: list[IndexRun]
+    database: str
+    database_bytes: int
+    holder: Holder | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Chunks without a vector, and their distinct texts.
+
+    `seconds`: estimate from an earlier run of this model; None if there was none.
     """
 
     passages: int
@@ -48,7 +62,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """The vectors of the model that this index uses; without a readable card nothing more is known."""
+    """The vectors of the selected model. With a `problem`, only the model is known."""
 
     model: str
     problem: str
@@ -57,7 +71,7 @@ class VectorState:
     total: int = 0
     pending: int = 0
     indexed: int = 0
-    """How many passages a search finds by meaning: all that are not pending, unless a vector is damaged."""
+    """Chunks that semantic search can find: all that are not pending, unless a vector is damaged."""
     file: FileState = "none"
     file_detail: str = ""
     file_bytes: int = 0
@@ -67,25 +81,61 @@ class VectorState:
         return self.total - self.pending
 
 
+def index_status(engine: Engine, folder: DataFolder) -> IndexStatus:
+    """All from one snapshot of the index."""
+    from kebab_tui.storage.lock import WriterLock
+    from kebab_tui.storage.sqlite import schema
+
+    with engine.reader.catalogue() as catalogue:
+        return IndexStatus(
+            figures=catalogue.figures(),
+            expected_lexical_version=schema.lexical_version(schema.fts_signature(), engine.recipe.made_by),
+            vectors=vector_state(engine.semantics, engine.reader, folder),
+            sources=catalogue.sources(),
+            runs=catalogue.runs(_LISTED_RUNS),
+            database=folder.database,
+            database_bytes=folder.database_bytes(),
+            holder=WriterLock(folder.lock).holder(),
+        )
+
+
 def pending(semantics: VectorSearch, reader: StoreReader) -> Pending:
     card = semantics.card()
     with reader.vectors(card.fingerprint) as source:
         passages, texts = source.pending_count(), source.pending_texts()
-        rate = _last_rate(reader, card)
-    return Pending(passages, texts, texts / rate if rate else None)
+    with reader.catalogue() as catalogue:
+        for run in catalogue.runs(_MOST_RUNS):
+            report = run.report
+            if run.kind != RUN_KIND or report["model"] != card.fingerprint:
+                continue
+            if report["embedded"] >= _MIN_TEXTS and report["seconds"]:
+                return Pending(passages, texts, texts * float(report["seconds"] / report["embedded"]))
+    return Pending(passages, texts, None)
 
 
 def vector_state(semantics: VectorSearch, reader: StoreReader, folder: DataFolder) -> VectorState:
+    from kebab_tui.vectors.sync import FILE_NAME
+
     model = semantics.chosen()
     try:
         card = semantics.card()
     except ModelError as error:
         return VectorState(model, error.message)
     follower = semantics.new_follower(card)
-    with reader.catalogue():  # one moment for both: a writer may be at work
+    with reader.catalogue():  # one snapshot for both: another process may write
         opened = follower.open()
         missing, total = semantics.counts(card)
-    file, detail = _file_state(opened.how, opened.reason, _file_bytes(folder))
+    size = 0
+    with contextlib.suppress(OSError):
+        size = os.path.getsize(os.path.join(folder.root, FILE_NAME))
+    file: FileState = "current"
+    detail = "header and checksum are valid"
+    if not size:
+        file, detail = "none", "there is none yet: searches read the vectors from the database"
+    elif opened.how == "rebuilt":
+        file, detail = "unusable", opened.reason
+    elif opened.how == "replayed":
+        file, detail = "behind", f"{opened.reason}; searches replay the rest"
     return VectorState(
         model=model,
         problem="",
@@ -96,12 +146,12 @@ def vector_state(semantics: VectorSearch, reader: StoreReader, folder: DataFolde
         indexed=follower.index.count,
         file=file,
         file_detail=detail,
-        file_bytes=_file_bytes(folder),
+        file_bytes=size,
     )
 
 
-def examine_semantics(semantics: VectorSearch, reader: StoreReader, folder: DataFolder) -> Iterator[Finding]:
-    """The model, then the vectors; silent where there is no index: the store's part has said so."""
+def check_vectors(semantics: VectorSearch, reader: StoreReader, folder: DataFolder) -> Iterator[Finding]:
+    """Check the model, then the vectors. Silent without an index: the check of the database reports that."""
     try:
         yield _model(semantics)
         state = vector_state(semantics, reader, folder)
@@ -109,10 +159,26 @@ def examine_semantics(semantics: VectorSearch, reader: StoreReader, folder: Data
         return
     if state.problem:
         return
-    yield _coverage(state)
-    if state.made:
-        yield _parity(state)
-        yield _file(state)
+    if state.pending:
+        share = 100 * state.made // state.total
+        detail = (
+            f"{state.pending} of {state.total} passages have none yet ({share} % have): found by words only"
+        )
+        yield Finding("vectors", "warning", detail, _EMBED)
+    else:
+        yield Finding("vectors", "ok", f"{state.version}: all {state.total} passages have one")
+    if not state.made:
+        return
+    if damaged := state.made - state.indexed:
+        detail = f"{state.made} in the database, {state.indexed} in the index: {damaged} are damaged"
+        yield Finding("vector parity", "problem", detail, f"{_REBUILD}, then `kebab index --embed`")
+    else:
+        yield Finding("vector parity", "ok", f"{state.made} vectors, in the database and in the index")
+    if state.file == "unusable":
+        detail = f"{state.file_detail}: every search rebuilds the vectors from the database"
+        yield Finding("vector file", "warning", detail, _REBUILD)
+    else:
+        yield Finding("vector file", "ok", state.file_detail)
 
 
 def _model(semantics: VectorSearch) -> Finding:
@@ -126,96 +192,5 @@ def _model(semantics: VectorSearch) -> Finding:
         require(card, verify(card))
         probe(card)
     except ModelError as error:
-        return Finding("model", "problem", error.message, f"{error.hint or 'mend the model'}{another}")
-    return Finding("model", "ok", f"{card.model_id}: the files are the ones its card names, and it answers")
-
-
-def _coverage(state: VectorState) -> Finding:
-    if not state.pending:
-        return Finding("vectors", "ok", f"{state.version}: all {state.total} passages have one")
-    share = 100 * state.made // state.total
-    detail = f"{state.pending} of {state.total} passages have none yet ({share} % have): found by words only"
-    return Finding("vectors", "warning", detail, _EMBED)
-
-
-def _parity(state: VectorState) -> Finding:
-    damaged = state.made - state.indexed
-    if damaged:
-        detail = f"{state.made} in the database, {state.indexed} in the index: {damaged} are damaged"
-        return Finding("vector parity", "problem", detail, f"{_REBUILD}, then `kebab index --embed`")
-    return Finding("vector parity", "ok", f"{state.made} vectors, in the database and in the index")
-
-
-def _file(state: VectorState) -> Finding:
-    if state.file == "unusable":
-        detail = f"{state.file_detail}: every search makes the vectors anew from the database"
-        return Finding("vector file", "warning", detail, _REBUILD)
-    return Finding("vector file", "ok", state.file_detail)
-
-
-def _last_rate(reader: StoreReader, card: ModelCard) -> float | None:
-    """Passages a second in the latest run of this model that was long enough to tell."""
-    with reader.catalogue() as catalogue:
-        for run in catalogue.runs(_RUNS_LOOKED_AT):
-            told = run.report
-            if run.kind != RUN_KIND or told["model"] != card.fingerprint:
-                continue
-            if told["embedded"] >= _ENOUGH_TO_JUDGE and told["seconds"]:
-                return float(told["embedded"] / told["seconds"])
-    return None
-
-
-def _file_state(how: str, reason: str, size: int) -> tuple[FileState, str]:
-    if not size:
-        return "none", "there is none yet: searches take the vectors from the database"
-    if how == "rebuilt":
-        return "unusable", reason
-    if how == "replayed":
-        return "behind", f"{reason}; searches replay the rest"
-    return "current", "header and checksum are sound"
-
-
-def _file_bytes(folder: DataFolder) -> int:
-    from kebab_tui.vectors.sync import FILE_NAME
-
-    try:
-        return os.path.getsize(os.path.join(folder.root, FILE_NAME))
-    except OSError:
-        return 0
-
-
-# The index at a glance: sizes, versions, folders, past runs, who writes. Counts, judges nothing.
-
-_RUNS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class IndexStatus:
-    """What can be known without looking at a single note."""
-
-    figures: Figures
-    expected_lexical_version: str
-    vectors: VectorState
-    sources: list[Source]
-    runs: list[IndexRun]
-    database: str
-    database_bytes: int
-    holder: Holder | None
-
-
-def index_status(parts: Engine, folder: DataFolder) -> IndexStatus:
-    """All of one moment of the index."""
-    from kebab_tui.storage.lock import WriterLock
-    from kebab_tui.storage.sqlite import schema
-
-    with parts.reader.catalogue() as catalogue:
-        return IndexStatus(
-            figures=catalogue.figures(),
-            expected_lexical_version=schema.lexical_version(schema.fts_signature(), parts.recipe.made_by),
-            vectors=vector_state(parts.semantics, parts.reader, folder),
-            sources=catalogue.sources(),
-            runs=catalogue.runs(_RUNS),
-            database=folder.database,
-            database_bytes=folder.database_bytes(),
-            holder=WriterLock(folder.lock).holder(),
-        )
+        return Finding("model", "problem", error.message, f"{error.hint or 'repair the model'}{another}")
+    return Finding("model", "ok", f"{card.model_id}: the files match the model card, and the model works")

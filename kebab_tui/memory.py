@@ -1,8 +1,4 @@
-"""What the C library does with memory that is free again.
-
-Only glibc can be told; elsewhere nothing happens. `ctypes` is imported when it is needed:
-it would delay the first frame.
-"""
+"""Returns free memory of the C library to the system. Does nothing without glibc."""
 
 from __future__ import annotations
 
@@ -14,22 +10,22 @@ _LARGE_BYTES = 1 << 20
 
 
 def give_back() -> None:
-    """Return what is free to the system: after a model has run that is 80 MB."""
+    """Return all free memory: 80 MB after a model has run."""
     with contextlib.suppress(OSError, AttributeError):
         _c_library().malloc_trim(0)
 
 
 def keep_large_blocks_apart() -> None:
-    """Return every large block as soon as it is free, for as long as the process lives.
+    """From now on, return each large block as soon as it is free.
 
-    By itself the library puts more and more of them between small ones, and keeps them: 60 MB
-    after an index of 100,000 vectors was followed through some changes.
+    By default the library keeps large blocks between small ones: 60 MB after some changes to an index of
+    100,000 vectors.
     """
     with contextlib.suppress(OSError, AttributeError):
         _c_library().mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
 def _c_library() -> Any:
-    import ctypes
+    import ctypes  # would delay the first frame
 
     return ctypes.CDLL(None)

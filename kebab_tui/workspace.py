@@ -245,11 +245,11 @@ class Workspace:
         return self._parts.models
 
     def doctor(self) -> Iterator[Finding]:
-        from kebab_tui.doctor import examine_semantics
+        from kebab_tui.doctor import check_vectors
         from kebab_tui.storage.sqlite.health import examine
 
         yield from examine(self.folder, self._parts.recipe.made_by)
-        yield from examine_semantics(self._parts.semantics, self._parts.reader, self.folder)
+        yield from check_vectors(self._parts.semantics, self._parts.reader, self.folder)
 
     # Write
 

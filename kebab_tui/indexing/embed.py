@@ -264,7 +264,7 @@ class EmbeddingJob:
 
 
 class _YieldingWriter:
-    """The writer of `kebab index --embed`: each commit is a session of its own."""
+    """The writer of `kebab index --embed`: each commit opens a session."""
 
     def __init__(
         self, semantics: VectorSearch, sessions: Sessions, folder: DataFolder, callbacks: Callbacks

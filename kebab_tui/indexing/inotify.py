@@ -1,13 +1,11 @@
-"""What the system announces of one tree of folders: watches, and events made into paths.
+"""Linux file events for one tree of folders, through watchdog's inotify layer.
 
-Stands on watchdog's inotify layer, not on its Observer. That one watches ignored folders
-too, keeps silent about folders the system refuses to watch, holds everything back
-for half a second when a file moves out, and walks into a loop with its default events.
-Here a folder is watched only where somebody is interested, and who could not be
-watched is known. Never opens a file, follows no link below the root, and does not say
-what an event was: only which path, and whether all below it is meant.
+watchdog's Observer is not used here: it watches ignored folders too, hides folders that the system
+refuses to watch, delays everything by half a second when a file moves out, and its default events cause
+a loop. This module watches only interesting folders and lists the unwatched ones. It opens no file,
+follows no link below the root, and reports only paths, not kinds of events.
 
-With `watch_observer` the only module that imports watchdog.
+Only this module and `observer` import watchdog.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import itertools
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -25,22 +23,22 @@ if TYPE_CHECKING:
 
 
 IsInteresting = Callable[[bytes, bool], bool]
-"""Of a path relative to the root, and whether it is a folder."""
+"""Called with a path relative to the root, and whether it is a folder."""
 Report = Callable[[bytes, bool], None]
 
 SILENCE = logging.NullHandler()
 
 
 class NoEventsError(Exception):
-    """This system announces nothing to us; the message says why."""
+    """The system provides no events; the message is the reason."""
 
 
 class TreeEvents:
     """One inotify instance with a watch on every interesting folder of a tree.
 
-    `report` gets each path that has an event, and whether it is a folder; `lost` is
-    called when the announcements are no longer complete and the watches must be set
-    anew: a full queue, or the root's own end. Both from the reading thread.
+    `report` gets each path with an event, and whether it is a folder. `lost` is called when events were
+    lost and the watches must be replaced: after an overflow, or when the root was removed. The reading
+    thread calls both.
     """
 
     def __init__(
@@ -51,7 +49,7 @@ class TreeEvents:
         self._report = report
         self._lost = lost
         self._changing = threading.Lock()
-        """Held while a watch is set and its path noted, so that its first event finds the path."""
+        """Guards a new watch until its path is stored, so that the first event finds the path."""
         self._watches: dict[bytes, tuple[WatchDescriptor, CallbackId]] = {}
         self._paths: dict[WatchDescriptor, bytes] = {}
         self._unwatched: set[bytes] = set()
@@ -65,17 +63,16 @@ class TreeEvents:
         return len(self._watches)
 
     def unwatched(self) -> tuple[bytes, ...]:
-        """Folders that the system's limit leaves unheard, with all below them."""
+        """Folders above the system's limit; they and everything below them have no events."""
         with self._changing:
             return tuple(sorted(self._unwatched))
 
     def start(self) -> None:
-        """Read events, and watch every folder there is."""
         self._inotify.start()
         self._watch_tree(b"")
 
     def retry(self) -> None:
-        """Watch what could not be watched, as far as the limit now allows."""
+        """Watch unwatched folders, as far as the limit now allows."""
         for path in self.unwatched():
             with self._changing:
                 self._unwatched.discard(path)
@@ -88,12 +85,12 @@ class TreeEvents:
         return self._inotify.is_alive()
 
     def close(self) -> None:
-        """End; sets no watch afterwards. What is being read at this moment may still be reported."""
+        """Sets no watch afterwards. An event in progress may still be reported."""
         with self._changing:
             self._closed = True
         self._inotify.stop()
         if self._inotify.is_alive():
-            self._inotify.join(0.1)  # it may be inside `is_interesting`, and is of no consequence then
+            self._inotify.join(0.1)  # it may be inside `is_interesting`; the result is ignored then
 
     # The reading thread calls these three: watchdog's WatchCallback.
 
@@ -103,69 +100,63 @@ class TreeEvents:
         if folder is None or self._closed:
             return
         if not event.name:
-            if not folder:
-                self._on_root(event)
+            if not folder and event.is_attrib:
+                self._report(b"", True)
+            elif not folder:
+                self._lost("the folder was removed")
             return
         path = folder + b"/" + event.name if folder else event.name
-        if self._is_interesting(path, event.is_directory):
-            if event.is_directory:
-                self._follow(event, path)
-            self._report(path, event.is_directory)
+        if not self._is_interesting(path, event.is_directory):
+            return
+        if event.is_directory:  # it was added or removed, or it may be readable now
+            if event.is_moved_from or event.is_moved_to:
+                below = path + b"/"
+                with self._changing:
+                    known = [*self._watches, *self._unwatched]
+                for inner in known:
+                    if inner == path or inner.startswith(below):
+                        self._forget(inner)
+            elif event.is_delete:
+                self._forget(path)
+            if not (event.is_moved_from or event.is_delete) and path not in self._watches:
+                self._watch_tree(path)
+        self._report(path, event.is_directory)
 
     def on_watch_deleted(self, wd: WatchDescriptor) -> None:
-        if self._closed:  # all of them are, one by one
+        if self._closed:  # `close` deletes all watches
             return
         with self._changing:
             path = self._paths.pop(wd, None)
             if path is not None:
                 del self._watches[path]
         if path == b"":
-            self._lost("the folder was taken away")
+            self._lost("the folder was removed")
 
     def on_queue_overflow(self) -> None:
         if not self._closed:
-            self._lost("more changes at once than the system could announce")
-
-    def _on_root(self, event: InotifyEvent) -> None:
-        if event.is_attrib:
-            self._report(b"", True)
-        else:
-            self._lost("the folder was taken away")
-
-    def _follow(self, event: InotifyEvent, path: bytes) -> None:
-        """Let the watches go with a folder: it came, went, or may be readable by now."""
-        if event.is_moved_from or event.is_moved_to:
-            self._forget_tree(path)
-        elif event.is_delete:
-            self._forget(path)
-        if not (event.is_moved_from or event.is_delete) and path not in self._watches:
-            self._watch_tree(path)
+            self._lost("too many changes at once for the system")
 
     def _watch_tree(self, path: bytes) -> None:
-        """Watch a folder first, list it then: what comes in between has an event, or is found, or both."""
+        """Watch a folder before listing it: files created in between have an event, are listed, or both."""
         pending = [path]
         while pending:
             folder = pending.pop()
-            if self._watch(folder):
-                pending += self._folders_in(folder)
-
-    def _folders_in(self, folder: bytes) -> Iterator[bytes]:
-        prefix = folder + b"/" if folder else b""
-        try:
-            with os.scandir(self._full(folder)) as entries:
-                names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        except OSError:
-            return  # gone, which has an event of its own, or not for us to read
-        for name in names:
-            if self._is_interesting(prefix + name, True):
-                yield prefix + name
+            if not self._watch(folder):
+                continue
+            prefix = folder + b"/" if folder else b""
+            try:
+                with os.scandir(self._full(folder)) as entries:
+                    names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            except OSError:
+                continue  # removed, which causes another event, or not readable
+            pending += [prefix + name for name in names if self._is_interesting(prefix + name, True)]
 
     def _full(self, path: bytes) -> bytes:
         return self._root + b"/" + path if path else self._root
 
     def _watch(self, path: bytes) -> bool:
-        """Watch one folder; False where that cannot be."""
-        # A number of its own for each call: watchdog prints a warning with its whole table for a known one.
+        """Watch one folder; returns False if that is impossible."""
+        # A new number for each call: for a known one watchdog prints a warning with its whole table.
         number = cast("CallbackId", next(self._numbers))
         with self._changing:
             if self._closed:
@@ -177,22 +168,18 @@ class TreeEvents:
                 if error.errno in (errno.ENOSPC, errno.ENOMEM):
                     self._unwatched.add(path)
                 return False
-            if wd == -1:  # permission denied: watchdog goes on as if it had a watch
+            if wd == -1:  # permission denied: watchdog continues as if it had a watch
                 self._inotify.remove_callbacks([(wd, number)])
                 return False
-            self._note(path, wd, number)
+            if (known := self._paths.get(wd)) is not None:  # the same folder, perhaps under its old name
+                self._inotify.remove_callbacks([(wd, number)])
+                _, number = self._watches.pop(known)
+            if (other := self._watches.pop(path, None)) is not None:  # a removed folder that is still open
+                del self._paths[other[0]]
+                self._inotify.remove_callbacks([other])
+            self._paths[wd] = path
+            self._watches[path] = wd, number
             return True
-
-    def _note(self, path: bytes, wd: WatchDescriptor, number: CallbackId) -> None:
-        """Remember a new watch: one for each path, one path for each."""
-        if (known := self._paths.get(wd)) is not None:  # the same folder, perhaps by the name it had
-            self._inotify.remove_callbacks([(wd, number)])
-            _, number = self._watches.pop(known)
-        if (other := self._watches.pop(path, None)) is not None:  # a folder that is gone, still held open
-            del self._paths[other[0]]
-            self._inotify.remove_callbacks([other])
-        self._paths[wd] = path
-        self._watches[path] = wd, number
 
     def _forget(self, path: bytes) -> None:
         with self._changing:
@@ -201,23 +188,15 @@ class TreeEvents:
                 del self._paths[watch[0]]
                 self._inotify.remove_callbacks([watch])
 
-    def _forget_tree(self, folder: bytes) -> None:
-        below = folder + b"/"
-        with self._changing:
-            known = [*self._watches, *self._unwatched]
-        for path in known:
-            if path == folder or path.startswith(below):
-                self._forget(path)
-
 
 def _open_inotify() -> InotifyFD:
-    # Local: only who watches pays for it. The message of a full queue comes by `on_queue_overflow`
-    # too; without a handler Python would print it on a screen that belongs to somebody else.
+    # `on_queue_overflow` reports an overflow; watchdog also logs it, and without a handler Python would
+    # print that onto the screen.
     logging.getLogger("watchdog").addHandler(SILENCE)
     try:
-        from watchdog.observers.inotify_c import InotifyFD
-    except Exception as error:  # without inotify, libc and ctypes fail each in their own way
-        raise NoEventsError(f"there is no inotify: {error}") from error
+        from watchdog.observers.inotify_c import InotifyFD  # slow; only the indexing process needs it
+    except Exception as error:  # without inotify, libc and ctypes raise various errors
+        raise NoEventsError(f"inotify is not available: {error}") from error
     try:
         return InotifyFD()
     except OSError as error:
@@ -228,9 +207,9 @@ def _open_inotify() -> InotifyFD:
 
 
 def _masks() -> tuple[Mask, Mask]:
-    """What is wanted to be known of the root, and of folders below it.
+    """Events of the root, and of folders below it.
 
-    Nothing about opening and reading: our own scan would cause events without end.
+    Not of opening and reading: the scan itself would cause endless events.
     """
     from watchdog.observers.inotify_c import InotifyConstants as Flag
 

@@ -1,8 +1,7 @@
-"""Events of a tree through watchdog's `Observer`: FSEvents on macOS, ReadDirectoryChangesW on Windows.
+"""File events through watchdog's `Observer`: FSEvents on macOS, ReadDirectoryChangesW on Windows.
 
-The same interface as `watch_events.TreeEvents`, which Linux has instead. The system watches the
-whole tree here, so what nobody is interested in is dropped when its event comes. Reads no file,
-follows no link below the root.
+Same interface as `inotify.TreeEvents` on Linux. The system watches the whole tree, so uninteresting
+events are dropped here. Reads no file, follows no link below the root.
 """
 
 from __future__ import annotations
@@ -22,55 +21,57 @@ if TYPE_CHECKING:
 
 
 _CLOSING_S = 0.1
+_LOGGERS = ("watchdog", "fsevents")
+_OVERFLOW = "too many changes at once for the system"
 _UNUSABLE = {
-    "PollingObserver": "watchdog knows no events of this system",
+    "PollingObserver": "watchdog does not support events on this system",
     "KqueueObserver": "kqueue would keep every note open",
 }
 
 
 class ObserverEvents:
-    """One observer for one root; `report` and `lost` are called from its thread."""
+    """One observer for one root; its thread calls `report` and `lost`."""
 
     deletes_have_no_kind = os.name == "nt"
-    """Whether a folder that goes is announced like a file."""
+    """Whether the event of a removed folder looks like that of a file."""
 
     def __init__(
         self, root: bytes, is_interesting: IsInteresting, report: Report, lost: Callable[[str], None]
     ) -> None:
         self._root = os.path.realpath(os.fsdecode(root))
-        """Without links: systems name it so, and watchdog follows none to it."""
+        """Links resolved, as in events; watchdog does not resolve them."""
         self._prefixes = {self._with_separator(self._root)}
-        """How the root is spelled in events."""
+        """Spellings of the root in events."""
         self._is_interesting = is_interesting
         self._report = report
         self._lost = lost
         self._closed = False
-        self._complaints = _Complaints(self._tell_lost)
+        self._log_handler = _LogHandler(self._report_lost)
         others = set(threading.enumerate())
         self._observer = _new_observer()
         self._threads = set(threading.enumerate()) - others
-        """Also those that the observer does not know by name; it goes on in silence when one of them dies."""
+        """Includes unnamed threads of the observer, which continues silently if one of them dies."""
         self.directories = 0
-        """How many folders were there at the start."""
+        """Number of folders at the start."""
 
     def unwatched(self) -> tuple[bytes, ...]:
         return ()
 
     def retry(self) -> None:
-        """There is nothing to try again: the system watches all of the tree or nothing."""
+        """Nothing to retry: the system watches the whole tree or nothing."""
 
     def start(self) -> None:
         for name in _LOGGERS:
-            logging.getLogger(name).addHandler(self._complaints)
+            logging.getLogger(name).addHandler(self._log_handler)
         try:
             handler = cast("FileSystemEventHandler", self)
             self._observer.schedule(handler, self._root, recursive=True, event_filter=_event_filter())
             for emitter in self._observer.emitters:
-                self._mind_dropped(emitter)
+                self._detect_dropped(emitter)
             others = set(threading.enumerate())
             self._observer.start()
             self._threads |= set(threading.enumerate()) - others
-        except Exception as error:  # each system has its own
+        except Exception as error:  # the type depends on the system
             self.close()
             raise NoEventsError(f"{type(self._observer).__name__}: {error}") from error
         self.directories = self._count_folders()
@@ -79,79 +80,73 @@ class ObserverEvents:
         return self._observer.is_alive() and all(thread.is_alive() for thread in self._threads)
 
     def close(self) -> None:
-        """End; what is being reported at this moment may still be."""
+        """An event in progress may still be reported."""
         if self._closed:
             return
         self._closed = True
         for name in _LOGGERS:
-            logging.getLogger(name).removeHandler(self._complaints)
-        # It waits for its threads, and one of them may be inside `is_interesting`.
+            logging.getLogger(name).removeHandler(self._log_handler)
+        # `stop` waits for its threads, and one of them may be inside `is_interesting`.
         stopping = threading.Thread(target=self._observer.stop, daemon=True)
         stopping.start()
         stopping.join(_CLOSING_S)
 
     def dispatch(self, event: FileSystemEvent) -> None:
         """Called by the observer for each event."""
-        if self._closed or event.is_synthetic:  # what is below a folder is looked at with it
+        if self._closed or event.is_synthetic:  # a folder is scanned with everything below it
             return
-        kind = event.event_type
-        for path in (event.src_path, event.dest_path):
-            if path and (place := self._place(os.fsdecode(path))) is not None:
-                self._tell(place, event.is_directory, gone=kind == "deleted")
-
-    def _tell(self, path: bytes, is_dir: bool, *, gone: bool) -> None:
-        if not path:
-            if gone:
-                self._tell_lost("the folder was taken away")
-            elif is_dir:
+        is_dir, removed = event.is_directory, event.event_type == "deleted"
+        may_be_dir = removed and not is_dir and self.deletes_have_no_kind
+        for full in (event.src_path, event.dest_path):
+            path = self._relative(os.fsdecode(full)) if full else None
+            if path is None:
+                continue
+            if not path and removed:
+                self._report_lost("the folder was removed")
+            elif not path and is_dir:
                 self._report(b"", True)
-        elif self._is_interesting(path, is_dir):
-            self._report(path, is_dir)
-        elif gone and not is_dir and self.deletes_have_no_kind and self._is_interesting(path, True):
-            self._report(path, True)
+            elif path and self._is_interesting(path, is_dir):
+                self._report(path, is_dir)
+            elif path and may_be_dir and self._is_interesting(path, True):
+                self._report(path, True)
 
-    def _tell_lost(self, why: str) -> None:
+    def _report_lost(self, why: str) -> None:
         if not self._closed:
             self._lost(why)
 
-    def _place(self, path: str) -> bytes | None:
-        """A path as the queue names it; None outside the root."""
+    def _relative(self, path: str) -> bytes | None:
+        """A path as the queue spells it; None outside the root."""
         if self._with_separator(path) in self._prefixes:
             return b""
         prefix = next((prefix for prefix in self._prefixes if path.startswith(prefix)), None)
-        if prefix is None and (prefix := self._other_spelling(path)) is None:
-            return None
-        return os.fsencode(path[len(prefix) :].replace(os.sep, "/"))
-
-    def _other_spelling(self, path: str) -> str | None:
-        """The start of a path that is the root in other letters: of another case, or composed otherwise."""
-        steps = len(self._root.split(os.sep))
-        start = os.sep.join(path.split(os.sep)[:steps])
-        try:
-            if not os.path.samefile(start, self._root):
+        if prefix is None:  # the root may be spelled in another case or Unicode form
+            start = os.sep.join(path.split(os.sep)[: len(self._root.split(os.sep))])
+            try:
+                if not os.path.samefile(start, self._root):
+                    return None
+            except OSError:
                 return None
-        except OSError:
-            return None
-        self._prefixes |= {self._with_separator(start)}
-        return self._with_separator(start)
+            prefix = self._with_separator(start)
+            self._prefixes |= {prefix}
+        return os.fsencode(path[len(prefix) :].replace(os.sep, "/"))
 
     @staticmethod
     def _with_separator(path: str) -> str:
         return path if path.endswith(os.sep) else path + os.sep
 
-    def _mind_dropped(self, emitter: EventEmitter) -> None:
-        """FSEvents says in an event's flags that it has lost others, and watchdog 7.1 reads past that."""
+    def _detect_dropped(self, emitter: EventEmitter) -> None:
+        """FSEvents marks lost events in the flags of another one; watchdog 7.1 ignores that flag."""
         queue_events: Callable[..., None] = emitter.queue_events
 
         def queue(timeout: float, *batches: list[Any]) -> None:
             if any(getattr(event, "must_scan_subdirs", False) for batch in batches for event in batch):
-                self._tell_lost("more changes at once than the system could announce")
+                self._report_lost(_OVERFLOW)
             queue_events(timeout, *batches)
 
         emitter.queue_events = queue  # type: ignore[method-assign]
 
     def _count_folders(self) -> int:
-        """How many folders are worth an event; the system does not tell."""
+        """Number of interesting folders; the system does not report it."""
         found, pending = 0, [b""]
         root = os.fsencode(self._root)
         while pending:
@@ -167,11 +162,8 @@ class ObserverEvents:
         return found
 
 
-_LOGGERS = ("watchdog", "fsevents")
-
-
-class _Complaints(logging.Handler):
-    """What watchdog only writes to its log: events were lost, or a thread of its own failed."""
+class _LogHandler(logging.Handler):
+    """Detects errors that watchdog only logs: lost events and failed threads."""
 
     def __init__(self, lost: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
@@ -179,7 +171,7 @@ class _Complaints(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if "overflow" in record.getMessage():
-            self._lost("more changes at once than the system could announce")
+            self._lost(_OVERFLOW)
         elif record.exc_info:
             self._lost("the watch had failed")
 
@@ -189,10 +181,10 @@ def _new_observer() -> BaseObserver:
         logging.getLogger(name).addHandler(SILENCE)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns of what it falls back to
+            warnings.simplefilter("ignore")  # about its fallbacks
             from watchdog.observers import Observer
         observer = Observer()
-    except Exception as error:  # each system has its own
+    except Exception as error:  # the type depends on the system
         raise NoEventsError(f"watchdog: {error}") from error
     if (reason := _UNUSABLE.get(type(observer).__name__)) is not None:
         raise NoEventsError(reason)
@@ -200,10 +192,9 @@ def _new_observer() -> BaseObserver:
 
 
 def _event_filter() -> list[type[FileSystemEvent]]:
-    """Without opening and reading: with these watchdog 7.1 listens to its own walks for ever.
+    """Not opening and reading: with these, each walk of watchdog 7.1 causes new events.
 
-    Nor attributes of folders, which systems change on their own; one that can be read again is found by
-    trying again.
+    Nor attributes of folders, which systems change themselves; a retry finds folders that became readable.
     """
     from watchdog import events
 

@@ -1,12 +1,11 @@
-"""Which paths are to be looked at, and when: the one set that watchers, scans and requests fill.
+"""Debounced queue of changed paths, filled by watchers, scans and requests.
 
-Says that something happened to a path, never what: whoever takes it decides from the
-file's present state. A path is due when it has been quiet for a while, at the latest
-some time after its first event. Many paths of one root become one look at the whole
-root, so that a flood costs no memory. Touches no file and knows no watcher.
+An entry does not record what happened to a path: the consumer decides from the present state of the file.
+A path is due after a quiet period, at the latest some time after its first event. Many paths of one root
+merge into a scan of the whole root, so that a flood of events costs no memory. Accesses no file.
 
-Paths are raw bytes, relative to their root, with `/` (`b"a/b.md"`); `b""` is the root
-itself. Times are seconds of the injected clock.
+Paths are raw bytes, relative to their root, with `/` (`b"a/b.md"`); `b""` is the root. Times are seconds
+of the injected clock.
 """
 
 from __future__ import annotations
@@ -17,32 +16,30 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 SETTLE_S = 0.15
-"""A path is due when nothing has happened to it for this long: an editor has finished."""
+"""A path is due this long after its last event: an editor has finished by then."""
 LATEST_S = 2.0
-"""A path that never falls quiet is due this long after its first event."""
+"""A path with constant events is due this long after its first event."""
 MOST_PATHS = 500
-"""With more than this many entries of one root, looking at all of it is cheaper."""
-_COMPANY_S = 0.05
-"""What is due this soon may be taken along, so that both ends of a rename are seen at once."""
+"""Above this number of entries, a scan of the whole root is cheaper."""
+_LOOKAHEAD_S = 0.05
+"""A batch includes entries due this soon, so that it contains both paths of a rename."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathBatch:
-    """What is to be looked at in one root. Each path is named once, by the widest entry that holds it."""
+    """Due entries of one root. An entry includes all paths below it, which do not occur again."""
 
     root: str
     paths: tuple[bytes, ...] = ()
-    """Files as far as anybody knows, earliest first; what stands there now may be anything or nothing."""
+    """Probably files, earliest first; each may be anything by the time of the scan, or missing."""
     subtrees: tuple[bytes, ...] = ()
-    """Folders that came, went or changed as a whole: the path itself and everything below it."""
+    """Added, removed or changed folders: the path itself and everything below it."""
     whole: str = ""
-    """Why all of the root is to be reconciled; empty: it is not. Then there are no paths and no subtrees."""
+    """Why to scan the whole root; `paths` and `subtrees` are empty then."""
 
 
 @dataclass(slots=True)
 class _Entry:
-    """Something waiting: when it was first and when it is due."""
-
     first: float
     due: float
 
@@ -51,7 +48,7 @@ class _Entry:
 
 
 class _Root:
-    """What waits in one root: entries for paths and subtrees, or one for all of it."""
+    """The entries of one root: paths and subtrees, or a single one for the whole root."""
 
     __slots__ = ("paths", "subtrees", "whole", "why")
 
@@ -68,13 +65,20 @@ class _Root:
         yield from self.subtrees.values()
 
     def add(self, path: bytes, is_dir: bool, now: float, settle_s: float) -> float:
-        """Note an event; gives the time at which its entry is due."""
+        """Add an event; returns the time at which its entry is due."""
         if self.whole is not None and self.whole.due <= now:
-            return self.whole.due  # asked for: events do not put it off
-        entry = self.whole or self._around(path)
+            return self.whole.due  # events do not delay a request
+        entry, folder = self.whole, path
+        while entry is None and folder and self.subtrees:
+            entry = self.subtrees.get(folder)
+            folder = folder.rpartition(b"/")[0]
         if entry is None:
-            kind = self.subtrees if is_dir else self.paths
-            first = self._absorb(path, now) if is_dir else now
+            kind, first = (self.subtrees, now) if is_dir else (self.paths, now)
+            if is_dir:  # it replaces the entries at and below it
+                below = path + b"/"
+                for entries in (self.paths, self.subtrees):
+                    for inner in [inner for inner in entries if inner == path or inner.startswith(below)]:
+                        first = min(first, entries.pop(inner).first)
             entry = kind.setdefault(path, _Entry(first, now))
         entry.touch(now, settle_s)
         if len(self.paths) + len(self.subtrees) > MOST_PATHS:
@@ -82,29 +86,12 @@ class _Root:
         return entry.due
 
     def collapse(self, due: float, why: str) -> None:
-        """Forget the single entries: all of the root is to be looked at."""
+        """Replace all entries by one for the whole root."""
         first = min((entry.first for entry in self.entries()), default=due)
-        self.why = self.why or why  # more than a flood's, which any reconcile ends
+        self.why = self.why or why  # the first reason; a flood has none
         self.whole = _Entry(first, due if self.whole is None else min(due, self.whole.due))
         self.paths.clear()
         self.subtrees.clear()
-
-    def _around(self, path: bytes) -> _Entry | None:
-        """The subtree that holds a path, if one waits."""
-        while path and self.subtrees:
-            if (entry := self.subtrees.get(path)) is not None:
-                return entry
-            path = path.rpartition(b"/")[0]
-        return None
-
-    def _absorb(self, folder: bytes, now: float) -> float:
-        """Take out what waits at or below a folder; gives the first time of all."""
-        first = now
-        below = folder + b"/"
-        for kind in (self.paths, self.subtrees):
-            for path in [path for path in kind if path == folder or path.startswith(below)]:
-                first = min(first, kind.pop(path).first)
-        return first
 
     def take(self, until: float) -> tuple[tuple[bytes, ...], tuple[bytes, ...], str]:
         if self.whole is not None:
@@ -123,7 +110,7 @@ def _take(kind: dict[bytes, _Entry], until: float) -> tuple[bytes, ...]:
 
 
 class PathQueue:
-    """Filled by any thread; taken from and waited on by one."""
+    """Any thread may add; one thread takes and waits."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -133,31 +120,30 @@ class PathQueue:
         self._sleeps_until = 0.0
 
     def add(self, root: str, path: bytes, is_dir: bool = False, settle_s: float = SETTLE_S) -> None:
-        """Something happened to a path: it is due `settle_s` from now, whatever was said of it before.
+        """Add a changed path, due `settle_s` from now; an earlier entry of the path is delayed.
 
-        `is_dir`: to everything at or below it. A path below a waiting subtree only keeps
-        that one waiting. `settle_s=0` for what was asked for; a longer one to come back to
-        a path that is missing.
+        `is_dir`: everything at or below the path changed. A path below a queued subtree only delays that
+        subtree. Use `settle_s=0` for requests, and a longer delay to check a missing path again.
         """
         if is_dir and not path:
             self.reconcile(root, "the folder itself changed")
             return
         with self._changed:
             now = self._clock()
-            self._tell(self._roots.setdefault(root, _Root()).add(path, is_dir, now, settle_s))
+            self._notify(self._roots.setdefault(root, _Root()).add(path, is_dir, now, settle_s))
 
     def reconcile(self, root: str, why: str) -> None:
-        """All of a root is to be looked at, now; the first reason of several is kept."""
+        """Queue a scan of the whole root, due now; the first of several reasons stays."""
         with self._changed:
             now = self._clock()
             self._roots.setdefault(root, _Root()).collapse(now, why)
-            self._tell(now)
+            self._notify(now)
 
     def take(self, now: float) -> tuple[PathBatch, ...]:
-        """Take out what is due, a batch for each root that has something; nothing due: none.
+        """Remove the due entries: one batch per root.
 
-        Also what is due a moment later, up to the widest gap: a rename is two paths a few
-        microseconds apart, and only who sees both knows it for one.
+        Includes entries due a moment later, up to the widest gap: a rename is two events a few
+        microseconds apart, and a batch must contain both to recognise it.
         """
         batches = []
         with self._changed:
@@ -172,24 +158,18 @@ class PathQueue:
                     del self._roots[name]
         return tuple(batches)
 
-    def next_due(self, now: float) -> float | None:
-        """Seconds until something is due, 0 if something is, None if nothing waits."""
-        with self._changed:
-            due = self._next()
-        return None if due is None else max(0.0, due - now)
-
     def has_due(self) -> bool:
         with self._changed:
             due = self._next()
             return due is not None and due <= self._clock()
 
     def pending(self) -> int:
-        """How many entries wait; a whole root counts as one."""
+        """Number of entries; a whole root counts as one."""
         with self._changed:
             return sum(1 for _ in self._entries())
 
     def wait(self, timeout: float) -> bool:
-        """Sleep until something is due, `wake` is called or the time is over; whether something is due."""
+        """Sleep until an entry is due, `wake` is called or the time is over; whether an entry is due."""
         with self._changed:
             end = self._clock() + timeout
             while True:
@@ -204,7 +184,7 @@ class PathQueue:
             return due is not None and due <= now
 
     def wake(self) -> None:
-        """End a `wait`, the present one or the next."""
+        """End the current `wait`, or the next one."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
@@ -216,17 +196,18 @@ class PathQueue:
     def _next(self) -> float | None:
         return min((entry.due for entry in self._entries()), default=None)
 
-    def _tell(self, due: float) -> None:
-        """Only what is due before the sleeper's time disturbs it: events come by the thousand."""
+    def _notify(self, due: float) -> None:
+        """Wake the consumer only for entries due before its timeout: events come by the thousand."""
         if due < self._sleeps_until:
             self._changed.notify_all()
 
 
 def _end_of_batch(dues: list[float], now: float) -> float | None:
+    """The latest due time of a batch; None if no entry is due. Lies before the widest gap."""
     due = [time for time in dues if time <= now]
     if not due:
         return None
-    near = sorted(time for time in dues if now < time <= now + _COMPANY_S)
-    places = [max(due), *near]
-    gaps = [after - before for before, after in zip(places, [*near, now + _COMPANY_S], strict=True)]
-    return max(now, places[gaps.index(max(gaps))])
+    near = sorted(time for time in dues if now < time <= now + _LOOKAHEAD_S)
+    times = [max(due), *near]
+    gaps = [after - before for before, after in zip(times, [*near, now + _LOOKAHEAD_S], strict=True)]
+    return max(now, times[gaps.index(max(gaps))])

@@ -1,8 +1,7 @@
 """Watches one folder and queues its changed paths.
 
-Uses events where the system provides them, polls where it does not, and waits while the folder is
-missing; `WatchState` reports which. Reads no note, writes nothing into the folder, and does not decide
-what a change means.
+Uses events if the system provides them, else polls, and waits while the folder is missing; `WatchState`
+reports which. Reads no note, writes nothing into the folder, and does not interpret changes.
 """
 
 from __future__ import annotations
@@ -59,9 +58,9 @@ class Pace:
 class FolderWatch:
     """Watches one root from `start` to `stop`.
 
-    Start it before the first scan, so that a file written in between is in the queue. Later it queues
-    what it needs: a subtree for an added or removed folder, a reconcile after lost events or the return
-    of the root. Every change of state wakes the queue.
+    Start it before the first scan, so that a file written in between is in the queue. Later it queues a
+    subtree for an added or removed folder, and a reconcile after lost events or the return of the root.
+    Every change of state wakes the queue.
 
     `is_interesting` is called for each path with an event, and for each folder before it is watched: with
     the raw path relative to the root, and whether it is a folder. The path may not exist any more, so it

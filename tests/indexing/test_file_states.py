@@ -71,8 +71,8 @@ def test_what_the_next_ingest_would_take_out_is_pending(vault: Vault) -> None:
     vault.write(".kebabignore", "other/\n")
     found = states(vault)
     assert found["good.md"][0] == found["binary.md"][0] == found["other/a.md"][0] == "pending"
-    assert found["good.md"][1].startswith("no longer there")
-    assert found["other/a.md"][1].startswith("left out by now")
+    assert found["good.md"][1].startswith("deleted")
+    assert found["other/a.md"][1].startswith("excluded now")
     assert found["other/"] == ("ignored", "ignored by")
 
 
@@ -106,8 +106,8 @@ def test_what_is_wrong_comes_first(vault: Vault) -> None:
 def test_a_missing_folder_is_told_and_its_notes_stay(vault: Vault) -> None:
     os.rename(vault.root, vault.root.parent / "away")
     found = states(vault)
-    assert found[""][0] == "failed" and "folder not found" in found[""][1]
-    assert found["good.md"] == ("ok", "cannot be seen now; the index keeps it")
+    assert found[""][0] == "failed" and "not there" in found[""][1]
+    assert found["good.md"] == ("ok", "cannot be read now; it stays in the index")
 
 
 def test_a_name_of_any_bytes_opens_its_file(vault: Vault) -> None:

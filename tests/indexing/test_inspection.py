@@ -88,9 +88,9 @@ def test_the_reason_is_given_for_a_file_that_is_not_indexed(two: Vault) -> None:
     for name in (".hidden/a.md", "new.md", "pic.png", "gone.md"):
         reasons[name] = two.workspace.why_not(SearchQuery("x"), str(two.root / name)).detail
     assert "hidden" in reasons[".hidden/a.md"]
-    assert reasons["new.md"] == "not seen yet"
+    assert reasons["new.md"] == "not scanned yet"
     assert "type" in reasons["pic.png"]
-    assert reasons["gone.md"] == "there is no such file"
+    assert reasons["gone.md"] == "no such file"
     assert "outside the indexed folders" in two.workspace.why_not(SearchQuery("x"), "/etc/passwd").detail
     assert "no such file, neither here nor" in two.workspace.why_not(SearchQuery("x"), "no/such.md").detail
 

@@ -198,16 +198,14 @@ def test_names_that_are_no_text_survive() -> None:
     assert bench.all().paths == (b"\xff\xfe/\xed\xb3\xbf.md",)
 
 
-def test_next_due_tells_the_seconds_left() -> None:
+def test_the_earliest_entry_decides_whether_something_is_due() -> None:
     bench = Bench()
-    queue, now = bench.queue, bench.clock.now
-    assert queue.next_due(now) is None and not queue.has_due()
-    queue.add(ROOT, b"a.md", settle_s=1.0)
-    queue.add(ROOT, b"b.md", settle_s=0.5)
-    assert queue.next_due(now) == 0.5 and not queue.has_due()
-    assert queue.next_due(now + 2) == 0.0
+    assert not bench.queue.has_due()
+    bench.queue.add(ROOT, b"a.md", settle_s=1.0)
+    bench.queue.add(ROOT, b"b.md", settle_s=0.5)
+    assert not bench.queue.has_due()
     bench.clock.now += 0.5
-    assert queue.has_due()
+    assert bench.queue.has_due()
 
 
 def test_waiting_ends_when_a_path_is_due() -> None:

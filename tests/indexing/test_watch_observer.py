@@ -75,7 +75,7 @@ def test_a_folder_that_goes_like_a_file_is_a_folder_on_windows(
 
 def test_the_end_of_the_root_loses_the_watch(heard: Heard, tmp_path: Path) -> None:
     assert heard.of(DirDeletedEvent(str(tmp_path))) == []
-    assert heard.lost == ["the folder was taken away"]
+    assert heard.lost == ["the folder was removed"]
 
 
 def test_a_root_that_the_system_spells_otherwise_is_known_by_its_folder(tmp_path: Path) -> None:
@@ -103,11 +103,11 @@ def test_events_that_fsevents_dropped_lose_the_watch(heard: Heard) -> None:
 
     emitter, plain, dropped = Emitter(), Native(), Native()
     dropped.must_scan_subdirs = True
-    heard.events._mind_dropped(emitter)  # type: ignore[arg-type]
+    heard.events._detect_dropped(emitter)  # type: ignore[arg-type]
     emitter.queue_events(1, [plain])
     assert heard.lost == []
     emitter.queue_events(1, [plain, dropped])
-    assert heard.lost == ["more changes at once than the system could announce"]
+    assert heard.lost == ["too many changes at once for the system"]
     assert emitter.queued == [plain, plain, dropped]
 
 
