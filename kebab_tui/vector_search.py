@@ -1,6 +1,6 @@
 """The model of an index, its encoder and its vectors, ready for a search or the reason why not.
 
-Opens nothing before the first semantic query; keeps open what it opened. A missing or broken part becomes
+Opens model and vectors at the first semantic query and keeps them open. A missing or broken part becomes
 a notice, and keyword search continues. Also lists, checks and compares models (`ModelService`), and keeps
 the id of the selected model in a file beside the database: if the database is lost, its vectors are
 recreated for the same model.

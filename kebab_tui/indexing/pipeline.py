@@ -23,7 +23,7 @@ from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.indexing.reconcile import checked_ns
 from kebab_tui.indexing.report import FileOutcome, NoteChange
 from kebab_tui.storage.sqlite import rows
-from kebab_tui.storage.sqlite.batch import Applied, Change, MarkNote, SaveNote, TouchNote
+from kebab_tui.storage.sqlite.batch import Change, MarkNote, SaveNote, TouchNote
 from kebab_tui.storage.sqlite.catalogue import KnownFile
 from kebab_tui.storage.sqlite.writer import Writer
 
@@ -206,30 +206,27 @@ class ChangeBatch:
             self.removed += applied.chunks_removed
             self.kept += applied.chunks_kept
             committed, self.changes = self.changes, []
-            self._report(committed, applied)
+            now = time.time_ns()
+            for place, ((_, files), counts) in enumerate(zip(committed, applied.each, strict=True)):
+                reason = applied.failed.get(place)
+                for change in files:
+                    file = change.file
+                    if reason is not None:
+                        self.failed.append((file, reason))
+                        file = FileOutcome(file.path, "failed", reason)
+                    self.report(
+                        NoteChange(
+                            source=change.source,
+                            path=file.path,
+                            outcome=file.outcome,
+                            detail=file.detail,
+                            chunks_added=counts.added,
+                            chunks_removed=counts.removed,
+                            chunks_kept=counts.kept,
+                            saved_ns=change.saved_ns,
+                            committed_ns=now,
+                            revision=applied.revision,
+                        )
+                    )
         self.chunks = 0
         self.since = time.monotonic()
-
-    def _report(self, committed: list[tuple[Change, tuple[FileChange, ...]]], applied: Applied) -> None:
-        now = time.time_ns()
-        for place, ((_, files), counts) in enumerate(zip(committed, applied.each, strict=True)):
-            reason = applied.failed.get(place)
-            for change in files:
-                file = change.file
-                if reason is not None:
-                    self.failed.append((file, reason))
-                    file = FileOutcome(file.path, "failed", reason)
-                self.report(
-                    NoteChange(
-                        source=change.source,
-                        path=file.path,
-                        outcome=file.outcome,
-                        detail=file.detail,
-                        chunks_added=counts.added,
-                        chunks_removed=counts.removed,
-                        chunks_kept=counts.kept,
-                        saved_ns=change.saved_ns,
-                        committed_ns=now,
-                        revision=applied.revision,
-                    )
-                )

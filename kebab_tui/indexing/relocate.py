@@ -38,7 +38,7 @@ def locate(text: str, span: SourceSpan, lines: Sequence[str], cap: int) -> Locat
     passage = text.split("\n")
     if list(lines[span.first - 1 : span.last]) == passage:
         return Located(span, "same")
-    first = _nearest_occurrence(text, span.first, lines) or _nearest_part(text, span.first, lines, cap)
+    first = _nearest(text, span.first, lines, cap)
     if first is not None:
         return _found(span, first, first + len(passage) - 1, exact=True)
     window = _by_lines(passage, span, lines) or _by_words(passage, span, lines)
@@ -74,8 +74,11 @@ def _found(span: SourceSpan, first: int, last: int, *, exact: bool) -> Located:
     return Located(SourceSpan(first, last), "moved" if shift else "same", shift)
 
 
-def _nearest_occurrence(text: str, first: int, lines: Sequence[str]) -> int | None:
-    """First line of the occurrence of the text that is nearest to its old line."""
+def _nearest(text: str, first: int, lines: Sequence[str], cap: int) -> int | None:
+    """First line of the exact text, or the line with several chunks that contains it.
+
+    Of several, the one that is nearest to the old line.
+    """
     whole, needle = "\n".join(("", *lines, "")), f"\n{text}\n"
     anchor = sum(map(len, lines[: first - 1])) + len(lines[: first - 1])
     places = [whole.find(needle, anchor)]
@@ -85,15 +88,9 @@ def _nearest_occurrence(text: str, first: int, lines: Sequence[str]) -> int | No
     if mirrored >= 0:
         places.append(len(head) - mirrored - len(needle))
     found = [whole.count("\n", 0, place + 1) for place in places if place >= 0]
+    if not found and "\n" not in text:
+        found = [number for number, line in enumerate(lines, 1) if len(line) > cap and text in line]
     return min(found, key=lambda line: abs(line - first), default=None)
-
-
-def _nearest_part(text: str, first: int, lines: Sequence[str], cap: int) -> int | None:
-    """The line with several chunks that contains the text and is nearest to its old line."""
-    if "\n" in text:
-        return None
-    places = (number for number, line in enumerate(lines, 1) if len(line) > cap and text in line)
-    return min(places, key=lambda line: abs(line - first), default=None)
 
 
 def _by_lines(passage: Sequence[str], span: SourceSpan, lines: Sequence[str]) -> _Window | None:

@@ -198,7 +198,7 @@ def data_folder_removed(folder: DataFolder) -> StoreError:
 
 
 def recheck_database(folder: DataFolder, timeout_s: float, command: str, waiting: Waiting) -> str:
-    """Check a database that reported damage; returns where it was set aside, empty if it is intact."""
+    """Check a database that reported damage; returns its new path if it was set aside."""
     lock = WriterLock(folder.lock)
     lock.acquire(command, timeout_s, waiting)
     try:
@@ -221,7 +221,7 @@ def _open_writer(folder: DataFolder, *, check: bool) -> tuple[Writer, str, bool]
 
 
 def _recheck(folder: DataFolder) -> tuple[Writer, str]:
-    """The writer of a database that seems damaged, and the path where it was set aside.
+    """The writer of a database that seems damaged, and the path of a damaged one set aside.
 
     A transient read error of the disk looks like damage, so the check reads everything again. The
     new database takes over the readable vectors: they are expensive to compute.
