@@ -185,7 +185,7 @@ def test_dates_are_read_as_in_the_query_box(vault: Vault, date: str, known: bool
     assert (vault.workspace.instant(date) is not None) is known
 
 
-def test_every_commit_and_every_word_of_the_keeper_may_have_changed_something(
+def test_every_commit_and_every_live_state_may_have_changed_something(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requests, "_COARSEST_S", 0.0)  # as if it had been quiet for long

@@ -1,6 +1,6 @@
-"""A vault under watch: a real keeper in a thread of its own, real files, real events.
+"""A watched vault: a real indexing process in a thread, real files, real events.
 
-Nothing here sleeps for a fixed time: tests wait for what a user would see.
+No fixed sleeps: tests wait for a visible result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CHUNKS = (
 
 
 def until(seen: Callable[[], object], what: str = "") -> None:
-    """Wait for something to be seen; a fact that never comes is a failure with its name."""
+    """Wait for a condition; fail with its name after a long time."""
     deadline, pause = time.monotonic() + PATIENCE_S, 0.005
     while not seen():
         assert time.monotonic() < deadline, what or "it did not happen in time"
@@ -43,7 +43,7 @@ def until(seen: Callable[[], object], what: str = "") -> None:
 
 
 class Kept:
-    """One keeper over a vault; `changes` is what it told."""
+    """A daemon over a vault, with its reported `changes`."""
 
     def __init__(self, vault: Vault, vectors: BackgroundEmbedding | None = None, *folders: str) -> None:
         self.vault = vault
@@ -60,8 +60,8 @@ class Kept:
         callbacks = WatchCallbacks(
             self._stop.is_set, self.changes.append, self.states.append, self.followed.append
         )
-        self.keeper = IndexDaemon(self.config, callbacks)
-        self._thread = threading.Thread(target=self._run, name="keeper")
+        self.daemon = IndexDaemon(self.config, callbacks)
+        self._thread = threading.Thread(target=self._run, name="daemon")
 
     def start(self) -> None:
         self._thread.start()
@@ -81,8 +81,8 @@ class Kept:
 
     def _run(self) -> None:
         try:
-            self.keeper.run(self._folders)
-        except BaseException as error:  # noqa: BLE001 - whatever ends a keeper is the test's finding
+            self.daemon.run(self._folders)
+        except BaseException as error:  # noqa: BLE001 - the test checks it
             self.error = error
 
     def live(self) -> LiveState | None:
@@ -94,7 +94,7 @@ class Kept:
         return live.error.code if live and live.error else ""
 
     def is_keeping(self) -> bool:
-        """Whether the first look at the folder is over."""
+        """Whether the first scan is over."""
         live = self.live()
         return live is not None and live.phase.kind != "reading" and live.pending == 0 and self._is_read()
 
@@ -143,11 +143,11 @@ class Kept:
 
 @contextmanager
 def keeping(vault: Vault, vectors: BackgroundEmbedding | None = None, *folders: str) -> Iterator[Kept]:
-    """A keeper that has looked at everything once."""
+    """A daemon that has scanned everything once."""
     kept = Kept(vault, vectors, *folders)
     kept.start()
     try:
-        until(kept.is_keeping, "the keeper does not get to work")
+        until(kept.is_keeping, "the daemon does not start")
         yield kept
     finally:
         kept.stop()

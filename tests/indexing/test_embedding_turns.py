@@ -1,4 +1,4 @@
-"""Vectors are made beside other writers: the lock is free while the model reads."""
+"""Embedding beside other writers: the lock is free while the model runs."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Embedding:
         self._workspace.close()
 
 
-def test_a_note_saved_meanwhile_is_indexed_by_who_watches_and_embedded_once(
+def test_a_note_saved_meanwhile_is_indexed_by_the_daemon_and_embedded_once(
     vault: Vault, model: SlowModel
 ) -> None:
     with Embedding(vault, model) as embedding:
@@ -204,7 +204,7 @@ def test_a_note_is_indexed_while_another_process_makes_vectors(vault: Vault) -> 
     assert told.split()[-1] == str(NOTES + 1)
 
 
-def test_who_watches_stops_making_vectors_for_the_command(vault: Vault, model: SlowModel) -> None:
+def test_the_daemon_stops_embedding_for_the_command(vault: Vault, model: SlowModel) -> None:
     """And takes up what the command leaves."""
     workspace = another(vault)
     at_work, told = threading.Event(), threading.Event()
@@ -260,7 +260,7 @@ def test_a_command_that_waits_for_a_writer_waits_as_long_as_that_takes(
     assert "a long ingest" in str(told[0])
 
 
-def test_who_cancels_does_not_wait_for_another_writer(vault: Vault, model: SlowModel) -> None:
+def test_a_cancelled_command_does_not_wait_for_another_writer(vault: Vault, model: SlowModel) -> None:
     asked = threading.Event()
     with Embedding(vault, model, Callbacks(cancelled=asked.is_set)) as embedding:
         lock = WriterLock(vault.workspace.folder.lock)
@@ -282,7 +282,7 @@ def test_another_model_chosen_meanwhile_is_the_one_that_is_used(vault: Vault, mo
     assert counts == [(3,), (NOTES,)]
 
 
-def test_a_data_folder_that_is_taken_away_meanwhile_is_not_made_anew(vault: Vault, model: SlowModel) -> None:
+def test_a_data_folder_that_is_removed_meanwhile_is_not_made_anew(vault: Vault, model: SlowModel) -> None:
     aside = vault.data.with_name("aside")
     error: list[StoreError] = []
 
@@ -314,7 +314,7 @@ def test_the_file_of_vectors_is_written_in_the_end(vault: Vault, model: SlowMode
     assert vault.workspace.vectors().file == "current"
 
 
-def test_while_others_make_vectors_a_model_at_rest_is_let_go(tmp_path: Path) -> None:
+def test_while_others_make_vectors_an_idle_model_is_unloaded(tmp_path: Path) -> None:
     class Elsewhere:
         rested = 0
 

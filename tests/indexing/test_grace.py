@@ -1,4 +1,4 @@
-"""Patience with files that are missing for a moment, and with what goes wrong for longer."""
+"""Grace periods of missing files, retries and periodic scans."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Clock:
         return self.now
 
 
-def test_a_missing_file_is_given_up_after_a_while_and_not_before() -> None:
+def test_a_missing_file_expires_after_the_grace_period_and_not_before() -> None:
     clock = Clock()
     grace = DeletionGracePeriod(clock, 0.5)
     assert grace.expired(NOTES, {b"a": FILE}) == {}
@@ -32,7 +32,7 @@ def test_a_missing_file_is_given_up_after_a_while_and_not_before() -> None:
     assert grace.waiting(NOTES) == (b"b",)
 
 
-def test_a_file_that_came_back_gets_all_of_it_again() -> None:
+def test_a_file_that_came_back_gets_the_whole_period_again() -> None:
     clock = Clock()
     grace = DeletionGracePeriod(clock, 0.5)
     grace.expired(NOTES, {b"a": FILE})
@@ -43,7 +43,7 @@ def test_a_file_that_came_back_gets_all_of_it_again() -> None:
     assert grace.expired(NOTES, {b"a": FILE}) == {}
 
 
-def test_sources_wait_each_for_themselves() -> None:
+def test_each_source_has_its_own_grace_period() -> None:
     clock = Clock()
     grace = DeletionGracePeriod(clock, 0.5)
     grace.expired(NOTES, {b"a": FILE})
@@ -71,7 +71,7 @@ def test_what_fails_is_tried_again_with_longer_and_longer_pauses() -> None:
     assert retries.due() == []
 
 
-def test_whoever_says_that_it_is_worth_it_is_heard() -> None:
+def test_a_requested_retry_is_due_at_once() -> None:
     clock = Clock()
     retries: Retries[str] = Retries(clock)
     for _ in range(5):
@@ -82,7 +82,7 @@ def test_whoever_says_that_it_is_worth_it_is_heard() -> None:
     assert not retries.is_waiting("disk")
 
 
-def test_a_machine_that_has_slept_has_everything_looked_at_once() -> None:
+def test_after_sleep_everything_is_scanned_once() -> None:
     clock, asleep = Clock(), Clock()
     rounds = PeriodicRescan(clock, asleep)
     assert rounds.due() == ""

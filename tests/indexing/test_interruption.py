@@ -1,4 +1,4 @@
-"""Indexing that is cancelled, has to wait, or is looked at while it works."""
+"""Indexing that is cancelled, has to wait, or runs during searches."""
 
 from __future__ import annotations
 

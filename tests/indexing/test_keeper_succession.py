@@ -1,4 +1,4 @@
-"""Several processes that want to keep or to write one index."""
+"""Leader election, and other writers beside the indexing process."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def is_held_by(vault: Vault, pid: int) -> bool:
     return holder is not None and holder.pid == pid
 
 
-def test_another_writer_gets_its_turn_at_once_and_the_keeper_goes_on(
+def test_another_writer_gets_its_turn_at_once_and_the_daemon_goes_on(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kebab_tui.storage.lock._SILENT_S", 60)
@@ -87,7 +87,7 @@ def test_another_writer_gets_its_turn_at_once_and_the_keeper_goes_on(
         assert not os.listdir(vault.data / "requests")
 
 
-def test_what_happens_while_the_keeper_has_given_way_is_done_afterwards(vault: Vault) -> None:
+def test_what_happens_while_the_daemon_has_yielded_is_done_afterwards(vault: Vault) -> None:
     vault.write("a.md", "alpha")
     with keeping(vault) as kept:
         with vault.workspace._parts.session("a long job", Callbacks()):
@@ -113,7 +113,7 @@ def test_a_source_added_meanwhile_is_watched(vault: Vault, tmp_path: Path) -> No
         until(lambda: (live := vault.workspace.live()) is not None and len(live.folders) == 1)
 
 
-def test_a_second_keeper_follows_and_takes_over_when_the_first_is_killed(vault: Vault) -> None:
+def test_a_second_daemon_follows_and_takes_over_when_the_first_is_killed(vault: Vault) -> None:
     with two_keepers(vault) as (first, kept):
         vault.write("b.md", "beta")
         until(lambda: vault.find("beta") == ["b.md"])
@@ -129,7 +129,7 @@ def test_a_second_keeper_follows_and_takes_over_when_the_first_is_killed(vault: 
         assert live.pid == os.getpid()
 
 
-def test_a_follower_never_comes_before_the_keeper_that_gave_way(vault: Vault) -> None:
+def test_a_follower_never_comes_before_the_daemon_that_yielded(vault: Vault) -> None:
     with two_keepers(vault) as (first, kept):
         for turn in range(5):
             vault.write("a.md", f"alpha {turn}")
@@ -138,7 +138,7 @@ def test_a_follower_never_comes_before_the_keeper_that_gave_way(vault: Vault) ->
         assert kept.changes == []
 
 
-def test_a_new_folder_given_to_a_second_keeper_becomes_a_source_of_the_first(
+def test_a_new_folder_given_to_a_second_daemon_becomes_a_source_of_the_first(
     vault: Vault, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
@@ -150,7 +150,7 @@ def test_a_new_folder_given_to_a_second_keeper_becomes_a_source_of_the_first(
         assert kept.changes == []
 
 
-def test_a_folder_that_is_none_ends_a_keeper_with_the_reason(vault: Vault) -> None:
+def test_a_folder_that_is_none_ends_a_daemon_with_the_reason(vault: Vault) -> None:
     kept = Kept(vault, None, str(vault.root / "no such"))
     kept.start()
     until(lambda: not kept.is_running)
@@ -169,7 +169,7 @@ def test_the_request_of_a_killed_process_is_swept(vault: Vault) -> None:
     assert os.listdir(vault.data / "requests") == []
 
 
-def test_a_keeper_that_stops_leaves_nothing_behind(vault: Vault) -> None:
+def test_a_daemon_that_stops_leaves_no_files_behind(vault: Vault) -> None:
     vault.write("a.md", "alpha")
     with keeping(vault):
         assert vault.workspace.live() is not None
@@ -185,7 +185,7 @@ def test_another_look_is_done_when_it_is_asked_for(
     monkeypatch.setattr("kebab_tui.indexing.path_queue.SETTLE_S", 3600)
     vault.write("a.md", "alpha")
     with keeping(vault) as kept:
-        monkeypatch.setattr(kept.keeper._worker._queue, "add", _deaf(kept))
+        monkeypatch.setattr(kept.daemon._worker._queue, "add", _deaf(kept))
         vault.write("a.md", "beta")
         kept.vault.workspace.request_rescan([str(vault.root / "a.md")] if named else [])
         until(lambda: vault.find("beta") == ["a.md"])
@@ -193,7 +193,7 @@ def test_another_look_is_done_when_it_is_asked_for(
 
 def _deaf(kept: Kept) -> object:
     """A queue that hears only what is asked for."""
-    real = kept.keeper._worker._queue.add
+    real = kept.daemon._worker._queue.add
 
     def add(root: str, path: bytes, is_dir: bool = False, settle_s: float | None = None) -> None:
         if settle_s is not None:
@@ -222,7 +222,7 @@ def test_a_request_that_cannot_be_read_is_removed(vault: Vault) -> None:
         kept.settled()
 
 
-def test_who_takes_over_from_a_killed_keeper_looks_at_all_pages_when_it_is_quiet(
+def test_the_successor_of_a_killed_daemon_checks_all_pages_when_idle(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[object] = []
@@ -238,7 +238,7 @@ def test_who_takes_over_from_a_killed_keeper_looks_at_all_pages_when_it_is_quiet
         assert len(looks) == 1
 
 
-def test_a_keeper_that_others_took_for_dead_leaves_them_their_place(vault: Vault) -> None:
+def test_a_daemon_that_was_taken_for_dead_becomes_a_follower(vault: Vault) -> None:
     vault.write("a.md", "alpha")
     with keeping(vault) as kept, vault.workspace._parts.session("a long job", Callbacks()):
         until(lambda: (live := kept.live()) is not None and "a long job" in live.given_way_to)
@@ -249,7 +249,7 @@ def test_a_keeper_that_others_took_for_dead_leaves_them_their_place(vault: Vault
     assert (vault.data / "live.json").exists()
 
 
-def test_a_data_folder_that_is_taken_away_ends_who_keeps_and_who_follows(vault: Vault) -> None:
+def test_a_data_folder_that_is_removed_ends_the_leader_and_the_follower(vault: Vault) -> None:
     vault.write("a.md", "alpha")
     with another_process(vault, str(vault.root)) as first:
         until(lambda: vault.data.exists() and is_held_by(vault, first.pid))

@@ -211,7 +211,7 @@ def test_notes_in_a_folder_that_was_made_anew_are_read_at_once(
     shutil.rmtree(vault.root)
     until(lambda: (live := kept.live()) is not None and live.folders[0].kind == "paused")
     vault.root.mkdir()
-    places = kept.keeper._worker._maintenance.unreadable
+    places = kept.daemon._worker._maintenance.unreadable
     until(lambda: places.is_waiting((str(vault.root), b"")), "an empty folder is not believed")
     assert len(vault.ids()) == 13
     until(lambda: (live := kept.live()) is not None and "an empty one" in live.folders[0].reason)

@@ -1,4 +1,4 @@
-"""A keeper whose disk is full, whose data cannot be written, whose notes cannot be read."""
+"""The indexing process with a full disk, a read-only index or unreadable notes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
         yield disk
 
 
-def test_a_full_disk_is_said_searched_and_got_over(tmp_path: Path, small: Path) -> None:
+def test_a_full_disk_is_reported_and_overcome(tmp_path: Path, small: Path) -> None:
     vault = Vault(tmp_path)
     vault.write("a.md", "alpha")
     with keeping(vault) as kept:
@@ -77,7 +77,7 @@ class Refused:
         (sqlite3.SQLITE_IOERR_WRITE, "disk_fault"),
     ],
 )
-def test_a_disk_that_cannot_be_written_for_a_while_is_said_and_got_over(
+def test_a_disk_that_cannot_be_written_for_a_while_is_reported_and_overcome(
     vault: Vault, monkeypatch: pytest.MonkeyPatch, code: int, told: str
 ) -> None:
     """Also while the keeper gives way to another process, and cannot begin to write again."""
@@ -103,7 +103,7 @@ def test_a_disk_that_cannot_be_written_for_a_while_is_said_and_got_over(
         kept.settled()
 
 
-def test_data_that_cannot_be_written_ends_a_keeper_with_the_reason(tmp_path: Path, small: Path) -> None:
+def test_data_that_cannot_be_written_ends_a_daemon_with_the_reason(tmp_path: Path, small: Path) -> None:
     vault = Vault(tmp_path)
     vault.write("a.md", "alpha")
     vault.ingest()

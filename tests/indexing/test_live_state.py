@@ -1,4 +1,4 @@
-"""What a keeper tells of itself, and when that is believed."""
+"""The live state of the indexing process, and when it is valid."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def ended_process() -> int:
     return process.pid
 
 
-def test_what_is_written_is_what_is_read_while_the_lock_is_held(folder: DataFolder) -> None:
+def test_the_state_is_read_back_while_the_lock_is_held(folder: DataFolder) -> None:
     lock = WriterLock(folder.lock)
     lock.acquire("kebab watch", 0, lambda _: None)
     file = shown(folder, FULL)
@@ -103,7 +103,7 @@ def test_the_file_is_read_only_when_it_was_written(
 
 
 @pytest.mark.parametrize("day", [-86_400, 86_400])
-def test_who_has_given_way_is_believed_again_after_the_clock_has_jumped(
+def test_a_process_that_yielded_is_believed_again_after_the_clock_has_jumped(
     folder: DataFolder, monkeypatch: pytest.MonkeyPatch, day: int
 ) -> None:
     file = shown(folder, replace(FULL, given_way_to="pid 1 (kebab ingest)"))
@@ -116,7 +116,7 @@ def test_who_has_given_way_is_believed_again_after_the_clock_has_jumped(
     assert reader.read() is not None
 
 
-def test_who_has_given_way_is_believed_as_long_as_it_says_so(folder: DataFolder) -> None:
+def test_a_process_that_yielded_is_believed_while_it_touches_the_file(folder: DataFolder) -> None:
     shown(folder, replace(FULL, given_way_to="pid 1 (kebab ingest)"))
     assert read_live(folder) is not None
     assert not will_resume(folder), "this very process need not wait for itself"
@@ -124,7 +124,7 @@ def test_who_has_given_way_is_believed_as_long_as_it_says_so(folder: DataFolder)
     assert read_live(folder) is None
 
 
-def test_the_dead_are_not_believed(folder: DataFolder) -> None:
+def test_the_state_of_a_dead_process_is_ignored(folder: DataFolder) -> None:
     shown(folder, replace(FULL, pid=ended_process(), given_way_to="pid 1 (kebab ingest)"))
     assert read_live(folder) is None
     assert not will_resume(folder)
@@ -132,14 +132,14 @@ def test_the_dead_are_not_believed(folder: DataFolder) -> None:
     assert will_resume(folder)
 
 
-def test_a_clock_that_was_set_back_makes_nobody_live_for_ever(folder: DataFolder) -> None:
+def test_a_clock_set_back_keeps_no_dead_process_alive(folder: DataFolder) -> None:
     shown(folder, replace(FULL, pid=os.getppid(), given_way_to="pid 1 (kebab ingest)"))
     later = os.stat(folder.live).st_mtime + 86_400
     os.utime(folder.live, (later, later))
     assert not will_resume(folder)
 
 
-def test_who_ends_leaves_what_another_says_by_now(folder: DataFolder) -> None:
+def test_a_process_that_ends_leaves_the_file_of_another(folder: DataFolder) -> None:
     file = shown(folder, FULL)
     shown(folder, replace(FULL, pid=os.getppid()))
     file.remove()
@@ -147,7 +147,7 @@ def test_who_ends_leaves_what_another_says_by_now(folder: DataFolder) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="only Linux tells who is stopped")
-def test_a_keeper_that_is_stopped_is_said_to_be(folder: DataFolder) -> None:
+def test_a_daemon_that_is_stopped_is_reported(folder: DataFolder) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLD, folder.lock], stdout=subprocess.PIPE) as keeper:
         try:
             assert keeper.stdout is not None
@@ -164,12 +164,12 @@ def test_a_keeper_that_is_stopped_is_said_to_be(folder: DataFolder) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1, "phase": {"kind": "dancing"}}'])
-def test_a_file_that_is_none_is_nothing(folder: DataFolder, text: str) -> None:
+def test_an_invalid_file_is_ignored(folder: DataFolder, text: str) -> None:
     Path(folder.live).write_text(text)
     assert read_live(folder) is None
 
 
-def test_the_same_state_is_told_once_and_a_new_one_after_a_while(folder: DataFolder) -> None:
+def test_the_same_state_is_written_once_and_a_new_one_after_a_while(folder: DataFolder) -> None:
     now = 0.0
     told: list[LiveState] = []
     file = LiveFile(folder, told.append, lambda: now)
@@ -181,7 +181,7 @@ def test_the_same_state_is_told_once_and_a_new_one_after_a_while(folder: DataFol
     assert file.is_due
 
 
-def test_a_full_disk_is_said_in_the_file_that_is_there(tmp_path: Path) -> None:
+def test_on_a_full_disk_the_existing_file_is_overwritten(tmp_path: Path) -> None:
     with small_disk(tmp_path / "data", 1) as disk:
         folder = DataFolder(str(disk))
         lock = WriterLock(folder.lock)
@@ -209,7 +209,7 @@ def test_a_full_disk_is_said_in_the_file_that_is_there(tmp_path: Path) -> None:
         "null",
     ],
 )
-def test_a_state_that_no_process_of_ours_wrote_is_none(tmp_path: Path, text: str) -> None:
+def test_a_foreign_state_is_ignored(tmp_path: Path, text: str) -> None:
     folder = DataFolder(str(tmp_path))
     Path(folder.live).write_text(text)
     assert read_live(folder) is None

@@ -1,4 +1,4 @@
-"""Becoming the writer: whatever is wrong with the store is put right, and the folders are known."""
+"""Write sessions: repair of the database, and the list of sources."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_folder_that_is_none_leaves_no_trace(vault: Vault, tmp_path: Path, kin
     assert vault.workspace.sources() == []
 
 
-def test_removing_a_source_nobody_knows_is_an_error(vault: Vault) -> None:
+def test_removing_an_unknown_source_is_an_error(vault: Vault) -> None:
     vault.ingest()
     with pytest.raises(NotFoundError, match="nonsense"):
         vault.workspace.remove_source(SourceId("nonsense"), Callbacks())
@@ -165,7 +165,7 @@ WRITING: dict[str, Callable[[Workspace], object]] = {
 
 
 @pytest.mark.parametrize("verb", WRITING)
-def test_whoever_writes_next_brings_the_notes_of_a_lost_database_back(vault: Vault, verb: str) -> None:
+def test_the_next_writer_restores_the_notes_of_a_lost_database(vault: Vault, verb: str) -> None:
     vault.write("a.md", "alpha")
     vault.ingest()
     vault.workspace.close()
@@ -199,7 +199,7 @@ def test_a_lost_list_of_folders_is_written_again(vault: Vault) -> None:
         assert recovery.read(vault.workspace.folder.sources) == listed
 
 
-def test_a_source_keeps_all_it_says_of_itself_through_a_rebuild(vault: Vault) -> None:
+def test_a_source_keeps_its_metadata_through_a_rebuild(vault: Vault) -> None:
     root = str(vault.root)
     source = Source(
         SourceId("s"),
@@ -223,7 +223,7 @@ def test_a_source_keeps_all_it_says_of_itself_through_a_rebuild(vault: Vault) ->
     )  # fmt: skip
 
 
-def test_a_sign_of_damage_that_proves_wrong_is_taken_away(vault: Vault) -> None:
+def test_a_wrong_sign_of_damage_is_removed(vault: Vault) -> None:
     vault.write("a.md", "alpha")
     vault.ingest()
     recovery.mark_suspect(vault.workspace.folder)

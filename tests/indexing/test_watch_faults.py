@@ -1,4 +1,4 @@
-"""What the system, the disk or the user can do to a watch; each ends with a watch that is whole."""
+"""Faults of the system, the disk or the user; the watch recovers from each."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_after_a_full_queue_all_is_reconciled_and_heard_again(
 
 
 @with_both
-def test_a_root_that_is_taken_away_pauses_the_watch_until_it_is_back(notes: Path) -> None:
+def test_a_root_that_is_removed_pauses_the_watch_until_it_is_back(notes: Path) -> None:
     with watched(notes) as folder:
         shutil.rmtree(notes)
         state = folder.until_state("paused")

@@ -1,4 +1,4 @@
-"""What macOS and Windows announce and Linux does not, as watchdog passes it on."""
+"""Events of macOS and Windows, as watchdog delivers them."""
 
 from __future__ import annotations
 

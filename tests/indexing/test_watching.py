@@ -233,7 +233,7 @@ def test_churn_in_an_ignored_folder_is_not_even_watched(notes: Path) -> None:
         assert not any(path.startswith((b".git/", b".svn/")) for path in asked)
 
 
-def test_files_nobody_is_interested_in_are_not_queued(folder: Watched, notes: Path) -> None:
+def test_uninteresting_files_are_not_queued(folder: Watched, notes: Path) -> None:
     for name in ("photo.jpg", ".old.md.swp", "4913"):
         (notes / "a" / name).write_text("x")
     nothing_else(folder, notes)
@@ -369,7 +369,7 @@ def test_renewing_watches_what_became_interesting_and_asks_for_a_reconcile(notes
         folder.until_path(b"a/b/n.md")
 
 
-def test_watchdog_is_imported_by_who_watches_only_and_prints_nothing() -> None:
+def test_only_the_watcher_imports_watchdog_and_it_prints_nothing() -> None:
     script = (
         "import logging, sys\n"
         "from kebab_tui.indexing.watcher import FolderWatch\n"

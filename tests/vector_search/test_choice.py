@@ -1,4 +1,4 @@
-"""Which model was chosen last, written down beside the database."""
+"""The file with the selected model."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ from kebab_tui.vector_search import FILE_NAME, save_selected_model, selected_mod
     ],
     ids=["pipe", "link", "large", "no text", "empty"],
 )
-def test_what_is_no_choice_counts_as_none_and_is_replaced(
-    tmp_path: Path, put: Callable[[Path], None]
-) -> None:
+def test_an_invalid_selection_is_ignored_and_replaced(tmp_path: Path, put: Callable[[Path], None]) -> None:
     (tmp_path / "other").write_text("other\n")
     put(tmp_path / FILE_NAME)
     assert selected_model(str(tmp_path)) == ""

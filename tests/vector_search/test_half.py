@@ -1,4 +1,4 @@
-"""The meaning half: whatever is missing or broken costs only the meaning, and nothing stale is used."""
+"""Semantic search: missing or broken parts fall back to keywords, and stale vectors are not used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ask(workspace: Workspace, text: str = "port conflict", mode: SearchMode = "h
     return workspace.search(SearchQuery(text, mode=mode))
 
 
-def test_nothing_of_it_is_opened_by_a_search_by_words(vault: Vault) -> None:
+def test_a_keyword_search_opens_no_model(vault: Vault) -> None:
     vault.workspace.embed(Callbacks())
     vault.workspace.close()
     with_words_only = vault.opened(Settings())
@@ -71,7 +71,7 @@ def test_the_card_is_read_once_until_its_file_changes(vault: Vault, monkeypatch:
     workspace.close()
 
 
-def test_another_process_sees_new_vectors_without_being_told(vault: Vault) -> None:
+def test_another_process_finds_new_vectors(vault: Vault) -> None:
     other = vault.opened(Settings())
     assert ask(other).mode == "lexical"
     vault.workspace.embed(Callbacks())
@@ -170,7 +170,7 @@ def zeroed(file: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [truncated, one_bit_flipped, zeroed, Path.unlink])
-def test_a_damaged_vector_file_costs_nobody_a_step(vault: Vault, harm: Callable[[Path], None]) -> None:
+def test_a_damaged_vector_file_changes_no_result(vault: Vault, harm: Callable[[Path], None]) -> None:
     vault.workspace.embed(Callbacks())
     before = ask(vault.workspace)
     vault.workspace.close()
@@ -195,7 +195,7 @@ def test_a_title_that_changes_is_never_answered_by_the_old_vector(vault: Vault) 
     assert codes(ask(vault.workspace)) == []
 
 
-def test_closing_lets_go_and_asking_again_opens_anew(vault: Vault) -> None:
+def test_after_close_a_search_opens_everything_again(vault: Vault) -> None:
     vault.workspace.embed(Callbacks())
     before = ask(vault.workspace)
     vault.workspace.close()

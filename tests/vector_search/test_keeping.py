@@ -1,4 +1,4 @@
-"""Whoever keeps an index in step makes its vectors, beside others who may do so too."""
+"""The indexing process embeds, beside other processes that may do so too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
 
-def test_what_others_made_while_it_had_given_way_is_not_made_again(vault: Vault) -> None:
+def test_vectors_made_by_others_meanwhile_are_not_made_again(vault: Vault) -> None:
     parts = vault.workspace._parts
     kept = ModelEmbedding(
         parts._new_semantics, parts.reader, WriterLock(vault.workspace.folder.embedding_lock)
@@ -48,7 +48,7 @@ def test_a_model_of_ones_own_is_kept_to_when_the_database_was_lost(vault: Vault)
     assert vault.rows("SELECT value FROM meta WHERE key = 'model'") == [("tiny",)]
 
 
-def test_a_file_that_a_full_disk_does_not_take_is_told_and_can_be_written_later(
+def test_a_file_that_a_full_disk_does_not_take_is_reported_and_can_be_written_later(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
