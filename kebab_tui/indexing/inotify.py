@@ -56,7 +56,13 @@ class TreeEvents:
         self._closed = False
         self._numbers = itertools.count()
         self._inotify = _open_inotify()
-        self._root_mask, self._mask = _masks()
+        from watchdog.observers.inotify_c import InotifyConstants as Flag
+
+        # Not of opening and reading: the scan itself would cause endless events.
+        changes = Flag.IN_CREATE | Flag.IN_DELETE | Flag.IN_MOVE | Flag.IN_MODIFY | Flag.IN_CLOSE_WRITE
+        both = changes | Flag.IN_ATTRIB | Flag.IN_ONLYDIR
+        self._root_mask = cast("Mask", both | Flag.IN_DELETE_SELF | Flag.IN_MOVE_SELF)
+        self._mask = cast("Mask", both | Flag.IN_DONT_FOLLOW)
 
     @property
     def directories(self) -> int:
@@ -204,16 +210,3 @@ def _open_inotify() -> InotifyFD:
             reason = "the system's limit of inotify instances is reached (fs.inotify.max_user_instances)"
             raise NoEventsError(reason) from error
         raise NoEventsError(f"inotify: {error.strerror}") from error
-
-
-def _masks() -> tuple[Mask, Mask]:
-    """Events of the root, and of folders below it.
-
-    Not of opening and reading: the scan itself would cause endless events.
-    """
-    from watchdog.observers.inotify_c import InotifyConstants as Flag
-
-    changes = Flag.IN_CREATE | Flag.IN_DELETE | Flag.IN_MOVE | Flag.IN_MODIFY | Flag.IN_CLOSE_WRITE
-    both = changes | Flag.IN_ATTRIB | Flag.IN_ONLYDIR
-    root = both | Flag.IN_DELETE_SELF | Flag.IN_MOVE_SELF
-    return cast("Mask", root), cast("Mask", both | Flag.IN_DONT_FOLLOW)

@@ -124,20 +124,17 @@ class IndexWorker:
         elif self._embedding.wanted:
             self._embed(session)
         else:
-            self._idle(session)
-
-    def _idle(self, session: Session) -> None:
-        try:
-            if self._embedding.idle():
-                self.status.clear_error(VectorError.code)
-        except VectorError as error:
-            self.status.report_error(error)
-        self.status.idle()
-        if time.monotonic() - self._busy_at >= _QUIET_S:
-            if session.check_deferred:
-                session.run_deferred_check()
-            session.writer.merge_full_text(lambda: self._must_stop() or self._queue.has_due())
-        self._queue.wait(POLL_S)
+            try:
+                if self._embedding.idle():
+                    self.status.clear_error(VectorError.code)
+            except VectorError as error:
+                self.status.report_error(error)
+            self.status.idle()
+            if time.monotonic() - self._busy_at >= _QUIET_S:
+                if session.check_deferred:
+                    session.run_deferred_check()
+                session.writer.merge_full_text(lambda: self._must_stop() or self._queue.has_due())
+            self._queue.wait(POLL_S)
 
     def _index_all(self, session: Session, batches: Sequence[PathBatch]) -> None:
         left = list(batches)
