@@ -129,10 +129,10 @@ class Workspace:
         """The latest changed notes, as hits without a query."""
         return self._parts.engine.recent(count, offset)
 
-    def revision(self) -> tuple[int, int]:
-        """The current corpus revision and its number of chunks."""
+    def revision(self) -> int:
+        """The revision of the last commit."""
         with self._parts.reader.snapshot() as snapshot:
-            return snapshot.revision, snapshot.collection().chunks
+            return snapshot.revision
 
     def explain(self, query: SearchQuery) -> ExplainedResponse:
         """The result of `search` with the explanation of every hit."""

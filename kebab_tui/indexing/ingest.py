@@ -17,8 +17,7 @@ from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Fingerprint, Source, Trust
 from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.domain.ids import DocId, SourceId
-from kebab_tui.files.exclusion import PathScanner
-from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules, check_root, walk
+from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules, check_root, walk
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.indexing.pipeline import ChangeBatch, FileChange, FileTarget, Patience, Recipe, change_of
 from kebab_tui.indexing.reconcile import DeletionGracePeriod, Plan, compare, parents, recognise_moves

@@ -14,8 +14,7 @@ from typing import Generic, TypeVar
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.files.exclusion import PathScanner
-from kebab_tui.files.walk import WalkRules
+from kebab_tui.files.walk import PathScanner, WalkRules
 from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.status import FolderState
 from kebab_tui.indexing.watcher import FolderWatch

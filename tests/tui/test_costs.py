@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.tui.engine_thread import MOST, RelaxedQuery, ordered, shorter
+from kebab_tui.tui.engine_thread import MOST_SUGGESTIONS, RelaxedQuery, ordered, shorter
 from kebab_tui.workspace import Workspace
 
 
@@ -28,9 +28,9 @@ def test_the_query_without_each_of_its_parts(text: str, without: dict[str, str])
 
 
 @given(st.text('ab "-:*()tagpath, 설', max_size=60))
-def test_what_is_shorter_is_shorter_and_there_are_not_too_many(text: str) -> None:
+def test_shorter_queries_are_shorter_and_few(text: str) -> None:
     made = shorter(text, Workspace.parse(text))
-    assert len(made) <= MOST
+    assert len(made) <= MOST_SUGGESTIONS
     assert all(0 < len(cost.text) <= len(text) for cost in made)
 
 
