@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sqlite3
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -234,8 +233,7 @@ def _recheck(folder: DataFolder) -> tuple[Writer, str]:
         aside = recovery.set_aside(folder)
     writer = Writer(folder)
     try:
-        with contextlib.suppress(sqlite3.Error):  # no table of vectors
-            writer.take_over(recovery.readable_vectors(aside))
+        writer.take_over(recovery.readable_vectors(aside))
     except BaseException:
         writer.close()
         raise

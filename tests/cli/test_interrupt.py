@@ -20,7 +20,7 @@ import click
 import pytest
 
 from kebab_tui import cli
-from kebab_tui.cli import progress
+from kebab_tui.cli import interrupt
 from kebab_tui.cli.edge import run
 from kebab_tui.cli.interrupt import CtrlC, Interrupt
 from kebab_tui.storage.sqlite import connection
@@ -136,7 +136,7 @@ def test_ctrl_c_within_the_hook_that_raises_it_again_is_not_lost_either(
         if len(again) == 1:
             press()
 
-    monkeypatch.setattr(progress, "_press_again", press_again)
+    monkeypatch.setattr(interrupt, "_press_again", press_again)
     with CtrlC():
         thing = Thing()
         _ = weakref.ref(thing, lambda _: press())

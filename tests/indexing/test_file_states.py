@@ -106,7 +106,7 @@ def test_what_is_wrong_comes_first(vault: Vault) -> None:
 def test_a_missing_folder_is_told_and_its_notes_stay(vault: Vault) -> None:
     os.rename(vault.root, vault.root.parent / "away")
     found = states(vault)
-    assert found[""][0] == "failed" and "not there" in found[""][1]
+    assert found[""][0] == "failed" and "folder not found" in found[""][1]
     assert found["good.md"] == ("ok", "cannot be read now; it stays in the index")
 
 

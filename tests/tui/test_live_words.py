@@ -70,7 +70,7 @@ def test_the_end_of_watching_is_shown() -> None:
         (Phase("embedding"), ""),
         (Phase("embedding", 81, 2200, 64.4), "vectors 81 of 2,200, 64/s"),
         (Phase("embedding", 81, 2200, 64.4, 33.4), "vectors 81 of 2,200, 64/s, 33 s left"),
-        (Phase("embedding", 1, 2, 1.0, 90.0), "vectors 1 of 2, 1/s, 2 min left"),
+        (Phase("embedding", 1, 2, 1.0, 90.0), "vectors 1 of 2, 1/s, 90 s left"),
         (Phase("embedding", 1, 2, 1.0, 5399.0), "vectors 1 of 2, 1/s, 90 min left"),
         (Phase("embedding", 1, 2, 1.0, 9000.0), "vectors 1 of 2, 1/s, 2.5 h left"),
     ],

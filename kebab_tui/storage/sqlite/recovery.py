@@ -153,7 +153,10 @@ def readable_vectors(path: str) -> Iterator[tuple[bytes, str, bytes]]:
 
     Reads the table in 256 parts, each from both ends, so that a bad page hides no row but its own.
     """
-    connection = sqlite3.connect(f"{uri_of(path)}?mode=ro", uri=True)
+    try:
+        connection = sqlite3.connect(f"{uri_of(path)}?mode=ro", uri=True)
+    except sqlite3.Error:
+        return
     try:
         for first in range(256):
             part = (bytes([first]), bytes([first + 1]) if first < 255 else b"\xff" * 17)
