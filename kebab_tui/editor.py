@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kebab_tui.domain.errors import KebabError
-from kebab_tui.domain.text import visible
+from kebab_tui.domain.text import sanitize
 
 if TYPE_CHECKING:
     from kebab_tui.settings.settings import EditorSettings
@@ -262,7 +262,7 @@ def open_note(made: Launch, path: str, terminal: int | None = None) -> OpenResul
 
 
 def _result(text: str, *, ok: bool, interrupted: bool = False) -> OpenResult:
-    return OpenResult(ok, visible(text).replace("\n", "␊"), interrupted)
+    return OpenResult(ok, sanitize(text).replace("\n", "␊"), interrupted)
 
 
 @contextlib.contextmanager

@@ -85,16 +85,16 @@ class Workspace:
         """Nanoseconds of a date as typed in a filter (`2026-01`, `7d`); None if it is invalid."""
         from datetime import datetime
 
-        from kebab_tui.search.filter_keys import instant
+        from kebab_tui.search.filter_keys import parse_date
 
-        return instant(date, datetime.now())  # noqa: DTZ005 - the machine's own time zone is meant
+        return parse_date(date, datetime.now())  # noqa: DTZ005 - the machine's own time zone is meant
 
     @staticmethod
     def marks(text: str, query: str) -> tuple[Highlight, ...]:
         """Highlights for the words of a query in any text, by the rules of the index."""
-        from kebab_tui.search.snippet import highlight, sought
+        from kebab_tui.search.snippet import highlight, highlight_phrases
 
-        return highlight(text, sought(query))
+        return highlight(text, highlight_phrases(query))
 
     @staticmethod
     def decode(data: bytes) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ class Workspace:
         except StoreLostError:
             from kebab_tui.storage.sqlite import recovery
 
-            return recovery.read(self.folder.sources)
+            return recovery.read_sources(self.folder.sources)
 
     def check_folder(self, folder: str) -> None:
         """Raise if a folder is missing, unless it is a source already: sources may come back."""
@@ -185,7 +185,7 @@ class Workspace:
         try:
             known = self.sources()
         except StoreDamagedError:  # the caller rebuilds the index from this list
-            known = recovery.read(self.folder.sources)
+            known = recovery.read_sources(self.folder.sources)
         related = relation(root, known)
         if related is None or related[0] != "same":
             check_root(root)
@@ -246,9 +246,9 @@ class Workspace:
 
     def doctor(self) -> Iterator[Finding]:
         from kebab_tui.doctor import check_vectors
-        from kebab_tui.storage.sqlite.health import examine
+        from kebab_tui.storage.sqlite.health import check_index
 
-        yield from examine(self.folder, self._parts.recipe.made_by)
+        yield from check_index(self.folder, self._parts.recipe.made_by)
         yield from check_vectors(self._parts.semantics, self._parts.reader, self.folder)
 
     # Write

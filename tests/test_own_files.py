@@ -45,7 +45,7 @@ def everything_written(vault: Vault) -> None:
 
 
 WRITERS: dict[str, Callable[[DataFolder], object]] = {
-    "sources.json": lambda folder: recovery.write(folder.sources, [a_source()]),
+    "sources.json": lambda folder: recovery.write_sources(folder.sources, [a_source()]),
     "model.txt": lambda folder: vector_search.save_selected_model(folder.root, "another"),
     "queries.txt": lambda folder: History(folder.root).add("a query"),
     "live.json": lambda folder: LiveFile(folder, lambda _: None).write(LiveState(os.getpid())),

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from kebab_tui.indexing.inotify import IsInteresting
 from kebab_tui.indexing.path_queue import PathQueue
-from kebab_tui.indexing.watcher import FolderWatch, Pace, WatchState
+from kebab_tui.indexing.watcher import FolderWatch, WatchIntervals, WatchState
 
-QUICK = Pace(beat=0.05, poll=0.05)
+QUICK = WatchIntervals(beat=0.05, poll=0.05)
 _PATIENCE_S = 60.0
 
 
@@ -25,7 +25,7 @@ def visible_notes(path: bytes, is_dir: bool) -> bool:
 class Watched:
     """Collects what is taken: `paths`, `subtrees` and `whole` (the reasons) so far."""
 
-    def __init__(self, root: str, is_interesting: IsInteresting, pace: Pace) -> None:
+    def __init__(self, root: str, is_interesting: IsInteresting, pace: WatchIntervals) -> None:
         self.queue = PathQueue()
         self.watch = FolderWatch(self.queue, root, is_interesting, pace)
         self.forget()
@@ -67,7 +67,7 @@ class Watched:
 
 @contextmanager
 def watched(
-    root: Path | bytes | str, is_interesting: IsInteresting = visible_notes, pace: Pace = QUICK
+    root: Path | bytes | str, is_interesting: IsInteresting = visible_notes, pace: WatchIntervals = QUICK
 ) -> Iterator[Watched]:
     folder = Watched(os.fsdecode(root), is_interesting, pace)
     folder.watch.start()

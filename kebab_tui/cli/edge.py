@@ -160,11 +160,11 @@ def _run(group: click.Group, argv: Sequence[str], ctrl_c: CtrlC) -> int:
 
             lines = [dumps(encoded(failure.code, failure.message, failure.hint))]
         else:
-            from kebab_tui.domain.text import visible
+            from kebab_tui.domain.text import sanitize
 
             lead = "" if failure.exit_code == EXIT_INTERRUPTED else "error: "
-            lines = [lead + visible(failure.message)]
-            lines += [f"  hint: {visible(failure.hint)}"] if failure.hint else []
+            lines = [lead + sanitize(failure.message)]
+            lines += [f"  hint: {sanitize(failure.hint)}"] if failure.hint else []
         if sys.stderr is not None:
             print(*lines, sep="\n", file=sys.stderr)
         return failure.exit_code
@@ -203,9 +203,9 @@ def _crash(error: BaseException, root: click.Context | None) -> Failure:
     """Report an unexpected exception: one line for the user, the traceback to a file in the data folder."""
     import traceback
 
-    from kebab_tui.domain.text import visible
+    from kebab_tui.domain.text import sanitize
 
-    text = visible("".join(traceback.format_exception(error)))
+    text = sanitize("".join(traceback.format_exception(error)))
     if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0") and sys.stderr is not None:
         print(text, end="", file=sys.stderr)
     reason = str(error).partition("\n")[0][:200]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kebab_tui.cli.output import field, notify, plural, write
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.text import visible
+from kebab_tui.domain.text import sanitize
 
 _AMBIGUOUS = re.compile(r'[\n"]|:\d+:|\$[\w{]|(?:^|[ ,])~', re.ASCII)
 """Ends the line or the name, or vim replaces it by a variable or a home folder."""
@@ -31,7 +31,7 @@ def write_quickfix(hits: Sequence[SearchHit], here: str, *, terminal: bool) -> N
     for hit in hits:
         path = os.path.join(hit.root, os.fsdecode(hit.raw_path)).removeprefix(here.rstrip("/") + "/")
         valid = path.encode("utf-8", "replace").decode()  # invalid UTF-8 is written unchanged
-        if _AMBIGUOUS.search(path) or visible(valid) != valid:
+        if _AMBIGUOUS.search(path) or sanitize(valid) != valid:
             left_out += 1
             continue
         at = _match_offset(hit)
@@ -41,7 +41,7 @@ def write_quickfix(hits: Sequence[SearchHit], here: str, *, terminal: bool) -> N
         text = field(hit.text[start:].partition("\n")[0]).strip()
         if _MISREAD.search(":" + text):
             text = text.replace('"', "'")
-        write(f"{visible(path) if terminal else path}:{line}:{column}:{text}")
+        write(f"{sanitize(path) if terminal else path}:{line}:{column}:{text}")
     if left_out:
         notify(f"left out {plural(left_out, 'hit')}: the path has characters that this format cannot express")
 
@@ -72,7 +72,7 @@ def markdown(hits: Sequence[SearchHit]) -> Iterator[str]:
     for place, hit in enumerate(hits):
         if place:
             yield ""
-        yield from (f"> {line}".rstrip() for line in visible(hit.text).split("\n"))
+        yield from (f"> {line}".rstrip() for line in sanitize(hit.text).split("\n"))
         yield ">"
         span = hit.citation.uri[len(hit.citation.path) :]
         link = f"[{_plain(str(hit.citation))}]({quote(hit.raw_path)}{span})"
@@ -99,7 +99,7 @@ def context(hits: Sequence[SearchHit], sources: Iterable[Source]) -> Iterator[st
         cited = f"{hit.heading_path} — {hit.citation}" if hit.heading_path else str(hit.citation)
         yield f"*{_plain(cited)}*"
         yield ""
-        text = visible(hit.text)
+        text = sanitize(hit.text)
         if hit.kind == "code" and not _is_fenced(text):
             fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
             yield from (fence, text, fence)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.domain.text import visible
+from kebab_tui.domain.text import sanitize
 
 if TYPE_CHECKING:
     from kebab_tui.wire.encode import Json
@@ -61,7 +61,7 @@ def confirmed(question: str, *, yes: bool) -> bool:
 
 def field(text: str) -> str:
     """Sanitised text for one cell of a row: on one line, without control characters."""
-    return visible(text).translate(_ROW_BREAKERS)
+    return sanitize(text).translate(_ROW_BREAKERS)
 
 
 def plural(count: int, noun: str) -> str:

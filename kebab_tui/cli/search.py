@@ -30,7 +30,7 @@ from kebab_tui.cli.output import Style, detect, field, notify, plural, write, wr
 from kebab_tui.domain.errors import StoreDamagedError, UsageError
 from kebab_tui.domain.hit import Notice, SearchResponse
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode, SearchQuery
-from kebab_tui.domain.text import is_hangul
+from kebab_tui.domain.text import is_korean
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _threshold_notices(asked: SearchQuery, answer: SearchResponse, settings: Sea
     if answer.mode != "hybrid":
         reachable, most = f"first in this single list has 1/({settings.rrf_k}+1)", 1 / lowest
     else:
-        weight = settings.vector_weight_hangul if is_hangul(answer.read) else settings.vector_weight
+        weight = settings.vector_weight_hangul if is_korean(answer.read) else settings.vector_weight
         reachable, most = (
             f"first in both lists has (1+{weight:g})/({settings.rrf_k}+1)",
             (1 + weight) / lowest,

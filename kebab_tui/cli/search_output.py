@@ -13,16 +13,12 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.cli.output import Style, aligned, field
 from kebab_tui.domain import hit as known
-from kebab_tui.domain.hit import twins
-from kebab_tui.domain.text import digits_of_shares, is_hangul, printed, visible
+from kebab_tui.domain.hit import ambiguous_paths
+from kebab_tui.domain.text import format_sum, is_korean, sanitize, share_digits
 
 if TYPE_CHECKING:
     from kebab_tui.cli.search import SearchOutput
-    from kebab_tui.search.explanation import (
-        ExplainedHit,
-        ExplainedResponse,
-        LexicalExplanation,
-    )
+    from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, LexicalExplanation
     from kebab_tui.search.ranking import Fused, FusionSettings
 
 _INDENT = "   "
@@ -42,7 +38,7 @@ _BADGE_TEXTS: dict[known.Badge, str] = {
 def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[str]:
     """All lines of the answer, without the notices."""
     response = answer.response
-    ambiguous = twins(response.hits)
+    ambiguous = ambiguous_paths(response.hits)
     for index, hit in enumerate(response.hits):
         if index and style.terminal.tty:
             yield ""
@@ -58,11 +54,11 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
         )
         yield f"{_INDENT}citation: {style.file_link(field(str(hit.citation)), file)}"
         yield f"{_INDENT}heading: {field(hit.heading_path)}".rstrip()
-        if badges := list(known.badges(hit, is_hangul(response.read))):
+        if badges := list(known.badges(hit, is_korean(response.read))):
             texts = (_BADGE_TEXTS.get(badge, badge) for badge in reversed(badges))
             yield style.dim(f"{_INDENT}({', '.join(texts)})")
         if full:
-            yield from (f"{_INDENT}│ {line}" for line in visible(hit.text).split("\n"))
+            yield from (f"{_INDENT}│ {line}" for line in sanitize(hit.text).split("\n"))
         if answer.explained is not None:
             explained = answer.explained.hits[index]
             yield from (_INDENT + line for line in explanation_lines(explained, answer.explained))
@@ -102,7 +98,7 @@ def explanation_lines(explained: ExplainedHit, among: ExplainedResponse) -> Iter
 def _fusion(explained: ExplainedHit, fused: Fused, settings: FusionSettings) -> Iterator[str]:
     detail, evidence = explained.hit.retrieval, fused.evidence
     best = (settings.lexical_weight + settings.vector_weight) / (settings.rrf_k + 1)
-    shares, raw = printed((fused.lexical_part, fused.vector_part), digits_of_shares(best, _DIGITS))
+    shares, raw = format_sum((fused.lexical_part, fused.vector_part), share_digits(best, _DIGITS))
     meaning = "meaning, other language" if evidence.other_script else "meaning"
     legs = (
         ("words", evidence.lexical_rank, detail.lexical_score, settings.lexical_weight),
@@ -127,7 +123,7 @@ def _rerank(fused: Fused, settings: FusionSettings, strongest: float) -> Iterato
     lexical, vector, evidence = fused.rerank_keyword, fused.rerank_semantic, fused.evidence
     if lexical is None or vector is None:
         return
-    parts, total = printed((lexical, vector), _DIGITS)
+    parts, total = format_sum((lexical, vector), _DIGITS)
     place = f"place {fused.rerank_rank}"
     if fused.rerank_rank is None:
         place = f"below the best {settings.rerank_depth} of the fusion: place {fused.rank} by this score"
@@ -146,7 +142,7 @@ def _rerank(fused: Fused, settings: FusionSettings, strongest: float) -> Iterato
 
 
 def _bm25(explanation: LexicalExplanation) -> Iterator[str]:
-    adds, total = printed([term.contribution for term in explanation.terms], _DIGITS)
+    adds, total = format_sum([term.contribution for term in explanation.terms], _DIGITS)
     weights = explanation.weights
     factors = (weights.title, weights.heading, weights.text, weights.grams)
     rows = [_BM25_HEADER, ("× weight", *(f"{factor:g}" for factor in factors), "", "", "")]

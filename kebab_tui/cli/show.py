@@ -23,7 +23,7 @@ from kebab_tui.cli.output import Style, detect, field, notify, plural, table_lin
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import DocumentState
 from kebab_tui.domain.errors import NotFoundError, UsageError
-from kebab_tui.domain.text import glob_problem, visible
+from kebab_tui.domain.text import glob_problem, sanitize
 from kebab_tui.editor import EditorError, choose, line_hint, open_note
 from kebab_tui.workspace import Workspace
 
@@ -123,7 +123,7 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
         write(f"heading: {field(chunk.heading_path)}".rstrip())
         write(f"chunk id: {chunk.chunk_id} ({chunk.kind}, {plural(len(chunk.text), 'character')})")
         if full:
-            for line in visible(chunk.text).split("\n"):
+            for line in sanitize(chunk.text).split("\n"):
                 write(f"│ {line}")
 
 

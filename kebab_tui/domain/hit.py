@@ -14,7 +14,7 @@ from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import ChunkKind, DocumentType, Language
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchMode
-from kebab_tui.domain.text import is_hangul
+from kebab_tui.domain.text import is_korean
 
 ScoreKind = Literal["bm25", "cosine", "rrf", "look"]
 NoticeLevel = Literal["info", "warning"]
@@ -121,7 +121,7 @@ def partial_matches(hits: Sequence[SearchHit]) -> tuple[Notice, ...]:
     return (Notice("relaxed", f"{count} {matches}."),) if count else ()
 
 
-def joined(response: SearchResponse, page: SearchResponse) -> SearchResponse:
+def append_page(response: SearchResponse, page: SearchResponse) -> SearchResponse:
     """A response with its next page appended."""
     known = {hit.chunk_id for hit in response.hits}
     hits = (*response.hits, *(hit for hit in page.hits if hit.chunk_id not in known))
@@ -135,7 +135,7 @@ def joined(response: SearchResponse, page: SearchResponse) -> SearchResponse:
     )
 
 
-def twins(hits: Sequence[SearchHit]) -> frozenset[str]:
+def ambiguous_paths(hits: Sequence[SearchHit]) -> frozenset[str]:
     """Paths that occur in several sources and thus do not identify a note."""
     roots: dict[str, set[str]] = {}
     for hit in hits:
@@ -158,7 +158,7 @@ def badges(hit: SearchHit, korean: bool | None) -> Iterator[Badge]:
     if hit.relaxed:
         yield "relaxed"
     # Keywords match their own language only, so another one is notable only with a semantic match.
-    if korean is not None and hit.retrieval.vector_rank is not None and is_hangul(hit.text) != korean:
+    if korean is not None and hit.retrieval.vector_rank is not None and is_korean(hit.text) != korean:
         yield "other language"
     if hit.kind == "code":
         yield "code"

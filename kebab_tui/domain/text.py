@@ -32,7 +32,7 @@ def has_hangul(text: str) -> bool:
     return _HANGUL.search(text) is not None
 
 
-def is_hangul(text: str) -> bool:
+def is_korean(text: str) -> bool:
     """Whether a text is Korean by its share of Hangul letters."""
     if text.isascii():
         return False
@@ -73,7 +73,7 @@ _REPLACED = f"(?P<one>{UNSAFE}|{_STRAY_JOINER})|[{_MARK_BLOCKS}]{{{LONGEST_MARK_
 """Compiled on first use; few texts need it."""
 
 
-def visible(text: str) -> str:
+def sanitize(text: str) -> str:
     """Replace every character that a terminal would obey or hide.
 
     Control characters become their pictures, C1 controls and lone surrogates U+FFFD,
@@ -133,7 +133,7 @@ _FEWEST = 6
 _MOST_ADDED = 6
 
 
-def printed(parts: Sequence[float], digits: int) -> tuple[list[str], str]:
+def format_sum(parts: Sequence[float], digits: int) -> tuple[list[str], str]:
     """Format numbers and their sum so that the printed numbers still add up.
 
     The sum has `digits`. The parts get as many more digits as it takes until they add up to it.
@@ -152,7 +152,7 @@ def _units(number: str) -> int:
     return int(number.replace(".", ""))
 
 
-def digits_of_shares(best: float, score_digits: int) -> int:
+def share_digits(best: float, score_digits: int) -> int:
     """Digits for a sum of shares so that sum / `best` gives the printed score.
 
     Shares of a fusion are hundredths, or far less with a large rrf_k.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.text import did_you_mean, has_hangul, is_hangul
+from kebab_tui.domain.text import did_you_mean, has_hangul, is_korean
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -56,7 +56,7 @@ class JudgedQuery:
 
 def query_language(text: str) -> QueryLanguage:
     """Korean with a fair share of Hangul, mixed with a little of it, else English."""
-    if is_hangul(text):
+    if is_korean(text):
         return "ko"
     return "mixed" if has_hangul(text) else "en"
 

@@ -204,7 +204,7 @@ class Ingest:
     ) -> SourceReport:
         tally = Tally()
         tally.counts["unchanged"] = plan.unchanged
-        tally.problems += [f"{rows.shown(p.path) or '.'}: {p.reason}" for p in plan.problems]
+        tally.problems += [f"{rows.display_path(p.path) or '.'}: {p.reason}" for p in plan.problems]
         if known:
             recognise_moves(plan, known, source.root, self._recipe.limits)
         if self._grace is not None:
@@ -229,7 +229,7 @@ class Ingest:
     def _free_old_paths(self, source: Source, plan: Plan, tally: Tally) -> None:
         """Comes first: remove missing notes, and move the moved ones."""
         for path, known in plan.missing.items():
-            removed = FileOutcome(rows.shown(os.fsdecode(path)), "removed")
+            removed = FileOutcome(rows.display_path(os.fsdecode(path)), "removed")
             self.batch.add(RemoveNote(known.doc_id), FileChange(source.source_id, removed))
             tally.note(removed.path, removed.outcome)
         if plan.moved:
@@ -323,12 +323,12 @@ def _disappeared(root: str, error: OSError) -> SourceError:
 
 
 def _moved(plan: Plan, path: str) -> FileOutcome:
-    old = rows.shown(os.fsdecode(plan.moved[path][0]))
-    return FileOutcome(rows.shown(path), "moved", f"from {old}")
+    old = rows.display_path(os.fsdecode(plan.moved[path][0]))
+    return FileOutcome(rows.display_path(path), "moved", f"from {old}")
 
 
 def _outcome(path: str, change: Change | None, was: KnownFile | None) -> FileOutcome:
-    shown = rows.shown(path)
+    shown = rows.display_path(path)
     match change:
         case SaveNote():
             return FileOutcome(shown, "added" if was is None else "changed")

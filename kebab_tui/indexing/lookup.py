@@ -128,7 +128,7 @@ def find_document(catalogue: Catalogue, path: str) -> Document | None:
         if here:
             return _same_bytes(here, inner)[0]
     notes = catalogue.documents_at(path.removeprefix("./"))
-    notes = _same_bytes(notes, path) or catalogue.documents_ending(rows.shown(path), _MANY)
+    notes = _same_bytes(notes, path) or catalogue.documents_ending(rows.display_path(path), _MANY)
     if len(notes) > 1:
         names = ", ".join(f"{note.source}: {note.path}" for note in notes)
         raise NotFoundError(f"several notes are named {path}: {names}", "give the whole path")
@@ -309,4 +309,4 @@ def _file(
     source: Source, path: str, state: StateOfFile, reason: str, rule: str = "", rule_at: str = ""
 ) -> ListedFile:
     location = f"{source.root}/{path}"
-    return ListedFile(source.source_id, rows.shown(path), location, state, reason, rule, rule_at)
+    return ListedFile(source.source_id, rows.display_path(path), location, state, reason, rule, rule_at)

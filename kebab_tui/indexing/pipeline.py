@@ -109,7 +109,7 @@ def change_of(
     saved = Document(
         doc_id=_doc_id(target, content.content_hash, taken),
         source=target.source,
-        path=rows.shown(target.path),
+        path=rows.display_path(target.path),
         raw_path=os.fsencode(target.path),
         title=note.title,
         type=note.type,
@@ -136,9 +136,9 @@ def _marked(
     marked = Document(
         doc_id=_doc_id(target, "", taken),
         source=target.source,
-        path=rows.shown(target.path),
+        path=rows.display_path(target.path),
         raw_path=os.fsencode(target.path),
-        title=os.path.basename(rows.shown(target.path)),
+        title=os.path.basename(rows.display_path(target.path)),
         type=found.file_type.type,
         lang="und",
         trust=Trust.PRIMARY,
@@ -156,7 +156,7 @@ def _doc_id(target: FileTarget, content_hash: str, taken: Container[DocId]) -> D
         return target.known.doc_id
     generation = 0
     while True:
-        name = document_id(target.source, rows.shown(target.path), content_hash, generation)
+        name = document_id(target.source, rows.display_path(target.path), content_hash, generation)
         if name not in taken:
             return name
         generation += 1

@@ -58,7 +58,7 @@ def open_session(
         writer, healed, read_error = _open_writer(folder, check=not deferred and (killed or suspect))
         try:
             if not deferred:
-                recovery.clear(folder)
+                recovery.clear_suspect(folder)
             begun_anew, unrestored = _restore_sources(writer, folder)
             yield Session(
                 folder, lock, writer, reader,
@@ -115,7 +115,7 @@ class Session:
         """Raises StoreDamagedError."""
         recovery.full_check(self._folder)
         self.writer.mend_full_text()
-        recovery.clear(self._folder)
+        recovery.clear_suspect(self._folder)
         self.check_deferred = False
 
     def sources(self) -> list[Source]:
@@ -256,7 +256,7 @@ def _restore_sources(writer: Writer, folder: DataFolder) -> tuple[bool, str]:
     if not writer.is_new():
         writer.mirror_sources()
         return False, ""
-    lost, wrong = recovery.examine(folder.sources)
+    lost, wrong = recovery.examine_sources(folder.sources)
     if wrong:
         aside = recovery.set_sources_aside(folder.sources)
         wrong = f"{folder.sources} {wrong}; it was renamed to {aside}"

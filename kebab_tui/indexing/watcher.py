@@ -43,7 +43,7 @@ class WatchState:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class WatchIntervals:
     """Intervals of a watch, in seconds."""
 
     beat: float = 1.0
@@ -69,12 +69,12 @@ class FolderWatch:
     """
 
     def __init__(
-        self, queue: PathQueue, root: str, is_interesting: IsInteresting, pace: Pace | None = None
+        self, queue: PathQueue, root: str, is_interesting: IsInteresting, pace: WatchIntervals | None = None
     ) -> None:
         self._queue = queue
         self._root = root
         self._is_interesting = is_interesting
-        self._pace = pace or Pace()
+        self._pace = pace or WatchIntervals()
         self._state = WatchState("paused", "not started")
         self._identity: RootIdentity | None = None
         """Identity of the root when the watches were set."""

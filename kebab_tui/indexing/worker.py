@@ -28,7 +28,7 @@ from kebab_tui.indexing.watched_folders import PeriodicRescan, Retries, WatchedF
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.requests import RequestFolder, Rescan
 from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.rows import shown
+from kebab_tui.storage.sqlite.rows import display_path
 
 POLL_S = 0.1
 """Interval between two checks for requests."""
@@ -340,7 +340,7 @@ class Maintenance:
                 state = replace(state, kind="paused", reason=reason)
             elif state.kind == "live" and unread:
                 more = f" and {len(unread) - 1} more" if unread[1:] else ""
-                first = shown(os.fsdecode(unread[0])) or "."
+                first = display_path(os.fsdecode(unread[0])) or "."
                 state = replace(
                     state, kind="partial", reason=f"cannot be read: {first}{more}; retried periodically"
                 )

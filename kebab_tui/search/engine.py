@@ -25,7 +25,7 @@ from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, SemanticsSou
 from kebab_tui.search.query_language import merge, parse
 from kebab_tui.search.snippet import snippet
 
-if TYPE_CHECKING:  # a keyword search loads none of these
+if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.semantic import Scripts
     from kebab_tui.search.why_not import WhyNot

@@ -22,7 +22,7 @@ from kebab_tui.domain.text import closest, glob_problem
 
 T = TypeVar("T", bound=str)
 
-MOST = 20_000
+MAX_COMPLETIONS = 20_000
 """Completions of a key: searching through them takes about a millisecond."""
 
 _DATES = "write a date as 2026, 2026-01, 2026-01-31, 7d, 2w, today or yesterday"
@@ -80,7 +80,7 @@ def nearest(key: str) -> str | None:
     return closest(key, FILTER_KEYS, cutoff=0.8)
 
 
-def instant(text: str, now: datetime) -> int | None:
+def parse_date(text: str, now: datetime) -> int | None:
     """A typed date as nanoseconds since the epoch; None if it is not a date.
 
     A date means its first instant in the time zone of `now`, or of the machine if `now` has none.
@@ -139,7 +139,7 @@ def _trust(values: tuple[str, ...], _now: datetime) -> SearchFilters:
 def _instants(key: str, values: tuple[str, ...], now: datetime) -> list[int]:
     found = []
     for value in values:
-        moment = instant(value, now)
+        moment = parse_date(value, now)
         if moment is None:
             raise _BadValue(f"{key}:{value} ignored: {_DATES}.")
         found.append(moment)
@@ -189,4 +189,4 @@ def completions_of(tags: Iterable[str], sources: Iterable[str], paths: Iterable[
             in_folder["/".join(parts[: depth + 1]) + "/"] += count
     folders = sorted(in_folder, key=lambda folder: (-in_folder[folder], folder))
     known = _FIXED | {"tag": tuple(tags), "in": tuple(sources), "path": (*folders, *notes)}
-    return Completions({key: known.get(key, ())[:MOST] for key in FILTER_KEYS})
+    return Completions({key: known.get(key, ())[:MAX_COMPLETIONS] for key in FILTER_KEYS})

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
-from kebab_tui.domain.text import is_hangul
+from kebab_tui.domain.text import is_korean
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
 from kebab_tui.search.lexical import LexicalLeg
@@ -110,7 +110,7 @@ def gather(
     others = {one.row for one in near.other}
     if others:  # a corpus of one script has no "other" one
         hangul, rest = scripts.of(search.snapshot, search.filters)
-        others |= among(only_words, rest if is_hangul(encoded.text) else hangul)
+        others |= among(only_words, rest if is_korean(encoded.text) else hangul)
     ids = search.snapshot.chunk_ids(only_meaning) if with_ids else {}
     found = []
     for row, (rank, strength) in by_words.items():

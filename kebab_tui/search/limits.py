@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.domain.text import is_hangul
+from kebab_tui.domain.text import is_korean
 from kebab_tui.search.ranking import FusionSettings
 
 DIGITS = 6
@@ -76,6 +76,6 @@ class HybridOptions:
         """The settings for one query; the script of `read`, the text for the model, decides the weight."""
         return FusionSettings(
             rrf_k=self.rrf_k,
-            vector_weight=self.vector_weight_hangul if is_hangul(read) else self.vector_weight,
+            vector_weight=self.vector_weight_hangul if is_korean(read) else self.vector_weight,
             rerank=self.rerank if query.rerank is None else query.rerank,
         )

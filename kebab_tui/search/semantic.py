@@ -16,7 +16,7 @@ from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.domain.text import has_hangul, is_hangul
+from kebab_tui.domain.text import has_hangul, is_korean
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
 from kebab_tui.search.lexical import Rows
@@ -109,7 +109,7 @@ def scopes(
     if everything and not scripts.are_both_there(search.snapshot):
         return [None]
     hangul, others = scripts.of(search.snapshot, search.filters)
-    own, other = (hangul, others) if is_hangul(encoded.text) else (others, hangul)
+    own, other = (hangul, others) if is_korean(encoded.text) else (others, hangul)
     if admitted is not None:
         own, other = admitted(own), admitted(other)
     return [own, other] if own and other else [own or other]

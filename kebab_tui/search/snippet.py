@@ -65,7 +65,7 @@ def snippet(text: str, phrases: Sequence[Phrase], limit: int = 220) -> Snippet:
 
 
 @lru_cache(maxsize=16)
-def sought(query: str) -> tuple[Phrase, ...]:
+def highlight_phrases(query: str) -> tuple[Phrase, ...]:
     """The phrases to highlight in a text that no search has found, such as a whole note.
 
     They are those of the relaxed expression; an unfinished last word is a prefix. Raw FTS5 syntax

@@ -296,9 +296,9 @@ def _collected(
 
 def _warn(message: str) -> None:
     if sys.stderr is not None:
-        from kebab_tui.domain.text import visible  # only here: would double the import time of the settings
+        from kebab_tui.domain.text import sanitize  # only here: would double the import time of the settings
 
-        sys.stderr.write(f"warning: {visible(message)}\n")
+        sys.stderr.write(f"warning: {sanitize(message)}\n")
 
 
 def _absolute_paths(values: dict[Key, Any], base: str) -> dict[Key, Any]:

@@ -37,14 +37,14 @@ from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.results import INDEX_LOST, ResultsPresenter
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.widgets import empty_states
-from kebab_tui.tui.widgets.empty_states import WordsPane
+from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.footer import KeysLine
 from kebab_tui.tui.widgets.hits_list import HitsList
 from kebab_tui.tui.widgets.query_box import QueryBox, QueryLine
 from kebab_tui.tui.widgets.query_text import ChipsLine
 from kebab_tui.tui.widgets.status_line import StatusLine
 
-if TYPE_CHECKING:  # the first paint does not wait for the engine's imports
+if TYPE_CHECKING:
     from kebab_tui.workspace import Workspace
 
 
@@ -60,7 +60,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     query_line: QueryLine
     chips: ChipsLine
     hits: HitsList
-    words: WordsPane
+    words: TextPane
     preview: Preview
     explain: ExplainPanel
     panes: Container
@@ -106,7 +106,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         self.query_line = QueryLine(self.box, id="query")
         self.chips = ChipsLine(id="chips")
         self.hits = HitsList(id="hits")
-        self.words = WordsPane(id="words")
+        self.words = TextPane(id="words")
         self.preview = Preview(id="preview")
         what_if_keys = Keys(
             f"{self._key('rrf_k_down')} {self._key('rrf_k_up')}",

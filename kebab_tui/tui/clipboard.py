@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kebab_tui.domain.citation import Citation
-from kebab_tui.domain.text import visible
+from kebab_tui.domain.text import sanitize
 from kebab_tui.tui.messages import LocatedHit
-from kebab_tui.tui.widgets.segments import clean
+from kebab_tui.tui.widgets.segments import sanitize_line
 
 Find = Callable[[str], str | None]
 Write = Callable[[str], None]
@@ -50,7 +50,7 @@ _SHOWN = 160
 def citation_text(place: LocatedHit) -> str:
     """`path:L12-L34` with the present lines of the passage; always one line."""
     span = (place.located or place.hit.citation).span
-    return clean(str(Citation(place.hit.path, span)))
+    return sanitize_line(str(Citation(place.hit.path, span)))
 
 
 def citations_text(places: Sequence[LocatedHit]) -> str:
@@ -65,7 +65,7 @@ def quotations_text(places: Sequence[LocatedHit]) -> str:
 
 def copy(text: str, write: Write, environ: Mapping[str, str], find: Find = shutil.which) -> str:
     """Copy sanitized text by the first way that works; returns the message for the user."""
-    text = visible(text)
+    text = sanitize(text)
     line = text[: _SHOWN + 1].replace("\n", "␊").replace("\t", " ")
     shown = line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
     for tool in tools(environ, find):

@@ -12,7 +12,7 @@ from kebab_tui.tui.actions import EscapeState, Place, Section, action_of, escape
 from kebab_tui.tui.layout import Pane
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 
-if TYPE_CHECKING:  # the application imports this module
+if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
 
 
@@ -208,10 +208,10 @@ class Commands:
             self._app.status.say(READ_ONLY)
 
     def do_health(self) -> Awaitable[None]:
-        from kebab_tui.tui.screens.file_states import HealthPage  # the first paint does not need it
+        from kebab_tui.tui.screens.file_states import FileStatesScreen  # the first paint does not need it
 
         own_keys = action_of(self._app.actions, "health").keys("lists")
-        page = HealthPage(self._app.open_workspace, self._app.hand_off.edit, keys=own_keys)
+        page = FileStatesScreen(self._app.open_workspace, self._app.hand_off.edit, keys=own_keys)
         return self._app.push_screen(page)
 
     def do_sample_vault(self) -> None:

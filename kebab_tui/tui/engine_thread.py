@@ -40,7 +40,7 @@ from kebab_tui.tui.messages import (
     WhyNotReady,
 )
 
-if TYPE_CHECKING:  # the first paint does not wait for the engine's imports
+if TYPE_CHECKING:
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.query_language import ParsedQuery
     from kebab_tui.workspace import Workspace

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, TypeVar
 from textual.app import App, SuspendNotSupported
 
 from kebab_tui.domain.errors import KebabError
-from kebab_tui.domain.hit import Notice, SearchHit, twins
-from kebab_tui.domain.text import visible
+from kebab_tui.domain.hit import Notice, SearchHit, ambiguous_paths
+from kebab_tui.domain.text import sanitize
 from kebab_tui.editor import Launch, OpenResult, choose, line_hint, open_note
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 from kebab_tui.tui.launch import PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
-from kebab_tui.tui.widgets.segments import clean
+from kebab_tui.tui.widgets.segments import sanitize_line
 
-if TYPE_CHECKING:  # the application imports this module
+if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
 
 LocatedHits = Sequence[LocatedHit]
@@ -110,7 +110,7 @@ class HandOff:
         self._app.exit(tuple(picked(places, options.pick_as)))
 
     def _copy(self, places: LocatedHits, *, with_text: bool) -> None:
-        ambiguous = self._app.hits.twins | twins([place.hit for place in places])
+        ambiguous = self._app.hits.twins | ambiguous_paths([place.hit for place in places])
         cited = []
         for place in places:
             if place.hit.path in ambiguous:  # another folder has a note with the same path
@@ -185,7 +185,7 @@ def misread(path: str, picked_as: PickedAs) -> str:
     splitting and expansion by a shell.
     """
     text = os.fsencode(path).decode("utf-8", "replace")
-    for character, shown in zip(text, clean(text), strict=True):
+    for character, shown in zip(text, sanitize_line(text), strict=True):
         if character != shown or (picked_as == "editor" and _SHELL_SPECIAL.match(character)):
             code = character if character.isprintable() else f"U+{ord(character):04X}"
             return _CHARACTER_NAMES.get(character, code)
@@ -216,10 +216,10 @@ def open_in_editor(app: App[Result], launch: Launch, path: str) -> OpenResult:
                 with _terminal() as descriptor:
                     return open_note(launch, path, descriptor)
             except Exception as error:  # noqa: BLE001 - reported below the restored screen
-                return OpenResult(False, visible(f"could not run {launch.program}: {error}"))
+                return OpenResult(False, sanitize(f"could not run {launch.program}: {error}"))
     except SuspendNotSupported:
         return OpenResult(
-            False, f"this terminal cannot be suspended for {launch.program}; the file is {visible(path)}"
+            False, f"this terminal cannot be suspended for {launch.program}; the file is {sanitize(path)}"
         )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import ChunkId
 
-if TYPE_CHECKING:  # the first paint needs no engine
+if TYPE_CHECKING:
     from kebab_tui.indexing.status import LastChange
 
 Novelty = Literal["new", "changed"]

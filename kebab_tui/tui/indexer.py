@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from kebab_tui.domain.errors import KebabError
 
-if TYPE_CHECKING:  # this module starts the process: it needs no Textual, the screen no engine
+if TYPE_CHECKING:
     from textual.message import Message
 
     from kebab_tui.indexing.embed import EmbeddingProgress

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 
 from kebab_tui import __version__, own_files
 from kebab_tui.domain.errors import KebabError
-from kebab_tui.domain.text import visible
+from kebab_tui.domain.text import sanitize
 
-if TYPE_CHECKING:  # an invalid command line fails without Textual
+if TYPE_CHECKING:
     from kebab_tui.settings.settings import Settings
     from kebab_tui.tui.app import KebabApp
 
@@ -97,9 +97,9 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         app = _application(given)
     except KebabError as error:
-        print(f"error: {visible(error.message)}", file=sys.stderr)  # noqa: T201
+        print(f"error: {sanitize(error.message)}", file=sys.stderr)  # noqa: T201
         if error.hint:
-            print(f"  hint: {visible(error.hint)}", file=sys.stderr)  # noqa: T201
+            print(f"  hint: {sanitize(error.hint)}", file=sys.stderr)  # noqa: T201
         return error.exit_code
     _redirect_stderr(app.settings.data_dir)
     for name in ("SIGTERM", "SIGHUP"):
@@ -121,7 +121,7 @@ class _Parser(argparse.ArgumentParser):
     """Sanitizes its errors: words of the command line may be file names expanded by a shell."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(visible(message))
+        super().error(sanitize(message))
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -266,9 +266,9 @@ def print_picked(picked: Sequence[str], *, print0: bool) -> None:
     """Print the raw bytes of the paths, which need not be text; sanitized on a terminal."""
     end = b"\0" if print0 else b"\n"
     if sys.stdout.isatty():
-        from kebab_tui.tui.widgets.segments import clean
+        from kebab_tui.tui.widgets.segments import sanitize_line
 
-        picked, end = [clean(citation) for citation in picked], b"\n"
+        picked, end = [sanitize_line(citation) for citation in picked], b"\n"
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.buffer.write(b"".join(os.fsencode(citation) + end for citation in picked))
         sys.stdout.flush()

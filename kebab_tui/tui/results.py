@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.citation import Located
-from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse, joined
+from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse, append_page
 from kebab_tui.domain.ids import ChunkId
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.actions import action_of
@@ -22,7 +22,7 @@ from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.hits_list import FRESH_S
 from kebab_tui.tui.widgets.status_line import LiveWords, StatusContent, changed_words, live_words
 
-if TYPE_CHECKING:  # the application imports this module; the first paint needs no engine
+if TYPE_CHECKING:
     from kebab_tui.indexing.status import LastChange, LiveState
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.query_language import Chip, ParsedQuery
@@ -92,7 +92,7 @@ class ResultsPresenter:
 
     def append_page(self, page: SearchResponse) -> None:
         if self.response is not None:
-            self.response = joined(self.response, page)
+            self.response = append_page(self.response, page)
             self._app.hits.append(self.response)
             self._show_status(self.response)
 
@@ -177,7 +177,7 @@ class ResultsPresenter:
         if response is not None:
             if response.query.strip() and "no_passages" not in {notice.code for notice in response.notices}:
                 return partial(
-                    empty_states.nothing_found,
+                    empty_states.no_hits,
                     query=response.query,
                     costs=self.suggestions,
                     drop_key=self._key("drop_filter"),
@@ -189,14 +189,14 @@ class ResultsPresenter:
         elif self._error is not None:
             message, hint = self._error
             if self.is_reading:
-                return partial(empty_states.healing, message=message, done=done, total=total)
-            return partial(empty_states.refused, message=message, hint=hint)
+                return partial(empty_states.rebuilding, message=message, done=done, total=total)
+            return partial(empty_states.failed, message=message, hint=hint)
         if self.is_reading:
             return partial(empty_states.indexing, done=done, total=total)
         if self._run is not None and self._run.code:
-            return partial(empty_states.refused, message=self._run.text, hint="")
+            return partial(empty_states.failed, message=self._run.text, hint="")
         if response is not None:
-            return partial(empty_states.nothing_there, rescan_key=self._key("rescan"))
+            return partial(empty_states.no_notes, rescan_key=self._key("rescan"))
         return partial(
             empty_states.first_run,
             sample_key=self._key("sample_vault"),

@@ -18,12 +18,7 @@ from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk, Document, Source
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.text import UNSAFE
-from kebab_tui.search.explanation import (
-    ExplainedHit,
-    ExplainedResponse,
-    Filtered,
-    LexicalExplanation,
-)
+from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Filtered, LexicalExplanation
 from kebab_tui.search.ranking import NEAR_ENOUGH, OTHER_SCRIPT_SHARE, PLACE_EVERY, Fused, FusionSettings
 
 if TYPE_CHECKING:

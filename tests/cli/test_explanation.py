@@ -12,7 +12,7 @@ import pytest
 
 from kebab_tui.cli.search_output import explanation_lines
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.domain.text import printed
+from kebab_tui.domain.text import format_sum
 from kebab_tui.workspace import Workspace
 from tests.command_line import Done, Kebab
 from tests.figures import add_up, is_true
@@ -243,12 +243,12 @@ def test_what_the_filters_leave_out_is_counted(embedded: Kebab) -> None:
 
 @pytest.mark.parametrize("parts", [[1 / 3, 1 / 3, 1 / 3], [2 / 3, 2 / 3, 2 / 3], [0.00004] * 7, [5.5], []])
 def test_printed_parts_and_their_sum_are_true_and_add_up(parts: Sequence[float]) -> None:
-    shown, total = printed(parts, 4)
+    shown, total = format_sum(parts, 4)
     assert add_up(shown, total)
     assert total == f"{sum(parts):.4f}"
     assert all(is_true(number, part) for number, part in zip(shown, parts, strict=True))
 
 
 def test_equal_parts_are_printed_alike() -> None:
-    assert printed([1 / 61, 1 / 61], 6) == (["0.0163934", "0.0163934"], "0.032787")
-    assert printed([0.25, 0.5], 4) == (["0.2500", "0.5000"], "0.7500")
+    assert format_sum([1 / 61, 1 / 61], 6) == (["0.0163934", "0.0163934"], "0.032787")
+    assert format_sum([0.25, 0.5], 4) == (["0.2500", "0.5000"], "0.7500")

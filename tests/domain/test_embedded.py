@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.text import embedded_hash, embedded_text, is_hangul
+from kebab_tui.domain.text import embedded_hash, embedded_text, is_korean
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_half_a_character_has_a_name_too() -> None:
     ],
 )
 def test_a_text_is_korean_by_its_share_of_hangul(text: str, korean: bool) -> None:
-    assert is_hangul(text) is korean
+    assert is_korean(text) is korean
 
 
 @given(st.text(st.sampled_from("충돌은법 port123.é")))
 def test_how_syllables_are_spelled_does_not_matter(text: str) -> None:
-    assert is_hangul(unicodedata.normalize("NFD", text)) == is_hangul(unicodedata.normalize("NFC", text))
+    assert is_korean(unicodedata.normalize("NFD", text)) == is_korean(unicodedata.normalize("NFC", text))

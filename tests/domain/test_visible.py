@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.text import INVISIBLE, LONGEST_MARK_RUN, REPLACEMENT, visible
+from kebab_tui.domain.text import INVISIBLE, LONGEST_MARK_RUN, REPLACEMENT, sanitize
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 NASTY = st.text("\x1b\x9b\x00\x7f\u202e\u200b\u200d\ud800\u0301\u1161a한👨\n\t ")
@@ -36,7 +36,7 @@ SHOWN_FORMAT_CHARACTERS = (
     ],
 )
 def test_control_characters_are_shown_instead_of_obeyed(raw: str, shown: str) -> None:
-    assert visible(raw) == shown
+    assert sanitize(raw) == shown
 
 
 @pytest.mark.parametrize(
@@ -55,18 +55,18 @@ def test_control_characters_are_shown_instead_of_obeyed(raw: str, shown: str) ->
     ],
 )
 def test_honest_text_of_any_script_is_left_alone(text: str) -> None:
-    assert visible(text) is text or visible(text) == text
+    assert sanitize(text) is text or sanitize(text) == text
 
 
 def test_a_joiner_that_joins_nothing_is_shown() -> None:
-    assert visible("pass\u200dword \u200c") == "pass␦word ␦"
+    assert sanitize("pass\u200dword \u200c") == "pass␦word ␦"
 
 
 @pytest.mark.parametrize("mark", ["\u0301", "\u20dd", "\ufe0f", "\u1161", "\u05b0", "\U0001d167"])
 def test_a_tower_of_marks_ends_at_the_eighth(mark: str) -> None:
     kept, cut = mark * LONGEST_MARK_RUN, REPLACEMENT * 5
-    assert visible("e" + mark * (LONGEST_MARK_RUN + 5) + "x") == "e" + kept + cut + "x"
-    assert visible("e" + kept + "x" + kept) == "e" + kept + "x" + kept
+    assert sanitize("e" + mark * (LONGEST_MARK_RUN + 5) + "x") == "e" + kept + cut + "x"
+    assert sanitize("e" + kept + "x" + kept) == "e" + kept + "x" + kept
 
 
 def all_characters(*categories: str) -> list[str]:
@@ -75,28 +75,28 @@ def all_characters(*categories: str) -> list[str]:
 
 def test_every_control_and_surrogate_is_replaced() -> None:
     for character in all_characters("Cc", "Cs"):
-        assert (visible(character) == character) == (character in "\n\t"), hex(ord(character))
+        assert (sanitize(character) == character) == (character in "\n\t"), hex(ord(character))
 
 
 def test_every_format_character_that_shows_nothing_is_replaced() -> None:
     hieroglyph_joiners = range(0x13430, 0x13440)
     for character in all_characters("Cf", "Zl", "Zp"):
         if character not in SHOWN_FORMAT_CHARACTERS and ord(character) not in hieroglyph_joiners:
-            assert visible(character) == INVISIBLE, hex(ord(character))
+            assert sanitize(character) == INVISIBLE, hex(ord(character))
 
 
 def test_every_mark_without_width_is_counted() -> None:
     for mark in all_characters("Mn", "Me"):
-        assert visible(mark * (LONGEST_MARK_RUN + 1)).endswith((REPLACEMENT, INVISIBLE)), hex(ord(mark))
+        assert sanitize(mark * (LONGEST_MARK_RUN + 1)).endswith((REPLACEMENT, INVISIBLE)), hex(ord(mark))
 
 
 @given(ANY_TEXT | NASTY)
 def test_offsets_into_the_text_stay_true(text: str) -> None:
-    assert len(visible(text)) == len(text)
+    assert len(sanitize(text)) == len(text)
 
 
 @given(ANY_TEXT | NASTY)
 def test_nothing_obeyed_remains_and_a_second_pass_changes_nothing(text: str) -> None:
-    shown = visible(text)
+    shown = sanitize(text)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
-    assert visible(shown) == shown
+    assert sanitize(shown) == shown

@@ -266,7 +266,7 @@ def test_an_observer_that_lost_events_is_set_anew(notes: Path, capfd: pytest.Cap
 _IN_A_SMALL_SYSTEM = """
 import os, sys
 from pathlib import Path
-from kebab_tui.indexing.watcher import Pace
+from kebab_tui.indexing.watcher import WatchIntervals as Pace
 from tests.watched import watched
 
 def limit(name, number):

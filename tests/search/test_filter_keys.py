@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from kebab_tui.search.filter_keys import FILTER_KEYS, instant, nearest
+from kebab_tui.search.filter_keys import FILTER_KEYS, nearest, parse_date
 
 
 @pytest.mark.parametrize("key", FILTER_KEYS)
@@ -30,17 +30,17 @@ def test_other_words_before_a_colon_are_not_keys(typed: str) -> None:
 def test_a_date_begins_in_the_clocks_own_zone() -> None:
     seoul = timezone(timedelta(hours=9))
     now = datetime(2026, 5, 1, 3, tzinfo=seoul)
-    assert instant("2026-05-01", now) == int(datetime(2026, 4, 30, 15, tzinfo=UTC).timestamp()) * 10**9
-    assert instant("today", now) == instant("2026-05-01", now)
+    assert parse_date("2026-05-01", now) == int(datetime(2026, 4, 30, 15, tzinfo=UTC).timestamp()) * 10**9
+    assert parse_date("today", now) == parse_date("2026-05-01", now)
 
 
 def test_a_clock_without_a_zone_means_the_machines() -> None:
     now = datetime(2026, 5, 1, 3)  # noqa: DTZ001 -- the case under test
-    assert instant("2026-05-01", now) == int(now.replace(hour=0).timestamp()) * 10**9
+    assert parse_date("2026-05-01", now) == int(now.replace(hour=0).timestamp()) * 10**9
 
 
 @pytest.mark.parametrize(
     "text", ["", "soon", "2026-02-30", "20260101", "2026-1-1-1", "d", "-3d", "0000", "９９d"]
 )
 def test_other_texts_are_not_dates(text: str) -> None:
-    assert instant(text, datetime(2026, 1, 1, tzinfo=UTC)) is None
+    assert parse_date(text, datetime(2026, 1, 1, tzinfo=UTC)) is None

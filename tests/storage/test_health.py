@@ -13,7 +13,7 @@ import pytest
 
 from kebab_tui.storage.lock import WriterLock
 from kebab_tui.storage.sqlite import schema
-from kebab_tui.storage.sqlite.health import Finding, examine
+from kebab_tui.storage.sqlite.health import Finding, check_index
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
@@ -31,7 +31,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
 def findings(vault: Vault) -> dict[str, Finding]:
     """The findings of the storage checks; `kebab doctor` has more."""
     made_by = vault.workspace._parts.recipe.made_by
-    return {finding.check: finding for finding in examine(vault.workspace.folder, made_by)}
+    return {finding.check: finding for finding in check_index(vault.workspace.folder, made_by)}
 
 
 def unwell(vault: Vault) -> dict[str, str]:

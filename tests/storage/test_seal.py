@@ -17,7 +17,7 @@ from kebab_tui.domain.errors import StoreDamagedError, StoreReadOnlyError, Store
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import schema
 from kebab_tui.storage.sqlite.checksum import _HEADER, PageChecksums
-from kebab_tui.storage.sqlite.health import examine
+from kebab_tui.storage.sqlite.health import check_index
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
@@ -210,7 +210,7 @@ def test_doctor_checks_every_page_whatever_the_time(vault: Vault) -> None:
     content[place] ^= 1
     database(vault).write_bytes(content)
     os.utime(database(vault), ns=(then.st_atime_ns, then.st_mtime_ns))
-    found = {finding.check: finding for finding in examine(DataFolder(str(vault.data)), "")}
+    found = {finding.check: finding for finding in check_index(DataFolder(str(vault.data)), "")}
     assert found["pages"].level == "problem"
     assert (vault.data / "suspect").exists()
     assert vault.ingest().healed
@@ -218,7 +218,7 @@ def test_doctor_checks_every_page_whatever_the_time(vault: Vault) -> None:
 
 def test_doctor_keeps_the_seal_of_an_intact_index(vault: Vault) -> None:
     before = seal(vault).read_bytes()
-    assert all(finding.level != "problem" for finding in examine(DataFolder(str(vault.data)), ""))
+    assert all(finding.level != "problem" for finding in check_index(DataFolder(str(vault.data)), ""))
     assert seal(vault).read_bytes() == before
 
 
@@ -303,7 +303,7 @@ def test_a_folder_that_cannot_be_written_is_an_error(vault: Vault, monkeypatch: 
     monkeypatch.setattr("kebab_tui.storage.sqlite.checksum.os.replace", refuse)
     with pytest.raises(StoreReadOnlyError, match="cannot write to the data folder"):
         vault.ingest()
-    found = {finding.check: finding.level for finding in examine(DataFolder(str(vault.data)), "")}
+    found = {finding.check: finding.level for finding in check_index(DataFolder(str(vault.data)), "")}
     assert found["full text"] == "warning"
 
 

@@ -21,8 +21,8 @@ def entry(number: int, **changed: Any) -> dict[str, Any]:
 
 def listed(path: Path, *entries: object) -> tuple[list[str], str]:
     path.write_text(json.dumps(entries))
-    sources, wrong = recovery.examine(str(path))
-    assert recovery.read(str(path)) == sources
+    sources, wrong = recovery.examine_sources(str(path))
+    assert recovery.read_sources(str(path)) == sources
     return [source.source_id for source in sources], wrong
 
 
@@ -32,12 +32,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_is_written_is_read(path: Path) -> None:
-    recovery.write(str(path), [a_source()])
-    assert recovery.examine(str(path)) == ([a_source()], "")
+    recovery.write_sources(str(path), [a_source()])
+    assert recovery.examine_sources(str(path)) == ([a_source()], "")
 
 
 def test_a_missing_file_is_no_error(path: Path) -> None:
-    assert recovery.examine(str(path)) == ([], "")
+    assert recovery.examine_sources(str(path)) == ([], "")
 
 
 def test_an_entry_of_an_older_or_newer_version_is_a_folder(path: Path) -> None:
@@ -85,12 +85,12 @@ def test_a_folder_whose_name_is_not_utf_8_is_kept(path: Path) -> None:
 )
 def test_a_file_that_is_no_list_is_reported(path: Path, text: str, wrong: str) -> None:
     path.write_text(text)
-    assert recovery.examine(str(path)) == ([], wrong)
+    assert recovery.examine_sources(str(path)) == ([], wrong)
 
 
 def test_a_pipe_in_its_place_does_not_block(path: Path) -> None:
     os.mkfifo(path)
-    assert recovery.examine(str(path)) == ([], "cannot be read: not a regular file")
+    assert recovery.examine_sources(str(path)) == ([], "cannot be read: not a regular file")
 
 
 def test_after_a_lost_database_valid_entries_are_restored_and_the_others_reported(tmp_path: Path) -> None:
@@ -125,5 +125,5 @@ def test_doctor_warns_of_a_bad_entry_and_the_next_writer_replaces_it(tmp_path: P
     assert finding.level == "warning"
     assert "has an invalid entry (2)" in finding.detail
     vault.ingest()
-    assert recovery.examine(str(path))[1] == ""
+    assert recovery.examine_sources(str(path))[1] == ""
     vault.workspace.close()

@@ -10,7 +10,7 @@ from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.hit import Highlight, RetrievalDetail, SearchHit
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.formats.decode import decode
-from kebab_tui.search.snippet import highlight, sought
+from kebab_tui.search.snippet import highlight, highlight_phrases
 
 
 class Engine:
@@ -20,7 +20,7 @@ class Engine:
         return decode(data).lines
 
     def marks(self, text: str, query: str) -> Sequence[Highlight]:
-        return highlight(text, sought(query))
+        return highlight(text, highlight_phrases(query))
 
 
 def hit(

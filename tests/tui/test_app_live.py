@@ -28,7 +28,7 @@ from kebab_tui.tui import hand_off, results
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import CorpusChanged, IndexingProgress, LiveChanged
-from kebab_tui.tui.screens.file_states import HealthPage
+from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.workspace import Workspace
 from tests.indexing.keeping import Kept
 from tests.indexing.keeping import until as until_seen
@@ -368,8 +368,8 @@ async def test_retrying_on_the_file_states_page_requests_a_scan(desk: Desk) -> N
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         await app.action_act("health")
-        await until(pilot, lambda: isinstance(app.screen, HealthPage))
-        app.screen.post_message(HealthPage.Retry())
+        await until(pilot, lambda: isinstance(app.screen, FileStatesScreen))
+        app.screen.post_message(FileStatesScreen.Retry())
         await until(pilot, lambda: asked.has(Rescan(retry=True)))
 
 

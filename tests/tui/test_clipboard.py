@@ -11,13 +11,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.citation import Citation, Located, SourceSpan
-from kebab_tui.tui.clipboard import (
-    citation_text,
-    citations_text,
-    copy,
-    quotations_text,
-    tools,
-)
+from kebab_tui.tui.clipboard import citation_text, citations_text, copy, quotations_text, tools
 from kebab_tui.tui.messages import LocatedHit
 from tests.tui.hits import hit
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 
-from kebab_tui.search.filter_keys import MOST, completions_of
+from kebab_tui.search.filter_keys import MAX_COMPLETIONS, completions_of
 from kebab_tui.tui.widgets.query_box import QueryBox
 from kebab_tui.tui.widgets.query_text import complete
 from kebab_tui.workspace import Workspace
@@ -99,7 +99,10 @@ def test_folders_come_before_notes_and_the_fullest_first() -> None:
 
 
 def test_the_number_of_completion_values_is_limited() -> None:
-    assert len(completions_of([], [], (f"f{n}/x.md" for n in range(3 * MOST))).values["path"]) == MOST
+    assert (
+        len(completions_of([], [], (f"f{n}/x.md" for n in range(3 * MAX_COMPLETIONS))).values["path"])
+        == MAX_COMPLETIONS
+    )
 
 
 # from an index

@@ -15,7 +15,7 @@ from kebab_tui.editor import EditorError
 from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.keys import KeysInOrder
-from kebab_tui.tui.screens.file_states import HealthPage
+from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.tui.screens.file_table import Heading
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.hits import HOSTILE
@@ -32,7 +32,7 @@ class Host(KeysInOrder[None]):
         self.opened: list[str] = []
         self.problem = ""
         self.retries = 0
-        self.page = HealthPage(lambda: listing, self.open_file, keys=("f12",))
+        self.page = FileStatesScreen(lambda: listing, self.open_file, keys=("f12",))
 
     def on_mount(self) -> None:
         self.push_screen(self.page)
@@ -265,9 +265,9 @@ async def test_f12_shows_the_files_of_the_real_index_and_r_indexes_again(
         await found(pilot)
         await pilot.press("f12")
         page = app.screen
-        assert isinstance(page, HealthPage)
+        assert isinstance(page, FileStatesScreen)
         await until(pilot, lambda: "searchable" in painted(app))
-        page.post_message(HealthPage.Retry())
+        page.post_message(FileStatesScreen.Retry())
         assert isinstance(app.indexing, Idle)
         idle = app.indexing
         await until(pilot, lambda: idle.asked == [()])

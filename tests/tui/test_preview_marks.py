@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.hit import Highlight
-from kebab_tui.search.snippet import highlight, sought
+from kebab_tui.search.snippet import highlight, highlight_phrases
 from kebab_tui.tui.preview import matches
 from kebab_tui.tui.preview.matches import LONG_LINE, Marks, MatchSpan
 from kebab_tui.tui.preview.source_lines import WholeText
@@ -41,7 +41,7 @@ def found_from(marks: Marks, place: MatchSpan, forward: bool = True) -> list[Mat
     ],
 )
 def test_a_note_is_marked_by_the_rules_of_the_index(query: str, text: str, marked: Sequence[str]) -> None:
-    assert [text[start:end] for start, end in highlight(text, sought(query))] == marked
+    assert [text[start:end] for start, end in highlight(text, highlight_phrases(query))] == marked
 
 
 def test_a_match_across_two_lines_is_marked_in_both() -> None:

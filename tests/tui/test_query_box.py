@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from kebab_tui.domain.text import visible
+from kebab_tui.domain.text import sanitize
 from kebab_tui.tui.actions import ACTIONS, Facts, action_of, bind_app
 from kebab_tui.tui.history import History
 from kebab_tui.tui.keys import KeysInOrder
@@ -250,7 +250,7 @@ def test_a_pasted_text_fits(text: str, room: int) -> None:
 
 def test_text_that_can_be_shown_is_left_alone() -> None:
     text = "설계 👩‍👩‍👧 é tag:rust [b]x[/b]"
-    assert one_plain_line(text) == text == visible(text)
+    assert one_plain_line(text) == text == sanitize(text)
 
 
 async def test_a_query_of_five_thousand_characters_fits() -> None:

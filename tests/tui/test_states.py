@@ -16,17 +16,15 @@ EVERY: dict[str, empty_states.Words] = {
     "first_run": partial(empty_states.first_run, sample_key="F7", quit_key="ctrl+q", data_folder=HOSTILE),
     "indexing": partial(empty_states.indexing, done=312, total=4031),
     "indexing_begun": partial(empty_states.indexing, done=0, total=0),
-    "healing": partial(empty_states.healing, message=HOSTILE, done=1, total=2),
-    "nothing_there": partial(empty_states.nothing_there, rescan_key="F5"),
+    "healing": partial(empty_states.rebuilding, message=HOSTILE, done=1, total=2),
+    "nothing_there": partial(empty_states.no_notes, rescan_key="F5"),
     "nothing_found": partial(
-        empty_states.nothing_found, query=f"rust {HOSTILE}", costs=COSTS, drop_key="F8", mode_key="ctrl+t"
+        empty_states.no_hits, query=f"rust {HOSTILE}", costs=COSTS, drop_key="F8", mode_key="ctrl+t"
     ),
-    "nothing_helps": partial(
-        empty_states.nothing_found, query="a b", costs=(), drop_key="F8", mode_key="ctrl+t"
-    ),
+    "nothing_helps": partial(empty_states.no_hits, query="a b", costs=(), drop_key="F8", mode_key="ctrl+t"),
     "start": partial(empty_states.start, recent=["설계", HOSTILE] * 5, recall_key="↑"),
     "start_afresh": partial(empty_states.start, recent=[], recall_key="↑"),
-    "refused": partial(empty_states.refused, message=HOSTILE, hint="try again"),
+    "refused": partial(empty_states.failed, message=HOSTILE, hint="try again"),
 }
 
 
@@ -49,7 +47,7 @@ def test_each_relaxed_query_is_listed_and_the_first_has_the_key() -> None:
 
 
 def test_a_query_of_one_part_gets_no_hint_to_drop_parts() -> None:
-    words = partial(empty_states.nothing_found, query="xyzzy", costs=(), drop_key="F8", mode_key="ctrl+t")
+    words = partial(empty_states.no_hits, query="xyzzy", costs=(), drop_key="F8", mode_key="ctrl+t")
     assert "would not help" not in text(words)
     assert "would not help" in text(EVERY["nothing_helps"])
 

@@ -9,15 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kebab_tui.tui.widgets.segments import (
-    border,
-    clean,
-    cut,
-    cut_middle,
-    cut_path,
-    take,
-    take_end,
-)
+from kebab_tui.tui.widgets.segments import border, cut, cut_middle, cut_path, sanitize_line, take, take_end
 from tests.tui.hits import HOSTILE
 
 _MIXED = st.text(
@@ -26,18 +18,18 @@ _MIXED = st.text(
 
 
 def test_cleaning_removes_control_characters() -> None:
-    shown = clean(HOSTILE)
+    shown = sanitize_line(HOSTILE)
     assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Cf")]
     assert "[/nope]" in shown
 
 
 @given(st.text())
 def test_cleaning_keeps_every_offset(text: str) -> None:
-    assert len(clean(text)) == len(text)
+    assert len(sanitize_line(text)) == len(text)
 
 
 def test_a_line_break_and_a_tab_cannot_leave_their_row() -> None:
-    assert clean("a\nb\tc\r") == "a␊b␉c␍"
+    assert sanitize_line("a\nb\tc\r") == "a␊b␉c␍"
 
 
 @pytest.mark.parametrize(

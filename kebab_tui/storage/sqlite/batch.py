@@ -15,7 +15,7 @@ from typing import Any
 
 from kebab_tui.domain.document import Document, Fingerprint, Passage, Trust
 from kebab_tui.domain.ids import DocId, chunk_ids, text_hash
-from kebab_tui.domain.text import embedded_hash, is_hangul
+from kebab_tui.domain.text import embedded_hash, is_korean
 from kebab_tui.storage.sqlite import rows, schema, vocabulary
 
 
@@ -248,7 +248,7 @@ class Batch:
                 (
                     chunk_id, document.doc_id, *place, heading, text, title,
                     rows.indexed_grams(title, heading, text), embedded_hash(title, heading, text),
-                    is_hangul(text),
+                    is_korean(text),
                 )
             )  # fmt: skip
         self._drop_chunks([row[1] for row in known.values()])

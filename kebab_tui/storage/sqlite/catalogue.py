@@ -122,7 +122,9 @@ class Catalogue:
     def documents_at(self, path: str) -> list[Document]:
         """Notes of any source with this display path."""
         statement = f"{_DOCUMENTS} d.path = ? ORDER BY d.source_id, d.raw_path"
-        return [rows.to_document(row) for row in self._connection.execute(statement, (rows.shown(path),))]
+        return [
+            rows.to_document(row) for row in self._connection.execute(statement, (rows.display_path(path),))
+        ]
 
     def documents_ending(self, ending: str, limit: int) -> list[Document]:
         """Notes whose path ends with these path components."""

@@ -44,11 +44,11 @@ class Finding:
     fix: str = ""
 
 
-def examine(folder: DataFolder, made_by: str) -> Iterator[Finding]:
+def check_index(folder: DataFolder, made_by: str) -> Iterator[Finding]:
     """All checks in order; stops early if the database cannot be opened."""
     yield Finding("sqlite", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5")
     yield _disk(folder)
-    _, errors = recovery.examine(folder.sources)
+    _, errors = recovery.examine_sources(folder.sources)
     if errors:
         hint = "run `kebab ingest`: it writes the list again, from the database if there is one"
         yield Finding("folders", "warning", f"{folder.sources} {errors}", hint)

@@ -53,7 +53,7 @@ def open_verified(folder: DataFolder) -> sqlite3.Connection:
     try:
         return open_reader(folder.database)
     except NotIndexedError:
-        if folder.database_bytes() or not read(folder.sources):
+        if folder.database_bytes() or not read_sources(folder.sources):
             raise
         raise StoreLostError(
             f"the index is lost: {folder.database}",
@@ -97,7 +97,7 @@ def is_suspect(folder: DataFolder) -> bool:
     return os.path.exists(folder.suspect)
 
 
-def clear(folder: DataFolder) -> None:
+def clear_suspect(folder: DataFolder) -> None:
     """Remove the mark after a successful check; a mark that stays costs one more check."""
     with contextlib.suppress(OSError):
         os.remove(folder.suspect)
@@ -197,7 +197,7 @@ def full_text_error(connection: sqlite3.Connection) -> str:
     return ""
 
 
-def write(path: str, sources: Iterable[Source]) -> None:
+def write_sources(path: str, sources: Iterable[Source]) -> None:
     """Write the copy of the list of folders."""
     facts = [{key: value for key, value in asdict(s).items() if key not in _DERIVED} for s in sources]
     try:
@@ -206,12 +206,12 @@ def write(path: str, sources: Iterable[Source]) -> None:
         raise write_error(error, path) from error
 
 
-def read(path: str) -> list[Source]:
+def read_sources(path: str) -> list[Source]:
     """The valid entries of the copy; empty if the file is missing or unreadable."""
-    return examine(path)[0]
+    return examine_sources(path)[0]
 
 
-def examine(path: str) -> tuple[list[Source], str]:
+def examine_sources(path: str) -> tuple[list[Source], str]:
     """The valid entries of the copy, and a description of its errors, which may be empty."""
     try:
         entries = own_files.read_json(path, _MOST_BYTES)

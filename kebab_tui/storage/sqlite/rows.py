@@ -134,7 +134,7 @@ def as_json(values: Sequence[str]) -> str:
     return json.dumps([storable(value) for value in values], ensure_ascii=False)
 
 
-def shown(path: str) -> str:
+def display_path(path: str) -> str:
     """A path for display: NFC, with a replacement character for each byte that is not UTF-8."""
     return storable(unicodedata.normalize("NFC", path))
 

@@ -318,8 +318,8 @@ class Writer:
             sources = [
                 replace(rows.to_source(row), state="new") for row in self._connection.execute(statement)
             ]
-        if recovery.examine(self._folder.sources) != (sources, ""):
-            recovery.write(self._folder.sources, sources)
+        if recovery.examine_sources(self._folder.sources) != (sources, ""):
+            recovery.write_sources(self._folder.sources, sources)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.domain.text import digits_of_shares, printed
+from kebab_tui.domain.text import format_sum, share_digits
 from kebab_tui.tui.explain.what_if import place_change
 from kebab_tui.tui.widgets.segments import (
     ARROW,
@@ -188,7 +188,7 @@ def _notices(among: ExplainedResponse, width: int) -> Iterator[Row]:
 def _stages(response: SearchResponse) -> Iterator[Row]:
     if not response.stages:
         return
-    times, total = printed([stage.milliseconds for stage in response.stages], 1)
+    times, total = format_sum([stage.milliseconds for stage in response.stages], 1)
     rows = [[Segment(name, "heading" if name == "stage" else "muted") for name in ("stage", "left", "ms")]]
     for stage, milliseconds in zip(response.stages, times, strict=True):
         left = "" if stage.kept is None else f"{stage.kept:,}"
@@ -219,8 +219,8 @@ class _LegRow:
 def _fusion_rows(hit: SearchHit, fused: Fused, settings: FusionSettings, width: int) -> Iterator[Row]:
     parts = (fused.lexical_part, fused.vector_part)
     best = (settings.lexical_weight + settings.vector_weight) / (settings.rrf_k + 1)
-    digits = digits_of_shares(best, _DIGITS)
-    shown, raw = printed(parts, digits)
+    digits = share_digits(best, _DIGITS)
+    shown, raw = format_sum(parts, digits)
     detail, evidence = hit.retrieval, fused.evidence
     legs = [
         _leg("words", evidence.lexical_rank, detail.lexical_score, settings.lexical_weight,
@@ -305,7 +305,7 @@ def _rerank_rows(fused: Fused, settings: FusionSettings, strongest: float, width
     if fused.rerank_keyword is None or fused.rerank_semantic is None:
         return
     parts = (fused.rerank_keyword, fused.rerank_semantic)
-    shown, total = printed(parts, _DIGITS)
+    shown, total = format_sum(parts, _DIGITS)
     words, meaning = _rerank_parts(fused, settings, strongest)
     legs = [
         _LegRow("words", "words", (words,), shown[0], _share(parts, 0)),
@@ -356,7 +356,7 @@ def _step(name: str, place: int, change: str = "") -> Row:
 
 
 def _bm25_rows(lexical: LexicalExplanation, width: int) -> Iterator[Row]:
-    adds, total = printed([term.contribution for term in lexical.terms], _DIGITS)
+    adds, total = format_sum([term.contribution for term in lexical.terms], _DIGITS)
     yield (Segment("bm25, term by term", "heading"),)
     table = _words_table(lexical, adds, total)
     if widest(table) > width:

@@ -22,7 +22,7 @@ from kebab_tui.domain.citation import Citation, Located
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.tui.preview.matches import LONG_LINE
 from kebab_tui.tui.preview.syntax import KINDS
-from kebab_tui.tui.widgets.segments import CUT_LEFT, CUT_RIGHT, STEP, clean, cut, cut_path, take
+from kebab_tui.tui.widgets.segments import CUT_LEFT, CUT_RIGHT, STEP, cut, cut_path, sanitize_line, take
 
 TAB = 4
 CHANGED = "changed since it was indexed"
@@ -100,7 +100,7 @@ def _is_long(text: str) -> bool:
 def _segments(
     text: str, spans: Iterable[Span], base: Style, styles: Mapping[str, Style]
 ) -> Iterator[Segment]:
-    shown = clean(text)
+    shown = sanitize_line(text)
     within = [(max(start, 0), min(end, len(shown)), styles[name]) for start, end, name in spans]
     within = [(start, end, style) for start, end, style in within if start < end]
     if not within:
@@ -150,13 +150,13 @@ def header(hit: SearchHit, located: Located | None, state: str, width: int) -> l
     """The parts of the header row, together `width` cells."""
     if cell_len(state) > width // 2:
         state = state.replace(CHANGED, "changed")
-    shown_state = take(clean(state), width)
+    shown_state = take(sanitize_line(state), width)
     free = width - cell_len(shown_state) - (len(_GAP) if shown_state else 0)
     citation = str(Citation(hit.path, located.span) if located else hit.citation)
     headings = [part for part in hit.heading_path.split(" > ") if part and part != hit.title]
-    path = cut_path(clean(citation), max(free, 0))
+    path = cut_path(sanitize_line(citation), max(free, 0))
     left = free - cell_len(path) - len(_GAP)
-    title = cut(clean(f" {STEP} ".join([hit.title, *headings])), left) if left >= _LEAST_TITLE else ""
+    title = cut(sanitize_line(f" {STEP} ".join([hit.title, *headings])), left) if left >= _LEAST_TITLE else ""
     before = [(path, "path"), (f"{_GAP}{title}" if title else "", "title")]
     padding = width - cell_len(path) - cell_len(before[1][0]) - cell_len(shown_state)
     return [*before, (" " * padding, "title"), (shown_state, "state")]

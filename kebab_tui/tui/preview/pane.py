@@ -33,7 +33,7 @@ from kebab_tui.tui.preview.painting import View, column_of, header, paint
 from kebab_tui.tui.preview.rendered import LONGEST, Rendered, RenderStyles, rendered
 from kebab_tui.tui.preview.source_lines import OpenFile, WholeText, identity
 from kebab_tui.tui.preview.syntax import Lexers
-from kebab_tui.tui.widgets.segments import LineView, clean
+from kebab_tui.tui.widgets.segments import LineView, sanitize_line
 
 SIDEWAYS = 8
 """Columns per horizontal step."""
@@ -213,7 +213,7 @@ class Preview(LineView, can_focus=True):
             return self._rendered.strips[row]
         if self._note is not None and self._rendered is None and row < self._note.lines.count:
             return self._line(self._note, row + 1)
-        words = clean(self._words[row]) if row < len(self._words) else ""
+        words = sanitize_line(self._words[row]) if row < len(self._words) else ""
         return Strip([Segment(words, base)]).crop_extend(0, width, base)
 
     def _line(self, note: Note, number: int) -> Strip:

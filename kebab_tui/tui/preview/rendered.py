@@ -19,7 +19,7 @@ from rich.theme import Theme
 from textual.strip import Strip
 
 from kebab_tui.tui.preview.syntax import front_matter
-from kebab_tui.tui.widgets.segments import clean
+from kebab_tui.tui.widgets.segments import sanitize_line
 
 LONGEST = 1_000_000
 """Characters; a longer text takes many seconds."""
@@ -109,6 +109,6 @@ def _rows(lines: Sequence[str], style: RenderStyles, role: str) -> list[Strip]:
     strips = []
     for row in console.render_lines(markdown, pad=False):
         # Cleaned only here: Markdown turns `&#x202e;` into a character.
-        painted = [Segment(clean(text), base + own if own else base) for text, own, _ in row]
+        painted = [Segment(sanitize_line(text), base + own if own else base) for text, own, _ in row]
         strips.append(Strip([gutter, *painted]).crop_extend(0, style.width, base))
     return strips

@@ -81,7 +81,7 @@ class ScanDone(Message):
     error: str = ""
 
 
-class HealthPage(ModalScreen[None]):
+class FileStatesScreen(ModalScreen[None]):
     """Covers the whole screen until Esc. Letters without a binding go into the filter."""
 
     DEFAULT_CSS = """

@@ -28,11 +28,11 @@ from kebab_tui.tui.widgets.segments import (
     Rows,
     RowsView,
     Segment,
-    clean,
     cut,
     cut_path,
     one_line,
     paragraph,
+    sanitize_line,
 )
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def detail_rows(entry: Entry | None, width: int, height: int) -> Sequence[Row]:
         return [(Segment(cut(f"{entry.shown:,} {_MEANINGS[entry.state]}", width), "muted"),)][:height]
     if isinstance(entry, Folder):
         return list(paragraph(one_line(f"{entry.root} {DOT} {_state(entry)}"), width, "muted"))[:height]
-    path = (Segment(cut_path(clean(entry.location), width), "heading"),)
+    path = (Segment(cut_path(sanitize_line(entry.location), width), "heading"),)
     reason = reason_of(entry)
     if not reason.startswith(entry.state):
         reason = f"{entry.state}: {reason}".removesuffix(": ")
@@ -279,9 +279,9 @@ def _state(folder: Folder) -> str:
 def _folder_row(folder: Folder, width: int) -> Row:
     state = cut(one_line(_state(folder)), max(width // 2, 6))
     left = width - cell_len(state) - GAP
-    name = cut(clean(folder.name), max(left, 0))
+    name = cut(sanitize_line(folder.name), max(left, 0))
     left -= cell_len(name) + GAP
-    root = cut_path(clean(folder.root), left) if left > 0 else ""
+    root = cut_path(sanitize_line(folder.root), left) if left > 0 else ""
     padding = " " * max(width - cell_len(name) - GAP - cell_len(root) - cell_len(state), 0)
     return (
         Segment(name, "heading"),
@@ -306,7 +306,7 @@ def _file_row(file: ListedFile, name: str, width: int) -> Row:
     width -= _GUTTER
     reason = one_line(reason_of(file))
     most = width if not reason or width < 4 * _LEAST_REASON else width - max(2 * width // 5, _LEAST_REASON)
-    path = cut_path(clean(name), max(most, 1))
+    path = cut_path(sanitize_line(name), max(most, 1))
     left = width - max(cell_len(path), min(most, width // 3)) - GAP
     row = (Segment(" " * _GUTTER), Segment(path))
     if not reason or left < _LEAST_REASON:

@@ -44,7 +44,7 @@ Words = Callable[[int], list[Row]]
 """Makes the rows for a width."""
 
 
-class WordsPane(RowsView):
+class TextPane(RowsView):
     """Shows one of the texts; takes no keys."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
@@ -86,7 +86,7 @@ def indexing(width: int, done: int, total: int) -> list[Row]:
     ]
 
 
-def healing(width: int, message: str, done: int, total: int) -> list[Row]:
+def rebuilding(width: int, message: str, done: int, total: int) -> list[Row]:
     """The index was lost or damaged and is being rebuilt."""
     return [
         *_heading(message, width, "warning"),
@@ -95,12 +95,12 @@ def healing(width: int, message: str, done: int, total: int) -> list[Row]:
     ]
 
 
-def nothing_there(width: int, rescan_key: str) -> list[Row]:
+def no_notes(width: int, rescan_key: str) -> list[Row]:
     """The folders hold no notes."""
     return [*_heading("No notes found", width), *_table([(rescan_key, "rescan")], width)]
 
 
-def nothing_found(
+def no_hits(
     width: int, query: str, costs: Sequence[RelaxedQuery] | None, drop_key: str, mode_key: str
 ) -> list[Row]:
     """No hits: which filter or word excludes them, and the key that drops it.
@@ -144,7 +144,7 @@ def start(width: int, recent: Sequence[str], recall_key: str) -> list[Row]:
     return rows
 
 
-def refused(width: int, message: str, hint: str) -> list[Row]:
+def failed(width: int, message: str, hint: str) -> list[Row]:
     """The query failed, and there are no earlier hits to keep."""
     return [*_heading(message, width, "warning"), *paragraph(one_line(hint), width, "muted")]
 

@@ -27,10 +27,10 @@ from kebab_tui.tui.widgets.segments import (
     STEP,
     blocks,
     border,
-    clean,
     cut,
     cut_path,
     moved,
+    sanitize_line,
     take,
 )
 
@@ -132,11 +132,11 @@ def _named(hit: SearchHit, width: int) -> Iterator[Piece]:
     steps = hit.heading_path.split(HEADING_SEPARATOR) if hit.heading_path else []
     if steps and steps[0] == hit.title:
         steps = steps[1:]
-    title, heading = clean(hit.title), "".join(f" {STEP} {clean(step)}" for step in steps)
-    lines = clean(str(hit.citation)[len(hit.citation.path) :])
+    title, heading = sanitize_line(hit.title), "".join(f" {STEP} {sanitize_line(step)}" for step in steps)
+    lines = sanitize_line(str(hit.citation)[len(hit.citation.path) :])
     wanted = cell_len(title) + cell_len(heading) + 2
     most = max(width - wanted, width * 3 // 5) if width >= 40 else width
-    path = cut_path(clean(hit.citation.path), max(most - cell_len(lines), 0))
+    path = cut_path(sanitize_line(hit.citation.path), max(most - cell_len(lines), 0))
     folder, slash, name = path.rpartition("/")
     yield folder + slash, "path"
     yield name, "name"
@@ -161,7 +161,7 @@ def _badges_shown(hit: SearchHit, style: HitStyle) -> Iterator[Piece]:
 
 
 def _passage(hit: SearchHit, width: int) -> Iterator[Piece]:
-    text = clean(hit.snippet)
+    text = sanitize_line(hit.snippet)
     start, end = _window(text, hit.highlights, width)
     if start:
         yield ELLIPSIS, "text"

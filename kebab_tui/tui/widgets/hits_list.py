@@ -21,12 +21,12 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from kebab_tui.domain.citation import Located
-from kebab_tui.domain.hit import SearchHit, SearchResponse, twins
+from kebab_tui.domain.hit import SearchHit, SearchResponse, ambiguous_paths
 from kebab_tui.domain.ids import ChunkId, ChunkRow
-from kebab_tui.domain.text import is_hangul
+from kebab_tui.domain.text import is_korean
 from kebab_tui.tui.hit_diff import HitDiff, Novelty, diff_hits, successor
 from kebab_tui.tui.widgets.hit_rows import ROLES, HitStyle, Line, Role, hit_lines, share
-from kebab_tui.tui.widgets.segments import LineView, clean, cut
+from kebab_tui.tui.widgets.segments import LineView, cut, sanitize_line
 
 LINES_PER_HIT = 2
 NEAR = 20
@@ -132,9 +132,9 @@ class HitsList(LineView, can_focus=True):
         found_news = diff_hits(self._hits, response.hits) if again else HitDiff()
         self._mark_fresh(found_news)
         self._hits = response.hits
-        self.twins = twins(response.hits)
+        self.twins = ambiguous_paths(response.hits)
         self._best = max((hit.score for hit in self._hits if not hit.further), default=0.0)
-        self._korean = None if response.raw else is_hangul(response.read)
+        self._korean = None if response.raw else is_korean(response.read)
         self._changes = {}
         for hit in self._hits if self._marks else ():
             if hit.chunk_id in self._marks:
@@ -151,7 +151,7 @@ class HitsList(LineView, can_focus=True):
     def append(self, response: SearchResponse) -> None:
         """Show a response that begins with the present hits; the view does not move."""
         self._hits = response.hits
-        self.twins = twins(response.hits)
+        self.twins = ambiguous_paths(response.hits)
         self.virtual_size = Size(0, len(self._hits) * LINES_PER_HIT)
         self.refresh()
         self._post_near_end()
@@ -259,7 +259,7 @@ class HitsList(LineView, can_focus=True):
             korean=self._korean,
             located=self._located.get((hit.chunk_id, hit.indexed_ns)),
             change=self._changes.get(hit.row, 0),
-            source=cut(clean(hit.source), _SOURCE) if hit.path in self.twins else "",
+            source=cut(sanitize_line(hit.source), _SOURCE) if hit.path in self.twins else "",
             fresh=self._fresh.get(hit.chunk_id),
         )
 

@@ -21,8 +21,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from kebab_tui.domain.text import visible
-from kebab_tui.tui.widgets.segments import TIMES, clean, cut
+from kebab_tui.domain.text import sanitize
+from kebab_tui.tui.widgets.segments import TIMES, cut, sanitize_line
 
 if TYPE_CHECKING:
     from kebab_tui.search.filter_keys import Completions
@@ -49,7 +49,7 @@ _LONGEST_CHIP = 32
 def one_plain_line(text: str) -> str:
     """Replace control characters with spaces; the text keeps its length, up to the limit."""
     text = text[:LONGEST].translate(_LINE_BREAKERS)
-    shown = visible(text)
+    shown = sanitize(text)
     if shown == text:
         return text
     return "".join(char if char == safe else " " for char, safe in zip(text, shown, strict=True))
@@ -157,7 +157,7 @@ def chip_row(chips: Sequence[Chip], width: int) -> tuple[tuple[PlacedChip, ...],
     placed: list[PlacedChip] = []
     at = 0
     for number, chip in enumerate(chips):
-        label = f" {cut(clean(chip.label), _LONGEST_CHIP)} {TIMES} "
+        label = f" {cut(sanitize_line(chip.label), _LONGEST_CHIP)} {TIMES} "
         left = len(chips) - number - 1
         free = width - (_CHIP_GAP + len(f"+{left}") if left else 0)
         if at + cell_len(label) > free:

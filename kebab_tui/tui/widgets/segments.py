@@ -19,7 +19,7 @@ from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kebab_tui.domain.text import visible
+from kebab_tui.domain.text import sanitize
 
 # The glyphs of all panes
 
@@ -56,14 +56,14 @@ _JOINER = "\u200d"
 # Clean and cut text
 
 
-def clean(text: str) -> str:
+def sanitize_line(text: str) -> str:
     """Replace control characters, line breaks and tabs with visible ones; the length stays the same."""
-    return visible(text).translate(_ROW_BREAKERS)
+    return sanitize(text).translate(_ROW_BREAKERS)
 
 
 def one_line(text: str) -> str:
     """Clean the text and turn each run of white space into one space."""
-    return clean(" ".join(text.split()))
+    return sanitize_line(" ".join(text.split()))
 
 
 def take(text: str, width: int) -> str:

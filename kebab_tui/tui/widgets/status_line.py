@@ -23,7 +23,7 @@ from textual.widget import Widget
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.domain.text import duration
-from kebab_tui.tui.widgets.segments import DOT, clean, cut
+from kebab_tui.tui.widgets.segments import DOT, cut, sanitize_line
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.status import LiveState
@@ -93,13 +93,13 @@ def facts(status: StatusContent) -> Iterator[Fact]:
     if status.marked:
         yield Fact(f"{status.marked:,} marked", 80, "strong")
     if status.index:
-        yield Fact(clean(status.index), 30, cut=True)
+        yield Fact(sanitize_line(status.index), 30, cut=True)
     if status.changed:
-        yield Fact(clean(status.changed), 15)
+        yield Fact(sanitize_line(status.changed), 15)
     if status.progress:
-        yield Fact(clean(status.progress), 60, cut=True)
+        yield Fact(sanitize_line(status.progress), 60, cut=True)
     if status.trouble:
-        yield Fact(clean(f"warning: {status.trouble}"), 85, "warning", cut=True)
+        yield Fact(sanitize_line(f"warning: {status.trouble}"), 85, "warning", cut=True)
     if status.failed:
         files = "file" if status.failed == 1 else "files"
         yield Fact(f"warning: {status.failed:,} {files} could not be read", 65, "warning", cut=True)
@@ -110,7 +110,7 @@ def facts(status: StatusContent) -> Iterator[Fact]:
 def _notice(notice: Notice, priority: int) -> Fact:
     """A notice as a piece; a warning does not rely on its colour alone."""
     warning = notice.level == "warning"
-    text = clean(f"warning: {notice.text}" if warning else notice.text)
+    text = sanitize_line(f"warning: {notice.text}" if warning else notice.text)
     return Fact(text, priority, "warning" if warning else "notice", cut=True)
 
 
@@ -235,7 +235,7 @@ class StatusLine(Widget):
     def fail(self, message: str, hint: str = "") -> None:
         """Show an error and its hint."""
         ending = f" {DOT} {hint}" if hint else ""
-        self._error = Fact(clean(f"error: {message}{ending}"), 100, "error", cut=True)
+        self._error = Fact(sanitize_line(f"error: {message}{ending}"), 100, "error", cut=True)
         self.refresh()
 
     def hush(self) -> None:
