@@ -104,7 +104,7 @@ class Workspace:
         return decode(data).lines
 
     @staticmethod
-    def refuse(candidates: Sequence[Fused], settings: FusionSettings) -> list[Fused]:
+    def rescore(candidates: Sequence[Fused], settings: FusionSettings) -> list[Fused]:
         """Reorder fused candidates under other settings."""
         from kebab_tui.search.ranking import rescore
 

@@ -121,7 +121,7 @@ def rebuild(semantics: VectorSearch, writer: Writer) -> int:
     """Rebuild the vector file; returns the number of vectors dropped because of damage in the database."""
     dropped = 0
     if semantics.damaged():  # the database can drop the vectors of a model only as a whole
-        dropped = writer.forget_vectors(semantics.card().fingerprint)
+        dropped = writer.delete_vectors(semantics.card().fingerprint)
     semantics.discard_file()
     if problem := semantics.save():
         raise VectorError(problem, "searches read the vectors from the database meanwhile")
@@ -260,7 +260,7 @@ class EmbeddingJob:
         with self._reader.vectors(self.model) as source:
             stored, used = source.stored_count(), source.used_count()
         if stored - used > max(_SPARE, used // 4):
-            writer.forget_vectors()
+            writer.delete_vectors()
 
 
 class _YieldingWriter:
@@ -311,9 +311,9 @@ class _YieldingWriter:
             self.model_changed = self._semantics.chosen() != self._model
             return revision
 
-    def forget_vectors(self) -> int:
+    def delete_vectors(self) -> int:
         with contextlib.ExitStack() as stack:
-            return self._session(stack).writer.forget_vectors()
+            return self._session(stack).writer.delete_vectors()
 
     def finish(self, report: EmbeddingReport, started: int, card: ModelCard) -> str:
         """Record the run; write the vector file if all vectors exist. Returns why the write failed."""

@@ -114,7 +114,7 @@ class Session:
     def run_deferred_check(self) -> None:
         """Raises StoreDamagedError."""
         recovery.full_check(self._folder)
-        self.writer.mend_full_text()
+        self.writer.repair_full_text()
         recovery.clear_suspect(self._folder)
         self.check_deferred = False
 
@@ -244,7 +244,7 @@ def _checked_writer(folder: DataFolder, *, indexes: bool = False) -> Writer:
     recovery.full_check(folder, indexes=indexes)
     writer = Writer(folder)
     try:
-        writer.mend_full_text()
+        writer.repair_full_text()
     except BaseException:
         writer.close(sealing=False)
         raise

@@ -176,7 +176,7 @@ def prepare(search: Search, first_answer: bool = False) -> LexicalQuery:
         strict = match_tree.strict(parsed, starred=starred)
     else:
         begun = None
-    common = snapshot.commonplace(match_tree.wanted_words(parsed))
+    common = snapshot.too_frequent(match_tree.wanted_words(parsed))
     loose = match_tree.relaxed(parsed, unfinished=unfinished, instead=instead, starred=starred, common=common)
     return LexicalQuery(strict, begun, None if query.strict else loose)
 

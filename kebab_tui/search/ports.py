@@ -141,7 +141,7 @@ class Snapshot(Protocol):
         """Indexed words that begin with `prefix` but whose stem does not begin with its stem."""
         ...
 
-    def commonplace(self, words: Sequence[str]) -> set[str]:
+    def too_frequent(self, words: Sequence[str]) -> set[str]:
         """Which of the words occur in too many chunks to distinguish any."""
         ...
 

@@ -24,6 +24,7 @@ from kebab_tui.settings.settings import (
     OTHER_SPELLINGS,
     REMOVED,
     RENAMED,
+    RENAMED_ACTIONS,
     Key,
     Settings,
     expectation,
@@ -251,6 +252,12 @@ def _flat(tree: dict[str, Any], owner: type[Struct], prefix: Key, where: Where) 
                         f"{where((*key, own_name))}: {_dotted((*key, own_name))}: expected a list of strings",
                         'for example: ["f4", "ctrl+e"]',
                     )
+            value = dict(value)
+            for old, new in RENAMED_ACTIONS.items():
+                if old in value:
+                    label = f"{where((*key, old))}: {_dotted((*key, old))}"
+                    _warn(f"{label} was renamed; use {_dotted((*key, new))}")
+                    value.setdefault(new, value.pop(old))
         yield key, value
 
 

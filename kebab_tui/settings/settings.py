@@ -19,6 +19,9 @@ Key = tuple[str, ...]
 RENAMED: dict[Key, Key] = {("search", "second_look"): ("search", "rerank")}
 """Old name -> new name. The old name still works; a warning names the new one."""
 
+RENAMED_ACTIONS = {"second_look": "rerank"}
+"""The same for the names of actions under [keys]."""
+
 REMOVED: frozenset[Key] = frozenset({("index", "bulk_chunks")})
 """Settings without effect. An old configuration may still have them; a warning asks to delete them."""
 

@@ -140,7 +140,7 @@ ACTIONS: Actions = (
            lists=("{",), when="explain"),
     Action("vector_weight_up", "more meaning", "What if meaning counted more", "Explain",
            lists=("}",), when="explain"),
-    Action("second_look", "second look", "What if the second look were off, or on again", "Explain",
+    Action("rerank", "rerank", "What if rerank were off, or on again", "Explain",
            lists=("|",), when="explain"),
     Action("what_if_reset", "as searched", "Go back to the ranks that were searched", "Explain",
            lists=("=",), when="explain"),
@@ -163,7 +163,7 @@ ACTIONS: Actions = (
            ("f2",), lists=(":",), in_footer=True),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
            ("escape",)),
-    Action("quit", "quit", "Leave", "Screen", ("ctrl+q",), lists=("q",), in_footer=True),
+    Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), lists=("q",), in_footer=True),
 )  # fmt: skip
 
 

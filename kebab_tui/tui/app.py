@@ -111,7 +111,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         what_if_keys = Keys(
             f"{self._key('rrf_k_down')} {self._key('rrf_k_up')}",
             f"{self._key('vector_weight_down')} {self._key('vector_weight_up')}",
-            self._key("second_look"),
+            self._key("rerank"),
             self._key("what_if_reset"),
         )
         self.explain = ExplainPanel(keys=what_if_keys, id="explain")
@@ -188,7 +188,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
             hits=self.hits.selected is not None,
             empty_query=not self.box.value,
             filters=bool(self.results.chips or self.results.suggestions),
-            explain=self.toggles.explain and self.explain.can_turn,
+            explain=self.toggles.explain and self.explain.has_what_if,
             first_run=self.results.first_run,
         )
 
@@ -217,9 +217,9 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         self.query_line.frame(chosen.frames)
         self.footer.display = chosen.footer
         if chosen.too_small:
-            self.status.say(empty_states.TOO_SMALL)
+            self.status.show_message(empty_states.TOO_SMALL)
         else:
-            self.status.take_back(empty_states.TOO_SMALL)
+            self.status.remove_message(empty_states.TOO_SMALL)
 
     def on_resize(self) -> None:
         self.call_next(self.arrange)  # Textual stores the new size after this handler
@@ -337,13 +337,13 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         self.engine.cancel()
         self.current_query.cancel()
         self._pending.clear()
-        self.status.say(Notice("stopped", "search stopped"))
+        self.status.show_message(Notice("stopped", "search stopped"))
 
     # The engine
 
     @on(messages.EngineReady)
     def _engine_ready(self, message: messages.EngineReady) -> None:
-        self.box.understand(message.workspace.parse)
+        self.box.set_parser(message.workspace.parse)
         self.preview.engine = message.workspace
         self.results.parse = message.workspace.parse
 
@@ -390,7 +390,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     def _indexing_progress(self, message: messages.IndexingProgress) -> None:
         self.results.show_progress(message)
 
-    def on_health_page_retry(self) -> None:
+    def on_file_states_screen_retry(self) -> None:
         self.index((), retry=True)
 
     # The selected hit
@@ -435,7 +435,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
 
     @on(ExplainPanel.Changed)
     def _what_if(self, message: ExplainPanel.Changed) -> None:
-        self.hits.badge_ranks(message.changes)
+        self.hits.show_rank_changes(message.changes)
 
     @on(ChipsLine.Removed)
     def _filter_removed(self, message: ChipsLine.Removed) -> None:

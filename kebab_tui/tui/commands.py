@@ -157,19 +157,19 @@ class Commands:
                 self._app.ask()
 
     def do_rrf_k_down(self) -> None:
-        self._app.explain.turn_rrf_k(up=False)
+        self._app.explain.step_rrf_k(up=False)
 
     def do_rrf_k_up(self) -> None:
-        self._app.explain.turn_rrf_k(up=True)
+        self._app.explain.step_rrf_k(up=True)
 
     def do_vector_weight_down(self) -> None:
-        self._app.explain.turn_vector_weight(up=False)
+        self._app.explain.step_vector_weight(up=False)
 
     def do_vector_weight_up(self) -> None:
-        self._app.explain.turn_vector_weight(up=True)
+        self._app.explain.step_vector_weight(up=True)
 
-    def do_second_look(self) -> None:
-        self._app.explain.turn_second_look()
+    def do_rerank(self) -> None:
+        self._app.explain.toggle_rerank()
 
     def do_what_if_reset(self) -> None:
         self._app.explain.reset_what_if()
@@ -205,7 +205,7 @@ class Commands:
         is_read_only = self._app.results.is_read_only
         self._app.ask(again=is_read_only)  # a repeated query does not hide the notice
         if is_read_only:
-            self._app.status.say(READ_ONLY)
+            self._app.status.show_message(READ_ONLY)
 
     def do_health(self) -> Awaitable[None]:
         from kebab_tui.tui.screens.file_states import FileStatesScreen  # the first paint does not need it
@@ -219,9 +219,9 @@ class Commands:
 
         folder = sample_folder(self._app.settings.data_dir)
         if folder is None:
-            self._app.status.fail("this installation has no sample notes", "kebab-tui FOLDER")
+            self._app.status.show_error("this installation has no sample notes", "kebab-tui FOLDER")
         else:
-            self._app.status.say(Notice("sample", "reading the sample notes"))
+            self._app.status.show_message(Notice("sample", "reading the sample notes"))
             self._app.index((folder,))
 
     def do_help(self) -> Awaitable[None]:

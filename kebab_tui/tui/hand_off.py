@@ -59,7 +59,7 @@ class HandOff:
 
     def _locate(self, hits: Sequence[SearchHit], then: Callable[[LocatedHits], None]) -> None:
         if hits:
-            self._app.status.hush()  # earlier errors do not concern this action
+            self._app.status.clear_message()  # earlier errors do not concern this action
             self._app.recorder.used(self._app.box.value)
             self._number += 1
             self._then = then
@@ -81,9 +81,9 @@ class HandOff:
             try:
                 remarks.append(self.edit(path_of(place.hit), line_of(place)))
             except KebabError as error:
-                self._app.status.fail(error.message, error.hint)
+                self._app.status.show_error(error.message, error.hint)
         if any(remarks):
-            self._app.status.say(Notice("opened", " · ".join(dict.fromkeys(filter(None, remarks)))))
+            self._app.status.show_message(Notice("opened", " · ".join(dict.fromkeys(filter(None, remarks)))))
         if len(remarks) > 1:
             self._app.pin_cursor()
             self._app.index((), paths=tuple(path_of(place.hit) for place in _present(places)))
@@ -105,7 +105,7 @@ class HandOff:
         for place in () if options.print0 else places:
             if character := misread(path_of(place.hit), options.pick_as):
                 where = place.hit.path if misread(place.hit.path, options.pick_as) else place.hit.root
-                self._app.status.fail(f"a path with {character} needs --pick -0: {where}")
+                self._app.status.show_error(f"a path with {character} needs --pick -0: {where}")
                 return
         self._app.exit(tuple(picked(places, options.pick_as)))
 
@@ -121,10 +121,10 @@ class HandOff:
                 cited.append(place)
         text = quotations_text(cited) if with_text else citations_text(cited)
         message = copy(text, self._app.copy_to_clipboard, os.environ)
-        self._app.status.say(Notice("copied", " · ".join(filter(None, (remark(places), message)))))
+        self._app.status.show_message(Notice("copied", " · ".join(filter(None, (remark(places), message)))))
 
     def _report_missing(self, places: LocatedHits) -> None:
-        fail = self._app.status.fail
+        fail = self._app.status.show_error
         for place in places:
             hit = place.hit
             if place.located is None:

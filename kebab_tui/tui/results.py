@@ -74,11 +74,11 @@ class ResultsPresenter:
         self.explained = explained
         again = again and self.response is not None
         if not again or self._error is not None:
-            app.status.hush()
+            app.status.clear_message()
         self.response, self.suggestions, self.first_run, self._error = response, None, False, None
         news = app.hits.show(response, keep, again=again)
         if again and str(news):
-            app.status.say(Notice("news", str(news)), FRESH_S)
+            app.status.show_message(Notice("news", str(news)), FRESH_S)
         app.hits.border_title = "hits" if response.query else "changed lately"
         self.chips = self.parse(app.box.value).chips if self.parse is not None else ()
         app.chips.show(self.chips)
@@ -117,7 +117,7 @@ class ResultsPresenter:
             return
         self._error = (message, hint)
         self.suggestions = None
-        self._app.status.fail(message, hint)
+        self._app.status.show_error(message, hint)
         if not self.has_hits or code in INDEX_LOST:
             self.response = None
             self.update_words()
@@ -161,7 +161,7 @@ class ResultsPresenter:
     def show_located(self, hit: SearchHit, located: Located) -> None:
         """Badge a hit with the state of its passage; if it is selected, show its present lines."""
         app = self._app
-        app.hits.badge_located(hit, located)
+        app.hits.show_location(hit, located)
         selected = app.hits.selected
         if selected is not None and selected.chunk_id == hit.chunk_id:
             self.show_preview(selected, located)
@@ -211,7 +211,7 @@ class ResultsPresenter:
     # The status line
 
     def show_how_to_quit(self) -> None:
-        self._app.status.say(Notice("quit", f"press {self._key('quit')} to quit"))
+        self._app.status.show_message(Notice("quit", f"press {self._key('quit')} to quit"))
 
     def show_searching(self, running: bool) -> None:
         """Show or hide that a slow query is running."""

@@ -156,7 +156,7 @@ def test_the_printed_shares_give_the_printed_score_whatever_rrf_k_is(
     assert answer.fusion is not None
     among = replace(answer, fusion=replace(answer.fusion, rrf_k=rrf_k))
     assert among.fusion is not None
-    fused = {one.evidence.row: one for one in Workspace.refuse(answer.candidates, among.fusion)}
+    fused = {one.evidence.row: one for one in Workspace.rescore(answer.candidates, among.fusion)}
     for explained in answer.hits:
         refused = replace(explained, fused=fused[explained.hit.row])
         lines = "\n".join(explanation_lines(refused, among))

@@ -230,7 +230,7 @@ def test_forgetting_a_model_reaches_who_follows_the_log(desk: Desk, tmp_path: Pa
     follower = VectorFollower(desk.reader, str(tmp_path), MODEL, DIMS, may_save=lambda: False)
     follower.open()
     assert follower.index.count == 1
-    assert desk.writer.forget_vectors(MODEL) == 1
+    assert desk.writer.delete_vectors(MODEL) == 1
     follower.catch_up()
     assert follower.index.count == 0
     follower.close()
@@ -356,7 +356,7 @@ def test_a_text_that_is_gone_before_its_turn_is_not_read(desk: Desk, monkeypatch
 def test_a_model_whose_vectors_are_dropped_meanwhile_makes_them_anew(desk: Desk) -> None:
     save(desk, *(a_note(f"{n}.md", f"text {n}") for n in range(4)))
     assert desk.go_on(after(3)).embedded == 2
-    desk.writer.forget_vectors(MODEL)
+    desk.writer.delete_vectors(MODEL)
     assert desk.go_on().embedded == 4
     assert missing(desk) == 0
 

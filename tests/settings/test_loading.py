@@ -100,6 +100,14 @@ def test_a_renamed_key_still_works_and_a_warning_names_the_new_one(
     )
 
 
+def test_an_old_action_name_still_works_with_a_warning(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text("[keys]\nsecond_look = ['f9']")
+    assert load(file).keys == {"rerank": ("f9",)}
+    assert f"{file}:2: keys.second_look was renamed; use keys.rerank" in capsys.readouterr().err
+
+
 def test_a_removed_key_is_ignored_with_a_warning(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text("[index]\nbulk_chunks = 5")
     assert load(file, {"KEBAB_INDEX_BULK_CHUNKS": "7"}) == load()

@@ -96,7 +96,7 @@ def test_how_common_a_word_is_is_counted_once_for_each_revision(
         statements.clear()
         with reader.snapshot() as snapshot:
             snapshot._connection.set_trace_callback(statements.append)
-            found = snapshot.commonplace(["alpha", "word3"])
+            found = snapshot.too_frequent(["alpha", "word3"])
             snapshot._connection.set_trace_callback(None)
         return found
 
@@ -157,7 +157,7 @@ def test_words_are_common_by_the_passages_that_have_them_now(
     for turn in range(9):
         writer.apply([a_note("often-saved.md", f"rare version{turn}")])
     with reader.snapshot() as snapshot:
-        assert snapshot.commonplace(["alpha", "rare", "nowhere"]) == {"alpha"}
+        assert snapshot.too_frequent(["alpha", "rare", "nowhere"]) == {"alpha"}
 
 
 def test_an_excluded_word_leaves_its_chunks_out(writer: Writer, reader: StoreReader) -> None:

@@ -122,7 +122,7 @@ def _twin(workspace: Workspace, scratch: str, model: str) -> Workspace:
     source.close()
     target.close()
     writer = Writer(folder)
-    writer.forget_vectors(model)
+    writer.delete_vectors(model)
     writer.close()
     twin = Workspace(SETTINGS, scratch)
     twin.embed(Callbacks())

@@ -189,7 +189,7 @@ async def _begin_anew(pilot: Screen, app: KebabApp, options: Options, size: tupl
     app.explain.clear("")
     for pane in (app.hits, app.preview, app.explain):
         pane.vertical_scrollbar.position = 0
-    app.status.hush()
+    app.status.clear_message()
     app.status.show(StatusContent(mode=app.mode))
     app.chips.show(())
     with app.prevent(Input.Changed):

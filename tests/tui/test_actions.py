@@ -146,7 +146,7 @@ WANTED: list[tuple[str, str, str]] = [
     ("rrf_k_up", "", "]"),
     ("vector_weight_down", "", "{"),
     ("vector_weight_up", "", "}"),
-    ("second_look", "", "|"),
+    ("rerank", "", "|"),
     ("what_if_reset", "", "="),
     ("why_not", "", "w"),
 ]
@@ -243,8 +243,8 @@ def test_the_readme_has_the_table_as_it_is_now() -> None:
     [
         (Facts(), "recall_query", "next_hit"),
         (Facts(hits=True, empty_query=False), "next_hit", "recall_query"),
-        (Facts(filters=True), "drop_filter", "second_look"),
-        (Facts(explain=True), "second_look", "drop_filter"),
+        (Facts(filters=True), "drop_filter", "rerank"),
+        (Facts(explain=True), "rerank", "drop_filter"),
         (Facts(first_run=True), "sample_vault", "open"),
     ],
 )
@@ -299,7 +299,7 @@ class Host(App[None]):
         ("G", "last_hit"),
         ("home", "first_hit"),
         ("left_square_bracket", "rrf_k_down"),
-        ("vertical_line", "second_look"),
+        ("vertical_line", "rerank"),
         ("question_mark", "help"),
         ("colon", "palette"),
         ("space", "mark"),

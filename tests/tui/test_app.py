@@ -419,7 +419,7 @@ async def test_a_key_takes_the_last_filter_out(shared: SharedScreen) -> None:
 async def test_a_what_if_badges_the_hits_and_is_taken_back(shared: SharedScreen) -> None:
     async with shared(query="server backup restore", mode="hybrid", explain=True, size=(160, 45)) as pilot:
         app = await found(pilot)
-        await until(pilot, lambda: app.explain.can_turn)
+        await until(pilot, lambda: app.explain.has_what_if)
         await focus(pilot, app.explain)
         await pilot.press("vertical_line", *("left_curly_bracket",) * 10)
         await until(pilot, lambda: {"▲", "▼"} & set(painted_hits(app)))

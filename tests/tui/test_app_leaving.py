@@ -401,7 +401,7 @@ async def test_an_earlier_error_does_not_hide_the_copy_message(
     app = desk.screen()
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
-        app.status.fail("something old")
+        app.status.show_error("something old")
         await pilot.press("ctrl+y")
         await until(pilot, lambda: texts and "clipboard" in painted(app))
         assert "something old" not in painted(app)

@@ -445,7 +445,7 @@ async def test_news_is_shown_for_a_moment(desk: Desk, monkeypatch: pytest.Monkey
     app = desk.screen()
     async with desk.open(app) as pilot:
         said: list[str] = []
-        say = app.status.say
+        say = app.status.show_message
 
         def noting(notice: Notice, seconds: float | None = None) -> None:
             said.append(notice.text)

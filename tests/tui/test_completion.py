@@ -135,7 +135,7 @@ class Host(App[None]):
 
     def on_mount(self) -> None:
         box = self.query_one(QueryBox)
-        box.understand(Workspace.parse)
+        box.set_parser(Workspace.parse)
         box.know(KNOWN)
         box.focus()
 

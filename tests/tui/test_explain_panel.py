@@ -46,7 +46,7 @@ async def test_it_explains_the_hit_that_it_is_shown(answer: ExplainedResponse) -
             await pilot.pause()
             assert app.seen[0].startswith("what if")
             assert app.seen[2].startswith(f"#{hit.hit.rank} ")
-            assert any(line.startswith("second look") for line in app.seen)
+            assert any(line.startswith("rerank") for line in app.seen)
 
 
 async def test_without_a_hit_it_shows_the_reason(answer: ExplainedResponse) -> None:
@@ -65,15 +65,15 @@ async def test_changing_a_setting_shows_its_value_and_posts_the_moves(answer: Ex
     app = Host()
     async with app.run_test(size=(100, 40)) as pilot:
         app.panel.show(answer.hits[0], answer)
-        app.panel.turn_second_look()
-        app.panel.turn_rrf_k(up=False)
-        app.panel.turn_vector_weight(up=True)
+        app.panel.toggle_rerank()
+        app.panel.step_rrf_k(up=False)
+        app.panel.step_vector_weight(up=True)
         await pilot.pause()
         assert app.seen[0].startswith(
-            "what if  [ ] rrf_k 60→50  { } meaning weight 1→1.1  | second look on→off  = reset"
+            "what if  [ ] rrf_k 60→50  { } meaning weight 1→1.1  | rerank on→off  = reset"
         )
         assert any("1.1/(50+" in line for line in app.seen), "the arithmetic is that of the what-if"
-        assert not any(line.startswith("second look ") for line in app.seen)
+        assert not any(line.startswith("rerank ") for line in app.seen)
         assert len(app.changes) == 3
         assert app.changes[-1].changes
 
@@ -83,7 +83,7 @@ async def test_a_reset_goes_back_to_the_order_that_was_searched(answer: Explaine
     async with app.run_test(size=(100, 40)) as pilot:
         app.panel.show(answer.hits[0], answer)
         before = app.panel.lines
-        app.panel.turn_second_look()
+        app.panel.toggle_rerank()
         assert app.panel.lines != before
         app.panel.reset_what_if()
         await pilot.pause()
@@ -100,7 +100,7 @@ async def test_a_what_if_outlives_the_hit_and_a_fresh_answer_to_the_same_query(
     app = Host()
     async with app.run_test(size=(100, 40)) as pilot:
         app.panel.show(answer.hits[0], answer)
-        app.panel.turn_rrf_k(up=False)
+        app.panel.step_rrf_k(up=False)
         app.panel.show(answer.hits[1], answer)
         await pilot.pause()
         assert "60→50" in app.seen[0]
@@ -123,12 +123,12 @@ async def test_a_response_without_fusion_has_no_strip_and_ignores_the_settings(
     by_words = explained(embedded_sample, "port conflict", mode="lexical")
     async with app.run_test(size=(100, 40)) as pilot:
         app.panel.show(by_words.hits[0], by_words)
-        app.panel.turn_rrf_k(up=True)
-        app.panel.turn_vector_weight(up=True)
-        app.panel.turn_second_look()
+        app.panel.step_rrf_k(up=True)
+        app.panel.step_vector_weight(up=True)
+        app.panel.toggle_rerank()
         app.panel.reset_what_if()
         await pilot.pause()
-        assert not app.panel.can_turn
+        assert not app.panel.has_what_if
         assert app.seen[0].startswith("#1 ")
         assert app.changes == []
 
@@ -144,7 +144,7 @@ async def test_it_stays_where_it_was_scrolled_to_when_the_hit_changes(answer: Ex
         await pilot.pause()
         assert app.panel.scroll_offset.y == 8
         assert app.seen == [line.rstrip() for line in app.panel.lines[8:20]]
-        app.panel.turn_second_look()
+        app.panel.toggle_rerank()
         await pilot.pause()
         assert app.panel.scroll_offset.y == 0, "what was turned is to be seen"
 

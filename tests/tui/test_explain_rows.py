@@ -44,9 +44,9 @@ def assert_the_fusion_adds_up(lines: list[str]) -> None:
     assert float(fused[1]) == pytest.approx(float(raw / best), abs=1.01e-4)
 
 
-def assert_the_second_look_adds_up(lines: list[str]) -> None:
-    text = flat(section(lines, "second look"))
-    found = re.search(r"second look (?:share )?words (.*?) meaning (.*?) sum (\d+\.\d{4})", text)
+def assert_the_rerank_adds_up(lines: list[str]) -> None:
+    text = flat(section(lines, "rerank"))
+    found = re.search(r"rerank (?:share )?words (.*?) meaning (.*?) sum (\d+\.\d{4})", text)
     assert found is not None, text
     words, meaning = (numbers(found[leg], "4,") for leg in (1, 2))
     assert add_up([words[-1], meaning[-1]], Decimal(found[3]))
@@ -90,7 +90,7 @@ def test_every_printed_sum_is_the_sum_of_its_printed_parts(
     for hit in among.hits:
         lines = lines_of(hit, among, width)
         assert_the_fusion_adds_up(lines)
-        assert_the_second_look_adds_up(lines)
+        assert_the_rerank_adds_up(lines)
         assert_the_stages_add_up(lines)
         if hit.lexical is not None:
             assert_the_bm25_adds_up(lines)
@@ -129,7 +129,7 @@ def test_the_printed_sums_add_up_for_any_legs(
     hit, among = with_fusion(ANSWER.of(embedded_sample), found, fusion)
     lines = lines_of(hit, among, width)
     assert_the_fusion_adds_up(lines)
-    assert_the_second_look_adds_up(lines)
+    assert_the_rerank_adds_up(lines)
 
 
 class _Answer:
@@ -153,7 +153,7 @@ def chosen(workspace: Workspace, mine: Evidence, *others: Evidence, **fusion: ob
 def test_the_place_is_shown_step_by_step(embedded_sample: Workspace) -> None:
     mine = Evidence(ChunkRow(-1), lexical_rank=9, strength=9.0, vector_rank=9, cosine=0.9)
     rival = Evidence(ChunkRow(-2), lexical_rank=1, strength=1.0, vector_rank=1, cosine=0.5)
-    assert "place by fusion 2  → second look 1 ▲1" in chosen(embedded_sample, mine, rival)
+    assert "place by fusion 2  → rerank 1 ▲1" in chosen(embedded_sample, mine, rival)
 
 
 def test_a_place_kept_for_the_other_language_is_shown(embedded_sample: Workspace) -> None:
@@ -186,11 +186,11 @@ def test_below_the_rerank_depth_the_score_alone_decides(embedded_sample: Workspa
 
 
 def test_pure_fusion_has_no_rerank(embedded_sample: Workspace) -> None:
-    among = explained(embedded_sample, "port conflict", second_look=False)
+    among = explained(embedded_sample, "port conflict", rerank=False)
     for hit in among.hits:
         lines = lines_of(hit, among)
         assert_the_fusion_adds_up(lines)
-        assert not any(line.startswith("second look") for line in lines)
+        assert not any(line.startswith("rerank") for line in lines)
         assert hit.fused is not None
         assert f"score {hit.fused.fusion_score:.4f}  fused ranks" in lines
         assert f"place by fusion {hit.fused.rank}" in lines
@@ -206,7 +206,7 @@ def test_an_answer_by_words_alone_is_one_list_and_its_bm25(embedded_sample: Work
     assert "found by words alone" in lines
     assert f"words  rank 1  score {hit.hit.score:.4f}" in lines
     assert_the_bm25_adds_up(lines)
-    assert not any(line.startswith(("ranks", "second look", "meaning")) for line in lines)
+    assert not any(line.startswith(("ranks", "rerank", "meaning")) for line in lines)
 
 
 def test_an_answer_by_meaning_alone_is_one_list_and_its_nearest_sentence(embedded_sample: Workspace) -> None:

@@ -37,7 +37,7 @@ class Host(KeysInOrder[None]):
     def on_mount(self) -> None:
         self.push_screen(self.page)
 
-    def on_health_page_retry(self) -> None:
+    def on_file_states_screen_retry(self) -> None:
         self.retries += 1
 
     def open_file(self, path: str) -> str:

@@ -87,5 +87,5 @@ async def test_an_action_is_found_by_its_name_and_run() -> None:
 
 async def test_what_makes_no_sense_now_is_not_found() -> None:
     app = Host(facts=Facts())
-    await ask(app, "second look")
-    assert "second_look" not in app.done
+    await ask(app, "rerank")
+    assert "rerank" not in app.done

@@ -288,8 +288,8 @@ async def test_badges_of_a_what_if_and_of_a_moved_passage_are_shown() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         found = hit(1, stale=True)
         app.hits.show(answer(found, hit(2)))
-        app.hits.badge_ranks({ChunkRow(1): -1, ChunkRow(2): 1})
-        app.hits.badge_located(found, Located(SourceSpan(19, 41), "moved", 7))
+        app.hits.show_rank_changes({ChunkRow(1): -1, ChunkRow(2): 1})
+        app.hits.show_location(found, Located(SourceSpan(19, 41), "moved", 7))
         await pilot.pause()
         lines = _screen(app.hits)
         assert "▼1" in lines[0]

@@ -50,7 +50,7 @@ class Host(KeysInOrder[None]):
     def on_mount(self) -> None:
         self.box.focus()
         if self.engine:
-            self.box.understand(Workspace.parse)
+            self.box.set_parser(Workspace.parse)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         facts = Facts(hits=True, empty_query=not self.box.value, filters=True)

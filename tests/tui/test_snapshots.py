@@ -335,7 +335,7 @@ async def test_without_colours(look_at: Look, vault: Path, monkeypatch: pytest.M
 async def test_explain(look_at: Look, screen: SharedScreen) -> None:
     async def explaining(pilot: Screen, app: KebabApp) -> None:
         await answered(pilot, app)
-        await until(pilot, lambda: app.explain.can_turn)
+        await until(pilot, lambda: app.explain.has_what_if)
 
     verbs: dict[str, Callable[..., Any]] = {"search": in_both_lists, "explain": explained}
     opened = screen("rust errors", mode="hybrid", explain=True, size=SMALLEST, verbs=verbs)

@@ -120,26 +120,26 @@ async def test_an_error_stays_until_it_is_taken_back() -> None:
     app = _Host()
     async with app.run_test(size=(100, 5)):
         app.status.show(_ANSWERED)
-        app.status.say(Notice("copied", "Copied notes/a.md:L12"))
+        app.status.show_message(Notice("copied", "Copied notes/a.md:L12"))
         assert app.line.startswith("Copied notes/a.md:L12 · 12 of 4,031 passages")
-        app.status.fail("The index could not be read", "run `kebab doctor`")
+        app.status.show_error("The index could not be read", "run `kebab doctor`")
         app.status.show(StatusContent(hits=1, total=1))
-        app.status.say(Notice("x", "Something else"))
+        app.status.show_message(Notice("x", "Something else"))
         assert app.line.startswith(
             "error: The index could not be read · run `kebab doctor` · Something else · 1 of"
         )
-        app.status.hush()
+        app.status.clear_message()
         assert app.line == "1 of 1 passage · hybrid"
 
 
 async def test_a_timed_message_disappears_unless_another_replaced_it() -> None:
     app = _Host()
     async with app.run_test(size=(100, 5)) as pilot:
-        app.status.say(Notice("news", "1 new"), 0.05)
+        app.status.show_message(Notice("news", "1 new"), 0.05)
         assert app.line.startswith("1 new")
         await until(pilot, lambda: not app.line.startswith("1 new"))
-        app.status.say(Notice("news", "2 new"), 0.05)
-        app.status.say(Notice("copied", "Copied a.md"))
+        app.status.show_message(Notice("news", "2 new"), 0.05)
+        app.status.show_message(Notice("copied", "Copied a.md"))
         await pilot.pause(0.1)
         assert app.line.startswith("Copied a.md")
 
@@ -148,15 +148,15 @@ async def test_an_error_is_shown_at_any_width() -> None:
     app = _Host()
     async with app.run_test(size=(20, 5)):
         app.status.show(_ANSWERED)
-        app.status.fail("The index could not be read")
+        app.status.show_error("The index could not be read")
         assert app.line == "error: The index co…"
 
 
 async def test_text_contains_no_control_characters_and_no_markup() -> None:
     app = _Host()
     async with app.run_test(size=(400, 5)):
-        app.status.fail(HOSTILE, HOSTILE)
-        app.status.say(Notice("x", HOSTILE))
+        app.status.show_error(HOSTILE, HOSTILE)
+        app.status.show_message(Notice("x", HOSTILE))
         app.status.show(
             StatusContent(
                 index=HOSTILE,

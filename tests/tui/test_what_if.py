@@ -22,18 +22,18 @@ from kebab_tui.tui.widgets.segments import row_text, row_width
 from kebab_tui.workspace import Workspace
 from tests.tui.explaining import explained
 
-START = WhatIf(60, 0.35, second_look=True)
+START = WhatIf(60, 0.35, rerank=True)
 
 
 @pytest.mark.parametrize(
     ("turned", "expected"),
     [
-        (START.turn_rrf_k(up=False), 50),
-        (START.turn_rrf_k(up=True), 80),
-        (WhatIf(65, 1.0, True).turn_rrf_k(up=False), 60),
-        (WhatIf(65, 1.0, True).turn_rrf_k(up=True), 80),
-        (WhatIf(1, 1.0, True).turn_rrf_k(up=False), 1),
-        (WhatIf(1000, 1.0, True).turn_rrf_k(up=True), 1000),
+        (START.step_rrf_k(up=False), 50),
+        (START.step_rrf_k(up=True), 80),
+        (WhatIf(65, 1.0, True).step_rrf_k(up=False), 60),
+        (WhatIf(65, 1.0, True).step_rrf_k(up=True), 80),
+        (WhatIf(1, 1.0, True).step_rrf_k(up=False), 1),
+        (WhatIf(1000, 1.0, True).step_rrf_k(up=True), 1000),
     ],
 )
 def test_rrf_k_goes_step_by_step_and_stops_at_the_ends(turned: WhatIf, expected: int) -> None:
@@ -41,10 +41,10 @@ def test_rrf_k_goes_step_by_step_and_stops_at_the_ends(turned: WhatIf, expected:
 
 
 def test_the_weight_of_meaning_goes_step_by_step_and_stops_at_the_ends() -> None:
-    assert START.turn_vector_weight(up=True).vector_weight == 0.4
-    assert START.turn_vector_weight(up=False).vector_weight == 0.3
-    assert WhatIf(60, 0.0, True).turn_vector_weight(up=False).vector_weight == 0
-    assert WhatIf(60, 10.0, True).turn_vector_weight(up=True).vector_weight == 10
+    assert START.step_vector_weight(up=True).vector_weight == 0.4
+    assert START.step_vector_weight(up=False).vector_weight == 0.3
+    assert WhatIf(60, 0.0, True).step_vector_weight(up=False).vector_weight == 0
+    assert WhatIf(60, 10.0, True).step_vector_weight(up=True).vector_weight == 10
 
 
 def test_steps_rise_and_stay_within_what_the_settings_allow() -> None:
@@ -54,7 +54,7 @@ def test_steps_rise_and_stay_within_what_the_settings_allow() -> None:
 
 
 def test_switching_the_rerank_twice_changes_nothing() -> None:
-    assert START.turn_second_look().turn_second_look() == START
+    assert START.toggle_rerank().toggle_rerank() == START
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def present(base: ExplainedResponse) -> WhatIf:
 
 
 def turned(base: ExplainedResponse, what_if: WhatIf) -> WhatIfResult:
-    now = outcome(what_if, base, Workspace.refuse)
+    now = outcome(what_if, base, Workspace.rescore)
     assert now is not None
     return now
 
@@ -88,21 +88,21 @@ def test_a_what_if_gives_the_order_that_the_engine_would(
     base: ExplainedResponse, embedded_sample: Workspace
 ) -> None:
     asked = explained(embedded_sample, "port conflict", rerank=False)
-    now = turned(base, present(base).turn_second_look())
+    now = turned(base, present(base).toggle_rerank())
     assert order(now) == tuple(one.evidence.row for one in asked.candidates)
     assert now.changes, "the rerank moves a hit of this response"
 
 
 def test_the_workspace_orders_as_the_fusion_does(base: ExplainedResponse) -> None:
     settings = FusionSettings(rrf_k=5, vector_weight=3.0, rerank=False)
-    assert Workspace.refuse(base.candidates, settings) == fused_again(base.candidates, settings)
-    assert Workspace.refuse(base.candidates, settings) == fuse(
+    assert Workspace.rescore(base.candidates, settings) == fused_again(base.candidates, settings)
+    assert Workspace.rescore(base.candidates, settings) == fuse(
         [one.evidence for one in base.candidates], settings
     )
 
 
 def test_changes_count_the_places_moved_up(base: ExplainedResponse) -> None:
-    now = turned(base, WhatIf(1, 10.0, second_look=False))
+    now = turned(base, WhatIf(1, 10.0, rerank=False))
     before = {one.evidence.row: one.rank for one in base.candidates}
     after = {row: rank for rank, row in enumerate(order(now), 1)}
     moves = {row: before[row] - after[row] for row in before if before[row] != after[row]}
@@ -111,7 +111,7 @@ def test_changes_count_the_places_moved_up(base: ExplainedResponse) -> None:
 
 
 def test_hits_are_explained_by_the_figures_of_the_what_if(base: ExplainedResponse) -> None:
-    now = turned(base, WhatIf(1, 10.0, second_look=False))
+    now = turned(base, WhatIf(1, 10.0, rerank=False))
     places = {row: rank for rank, row in enumerate(order(now), 1)}
     for hit in now.answer.hits:
         assert hit.fused is not None
@@ -121,7 +121,7 @@ def test_hits_are_explained_by_the_figures_of_the_what_if(base: ExplainedRespons
 
 def test_a_response_without_fusion_has_no_what_if(embedded_sample: Workspace) -> None:
     by_words = explained(embedded_sample, "port conflict", mode="lexical")
-    assert outcome(START, by_words, Workspace.refuse) is None
+    assert outcome(START, by_words, Workspace.rescore) is None
 
 
 def strip(base: ExplainedResponse, what_if: WhatIf, width: int = 120, keys: Keys | None = None) -> list[str]:
@@ -130,13 +130,13 @@ def strip(base: ExplainedResponse, what_if: WhatIf, width: int = 120, keys: Keys
 
 
 def test_the_strip_shows_every_setting_with_its_key_and_value(base: ExplainedResponse) -> None:
-    assert strip(base, present(base)) == ["what if  [ ] rrf_k 60  { } meaning weight 1  | second look on"]
+    assert strip(base, present(base)) == ["what if  [ ] rrf_k 60  { } meaning weight 1  | rerank on"]
 
 
 def test_the_strip_shows_the_changes_and_how_many_hits_move(base: ExplainedResponse) -> None:
-    what_if = WhatIf(20, 1.5, second_look=False)
+    what_if = WhatIf(20, 1.5, rerank=False)
     knobs, summary = strip(base, what_if)
-    assert knobs == "what if  [ ] rrf_k 60→20  { } meaning weight 1→1.5  | second look on→off  = reset"
+    assert knobs == "what if  [ ] rrf_k 60→20  { } meaning weight 1→1.5  | rerank on→off  = reset"
     changes = turned(base, what_if).changes
     moved = [changes[hit.hit.row] for hit in base.hits if hit.hit.row in changes]
     up = sum(change > 0 for change in moved)
@@ -144,9 +144,9 @@ def test_the_strip_shows_the_changes_and_how_many_hits_move(base: ExplainedRespo
 
 
 def test_the_strip_explains_a_change_that_the_rerank_hides(base: ExplainedResponse) -> None:
-    lines = strip(base, WhatIf(50, 1.0, second_look=True))
+    lines = strip(base, WhatIf(50, 1.0, rerank=True))
     assert lines[1] == f"none of {len(base.hits)} hits moves"
-    assert lines[2].startswith("the second look orders the best 75")
+    assert lines[2].startswith("the rerank orders the best 75")
     assert "(| turns it off)" in lines[2]
 
 
@@ -156,7 +156,7 @@ def test_the_strip_names_the_keys_that_the_user_chose(base: ExplainedResponse) -
 
 @pytest.mark.parametrize("width", [30, 40, 55, 90])
 def test_the_strip_keeps_to_the_width(base: ExplainedResponse, width: int) -> None:
-    now = turned(base, WhatIf(20, 1.5, second_look=True))
+    now = turned(base, WhatIf(20, 1.5, rerank=True))
     assert all(row_width(row) <= width for row in strip_rows(base, now, width, Keys()))
 
 

@@ -222,7 +222,7 @@ class StoreSnapshot:
             (prefix, prefix + _UP, found, found + _UP, limit),
         )
 
-    def commonplace(self, words: Sequence[str]) -> set[str]:
+    def too_frequent(self, words: Sequence[str]) -> set[str]:
         least = max(_COMMONPLACE_CHUNKS, int(_COMMONPLACE_SHARE * self.collection().chunks))
         statement = "SELECT word FROM words WHERE word IN (SELECT value FROM json_each(?)) AND seen > ?"
         # `seen` also counts removed chunks, so the candidates are counted again.

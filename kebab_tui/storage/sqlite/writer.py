@@ -226,7 +226,7 @@ class Writer:
                     "INSERT OR IGNORE INTO embeddings(text_hash, model, vector) VALUES (?, ?, ?)", part
                 )
 
-    def forget_vectors(self, model: str | None = None) -> int:
+    def delete_vectors(self, model: str | None = None) -> int:
         """Delete vectors that no chunk uses, or all of a model; returns their number."""
         unused = "text_hash NOT IN (SELECT embed_hash FROM chunks)"
         with self._transaction() as connection:
@@ -271,7 +271,7 @@ class Writer:
             self._set_meta("fts_signature", schema.fts_signature())
             self._bump()
 
-    def mend_full_text(self) -> None:
+    def repair_full_text(self) -> None:
         """Rebuild the full text if it differs from the chunks."""
         if recovery.full_text_error(self._connection):
             self.rebuild_full_text()

@@ -50,7 +50,7 @@ _BAR = 12
 _LONGEST_TERM = 24
 _MOST_LINES = 5
 """Of the nearest sentence: for the model, a table without full stops is one sentence."""
-_KINDS = {"bm25": "bm25 of its words", "cosine": "cosine", "rrf": "fused ranks", "look": "second look"}
+_KINDS = {"bm25": "bm25 of its words", "cosine": "cosine", "rrf": "fused ranks", "look": "rerank"}
 
 
 def explain_rows(
@@ -312,7 +312,7 @@ def _rerank_rows(fused: Fused, settings: FusionSettings, strongest: float, width
         _LegRow("meaning", "meaning", (meaning,), shown[1], _share(parts, 1)),
     ]
     yield ()
-    yield from _fusion_table("second look", ("",), legs, total, width)
+    yield from _fusion_table("rerank", ("",), legs, total, width)
     if fused.assumed_cosine is not None:
         note = "not embedded yet: its cosine is assumed from its words"
         yield from paragraph(note, width, "muted")
@@ -338,7 +338,7 @@ def _place_rows(fused: Fused, settings: FusionSettings, width: int) -> Iterator[
     steps = [_step("place by fusion", fused.fusion_rank)]
     if fused.rerank_rank is not None:
         change = moved(fused.fusion_rank - fused.rerank_rank)
-        steps.append(_step(f"{ARROW} second look", fused.rerank_rank, change))
+        steps.append(_step(f"{ARROW} rerank", fused.rerank_rank, change))
     if (fused.rerank_rank is not None and fused.rank != fused.rerank_rank) or fused.kept_place:
         before = fused.rerank_rank or fused.fusion_rank
         steps.append(_step(f"{ARROW} with kept places", fused.rank, moved(before - fused.rank)))

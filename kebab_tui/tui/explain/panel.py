@@ -75,21 +75,21 @@ class ExplainPanel(RowsView, can_focus=True):
             self._post_changed()
 
     @property
-    def can_turn(self) -> bool:
+    def has_what_if(self) -> bool:
         """Whether the response was fused, so that a what-if is possible."""
         return self._what_if is not None
 
-    def turn_rrf_k(self, up: bool) -> None:
+    def step_rrf_k(self, up: bool) -> None:
         if self._what_if is not None:
-            self._turn(self._what_if.turn_rrf_k(up))
+            self._turn(self._what_if.step_rrf_k(up))
 
-    def turn_vector_weight(self, up: bool) -> None:
+    def step_vector_weight(self, up: bool) -> None:
         if self._what_if is not None:
-            self._turn(self._what_if.turn_vector_weight(up))
+            self._turn(self._what_if.step_vector_weight(up))
 
-    def turn_second_look(self) -> None:
+    def toggle_rerank(self) -> None:
         if self._what_if is not None:
-            self._turn(self._what_if.turn_second_look())
+            self._turn(self._what_if.toggle_rerank())
 
     def reset_what_if(self) -> None:
         if self._answer is not None and self._answer.fusion is not None:
@@ -109,7 +109,7 @@ class ExplainPanel(RowsView, can_focus=True):
             return None
         from kebab_tui.workspace import Workspace  # not loaded before the first paint
 
-        return outcome(self._what_if, self._answer, Workspace.refuse)
+        return outcome(self._what_if, self._answer, Workspace.rescore)
 
     def _post_changed(self) -> None:
         if self._outcome is not None:

@@ -32,23 +32,23 @@ class WhatIf:
 
     rrf_k: int
     vector_weight: float
-    second_look: bool
+    rerank: bool
 
     @classmethod
     def of(cls, settings: FusionSettings) -> WhatIf:
         return cls(settings.rrf_k, settings.vector_weight, settings.rerank)
 
-    def turn_rrf_k(self, up: bool) -> WhatIf:
+    def step_rrf_k(self, up: bool) -> WhatIf:
         return replace(self, rrf_k=int(_next(RRF_K_STEPS, self.rrf_k, up)))
 
-    def turn_vector_weight(self, up: bool) -> WhatIf:
+    def step_vector_weight(self, up: bool) -> WhatIf:
         return replace(self, vector_weight=_next(WEIGHT_STEPS, self.vector_weight, up))
 
-    def turn_second_look(self) -> WhatIf:
-        return replace(self, second_look=not self.second_look)
+    def toggle_rerank(self) -> WhatIf:
+        return replace(self, rerank=not self.rerank)
 
     def settings(self, base: FusionSettings) -> FusionSettings:
-        return replace(base, rrf_k=self.rrf_k, vector_weight=self.vector_weight, rerank=self.second_look)
+        return replace(base, rrf_k=self.rrf_k, vector_weight=self.vector_weight, rerank=self.rerank)
 
 
 def _next(steps: Sequence[float], present: float, up: bool) -> float:
@@ -90,7 +90,7 @@ class Keys:
 
     rrf_k: str = "[ ]"
     vector_weight: str = "{ }"
-    second_look: str = "|"
+    rerank: str = "|"
     reset: str = "="
 
 
@@ -103,8 +103,8 @@ def strip_rows(base: ExplainedResponse, now: WhatIfResult, width: int, keys: Key
         _setting(keys.rrf_k, "rrf_k", str(was.rrf_k), str(present.rrf_k)),
         _setting(keys.vector_weight, "meaning weight", f"{was.vector_weight:g}",
               f"{present.vector_weight:g}"),
-        _setting(keys.second_look, "second look", _switch(was.second_look),
-              _switch(present.second_look)),
+        _setting(keys.rerank, "rerank", _switch(was.rerank),
+              _switch(present.rerank)),
     )  # fmt: skip
     reset = ((Segment(f"{keys.reset} ", "heading"), Segment("reset")),) if was != present else ()
     yield from flow(((Segment("what if", "heading"),), *settings_shown, *reset), width)
@@ -134,8 +134,8 @@ def _effect(base: ExplainedResponse, now: WhatIfResult, width: int, keys: Keys) 
     settings = now.answer.fusion
     if settings is not None and settings.rerank and not now.changes:
         hint = (
-            f"the second look orders the best {settings.rerank_depth}: rrf_k and weight only choose them"
-            f" ({keys.second_look} turns it off)"
+            f"the rerank orders the best {settings.rerank_depth}: rrf_k and weight only choose them"
+            f" ({keys.rerank} turns it off)"
         )
         yield from paragraph(hint, width, "muted")
 

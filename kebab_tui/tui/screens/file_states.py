@@ -85,7 +85,7 @@ class FileStatesScreen(ModalScreen[None]):
     """Covers the whole screen until Esc. Letters without a binding go into the filter."""
 
     DEFAULT_CSS = """
-    HealthPage {
+    FileStatesScreen {
         background: $background;
         & > #health-summary { height: 1; overflow: hidden; }
         & > #health-detail { height: auto; max-height: 3; overflow: hidden; }

@@ -156,12 +156,12 @@ class HitsList(LineView, can_focus=True):
         self.refresh()
         self._post_near_end()
 
-    def badge_ranks(self, changes: Mapping[ChunkRow, int]) -> None:
+    def show_rank_changes(self, changes: Mapping[ChunkRow, int]) -> None:
         """Show how many ranks a what-if moves each hit, up positive, until the next response."""
         self._changes = dict(changes)
         self.refresh()
 
-    def badge_located(self, hit: SearchHit, located: Located) -> None:
+    def show_location(self, hit: SearchHit, located: Located) -> None:
         """Show where a passage is in its file now, until its note is indexed again."""
         key = hit.chunk_id, hit.indexed_ns
         before = self._located.get(key)

@@ -88,7 +88,7 @@ class QueryBox(Input):
         self.history = history
         bind(self, actions, "query")
 
-    def understand(self, parse: Callable[[str], ParsedQuery]) -> None:
+    def set_parser(self, parse: Callable[[str], ParsedQuery]) -> None:
         """Start to colour and complete the query."""
         # Cached: colours, completion and the frame parse the same text.
         self._parse = lru_cache(maxsize=2)(parse)

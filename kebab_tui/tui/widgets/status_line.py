@@ -219,26 +219,26 @@ class StatusLine(Widget):
             self.status = status
             self.refresh()
 
-    def say(self, notice: Notice, seconds: float | None = None) -> None:
+    def show_message(self, notice: Notice, seconds: float | None = None) -> None:
         """Show a passing message, for some seconds if given."""
         self._passing = _notice(notice, _PASSING)
         self.refresh()
         if seconds is not None:
-            self.set_timer(seconds, partial(self.take_back, notice))
+            self.set_timer(seconds, partial(self.remove_message, notice))
 
-    def take_back(self, notice: Notice) -> None:
+    def remove_message(self, notice: Notice) -> None:
         """Remove a passing message, unless another one has replaced it."""
         if self._passing == _notice(notice, _PASSING):
             self._passing = None
             self.refresh()
 
-    def fail(self, message: str, hint: str = "") -> None:
+    def show_error(self, message: str, hint: str = "") -> None:
         """Show an error and its hint."""
         ending = f" {DOT} {hint}" if hint else ""
         self._error = Fact(sanitize_line(f"error: {message}{ending}"), 100, "error", cut=True)
         self.refresh()
 
-    def hush(self) -> None:
+    def clear_message(self) -> None:
         """Remove the passing message and the error."""
         if self._passing or self._error:
             self._passing = self._error = None
