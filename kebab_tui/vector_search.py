@@ -13,8 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kebab_tui import own_files
 from kebab_tui.domain.errors import ModelError, NotIndexedError, VectorError
@@ -225,8 +224,7 @@ def save_selected_model(folder: str, model: str) -> None:
         own_files.replace(os.path.join(folder, FILE_NAME), f"{model}\n".encode())
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
+class ModelInfo(NamedTuple):
     """A model and its use in this index. `vectors`: number of its vectors."""
 
     listed: ListedModel
@@ -234,8 +232,7 @@ class ModelInfo:
     vectors: int
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(NamedTuple):
     """The cost of switching to another model.
 
     `pending`: texts without a vector of it; `total`: chunks of the index; `seconds`: estimate from a few

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError, UsageError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
-from kebab_tui.indexing.report import Callbacks as Callbacks
-from kebab_tui.indexing.report import WatchCallbacks as WatchCallbacks
+from kebab_tui.indexing.callbacks import Callbacks as Callbacks
+from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
 
 if TYPE_CHECKING:
     from kebab_tui.doctor import IndexStatus, Pending, VectorState

@@ -7,13 +7,16 @@ verb is a click command; its return value is the exit code (None is 0).
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
 
 from kebab_tui import __version__
 from kebab_tui.cli.edge import COMPLETE_VARIABLE, PROGRAM, shared_flag, shared_options
 from kebab_tui.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 VERBS: dict[str, tuple[str, str, str]] = {
     "tui": ("kebab_tui.cli.main", "tui_command", "Open the full-screen search; the same as `kebab-tui`."),
@@ -79,6 +82,8 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         verbs = [(name, line) for name, (_, _, line) in VERBS.items() if name.startswith(incomplete)]
+        from click.shell_completion import CompletionItem
+
         found = [CompletionItem(name, help=line) for name, line in verbs]
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
@@ -124,6 +129,8 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     zsh:  eval "$(kebab completion zsh)"     in ~/.zshrc
     fish: kebab completion fish | source     in ~/.config/fish/config.fish
     """
+    from click.shell_completion import get_completion_class
+
     writer = get_completion_class(shell)
     assert writer is not None
     click.echo(writer(ctx.find_root().command, {}, PROGRAM, COMPLETE_VARIABLE).source())

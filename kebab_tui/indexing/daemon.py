@@ -20,7 +20,7 @@ from kebab_tui.domain.errors import (
     StoreError,
     StoreReadOnlyError,
 )
-from kebab_tui.indexing.report import WatchCallbacks
+from kebab_tui.indexing.callbacks import WatchCallbacks
 from kebab_tui.indexing.session import Session, data_folder_removed, open_session, recheck_database, relation
 from kebab_tui.indexing.status import WatchSummary, read_live, will_resume
 from kebab_tui.indexing.worker import IndexWorker, WorkerConfig

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 from kebab_tui import memory
 from kebab_tui.domain.errors import ModelError, StoreBusyError, VectorError
 from kebab_tui.domain.text import embedded_text
-from kebab_tui.indexing.report import Callbacks
+from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.session import Session, Waiting, data_folder_removed
 from kebab_tui.storage.lock import Holder, WriterLock
 from kebab_tui.storage.sqlite.reader import PendingText, StoreReader

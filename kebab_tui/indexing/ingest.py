@@ -19,17 +19,10 @@ from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules, check_root, walk
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
+from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.pipeline import ChangeBatch, FileChange, FileTarget, Patience, Recipe, change_of
 from kebab_tui.indexing.reconcile import DeletionGracePeriod, Plan, compare, parents, recognise_moves
-from kebab_tui.indexing.report import (
-    OUTCOMES,
-    Callbacks,
-    FileOutcome,
-    IngestReport,
-    Progress,
-    SourceReport,
-    Tally,
-)
+from kebab_tui.indexing.report import OUTCOMES, FileOutcome, IngestReport, Progress, SourceReport, Tally
 from kebab_tui.indexing.session import Session, check_overlap, source_id_for
 from kebab_tui.settings.settings import Settings, SourceSettings
 from kebab_tui.storage.sqlite import rows

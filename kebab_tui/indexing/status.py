@@ -19,8 +19,9 @@ from typing import Literal
 from kebab_tui import own_files
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.indexing.callbacks import WatchCallbacks
 from kebab_tui.indexing.embed import EmbeddingProgress
-from kebab_tui.indexing.report import NoteChange, Outcome, Progress, WatchCallbacks
+from kebab_tui.indexing.report import NoteChange, Outcome, Progress
 from kebab_tui.indexing.watcher import WatchKind
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.storage.requests import ChangeCheck

@@ -16,12 +16,13 @@ from kebab_tui.domain.document import Fingerprint, Source
 from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, VectorError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.ignore import IGNORE_FILES
+from kebab_tui.indexing.callbacks import Callbacks, WatchCallbacks
 from kebab_tui.indexing.embed import BackgroundEmbedding, EmbeddingQueue
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.path_queue import PathBatch, PathQueue
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.reconcile import DeletionGracePeriod
-from kebab_tui.indexing.report import Callbacks, Outcome, Progress, SourceReport, WatchCallbacks
+from kebab_tui.indexing.report import Outcome, Progress, SourceReport
 from kebab_tui.indexing.session import Session
 from kebab_tui.indexing.status import FolderState, StatusPublisher
 from kebab_tui.indexing.watched_folders import PeriodicRescan, Retries, WatchedFolders

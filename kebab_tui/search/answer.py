@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind, Stage
 from kebab_tui.domain.ids import ChunkRow
@@ -13,8 +14,10 @@ from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search.limits import Limits
 from kebab_tui.search.ports import Semantics, Snapshot, Vector
 from kebab_tui.search.query_language import ParsedQuery
-from kebab_tui.search.ranking import Fused, FusionSettings
 from kebab_tui.search.words import Phrase
+
+if TYPE_CHECKING:  # a keyword search loads no fusion
+    from kebab_tui.search.ranking import Fused, FusionSettings
 
 
 @dataclass(slots=True)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.search import ranking
 from kebab_tui.search.answer import Answer, Search
+from kebab_tui.search.bm25 import TermWeight, inverse_document_frequency, length_norm, normalised, term_weight
 from kebab_tui.search.ports import FieldCounts, FieldWeights, Snapshot
-from kebab_tui.search.ranking import Fused, FusionSettings, TermWeight
+from kebab_tui.search.ranking import Fused, FusionSettings
 from kebab_tui.search.why_not import single_filters
 from kebab_tui.search.words import Phrase
 
@@ -127,21 +127,21 @@ def explain_lexical(
     chunks, average = snapshot.collection()
     lengths = snapshot.lengths(rows)
     terms: dict[ChunkRow, list[TermWeight]] = {row: [] for row in rows}
-    norms = {row: ranking.length_norm(lengths.get(row, 0), average or 1.0) for row in rows}
+    norms = {row: length_norm(lengths.get(row, 0), average or 1.0) for row in rows}
     for phrase in phrases:
         frequency = snapshot.frequency(phrase.match)
-        idf = ranking.inverse_document_frequency(chunks, frequency)
+        idf = inverse_document_frequency(chunks, frequency)
         counts = snapshot.occurrences(phrase.match, rows)
         for row in rows:
             found = counts.get(row, _NO_COUNTS)
-            terms[row].append(ranking.term_weight(phrase.label, found, frequency, idf, norms[row], weights))
+            terms[row].append(term_weight(phrase.label, found, frequency, idf, norms[row], weights))
     explained = {}
     for row in rows:
         bm25 = -sum(term.contribution for term in terms[row])
         explained[row] = LexicalExplanation(
             terms=tuple(terms[row]),
             bm25=bm25,
-            score=ranking.normalised(bm25),
+            score=normalised(bm25),
             length=lengths.get(row, 0),
             average_length=average,
             chunks=chunks,

@@ -14,9 +14,10 @@ from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
 from kebab_tui.domain.text import is_korean
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
+from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.lexical import LexicalLeg
 from kebab_tui.search.limits import HybridOptions
-from kebab_tui.search.ranking import Evidence, Fused, FusionSettings, fuse, normalised, rrf_part
+from kebab_tui.search.ranking import Evidence, Fused, FusionSettings, fuse, rrf_part
 from kebab_tui.search.semantic import Legs, NearestSearch, Scripts, among, scopes
 
 DEPTH = 300

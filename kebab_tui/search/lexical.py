@@ -14,9 +14,9 @@ from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search import match_tree
 from kebab_tui.search.answer import Answer, Ranked, Search
+from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.match_tree import Expression
 from kebab_tui.search.ports import Scored
-from kebab_tui.search.ranking import normalised
 from kebab_tui.search.words import Phrase
 
 FIRST_ANSWER = 1_000

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.text import is_korean
-from kebab_tui.search.ranking import FusionSettings
+
+if TYPE_CHECKING:
+    from kebab_tui.search.ranking import FusionSettings
 
 DIGITS = 6
 _TINY = 1e-12
@@ -74,6 +76,8 @@ class HybridOptions:
 
     def fusion(self, read: str, query: SearchQuery) -> FusionSettings:
         """The settings for one query; the script of `read`, the text for the model, decides the weight."""
+        from kebab_tui.search.ranking import FusionSettings  # a keyword search loads no fusion
+
         return FusionSettings(
             rrf_k=self.rrf_k,
             vector_weight=self.vector_weight_hangul if is_korean(read) else self.vector_weight,

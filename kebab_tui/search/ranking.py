@@ -1,4 +1,4 @@
-"""Fusion of the keyword and semantic rankings, reranking, and the arithmetic of bm25.
+"""Fusion of the keyword and semantic rankings, and reranking.
 
 Reciprocal Rank Fusion selects and orders the candidates: `raw = sum of w / (rrf_k + rank)`.
 Reranking then orders the best of them, and behind these the rest, by
@@ -15,14 +15,12 @@ already ordered by chunk id.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.search.ports import FieldCounts, FieldWeights
 
 OTHER_SCRIPT_SHARE = 0.95
 PLACE_EVERY = 3
@@ -30,10 +28,6 @@ NEAR_ENOUGH = 0.3
 _USUALLY_NEAREST = 0.6
 """The cosine of a good hit, assumed while no vector is known."""
 _LAST = 1 << 60
-
-K1 = 1.2
-B = 0.75
-_SMALLEST_IDF = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,49 +213,3 @@ def _with_kept_places(candidates: list[_Candidate]) -> list[_Candidate]:
         given.add(one.evidence.row)
         since = 0 if one.evidence.other_script else since + 1
     return placed
-
-
-# bm25 as FTS5 computes it: `-sum(idf * f * (K1 + 1) / (f + norm))` over the phrases of a query,
-# with f the phrase's occurrences, weighted by field. The sum equals the number of the index.
-
-
-def inverse_document_frequency(chunks: int, frequency: int) -> float:
-    """The weight of a phrase by its rarity; positive even for one that occurs everywhere."""
-    idf = math.log((chunks - frequency + 0.5) / (frequency + 0.5))
-    return idf if idf > 0 else _SMALLEST_IDF
-
-
-def length_norm(length: int, average_length: float) -> float:
-    """The number of occurrences that gives a chunk of this length half of the maximum."""
-    return K1 * (1 - B + B * length / average_length)
-
-
-@dataclass(frozen=True, slots=True)
-class TermWeight:
-    """The contribution of one phrase of the query to one chunk's score."""
-
-    label: str
-    counts: FieldCounts
-    weighted_count: float
-    frequency: int
-    idf: float
-    contribution: float
-    """Positive; larger is better."""
-
-
-def term_weight(
-    label: str, counts: FieldCounts, frequency: int, idf: float, norm: float, weights: FieldWeights
-) -> TermWeight:
-    weighted = (
-        counts.heading * weights.heading
-        + counts.text * weights.text
-        + counts.title * weights.title
-        + counts.grams * weights.grams
-    )
-    contribution = idf * weighted * (K1 + 1) / (weighted + norm) if weighted else 0.0
-    return TermWeight(label, counts, weighted, frequency, idf, contribution)
-
-
-def normalised(raw: float) -> float:
-    """A raw bm25 as a positive score below 1, in the same order; for display and thresholds."""
-    return -raw / (1 + abs(raw))

@@ -11,8 +11,8 @@ from kebab_tui.domain.document import Document, Trust
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search import lexical
 from kebab_tui.search.answer import Answer, Ranked, Search
+from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.match_tree import Expression, excluded_alone
-from kebab_tui.search.ranking import normalised
 
 WhyNotStage = Literal["not indexed", "filtered", "no match", "below score", "ranked", "listed"]
 

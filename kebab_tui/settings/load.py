@@ -12,14 +12,12 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import fields, replace
 
-from kebab_tui.domain import toml
 from kebab_tui.domain.errors import ConfigError
-from kebab_tui.domain.toml import Path
 from kebab_tui.settings.settings import (
     OTHER_SPELLINGS,
     REMOVED,
@@ -33,6 +31,9 @@ from kebab_tui.settings.settings import (
     plain_keys,
     section_of,
 )
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.toml import Path
 
 APP = "kebab"
 PREFIX = "KEBAB_"
@@ -51,7 +52,7 @@ _TYPE_NAMES = {
     "float": "a number",
 }
 
-Where = Callable[[Path], str]
+Where = Callable[["Path"], str]
 
 
 class _Layer(NamedTuple):
@@ -172,6 +173,8 @@ def _file_layer(config: str | None, environ: Mapping[str, str]) -> _Layer:
     data = _read(path, named_by)
     if not data:
         return _Layer({}, lambda _: path, strict=True)
+    from kebab_tui.domain import toml  # most commands have no configuration file
+
     file = toml.parse(data, path, ConfigError)
 
     def where(at: Path) -> str:

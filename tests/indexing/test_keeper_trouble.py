@@ -19,8 +19,8 @@ from kebab_tui.domain.errors import (
     UnreadableFileError,
     VectorError,
 )
+from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embed import EmbeddingReport
-from kebab_tui.indexing.report import Callbacks
 from kebab_tui.storage.lock import WriterLock
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.storage.sqlite import connection as connections

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kebab_tui.search.bm25 import inverse_document_frequency, length_norm, normalised, term_weight
 from kebab_tui.search.ports import FieldCounts, FieldWeights
-from kebab_tui.search.ranking import inverse_document_frequency, length_norm, normalised, term_weight
 
 
 def test_a_rare_word_tells_more_and_one_that_is_everywhere_tells_next_to_nothing() -> None:

@@ -22,8 +22,8 @@ from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import stem
+from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
 from kebab_tui.search.ports import Collection, FieldCounts, FieldWeights, FoundChunk, Scored
-from kebab_tui.search.ranking import K1, inverse_document_frequency, length_norm
 from kebab_tui.storage.sqlite import recovery, rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
 
