@@ -143,7 +143,7 @@ def _run(invocation: Invocation, golden: str | None, given: Given) -> tuple[Eval
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class EvalJob:
     """The index and the questions."""
 
     workspace: Workspace
@@ -152,7 +152,7 @@ class Job:
     notices: tuple[Notice, ...] = ()
 
 
-def golden_job(invocation: Invocation, path: str, limit: int | None) -> Job:
+def golden_job(invocation: Invocation, path: str, limit: int | None) -> EvalJob:
     """The queries of a golden file for the present index."""
     from kebab_tui.evaluation.golden import golden_digest, placed, read_golden
 
@@ -178,10 +178,10 @@ def golden_job(invocation: Invocation, path: str, limit: int | None) -> Job:
         queries=len(known),
         documents=len(found),
     )
-    return Job(workspace, asked, [Task(query.question, query.ranking) for query in known])
+    return EvalJob(workspace, asked, [Task(query.question, query.ranking) for query in known])
 
 
-def beir_job(invocation: Invocation, folder: str, split: str, limit: int | None, *, vectors: bool) -> Job:
+def beir_job(invocation: Invocation, folder: str, split: str, limit: int | None, *, vectors: bool) -> EvalJob:
     """The questions of a BEIR folder, with its documents in a separate index."""
     from msgspec.structs import replace
 
@@ -212,7 +212,9 @@ def beir_job(invocation: Invocation, folder: str, split: str, limit: int | None,
     if found.unanswerable:
         text = f"{found.unanswerable} of the queries have no relevant document and were left out"
         notices.append(Notice("unanswerable", text))
-    return Job(workspace, asked, [Task(question, notes.ranking) for question in questions], tuple(notices))
+    return EvalJob(
+        workspace, asked, [Task(question, notes.ranking) for question in questions], tuple(notices)
+    )
 
 
 def _update_index(workspace: Workspace, folder: str, *, vectors: bool) -> Iterator[Notice]:

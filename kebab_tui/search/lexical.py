@@ -194,19 +194,13 @@ def listed(search: Search, tier: Tier, wanted: int, leaving_out: Rows = ()) -> t
 
 def count(search: Search, wanted: Expression, leaving_out: Rows = (), worst: float | None = None) -> int:
     """How many chunks match; with `worst`, only those with at least as good a raw bm25."""
-    return search.snapshot.count(
-        wanted.match, search.filters, without=wanted.excluded, scored=wanted.scored,
-        leaving_out=leaving_out, worst=worst,
-    )  # fmt: skip
+    return search.snapshot.count(wanted.among(search.filters, leaving_out), worst=worst)
 
 
 def _rank(
     search: Search, wanted: Expression, limit: int, *, leaving_out: Rows = (), newest: int | None = None
 ) -> list[Scored]:
-    return search.snapshot.rank(
-        wanted.match, search.filters, limit, without=wanted.excluded, scored=wanted.scored,
-        leaving_out=leaving_out, newest=newest,
-    )  # fmt: skip
+    return search.snapshot.rank(wanted.among(search.filters, leaving_out), limit, newest=newest)
 
 
 def below_limits(kept: int, total: int) -> tuple[Notice, ...]:

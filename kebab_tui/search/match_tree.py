@@ -11,7 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import plain_words
+from kebab_tui.search.ports import Among
 from kebab_tui.search.query_language import All, Any, Leaf, Node, Not, ParsedQuery
 from kebab_tui.search.words import STOP_WORDS, Completion, Phrase, Unit, joined, last_word, unit
 
@@ -29,6 +32,9 @@ class Expression(NamedTuple):
     phrases: tuple[Phrase, ...]
     excluded: tuple[str, ...] = ()
     scored: str | None = None
+
+    def among(self, filters: SearchFilters, leaving_out: Sequence[ChunkRow] = ()) -> Among:
+        return Among(self.match, filters, self.excluded, self.scored, leaving_out)
 
 
 def strict(

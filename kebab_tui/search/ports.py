@@ -67,6 +67,19 @@ class Collection(NamedTuple):
     average_length: float
 
 
+class Among(NamedTuple):
+    """The chunks that a ranking or a count is about."""
+
+    match: str
+    filters: SearchFilters
+    without: Sequence[str] = ()
+    """Matches that exclude a chunk."""
+    scored: str | None = None
+    """The expression to score, if not `match`."""
+    leaving_out: Sequence[ChunkRow] = ()
+    """Rows already listed."""
+
+
 class Snapshot(Protocol):
     @property
     def revision(self) -> int: ...
@@ -74,47 +87,18 @@ class Snapshot(Protocol):
     @property
     def lexical_version(self) -> str: ...
 
-    def rank(
-        self,
-        match: str,
-        filters: SearchFilters,
-        limit: int,
-        *,
-        without: Sequence[str] = (),
-        scored: str | None = None,
-        leaving_out: Sequence[ChunkRow] = (),
-        newest: int | None = None,
-    ) -> list[Scored]:
+    def rank(self, among: Among, limit: int, *, newest: int | None = None) -> list[Scored]:
         """The best `limit` chunks by bm25, ties by chunk id.
 
-        `without`: matches that exclude a chunk; `scored`: the expression to score, if not `match`;
-        `leaving_out`: rows already listed; `newest`: score only that many of the latest matches,
-        for a quick preview.
+        `newest`: score only that many of the latest matches, for a quick preview.
         """
         ...
 
-    def count(
-        self,
-        match: str,
-        filters: SearchFilters,
-        *,
-        without: Sequence[str] = (),
-        scored: str | None = None,
-        leaving_out: Sequence[ChunkRow] = (),
-        worst: float | None = None,
-    ) -> int:
+    def count(self, among: Among, *, worst: float | None = None) -> int:
         """How many chunks match; with `worst`, only those with at least as good a raw bm25."""
         ...
 
-    def better(
-        self,
-        match: str,
-        filters: SearchFilters,
-        than: Scored,
-        *,
-        without: Sequence[str] = (),
-        scored: str | None = None,
-    ) -> int:
+    def better(self, among: Among, than: Scored) -> int:
         """How many matching chunks rank above the given one."""
         ...
 

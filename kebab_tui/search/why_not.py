@@ -13,6 +13,7 @@ from kebab_tui.search import lexical
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.match_tree import Expression, excluded_alone
+from kebab_tui.search.ports import Among
 
 WhyNotStage = Literal["not indexed", "filtered", "no match", "below score", "ranked", "listed"]
 
@@ -58,7 +59,7 @@ def judge(search: Search, document: Document) -> WhyNot:
         return WhyNot(path, "no match", why)
     own = SearchFilters(doc_ids=(document.doc_id,))
     phrases = lexical_query.strict.phrases
-    absent = [phrase.label for phrase in phrases if not snapshot.count(phrase.match, own)]
+    absent = [phrase.label for phrase in phrases if not snapshot.count(Among(phrase.match, own))]
     missing = f" (missing from the note: {', '.join(dict.fromkeys(absent))})" if absent else ""
     above = 0
     for tier in lexical_query.tiers:
@@ -90,13 +91,13 @@ def _placed(search: Search, wanted: Expression, document: Document, above: int) 
     """The rank of the note's best chunk in a tier that has `above` chunks before it."""
     snapshot, limits, filters = search.snapshot, search.limits, search.filters
     own = replace(filters, doc_ids=(document.doc_id,))
-    best = snapshot.rank(wanted.match, own, 1, without=wanted.excluded, scored=wanted.scored)
+    best = snapshot.rank(wanted.among(own), 1)
     if not best:
         return None
     score = normalised(best[0].bm25)
     if not limits.admit(score):
         return _below(document, score, f"its score {score:.4f} is below {search.query.min_score:g}")
-    better = snapshot.better(wanted.match, filters, best[0], without=wanted.excluded, scored=wanted.scored)
+    better = snapshot.better(wanted.among(filters), best[0])
     rank = above + better + 1
     if not limits.admit_rank(rank):
         return _below(document, score, _rank_below_threshold(search, rank))

@@ -32,7 +32,7 @@ def query_of(text: str, mode: SearchMode, k: int = PAGE) -> SearchQuery:
     return SearchQuery(text, mode, k=k, typing=not text.endswith(" "))
 
 
-class Engine(Protocol):
+class QueryEngine(Protocol):
     def ask(self, generation: int, query: SearchQuery, explain: bool, again: bool = False) -> None: ...
 
     def load_page(self, generation: int, query: SearchQuery) -> None: ...
@@ -41,7 +41,7 @@ class Engine(Protocol):
 
 
 class CurrentQuery:
-    def __init__(self, engine: Engine, show_searching: Callable[[bool], None], page: int = PAGE) -> None:
+    def __init__(self, engine: QueryEngine, show_searching: Callable[[bool], None], page: int = PAGE) -> None:
         self._engine = engine
         self._show_searching = show_searching
         self._page = page

@@ -90,10 +90,8 @@ def assert_adds_up(reader: StoreReader, wanted: Expression | None) -> None:
     if wanted is None:
         return
     with reader.snapshot() as snapshot:
-        found = snapshot.rank(
-            wanted.match, SearchFilters(), 100, without=wanted.excluded, scored=wanted.scored
-        )
-        assert len(found) == snapshot.count(wanted.match, SearchFilters(), without=wanted.excluded)
+        found = snapshot.rank(wanted.among(SearchFilters()), 100)
+        assert len(found) == snapshot.count(wanted.among(SearchFilters()))
         tables = explain_lexical(snapshot, wanted.phrases, [one.row for one in found], FieldWeights())
         for one in found:
             assert tables[one.row].bm25 == pytest.approx(one.bm25, abs=1e-6), (wanted.match, one.row)
@@ -149,7 +147,7 @@ def test_words_of_a_branch_that_does_not_match_count_all_the_same(indexed: Store
     assert wanted is not None
     assert wanted.scored is not None
     with indexed.snapshot() as snapshot:
-        scored = snapshot.rank(wanted.match, SearchFilters(), 100, scored=wanted.scored)
+        scored = snapshot.rank(wanted.among(SearchFilters()), 100)
         by_text = {
             chunk.chunk.text: score.bm25
             for score in scored

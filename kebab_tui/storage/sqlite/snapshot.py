@@ -23,7 +23,7 @@ from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
-from kebab_tui.search.ports import Collection, FieldCounts, FieldWeights, FoundChunk, Scored
+from kebab_tui.search.ports import Among, Collection, FieldCounts, FieldWeights, FoundChunk, Scored
 from kebab_tui.storage.sqlite import recovery, rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
 
@@ -92,18 +92,8 @@ class StoreSnapshot:
             str(meta_value(self._connection, "made_by") or ""),
         )
 
-    def rank(
-        self,
-        match: str,
-        filters: SearchFilters,
-        limit: int,
-        *,
-        without: Sequence[str] = (),
-        scored: str | None = None,
-        leaving_out: Sequence[ChunkRow] = (),
-        newest: int | None = None,
-    ) -> list[Scored]:
-        where, values = self._where(match, filters, without, scored, leaving_out)
+    def rank(self, among: Among, limit: int, *, newest: int | None = None) -> list[Scored]:
+        where, values = self._where(among)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         if newest is not None:
             found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
@@ -135,21 +125,13 @@ class StoreSnapshot:
             ranked.sort(key=lambda one: (one[1], ids.get(one[0], "")))
         return [Scored(row, score) for row, score in ranked[:limit]]
 
-    def count(
-        self,
-        match: str,
-        filters: SearchFilters,
-        *,
-        without: Sequence[str] = (),
-        scored: str | None = None,
-        leaving_out: Sequence[ChunkRow] = (),
-        worst: float | None = None,
-    ) -> int:
+    def count(self, among: Among, *, worst: float | None = None) -> int:
         if worst is None:
-            where, values = self._where(_except(match, without), filters, (), None, leaving_out)
+            unscored = among._replace(match=_except(among.match, among.without), without=(), scored=None)
+            where, values = self._where(unscored)
             statement = f"SELECT count(*) FROM chunks_fts WHERE {where}"
         else:
-            where, values = self._where(match, filters, without, scored, leaving_out)
+            where, values = self._where(among)
             scores = f"SELECT {self._bm25} AS score FROM chunks_fts WHERE {where}"
             statement = f"SELECT count(*) FROM ({scores}) WHERE score <= ?"
             values.append(worst)
@@ -158,16 +140,8 @@ class StoreSnapshot:
                 self.revision, (statement, *values), lambda: self._number(statement, values)
             )
 
-    def better(
-        self,
-        match: str,
-        filters: SearchFilters,
-        than: Scored,
-        *,
-        without: Sequence[str] = (),
-        scored: str | None = None,
-    ) -> int:
-        where, values = self._where(match, filters, without, scored, ())
+    def better(self, among: Among, than: Scored) -> int:
+        where, values = self._where(among)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         statement = (
             f"SELECT count(*) FROM ({found}) WHERE score < ? OR "
@@ -299,7 +273,7 @@ class StoreSnapshot:
     def matching(
         self, match: str, wanted: Sequence[ChunkRow] | None = None, *, without: Sequence[str] = ()
     ) -> set[ChunkRow]:
-        where, values = self._where(_except(match, without), SearchFilters(), (), None, ())
+        where, values = self._where(Among(_except(match, without), SearchFilters()))
         if wanted is not None:
             where += " AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
             values.append(json.dumps(list(wanted)))
@@ -314,15 +288,9 @@ class StoreSnapshot:
         )
         return self._number(statement, [json.dumps(wanted), *values]) > 0
 
-    def _where(
-        self,
-        match: str,
-        filters: SearchFilters,
-        without: Sequence[str],
-        scored: str | None,
-        leaving_out: Sequence[ChunkRow],
-    ) -> tuple[str, list[str | float]]:
+    def _where(self, among: Among) -> tuple[str, list[str | float]]:
         """The condition. A plus hides a row list from FTS5, which would start one search per row."""
+        match, filters, without, scored, leaving_out = among
         where, parameters = "chunks_fts MATCH ?", list[str | float]([scored or match])
         if scored is not None:
             where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
