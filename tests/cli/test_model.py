@@ -104,8 +104,8 @@ def test_the_card_is_shown(kebab: Kebab, tmp_path: Path) -> None:
     ("argv", "told"),
     [
         (("info", "kebab-ko-eb"), "did you mean kebab-ko-en?"),
-        (("verify", "nothing"), "there is no model 'nothing'"),
-        (("use", "nothing", "--yes"), "there is no model 'nothing'"),
+        (("verify", "nothing"), "no such model: 'nothing'"),
+        (("use", "nothing", "--yes"), "no such model: 'nothing'"),
         (("add", "/nowhere"), "folder not found: /nowhere"),
         (("add", ""), "is a variable of your shell not set?"),
         (("info",), "Missing argument"),
@@ -121,7 +121,7 @@ def test_a_missing_file_is_an_error(filled: Kebab, argv: tuple[str, ...], told: 
     ("model", "changed", "told"),
     [
         (Tiny(dims=4), {"dims": 8}, "8"),
-        (Tiny(nan_at=1), {}, "finite"),
+        (Tiny(nan_at=1), {}, "NaN or infinity"),
         (Tiny(), {"colour": "red"}, "unknown key colour"),
         (Tiny(), {"pooling": "max"}, "pooling"),
     ],
@@ -150,7 +150,7 @@ def test_verify_compares_the_dimensions_with_what_the_model_gives(kebab: Kebab, 
     card.write_text(card.read_text().replace("dims = 4", "dims = 8"))
     done = kebab("model", "verify", "tiny")
     assert done.code == 3
-    assert done.out == "tiny: the model tiny gives vectors of 4 dimensions, its card says 8\n"
+    assert done.out == "tiny: the model tiny returns vectors of 4 dimensions; its card says 8\n"
 
 
 def test_a_broken_card_is_listed_with_its_problem_and_hides_no_other(kebab: Kebab, tiny: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_broken_card_is_listed_with_its_problem_and_hides_no_other(kebab: Keba
     done = kebab("model", "verify")
     assert done.code == 3
     assert done.lines[0] == f"{BUNDLED_MODEL}: ok"
-    assert "id = 3" in done.lines[1]
+    assert "invalid id: 3" in done.lines[1]
 
 
 # use
@@ -248,7 +248,7 @@ def test_an_english_model_is_never_asked_about_hangul(filled: Kebab, tmp_path: P
     korean = filled("search", "숯불", "--json")
     assert (korean.json["mode"], codes(korean)) == ("lexical", ["model_language"])
     assert korean.json["hits"][0]["doc_path"] == "케밥.md"
-    assert "no Korean" in filled("search", "숯불").err
+    assert "does not support Korean" in filled("search", "숯불").err
     by_meaning = filled("search", "숯불", "--mode", "vector", "--json").json
     assert all(hit["retrieval"]["vector_rank"] is None for hit in by_meaning["hits"])
 
@@ -317,7 +317,7 @@ HARMS = {
     "missing": "model.onnx is missing",
     "no tokenizer": "tokenizer.json is missing",
     "no pieces": "pieces.txt is missing",
-    "gone": "there is no model 'own'",
+    "gone": "no such model: 'own'",
 }
 
 
