@@ -19,10 +19,13 @@ from kebab_tui.domain.document import HEADING_SEPARATOR
 
 HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uffa0-\uffdc"
 """The inside of a regular expression's character class: syllables and letters of Hangul."""
+MODERN_HANGUL = "\u3131-\u318e\uac00-\ud7a3"
+"""The part of it that keyboards write. The language of a note and the encoding of a file go by these."""
 KOREAN_SHARE = 0.15
 """A text is Korean if at least this share of its letters is Hangul: Korean notes quote much English."""
 
 _HANGUL = re.compile(f"[{HANGUL}]")
+_MODERN_HANGUL = re.compile(f"[{MODERN_HANGUL}]")
 _CONJOINING = re.compile("[\u1100-\u11ff]")
 """Letters of decomposed syllables, as some file systems and editors write Korean."""
 
@@ -38,7 +41,7 @@ def is_korean(text: str) -> bool:
         return False
     if _CONJOINING.search(text):
         text = unicodedata.normalize("NFC", text)
-    hangul = len(_HANGUL.findall(text))
+    hangul = len(_MODERN_HANGUL.findall(text))
     return hangul > 0 and hangul >= KOREAN_SHARE * sum(map(str.isalpha, text))
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from kebab_tui.domain.errors import KebabError
 
+_MOST_ATTEMPTS = 100
+
 Path = tuple[str | int, ...]
 """Names and list positions that lead to a value."""
 
@@ -55,22 +57,33 @@ def line_of(text: str, path: Path) -> int:
     """The 1-based line of the statement that sets `path`, or its closest existing ancestor.
 
     Finds the shortest beginning of the text that parses and holds the path. This is exact for
-    multi-line strings, arrays and tables.
+    multi-line strings, arrays and tables. A beginning that ends inside a long one does not parse, so
+    the number of attempts is bounded; then the first line that begins with the name has to do.
     """
     import tomllib
 
     lines = text.split("\n")
     wanted = _depth(tomllib.loads(text), path)
+    attempts = 0
 
     def holds(count: int) -> bool:
+        nonlocal attempts
         for end in range(count, len(lines) + 1):
+            attempts += 1
+            if attempts > _MOST_ATTEMPTS:
+                raise TimeoutError
             try:
                 return _depth(tomllib.loads("\n".join(lines[:end])), path) >= wanted
             except ValueError:
                 continue
         return True
 
-    return max(1, bisect_left(range(len(lines) + 1), True, key=holds))
+    try:
+        return max(1, bisect_left(range(len(lines) + 1), True, key=holds))
+    except TimeoutError:
+        names = [str(step) for step in path if isinstance(step, str)] or [""]
+        begins = re.compile(rf"[\s\[\"']*{re.escape(names[-1])}\b")
+        return next((number for number, line in enumerate(lines, 1) if begins.match(line)), 1)
 
 
 def _depth(tree: Any, path: Path) -> int:

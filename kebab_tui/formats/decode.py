@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from kebab_tui.domain.document import DocumentFlag
 from kebab_tui.domain.errors import UnsuitableFileError
-from kebab_tui.domain.text import HANGUL
+from kebab_tui.domain.text import MODERN_HANGUL
 
 MEGABYTE = 1024 * 1024
 _BINARY_SAMPLE = 8 * 1024
@@ -31,9 +31,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_HANGUL = re.compile(f"[{HANGUL}]")
+_HANGUL = re.compile(f"[{MODERN_HANGUL}]")
 _FOREIGN_LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
-_READABLE = re.compile(f"[\t\n\r -~{HANGUL}]")
+_READABLE = re.compile(f"[\t\n\r -~{MODERN_HANGUL}]")
 _SHARE_OF_HANGUL = 0.9
 _SHARE_OF_READABLE = 0.9
 

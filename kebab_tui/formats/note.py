@@ -35,7 +35,7 @@ from kebab_tui.domain.document import (
     ParsedNote,
     Trust,
 )
-from kebab_tui.domain.text import HANGUL, KOREAN_SHARE
+from kebab_tui.domain.text import KOREAN_SHARE, MODERN_HANGUL
 from kebab_tui.formats.decode import ReadLimits, decode
 from kebab_tui.formats.markdown_lines import plain_text
 
@@ -76,7 +76,7 @@ _PLAIN_LINE = re.compile(r"(?P<key>[A-Za-z_]+)[ \t]*:[ \t]+(?P<value>\S.*)")
 _ABSENT = ("", "~", "null")
 _MAX_ALIASES = 64
 
-_HANGUL = re.compile(f"[{HANGUL}]")
+_HANGUL = re.compile(f"[{MODERN_HANGUL}\u1100-\u11ff]")
 _ACCENTED = re.compile("[À-ɏ]")
 _ASCII = bytes(range(128))
 _NOT_LATIN = bytes(code for code in range(256) if code > 127 or not chr(code).isalpha())

@@ -21,7 +21,7 @@ from typing import Any
 
 from kebab_tui import own_files
 from kebab_tui.domain.document import Source
-from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError
+from kebab_tui.domain.errors import DiskFaultError, NotIndexedError, StoreDamagedError, StoreLostError
 from kebab_tui.domain.text import embedded_hash
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.checksum import PageChecksums
@@ -75,11 +75,15 @@ def verify_checksums(folder: DataFolder, *, every_page: bool = False) -> bool:
             seal.check()
     except StoreDamagedError:
         belongs = True
-        with (
-            contextlib.suppress(NotIndexedError, sqlite3.Error, OSError, ValueError, TypeError),
-            contextlib.closing(open_reader(folder.database)) as connection,
-        ):
-            belongs = seal.matches(connection)
+        try:
+            with contextlib.closing(open_reader(folder.database)) as connection:
+                belongs = seal.matches(connection)
+        except OSError as error:
+            raise DiskFaultError(
+                f"cannot read the index: {error.strerror or error}", "run the command again; check the disk"
+            ) from error
+        except (NotIndexedError, sqlite3.Error, ValueError, TypeError):
+            pass
         if belongs:
             raise
         mark_suspect(folder)
@@ -168,7 +172,7 @@ def readable_vectors(path: str) -> Iterator[tuple[bytes, str, bytes]]:
                         if abs(math.hypot(*numbers) - 1) < _NORM_TOLERANCE:  # shows most flipped bits
                             yield row
                     break
-                except sqlite3.DatabaseError:
+                except sqlite3.Error:
                     continue
     finally:
         connection.close()
