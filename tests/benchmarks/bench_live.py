@@ -3,7 +3,7 @@
     python -m tests.benchmarks.bench_live FOLDER
 
 FOLDER: real notes, copied first; 100,000 passages show what a large index costs. The
-keeper is a process of its own, as behind the screen; this one saves and looks. The part
+indexer is a process of its own, as behind the screen; this one saves and looks. The part
 from the commit to the painted screen is the screen's.
 """
 
@@ -35,7 +35,7 @@ _SETTLE_MS = 150.0
 
 
 def keep(data: str, notes: str, vectors: str) -> None:
-    """The keeper's process: until its standard input ends, as the screen's does."""
+    """The indexer's process: until its standard input ends, as the screen's does."""
     workspace = Workspace(Settings(), data)
     parts = workspace._parts
     charge = WorkerConfig(workspace.folder, parts.reader, parts.recipe)
@@ -55,7 +55,7 @@ def keep(data: str, notes: str, vectors: str) -> None:
 
 
 @contextlib.contextmanager
-def keeper(data: str, notes: str, vectors: str) -> Iterator[None]:
+def indexer(data: str, notes: str, vectors: str) -> Iterator[None]:
     argv = [sys.executable, "-m", "tests.benchmarks.bench_live", "--keep", data, notes, vectors]
     with subprocess.Popen(argv, stdin=subprocess.PIPE) as process:
         workspace = Workspace(Settings(), data)
@@ -154,7 +154,7 @@ def checkout(place: str, corpus: str) -> list[Figure]:
         git(notes, "checkout", "-q", "many")
         alone = spent()
     git(notes, "checkout", "-q", "main")
-    with keeper(data, notes, "words"):
+    with indexer(data, notes, "words"):
         looker = Looker(data)
         with stopwatch() as spent:
             git(notes, "checkout", "-q", "many")
@@ -195,7 +195,7 @@ def measure(corpus: str) -> list[Figure]:
         notes, data = os.path.join(place, "notes"), os.path.join(place, "data")
         shutil.copytree(corpus, notes, ignore=shutil.ignore_patterns(".git"))
         for vectors, what in (("words", "at rest"), ("vectors", "while vectors are made")):
-            with keeper(data, notes, vectors):
+            with indexer(data, notes, vectors):
                 taken = saves(data, notes, SAVES)
             figures += [
                 Figure(f"save to commit, {what}, p50", median(taken), "ms"),

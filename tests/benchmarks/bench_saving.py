@@ -2,10 +2,10 @@
 
     python -m tests.benchmarks.bench_saving CORPUS [--vaults FOLDER] [--saves N] [--idle SECONDS]
 
-The screen itself on a terminal of its own, with its keeper, on 100,000 passages of CORPUS;
+The screen itself on a terminal of its own, with its indexer, on 100,000 passages of CORPUS;
 the notes that are saved are in a small folder beside them. The clock runs from the end of
 the save until the terminal has the new text of the hit. When it was committed is what the
-keeper itself says, so that one sees whose the time is.
+indexer itself says, so that one sees whose the time is.
 """
 
 from __future__ import annotations

@@ -148,19 +148,19 @@ def test_a_process_that_ends_leaves_the_file_of_another(folder: DataFolder) -> N
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="only Linux tells who is stopped")
 def test_a_daemon_that_is_stopped_is_reported(folder: DataFolder) -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLD, folder.lock], stdout=subprocess.PIPE) as keeper:
+    with subprocess.Popen([sys.executable, "-c", HOLD, folder.lock], stdout=subprocess.PIPE) as indexer:
         try:
-            assert keeper.stdout is not None
-            keeper.stdout.readline()
-            shown(folder, replace(FULL, pid=keeper.pid, error=None))
+            assert indexer.stdout is not None
+            indexer.stdout.readline()
+            shown(folder, replace(FULL, pid=indexer.pid, error=None))
             assert (live := read_live(folder)) is not None and live.error is None
-            keeper.send_signal(signal.SIGSTOP)
-            os.waitid(os.P_PID, keeper.pid, os.WSTOPPED)
+            indexer.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, indexer.pid, os.WSTOPPED)
             live = read_live(folder)
             assert live is not None and live.error is not None
-            assert live.error.message == f"the indexing process is stopped: pid {keeper.pid}"
+            assert live.error.message == f"the indexing process is stopped: pid {indexer.pid}"
         finally:
-            keeper.kill()
+            indexer.kill()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1, "phase": {"kind": "dancing"}}'])

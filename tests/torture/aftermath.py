@@ -18,7 +18,7 @@ from kebab_tui.storage.sqlite.connection import open_writer
 from kebab_tui.storage.sqlite.rows import file_state
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture import meaning
-from tests.torture.company import ended, keeper, race, settled
+from tests.torture.company import ended, indexer, race, settled
 from tests.torture.points import Point
 from tests.torture.victim import SETTINGS
 
@@ -119,17 +119,17 @@ def _compare(workspace: Workspace, point: Point, notes: str, scratch: str, verdi
 
 
 def recover(point: Point, data: str, notes: str, seed: int) -> tuple[bool, list[str]]:
-    """Some are followed by two writers at once or by a new keeper; the others by a plain ingest later."""
+    """Some are followed by two writers at once or by a new indexer; the others by a plain ingest later."""
     if point.company == "two writers":
         return True, list(race(data, notes))
     if point.job == "watch" and seed % 2:
-        with keeper(data, notes) as process:
+        with indexer(data, notes) as process:
             return True, [*settled(data, process), *ended(process)]
     return False, []
 
 
 def _litter(data: str) -> list[str]:
-    """Files that a killed process has left; the next keeper writes its live file over the old one."""
+    """Files that a killed process has left; the next indexer writes its live file over the old one."""
     found = [os.path.join(folder, name) for folder, _, names in os.walk(data) for name in names]
     return [
         os.path.relpath(path, data)

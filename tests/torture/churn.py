@@ -1,4 +1,4 @@
-"""Two keepers follow a folder that changes all the time, and every citation is compared with its file.
+"""Two indexers follow a folder that changes all the time, and every citation is compared with its file.
 
 python -m tests.torture.churn [SECONDS] [SEED] [--notes N]
 
@@ -33,7 +33,7 @@ from kebab_tui.workspace import Workspace
 from tests.torture import meaning
 from tests.torture.aftermath import differences
 from tests.torture.churner import Churner
-from tests.torture.company import ended, keeper, keeps, settled, until
+from tests.torture.company import ended, indexer, keeps, settled, until
 from tests.torture.edits import WORDS
 from tests.torture.models import REAL, write_models
 from tests.torture.scenes import index
@@ -77,11 +77,11 @@ class Churned:
     operations: int = 0
     tally: Tally = field(default_factory=Tally)
     complaints: list[str] = field(default_factory=list)
-    """Differences from a fresh index, and keepers that did not do as they should."""
+    """Differences from a fresh index, and indexers that did not do as they should."""
     compared: dict[str, int] = field(default_factory=dict)
     """How many rows of each kind the fresh index has."""
     rss_mb: list[tuple[int, int]] = field(default_factory=list)
-    """Of each keeper at the start and at the end; empty where the system does not tell."""
+    """Of each indexer at the start and at the end; empty where the system does not tell."""
 
     def lines(self) -> Iterator[str]:
         found = self.tally
@@ -92,7 +92,7 @@ class Churned:
         )
         rows = ", ".join(f"{count:,} {kind}" for kind, count in self.compared.items())
         yield f"compared with a fresh index: {rows}; {len(self.complaints):,} differences"
-        yield from (f"keeper: {start} MB at the start, {end} MB at the end" for start, end in self.rss_mb)
+        yield from (f"indexer: {start} MB at the start, {end} MB at the end" for start, end in self.rss_mb)
         yield from found.unequal
         yield from self.complaints
 
@@ -120,9 +120,9 @@ def churn(plan: Plan, place: str) -> Churned:
     index(notes, data, plan.model)
     done = Churned(plan.notes)
     with ExitStack() as stack, closing(Workspace(SETTINGS, data)) as workspace:
-        first = stack.enter_context(keeper(data, notes))
-        until(lambda: keeps(workspace, first), "a keeper at work", _PATIENCE_S)
-        second = stack.enter_context(keeper(data, notes))
+        first = stack.enter_context(indexer(data, notes))
+        until(lambda: keeps(workspace, first), "an indexer at work", _PATIENCE_S)
+        second = stack.enter_context(indexer(data, notes))
         done.complaints += settled(data, first, _PATIENCE_S)
         before = [_rss_mb(process) for process in (first, second)]
         _change_and_verify(plan, data, churner, done)

@@ -1,4 +1,4 @@
-"""Processes beside the victim, and after it: keepers, writers, and what can be waited for of them."""
+"""Processes beside the victim, and after it: indexers, writers, and what can be waited for of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.torture.victim import SETTINGS
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATIENCE_S = 60.0
 TAKE_OVER_S = 30.0
-"""A keeper that waits looks twice a second."""
+"""A indexer that waits looks twice a second."""
 _STILL_S = 0.5
 _STEP_S = 0.02
 
@@ -54,7 +54,7 @@ def kebab(data: str, *argv: str) -> subprocess.Popen[bytes]:
 
 
 @contextlib.contextmanager
-def keeper(data: str, notes: str) -> Iterator[subprocess.Popen[bytes]]:
+def indexer(data: str, notes: str) -> Iterator[subprocess.Popen[bytes]]:
     """`kebab watch`; ends with the context."""
     process = kebab(data, "watch", "--quiet", notes)
     try:
@@ -70,10 +70,10 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[str]:
     try:
         _, said = process.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
-        yield "a keeper does not end"
+        yield "an indexer does not end"
         return
     if process.returncode:
-        yield f"a keeper ended with {process.returncode}: {said.decode()[-400:]}"
+        yield f"an indexer ended with {process.returncode}: {said.decode()[-400:]}"
 
 
 def holds_lock(data: str, process: subprocess.Popen[bytes]) -> bool:
@@ -88,7 +88,7 @@ def keeps(workspace: Workspace, process: subprocess.Popen[bytes]) -> bool:
 
 
 def settled(data: str, process: subprocess.Popen[bytes], seconds: float = PATIENCE_S) -> Iterator[str]:
-    """Wait until a keeper has done all there is to do and stays at rest."""
+    """Wait until an indexer has done all there is to do and stays at rest."""
     workspace = Workspace(SETTINGS, data)
     at_rest_since: float | None = None
 
@@ -101,7 +101,7 @@ def settled(data: str, process: subprocess.Popen[bytes], seconds: float = PATIEN
         return at_rest_since is not None and time.monotonic() - at_rest_since > _STILL_S
 
     try:
-        until(is_settled, f"a keeper at rest ({workspace.live()})", seconds)
+        until(is_settled, f"an indexer at rest ({workspace.live()})", seconds)
     except OverdueError as overdue:
         yield f"{overdue}; it is {workspace.live()}"
     finally:

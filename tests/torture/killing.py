@@ -23,7 +23,7 @@ from tests.torture.company import (
     ended,
     environ,
     holds_lock,
-    keeper,
+    indexer,
     keeps,
     settled,
     until,
@@ -69,9 +69,9 @@ def kill(attempt: Attempt) -> Killed:
     point = attempt.point
     if point.job == "screen":
         return _with_a_screen(attempt)
-    if point.company == "a keeper":
-        return _beside_a_keeper(attempt)
-    if point.company == "a second keeper":
+    if point.company == "an indexer":
+        return _beside_an_indexer(attempt)
+    if point.company == "a second indexer":
         return _before_a_follower(attempt)
     if point.job == "watch":
         with _victim(attempt) as victim:
@@ -129,10 +129,10 @@ def _is_up(data: str, process: subprocess.Popen[bytes]) -> Callable[[], bool]:
 
 
 def _before_a_follower(attempt: Attempt) -> Killed:
-    """The victim keeps watch, another keeper follows, and takes over."""
+    """The victim keeps watch, another indexer follows, and takes over."""
     with _victim(attempt) as victim:
-        until(_is_up(attempt.data, victim), "a keeper at work")
-        with keeper(attempt.data, attempt.notes) as follower:
+        until(_is_up(attempt.data, victim), "an indexer at work")
+        with indexer(attempt.data, attempt.notes) as follower:
             edit_until(attempt.editor, lambda: victim.poll() is not None, _WATCHED_S)
             killed = Killed(_died(victim), mended=True)
             if killed.died:
@@ -153,10 +153,10 @@ def _taken_over(attempt: Attempt, follower: subprocess.Popen[bytes]) -> list[str
     return [*late, *settled(attempt.data, follower), *ended(follower)]
 
 
-def _beside_a_keeper(attempt: Attempt) -> Killed:
+def _beside_an_indexer(attempt: Attempt) -> Killed:
     """Another process keeps watch; the victim wants to write, or to have something looked at."""
-    with keeper(attempt.data, attempt.notes) as other:
-        until(_is_up(attempt.data, other), "a keeper at work")
+    with indexer(attempt.data, attempt.notes) as other:
+        until(_is_up(attempt.data, other), "an indexer at work")
         editor = attempt.editor
         with _victim(attempt) as victim:
             edit_until(editor, lambda: victim.poll() is not None, PATIENCE_S, 0.05)
@@ -168,7 +168,7 @@ def _beside_a_keeper(attempt: Attempt) -> Killed:
 
 def _goes_on(attempt: Attempt, other: subprocess.Popen[bytes]) -> list[str]:
     try:
-        until(lambda: holds_lock(attempt.data, other), "the keeper takes the lock again", TAKE_OVER_S)
+        until(lambda: holds_lock(attempt.data, other), "the indexer takes the lock again", TAKE_OVER_S)
         late = []
     except OverdueError as overdue:
         late = [str(overdue)]

@@ -12,7 +12,7 @@ Scene = Literal["fresh", "edited", "damaged", "restored", "bad vectors"]
 """What the victim finds: nothing, an index behind its notes, a damaged one, only the list of folders,
 or an index some of whose vectors are damaged."""
 Job = Literal["ingest", "embed", "use model", "rebuild", "search", "watch", "rescan", "screen"]
-Company = Literal["", "a writer", "a second keeper", "a keeper", "two writers"]
+Company = Literal["", "a writer", "a second indexer", "an indexer", "two writers"]
 """Who is there besides: one who writes now and then while the victim watches, one who waits to take
 over, one who keeps watch while the victim wants to write; or two who want to write after the kill."""
 
@@ -144,15 +144,15 @@ _WATCH = (
     _watch("after release", after(_LOCK, "release"), 3, "a writer"),
     _watch("before acquire", before(_LOCK, "acquire"), 4, "a writer"),
     _watch("after acquire", after(_LOCK, "acquire"), 4, "a writer"),
-    _watch("random time", at_random, 1500, "a second keeper"),
-    _watch("after Batch.finish", after(_BATCH, "finish"), 3, "a second keeper"),
-    _watch("after save_vectors", after(_WRITER, "save_vectors"), 3, "a second keeper"),
-    _watch("live.json in place", replacing("live.json", False), 4, "a second keeper"),
+    _watch("random time", at_random, 1500, "a second indexer"),
+    _watch("after Batch.finish", after(_BATCH, "finish"), 3, "a second indexer"),
+    _watch("after save_vectors", after(_WRITER, "save_vectors"), 3, "a second indexer"),
+    _watch("live.json in place", replacing("live.json", False), 4, "a second indexer"),
 )
 
 
 def _asking(name: str, arm: Arm, passes: int = 1, job: Job = "ingest") -> Point:
-    return Point(f"{job} beside a keeper: {name}", arm, passes, "edited", job, "a keeper", TINY)
+    return Point(f"{job} beside an indexer: {name}", arm, passes, "edited", job, "an indexer", TINY)
 
 
 _ASKING = (

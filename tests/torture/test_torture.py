@@ -30,8 +30,8 @@ SAMPLE = (
     "watch: after save_vectors",
     "watch: random time, first look",
     "watch beside a writer: after release",
-    "watch beside a second keeper: after Batch.finish",
-    "ingest beside a keeper: request in place",
+    "watch beside a second indexer: after Batch.finish",
+    "ingest beside an indexer: request in place",
     "embed before two writers: after save_vectors",
     "screen: random time",
 )

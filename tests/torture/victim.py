@@ -35,7 +35,7 @@ def main(data: str, notes: str, name: str, steps: int, seed: int) -> None:
     point = named(name)
     take_small_steps()
     _refuse_to_read_twice()
-    editor = Editor(notes, seed) if point.company != "a keeper" else None
+    editor = Editor(notes, seed) if point.company != "an indexer" else None
     workspace = Workspace(SETTINGS, data)
     point.arm(Fuse(steps))
     _JOBS[point.job](workspace, notes, _meddling(editor, seed))

@@ -214,7 +214,7 @@ class Case:
 
 SEARCH = (("search", in_both_lists),)
 OWN = 0
-"""The keeper of a screen that has none: what it says is not said to be another's."""
+"""The indexer of a screen that has none: what it says is not said to be another's."""
 LIMIT = "the system's limit of watched folders is reached (fs.inotify.max_user_watches)"
 
 

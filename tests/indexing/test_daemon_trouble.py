@@ -80,7 +80,7 @@ class Refused:
 def test_a_disk_that_cannot_be_written_for_a_while_is_reported_and_overcome(
     vault: Vault, monkeypatch: pytest.MonkeyPatch, code: int, told: str
 ) -> None:
-    """Also while the keeper gives way to another process, and cannot begin to write again."""
+    """Also while the indexer gives way to another process, and cannot begin to write again."""
     error = sqlite3.OperationalError("bad disk")
     error.sqlite_errorcode = code
 

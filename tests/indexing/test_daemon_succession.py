@@ -43,7 +43,7 @@ def another_process(vault: Vault, *folders: str) -> Iterator[subprocess.Popen[by
 
 
 @contextmanager
-def two_keepers(vault: Vault, *folders: str) -> Iterator[tuple[subprocess.Popen[bytes], Kept]]:
+def two_indexers(vault: Vault, *folders: str) -> Iterator[tuple[subprocess.Popen[bytes], Kept]]:
     """One in another process, which keeps a note, and one here that is given `folders` and follows."""
     vault.write("a.md", "alpha")
     with another_process(vault, str(vault.root)) as first:
@@ -96,7 +96,7 @@ def test_what_happens_while_the_daemon_has_yielded_is_done_afterwards(vault: Vau
             assert vault.find("beta") == []
         until(lambda: vault.find("beta") == ["b.md"])
         until(lambda: (live := kept.live()) is not None and live.given_way_to == "")
-        assert kept.followed == [], "who gives way is still the keeper"
+        assert kept.followed == [], "who gives way is still the indexer"
 
 
 def test_a_source_added_meanwhile_is_watched(vault: Vault, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_source_added_meanwhile_is_watched(vault: Vault, tmp_path: Path) -> No
 
 
 def test_a_second_daemon_follows_and_takes_over_when_the_first_is_killed(vault: Vault) -> None:
-    with two_keepers(vault) as (first, kept):
+    with two_indexers(vault) as (first, kept):
         vault.write("b.md", "beta")
         until(lambda: vault.find("beta") == ["b.md"])
         assert kept.changes == [], "a follower writes nothing"
@@ -130,7 +130,7 @@ def test_a_second_daemon_follows_and_takes_over_when_the_first_is_killed(vault: 
 
 
 def test_a_follower_never_comes_before_the_daemon_that_yielded(vault: Vault) -> None:
-    with two_keepers(vault) as (first, kept):
+    with two_indexers(vault) as (first, kept):
         for turn in range(5):
             vault.write("a.md", f"alpha {turn}")
             ingest_elsewhere(vault)
@@ -144,7 +144,7 @@ def test_a_new_folder_given_to_a_second_daemon_becomes_a_source_of_the_first(
     other = tmp_path / "other"
     other.mkdir()
     (other / "o.md").write_text("omega")
-    with two_keepers(vault, str(other)) as (first, kept):
+    with two_indexers(vault, str(other)) as (first, kept):
         until(lambda: found(vault, "omega") == ["o.md"])
         assert is_held_by(vault, first.pid)
         assert kept.changes == []
@@ -228,7 +228,7 @@ def test_the_successor_of_a_killed_daemon_checks_all_pages_when_idle(
     looks: list[object] = []
     monkeypatch.setattr("kebab_tui.storage.sqlite.recovery.full_check", looks.append)
     monkeypatch.setattr("kebab_tui.indexing.worker._QUIET_S", 3600)
-    with two_keepers(vault) as (first, kept):
+    with two_indexers(vault) as (first, kept):
         first.kill()
         until(kept.is_keeping)
         kept.settled()
