@@ -137,7 +137,8 @@ def _run(invocation: Invocation, golden: str | None, given: Given) -> tuple[Eval
         notify(f"asked {len(job.tasks):,} × {', '.join(modes)} in {time.perf_counter() - start:.1f} s")
         settings = to_builtins(job.workspace.settings)
     kept = {part: settings[part] for part in _KEPT_SETTINGS}
-    kept["search"]["second_look"] = kept["search"]["rerank"]  # eval_report.v1 keeps the old name, too
+    old_names = {"rerank": "second_look"}  # kept by eval_report.v1
+    kept["search"] = {old_names.get(key, key): value for key, value in kept["search"].items()}
     run = EvalRun(version=__version__, set=job.set, depth=given["depth"], settings=kept, modes=modes)
     return run, measuring.notices
 

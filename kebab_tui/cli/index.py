@@ -194,7 +194,7 @@ def _vectors_line(status: IndexStatus) -> str:
 def _status_lines(status: IndexStatus) -> Iterator[str]:
     figures, vectors = status.figures, status.vectors
     yield f"database: {field(status.database)} ({plural(status.database_bytes, 'byte')})"
-    yield f"notes: {figures.documents:,}, of them {figures.failed:,} failed and {figures.skipped:,} skipped"
+    yield f"notes: {figures.documents:,} ({figures.failed:,} failed, {figures.skipped:,} skipped)"
     yield f"passages: {figures.chunks:,}"
     yield f"words: {figures.words:,}"
     yield f"revision: {figures.corpus_revision}, schema {figures.schema_version}"
@@ -248,7 +248,7 @@ def watch_command(invocation: Invocation, folders: tuple[str, ...], as_json: boo
         summary = workspace.watch(folders, callbacks, "kebab watch")
     if not quiet:
         counted = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(summary.counts.items()))
-        passages = f"{summary.chunks_added:,} passages added, {summary.chunks_removed:,} removed"
+        passages = f"{plural(summary.chunks_added, 'passage')} added, {summary.chunks_removed:,} removed"
         notify(f"watched for {duration(summary.seconds)}: {counted or 'no changes'}; {passages}")
     return 0
 

@@ -76,7 +76,9 @@ def info(invocation: Invocation, name: str, as_json: bool) -> None:
     write(f"languages: {', '.join(card.languages)}")
     write(f"dimensions: {card.dims}")
     write(f"reads: {card.max_tokens} tokens at most")
-    write(f"pooling: {card.pooling}, {'normalised' if card.normalise else 'normalised by the graph'}")
+    write(
+        f"pooling: {card.pooling}, {'normalised' if card.normalise else 'the model normalises its vectors'}"
+    )
     for prefix_name, prefix in (("query", card.query_prefix), ("passage", card.passage_prefix)):
         if prefix:
             write(f"{prefix_name} prefix: {field(prefix)!r}")

@@ -50,7 +50,7 @@ def list_command(
 ) -> int:
     """List the notes of the index and their state.
 
-    PATH-GLOB: * stays within a folder, ** does not; without a wildcard it is a part of
+    PATH-GLOB: * matches within one folder, ** across folders; without a wildcard it is a part of
     the path. In a pipe: path, state, type, tags, passages and reason, between tabs.
     """
     form = chosen_format(given)

@@ -12,7 +12,8 @@ from typing import Any
 
 from kebab_tui.domain.errors import KebabError
 
-_MOST_ATTEMPTS = 100
+_MOST_PARSED = 16 << 20
+"""Characters, about half a second."""
 
 Path = tuple[str | int, ...]
 """Names and list positions that lead to a value."""
@@ -58,22 +59,23 @@ def line_of(text: str, path: Path) -> int:
 
     Finds the shortest beginning of the text that parses and holds the path. This is exact for
     multi-line strings, arrays and tables. A beginning that ends inside a long one does not parse, so
-    the number of attempts is bounded; then the first line that begins with the name has to do.
+    the attempts are bounded; then the first line that begins with the name has to do.
     """
     import tomllib
 
     lines = text.split("\n")
     wanted = _depth(tomllib.loads(text), path)
-    attempts = 0
+    parsed = 0
 
     def holds(count: int) -> bool:
-        nonlocal attempts
+        nonlocal parsed
         for end in range(count, len(lines) + 1):
-            attempts += 1
-            if attempts > _MOST_ATTEMPTS:
+            beginning = "\n".join(lines[:end])
+            parsed += len(beginning)
+            if parsed > _MOST_PARSED:
                 raise TimeoutError
             try:
-                return _depth(tomllib.loads("\n".join(lines[:end])), path) >= wanted
+                return _depth(tomllib.loads(beginning), path) >= wanted
             except ValueError:
                 continue
         return True

@@ -10,6 +10,7 @@ passages determine the sections; a merged passage counts for each of its heading
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.text import did_you_mean, has_hangul, is_korean
+from kebab_tui.domain.text import did_you_mean, is_korean
 
 if TYPE_CHECKING:
     from yaml import Node
 
+_SYLLABLE = re.compile("[\uac00-\ud7a3]")
 
 QueryLanguage = Literal["ko", "en", "mixed"]
 QUERY_LANGUAGES: tuple[QueryLanguage, ...] = ("ko", "en", "mixed")
@@ -58,7 +60,7 @@ def query_language(text: str) -> QueryLanguage:
     """Korean with a fair share of Hangul, mixed with a little of it, else English."""
     if is_korean(text):
         return "ko"
-    return "mixed" if has_hangul(text) else "en"
+    return "mixed" if _SYLLABLE.search(text) else "en"
 
 
 @dataclass(frozen=True, slots=True)

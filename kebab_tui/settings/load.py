@@ -241,7 +241,7 @@ def _flat(tree: dict[str, Any], owner: type[Struct], prefix: Key, where: Where) 
             continue
         _require_known(name, owner, prefix, key, where)
         section = section_of(items[name])
-        if section and isinstance(value, dict):
+        if section and not is_list(items[name]) and isinstance(value, dict):
             yield from _flat(value, section, key, where)
             continue
         if section and is_list(items[name]) and isinstance(value, list):
@@ -259,8 +259,10 @@ def _flat(tree: dict[str, Any], owner: type[Struct], prefix: Key, where: Where) 
             for old, new in RENAMED_ACTIONS.items():
                 if old in value:
                     label = f"{where((*key, old))}: {_dotted((*key, old))}"
+                    if new in value:
+                        raise ConfigError(f"{label} is another name for {_dotted((*key, new))}; both are set")
                     _warn(f"{label} was renamed; use {_dotted((*key, new))}")
-                    value.setdefault(new, value.pop(old))
+                    value[new] = value.pop(old)
         yield key, value
 
 

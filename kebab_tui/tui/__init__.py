@@ -17,10 +17,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     # Textual paints at this rate. At its default of 60, a key right after a paint is shown up to
     # 33 ms later.
     os.environ.setdefault("TEXTUAL_FPS", "250")
-    from kebab_tui.tui.launch import prepare_startup
-
-    prepare_startup()
     try:
+        from kebab_tui.tui.startup import prepare_startup
+
+        prepare_startup()
         from kebab_tui.tui.launch import main as launch
 
         launch(argv)

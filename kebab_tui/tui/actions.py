@@ -140,7 +140,7 @@ ACTIONS: Actions = (
            lists=("{",), when="explain"),
     Action("vector_weight_up", "more meaning", "What if meaning counted more", "Explain",
            lists=("}",), when="explain"),
-    Action("rerank", "rerank", "What if rerank were off, or on again", "Explain",
+    Action("rerank", "rerank", "What if the rerank were off, or on again", "Explain",
            lists=("|",), when="explain"),
     Action("what_if_reset", "as searched", "Go back to the ranks that were searched", "Explain",
            lists=("=",), when="explain"),

@@ -31,11 +31,12 @@ from kebab_tui.tui.history import History, HistoryRecorder, TypingDebounce
 from kebab_tui.tui.indexer import BackgroundIndexing
 from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import KeysInOrder, shown
-from kebab_tui.tui.launch import TUNE_AT_LATEST_S, Options, tune_for_typing
+from kebab_tui.tui.launch import Options
 from kebab_tui.tui.layout import Toggles, apply_theme
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.results import INDEX_LOST, ResultsPresenter
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
+from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.footer import KeysLine

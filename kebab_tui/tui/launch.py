@@ -2,8 +2,7 @@
 
 Checks the terminal, redirects the output of C libraries to the log, restores the terminal
 on SIGTERM and SIGHUP, and prints the picked citations. Imports Textual only for a screen
-that will be shown, and no engine. Sets the garbage collector and the thread switch
-interval for the start and for typing.
+that will be shown, and no engine.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import argparse
 import asyncio
 import codecs
 import contextlib
-import gc
 import io
 import os
 import select
@@ -38,10 +36,6 @@ PickedAs = Literal["editor", "citation", "line"]
 """The output form of a pick."""
 _MODES = ("lexical", "vector", "hybrid")
 
-TUNE_AT_LATEST_S = 15.0
-"""The collector starts again after this time, even without an engine."""
-_SWITCH_AT_START_S, _SWITCH_S = 0.0005, 0.0001
-"""How long a thread runs while another one waits."""
 _EXIT_S = 2.0
 """A screen without a terminal must exit within this time."""
 
@@ -60,25 +54,6 @@ class Options:
     theme: str = ""
     config: str = ""
     watch: bool = True
-
-
-def prepare_startup() -> None:
-    """Disable the garbage collector, and switch threads less often, until `tune_for_typing`.
-
-    Modules, classes and styles live as long as the screen; a full collection takes 30 ms, ten
-    times as long as the echo of a key. Frequent thread switches slow the engine's imports by
-    a tenth.
-    """
-    gc.disable()
-    sys.setswitchinterval(_SWITCH_AT_START_S)
-
-
-def tune_for_typing() -> None:
-    """Enable the collector but exempt all present objects; keys do not wait for the engine's thread."""
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
-        sys.setswitchinterval(_SWITCH_S)
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:

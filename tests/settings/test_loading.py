@@ -194,6 +194,7 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
         ("[search]\ndefault_k = ", 2, "not TOML", "key = value"),
         ("x = " + "[" * 5000, 1, "not TOML", "key = value"),
         ("[search]\ndefault_k = 1\ndefault_top = 2", 3, "both are set", "keep search.default_k"),
+        ("[keys]\nrerank = ['f9']\nsecond_look = ['f8']", 3, "both are set", ""),
     ],
 )
 def test_an_invalid_file_is_an_error_with_its_line_and_a_hint(
@@ -314,7 +315,7 @@ def test_the_line_after_a_long_string_is_found_with_few_attempts() -> None:
     text = 'a = """' + "long\n" * 4000 + '"""\n[table]\nb = 1\n'
     with mock.patch.object(tomllib, "loads", wraps=tomllib.loads) as loads:
         assert line_of(text, ("table", "b")) == 4003
-    assert loads.call_count < 150
+    assert sum(len(call.args[0]) for call in loads.call_args_list) < 17 << 20
 
 
 def test_a_switch_takes_true_or_false(file: Path) -> None:

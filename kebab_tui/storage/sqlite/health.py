@@ -126,7 +126,7 @@ def _contents(catalogue: Catalogue, made_by: str) -> Iterator[Finding]:
     for source in catalogue.sources():
         name, root = f"source {source.source_id}", source.root
         if not os.path.isdir(root):
-            detail = "not a folder" if os.path.exists(root) else "the folder is not there"
+            detail = "not a folder" if os.path.exists(root) else "folder not found"
             hint = f"bring the folder back, or run `kebab source remove {source.source_id}`"
             yield Finding(name, "warning", f"paused: {detail}: {root}", hint)
         elif source.state == "paused":

@@ -39,7 +39,7 @@ from kebab_tui.tui.keys import shown_all
 _ELSEWHERE: dict[Place, str] = {"query": "In the query box", "lists": "In the lists"}
 _EDITING = (
     ("ctrl+a ctrl+e", "Go to the beginning, to the end"),
-    ("ctrl+w ctrl+u", "Delete a word or a whole key:value, everything to the left"),
+    ("ctrl+w ctrl+u", "Delete a word or a filter; delete all to the left"),
     ("→ ctrl+e", "At the end: accept the suggestion"),
 )
 _LANGUAGE = (
@@ -50,7 +50,7 @@ _LANGUAGE = (
     ("-tag:x -path:old", "Notes without the tag; outside the path"),
     ("path:notes/**", "Notes below a folder; * matches within one folder"),
     ("lang:ko type:markdown", "By language, by type; kind: in: trust: title: heading:"),
-    ("after:7d before:2026-01", "Notes modified since; before"),
+    ("after:7d before:2026-01", "Notes modified since a date; before a date"),
     ("'raw AND (fts5)'", "A whole query in single quotes uses SQLite FTS5 syntax"),
 )
 

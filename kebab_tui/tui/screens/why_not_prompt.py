@@ -41,7 +41,7 @@ _STAGES = (
     ("not indexed", "indexed"),
     ("filtered", "passes the filters"),
     ("no match", "matches the query"),
-    ("below score", "high enough score"),
+    ("below score", "scores above the minimum"),
     ("ranked", "in the results"),
 )
 """Each stage that may drop a note, and the text for a note that passes it."""

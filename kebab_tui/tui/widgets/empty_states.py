@@ -124,7 +124,7 @@ def no_hits(
     elif len(query.split()) > 1:
         rows += paragraph("Dropping one filter or one word would not help.", width)
     rows.append(())
-    rows += _table([(mode_key, "switch mode: keyword, semantic, hybrid")], width)
+    rows += _table([(mode_key, "search by words, by meaning, or by both")], width)
     return rows
 
 

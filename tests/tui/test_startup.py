@@ -9,7 +9,7 @@ from tests.command_line import ROOT
 
 _SCRIPT = """
 import gc
-from kebab_tui.tui.launch import prepare_startup; from kebab_tui.tui.launch import tune_for_typing
+from kebab_tui.tui.startup import prepare_startup, tune_for_typing
 tune_for_typing()
 assert gc.isenabled() and not gc.get_freeze_count(), "nothing was held"
 prepare_startup()
