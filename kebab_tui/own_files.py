@@ -27,20 +27,20 @@ def make_folder(path: str) -> None:
     os.makedirs(path, mode=0o700, exist_ok=True)
 
 
-def create(path: str, access: int = os.O_WRONLY) -> int:
+def create(path: str, access: int = os.O_WRONLY, mode: int = 0o600) -> int:
     """Open a new, empty file; removes a file or link of that name first."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
-    return os.open(path, access | _NEW, 0o600)
+    return os.open(path, access | _NEW, mode)
 
 
-def replace(path: str, *parts: bytes | memoryview, synced: bool = True) -> None:
+def replace(path: str, *parts: bytes | memoryview, synced: bool = True, mode: int = 0o600) -> None:
     """Replace the file as a whole; on OSError it keeps its old content.
 
     `synced`: flush to disk before the rename, so that a power cut cannot leave a torn file.
     """
     scratch = f"{path}.new"
-    descriptor = create(scratch)
+    descriptor = create(scratch, mode=mode)
     try:
         for part in parts:
             left = memoryview(part)

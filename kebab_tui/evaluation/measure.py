@@ -8,16 +8,15 @@ response. A refused raw query counts as no hits; every other error ends the run.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from math import log2
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, ValidationError, convert, to_builtins
 
+from kebab_tui import own_files
 from kebab_tui.domain.errors import KebabError, NotIndexedError, RawQueryError, UsageError
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
@@ -230,19 +229,13 @@ def measured(ranked: Sequence[str], relevant: Relevant, depth: int) -> dict[str,
 
 
 def save_run(run: EvalRun, path: str) -> None:
-    """Write to a temporary file first, so that a full disk or a signal leaves the old file unchanged."""
+    """Save a run; a full disk or a signal leaves the old file unchanged."""
     text = json.dumps(to_builtins(run), ensure_ascii=False, indent=1)
-    unfinished = f"{path}.unfinished"
     try:
-        with open(unfinished, "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
-        os.replace(unfinished, path)
+        own_files.replace(path, text.encode("utf-8", "replace"), mode=0o666)  # a file of the user
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UsageError(f"cannot write {path}: {reason}", "name another file") from None
-    finally:
-        with suppress(OSError, ValueError):
-            os.unlink(unfinished)
 
 
 def load_run(path: str) -> EvalRun:
