@@ -10,7 +10,7 @@ import pytest
 from kebab_tui.vectors.faiss_index import FaissIndex
 from kebab_tui.vectors.file import Saved, read, write
 from tests.vectors.making import EXACT, MODEL, Floats, chunk_rows, clustered, index_of, rows_in
-from tests.vectors.test_index import wait_for_compaction
+from tests.vectors.test_faiss_index import wait_for_compaction
 
 pytestmark = pytest.mark.slow
 

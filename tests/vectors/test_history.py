@@ -21,7 +21,7 @@ from tests.vectors.making import (
     rows_in,
     unit,
 )
-from tests.vectors.test_index import wait_for_compaction
+from tests.vectors.test_faiss_index import wait_for_compaction
 
 SEEDS = st.integers(0, 10_000)
 

@@ -227,7 +227,7 @@ def test_a_change_with_an_invalid_vector_changes_nothing(bad: str) -> None:
 
 def test_vectors_are_validated_without_assertions() -> None:
     script = (
-        "from tests.vectors import test_index as t\n"
+        "from tests.vectors import test_faiss_index as t\n"
         "for bad in t.BAD: t.test_an_invalid_query_vector_is_rejected(bad)\n"
         "print('refused', __debug__)"
     )
