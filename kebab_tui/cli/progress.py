@@ -29,7 +29,7 @@ ShowProgress = Callable[[str, int, int | None, str], None]
 
 
 def ingest_with_progress(workspace: Workspace, folders: Sequence[str], *, quiet: bool) -> IngestReport:
-    """Ingest with a bar for each source; Ctrl+C stops and keeps what was done."""
+    """Ingest with a bar for each source; Ctrl+C stops and keeps finished work."""
     with progress_bars(quiet=quiet) as show, Interrupt() as interrupt:
 
         def watch(progress: Progress) -> None:
@@ -46,7 +46,7 @@ def ingest_with_progress(workspace: Workspace, folders: Sequence[str], *, quiet:
 
 
 def embed_with_progress(workspace: Workspace, *, quiet: bool) -> EmbeddingReport:
-    """Compute the missing vectors with a bar, and report the result; Ctrl+C stops and keeps what was done."""
+    """Compute the missing vectors with a bar, and report the result; Ctrl+C stops and keeps finished work."""
     with progress_bars(quiet=quiet) as show, Interrupt() as interrupt:
 
         def watch(progress: EmbeddingProgress) -> None:

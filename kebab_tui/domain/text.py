@@ -220,7 +220,7 @@ def _atomic_but_last(gaps: Sequence[str]) -> str:
 
 
 def glob_problem(pattern: str) -> str | None:
-    """What is wrong with a glob; None if it is valid."""
+    """The error in a glob; None if it is valid."""
     if len(pattern) > _LONGEST:
         return f"longer than {_LONGEST} characters"
     if ".." in pattern.split("/"):

@@ -55,7 +55,7 @@ class _BadValue(Exception):  # noqa: N818 -- a signal inside this module, never 
 
 
 def interpret(typed: TypedFilter, now: datetime) -> SearchFilters | Notice:
-    """The meaning of a typed filter, or a notice about what is wrong with it."""
+    """The meaning of a typed filter, or a notice about the error in it."""
     values = tuple(unicodedata.normalize("NFC", value) for value in typed.values)
     try:
         if not typed.negated:

@@ -196,7 +196,7 @@ class _Builder:
         self.branched = False
 
     def build(self, node: Node | None) -> tuple[Unit | None, list[str]]:
-        """What a part searches for, and what it excludes."""
+        """The searched and the excluded terms of a part."""
         match node:
             case Leaf():
                 return unit(node, self._completions.get(node), self._narrow), []

@@ -123,7 +123,7 @@ class HitsList(LineView, can_focus=True):
         return tuple(self._marks.values())
 
     def show(self, response: SearchResponse, keep: ChunkId | None = None, *, again: bool = False) -> HitDiff:
-        """Replace the hits; return what is new.
+        """Replace the hits; return the changes.
 
         `keep` stays under the cursor and on its line of the screen; without it the list starts
         at its top. `again`: the query is the same, and new hits are marked for a moment.
