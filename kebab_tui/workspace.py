@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError, UsageError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
@@ -45,12 +45,43 @@ if TYPE_CHECKING:
     from kebab_tui.vector_search import ModelService, VectorSearch
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+Rebuild: TypeAlias = "Callable[[Workspace, StoreDamagedError], None]"
+"""Ingests all notes with the progress of a front end; raises if the user stops it."""
+
+
+def _healed(
+    read: Callable[Concatenate[Workspace, P], T],
+) -> Callable[Concatenate[Workspace, P], T]:
+    """Read again from a damaged index: at once, then after a rebuild if the workspace has one."""
+
+    @wraps(read)
+    def healed(self: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return read(self, *args, **kwargs)
+        except StoreDamagedError:
+            self.close()  # one failed read of the disk looks the same
+        try:
+            return read(self, *args, **kwargs)
+        except StoreDamagedError as error:
+            if self._rebuild is None:
+                raise
+            self.close()
+            self._rebuild(self, error)
+        return read(self, *args, **kwargs)
+
+    return healed
+
+
 class Workspace:
     """One index and the folders it covers."""
 
-    def __init__(self, settings: Settings, data_folder: str) -> None:
+    def __init__(self, settings: Settings, data_folder: str, rebuild: Rebuild | None = None) -> None:
+        """`rebuild`: called when a search finds the index damaged, before it searches again."""
         from kebab_tui.storage.lock import DataFolder
 
+        self._rebuild = rebuild
         self.settings = settings
         self.folder = DataFolder(data_folder)
         self._parts = Engine(settings, self.folder)
@@ -121,10 +152,12 @@ class Workspace:
             yield from self._parts.semantics.open_by_steps()
             self.search(replace(query, mode="hybrid"))
 
+    @_healed
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         """One page of hits; `first_answer` allows a quick preview of the full ranking."""
         return self._parts.engine.search(query, first_answer)
 
+    @_healed
     def recent(self, count: int, offset: int = 0) -> SearchResponse:
         """The latest changed notes, as hits without a query."""
         return self._parts.engine.recent(count, offset)
@@ -134,10 +167,12 @@ class Workspace:
         with self._parts.reader.snapshot() as snapshot:
             return snapshot.revision
 
+    @_healed
     def explain(self, query: SearchQuery) -> ExplainedResponse:
         """The result of `search` with the explanation of every hit."""
         return self._parts.engine.explain(query)
 
+    @_healed
     def why_not(self, query: SearchQuery, path: str) -> WhyNot:
         """Why a note is missing from the result, or its rank."""
         from kebab_tui.indexing.lookup import find_document, why_not_indexed
@@ -162,6 +197,7 @@ class Workspace:
 
     # Read
 
+    @_healed
     def sources(self) -> list[Source]:
         try:
             with self._parts.reader.catalogue() as catalogue:
@@ -190,6 +226,7 @@ class Workspace:
         if related is None or related[0] != "same":
             check_root(root)
 
+    @_healed
     def documents(
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
     ) -> tuple[list[Document], int]:
@@ -202,6 +239,7 @@ class Workspace:
 
         return file_states(self._parts.reader, self._parts.recipe.made_by)
 
+    @_healed
     def inspect(self, target: str) -> Inspection:
         """Look up a note or a chunk by path, citation or id, with the state of its file."""
         from kebab_tui.indexing.lookup import inspect
@@ -215,6 +253,7 @@ class Workspace:
 
         return locate_hit(hit, self._parts.recipe)
 
+    @_healed
     def locate_citation(self, target: str) -> CitedPlace:
         """Locate a citation, a chunk id or a path in the current file."""
         from kebab_tui.indexing.lookup import locate_citation

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import errno
 import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -24,10 +23,11 @@ import click
 
 from kebab_tui import own_files
 from kebab_tui.cli.interrupt import CtrlC
-from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.errors import Failure, KebabError, StoreDamagedError, defect, failure_of
 
 if TYPE_CHECKING:
     from kebab_tui.settings.settings import Settings
+    from kebab_tui.workspace import Workspace
 
 
 PROGRAM = "kebab"
@@ -55,6 +55,23 @@ class Invocation:
     @property
     def data_dir(self) -> str:
         return self.settings.data_dir
+
+    def open_index(self) -> Workspace:
+        """The index, for a verb that reads; a damaged index is first rebuilt from the notes."""
+        from kebab_tui.workspace import Workspace
+
+        return Workspace(self.settings, self.data_dir, _rebuild)
+
+
+def _rebuild(workspace: Workspace, error: StoreDamagedError) -> None:
+    from kebab_tui.cli.output import field, notify, plural
+    from kebab_tui.cli.progress import ingest_with_progress
+
+    notify(f"{field(error.message)}; rebuilding it from your notes")
+    report = ingest_with_progress(workspace, (), quiet=False)
+    if report.cancelled:
+        raise KeyboardInterrupt from None
+    notify(f"rebuilt: {plural(report.count('added') + report.count('unchanged'), 'note')}")
 
 
 def shared_options(command: Decorated) -> Decorated:
@@ -102,16 +119,6 @@ def pass_invocation(verb: Callable[Concatenate[Invocation, P], R]) -> Callable[P
         return verb(invocation(click.get_current_context()), *args, **kwargs)
 
     return with_invocation
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """The message and exit code of an exception."""
-
-    code: str
-    message: str
-    hint: str = ""
-    exit_code: int = EXIT_ERROR
 
 
 def run(group: click.Group, argv: Sequence[str]) -> int:
@@ -172,8 +179,6 @@ def _run(group: click.Group, argv: Sequence[str], ctrl_c: CtrlC) -> int:
 
 def explain(error: BaseException) -> Failure | None:
     """The report of an expected exception; None for an unexpected one."""
-    if isinstance(error, KebabError):
-        return Failure(error.code, error.message, error.hint, error.exit_code)
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return Failure("interrupted", "interrupted", exit_code=EXIT_INTERRUPTED)
     if isinstance(error, click.UsageError):
@@ -181,11 +186,7 @@ def explain(error: BaseException) -> Failure | None:
         return Failure("invalid_input", error.format_message(), f"see `{path} --help`")
     if isinstance(error, click.ClickException):
         return Failure("error", error.format_message())
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return Failure(
-            "disk_full", "no space left on the device", "free some space and run the command again"
-        )
-    return None
+    return failure_of(error)
 
 
 def wants_json(argv: Sequence[str]) -> bool:
@@ -208,7 +209,6 @@ def _crash(error: BaseException, root: click.Context | None) -> Failure:
     text = sanitize("".join(traceback.format_exception(error)))
     if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0") and sys.stderr is not None:
         print(text, end="", file=sys.stderr)
-    reason = str(error).partition("\n")[0][:200]
     hint = f"{DEBUG_VARIABLE}=1 prints the traceback"
     if root is not None:
         with contextlib.suppress(OSError, KebabError):
@@ -217,7 +217,7 @@ def _crash(error: BaseException, root: click.Context | None) -> Failure:
             path = os.path.join(folder, CRASH_LOG)
             own_files.replace(path, text.encode("utf-8", "backslashreplace"), synced=False)
             hint = f"see the traceback in {path}"
-    return Failure("internal", f"internal error: {type(error).__name__}: {reason}", hint)
+    return replace(defect(error), hint=hint)
 
 
 def exact(error: UnicodeError) -> tuple[bytes, int]:

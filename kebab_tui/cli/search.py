@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,20 +27,16 @@ from kebab_tui.cli.options import (
     share,
 )
 from kebab_tui.cli.output import Style, detect, field, notify, plural, write, write_json
-from kebab_tui.domain.errors import StoreDamagedError, UsageError
-from kebab_tui.domain.hit import Notice, SearchResponse
+from kebab_tui.domain.errors import UsageError
+from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode, SearchQuery
-from kebab_tui.domain.text import is_korean
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
-    from kebab_tui.settings.settings import SearchSettings
 
 FORMATS = ("human", "json", "jsonl", "vimgrep", "markdown", "context")
 DASH_HINT = "to search for words that begin with a dash, write: kebab search -- -word"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +106,16 @@ def search_command(invocation: Invocation, /, query: tuple[str, ...], **given: A
     path:notes/**, lang:ko or after:2026-01 work inside it.
     """
     form = chosen_format(given)
-    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
-        asked = _with_rebuild(workspace, lambda: _query(query, given, workspace))
+    with closing(invocation.open_index()) as workspace:
+        asked = _query(query, given, workspace)
         if given["why_not"] is not None:
             return _write_why_not(workspace, asked, given["why_not"], form)
-        explained = _with_rebuild(workspace, lambda: workspace.explain(asked)) if given["explain"] else None
-        response = (
-            explained.response if explained else _with_rebuild(workspace, lambda: workspace.search(asked))
-        )
-        notices = _threshold_notices(asked, response, workspace.settings.search)
-        answer = SearchOutput(replace(response, notices=(*notices, *response.notices)), explained)
+        explained = workspace.explain(asked) if given["explain"] else None
+        answer = SearchOutput(explained.response if explained else workspace.search(asked), explained)
         _write(answer, form, workspace, full=given["full"])
     if form != "json":
         _write_summary(answer.response, footer=form != "jsonl")
-    return 0 if response.hits else 1
+    return 0 if answer.response.hits else 1
 
 
 def _query(words: tuple[str, ...], given: Given, workspace: Workspace) -> SearchQuery:
@@ -150,47 +142,6 @@ def _query(words: tuple[str, ...], given: Given, workspace: Workspace) -> Search
         threshold=given["threshold"],
         rerank=given["second_look"] if given["rerank"] is None else given["rerank"],
     )
-
-
-def _with_rebuild(workspace: Workspace, ask: Callable[[], T]) -> T:
-    """Call `ask`; if the database is damaged, rebuild it from the notes and call `ask` again."""
-    try:
-        return ask()
-    except StoreDamagedError:
-        workspace.close()  # one failed read of the disk looks the same
-    try:
-        return ask()
-    except StoreDamagedError as error:
-        from kebab_tui.cli.progress import ingest_with_progress
-
-        notify(f"{field(error.message)}; rebuilding it from your notes")
-        workspace.close()
-        report = ingest_with_progress(workspace, (), quiet=False)
-        if report.cancelled:
-            raise KeyboardInterrupt from None
-        notify(f"rebuilt: {plural(report.count('added') + report.count('unchanged'), 'note')}")
-        return ask()
-
-
-def _threshold_notices(asked: SearchQuery, answer: SearchResponse, settings: SearchSettings) -> list[Notice]:
-    """The highest reachable score, if no hit can reach `--threshold` or there is only one list."""
-    if asked.threshold is None:
-        return []
-    lowest = settings.rrf_k + 1
-    if answer.mode != "hybrid":
-        reachable, most = f"first in this single list has 1/({settings.rrf_k}+1)", 1 / lowest
-    else:
-        weight = settings.vector_weight_hangul if is_korean(answer.read) else settings.vector_weight
-        reachable, most = (
-            f"first in both lists has (1+{weight:g})/({settings.rrf_k}+1)",
-            (1 + weight) / lowest,
-        )
-    if asked.threshold > round(most, 6):
-        text = f"No hit can reach --threshold {asked.threshold:g}: the {reachable} = {most:.6f}."
-        return [Notice("threshold_unreachable", text, "warning")]
-    if answer.mode != "hybrid":
-        return [Notice("threshold_single_list", f"Raw RRF: the {reachable} = {most:.6f}.")]
-    return []
 
 
 def _write(answer: SearchOutput, form: str, workspace: Workspace, *, full: bool) -> None:
@@ -247,7 +198,7 @@ def _write_summary(response: SearchResponse, *, footer: bool) -> None:
 
 
 def _write_why_not(workspace: Workspace, asked: SearchQuery, path: str, form: str) -> int:
-    verdict = _with_rebuild(workspace, lambda: workspace.why_not(asked, path))
+    verdict = workspace.why_not(asked, path)
     if form in ("json", "jsonl"):
         from kebab_tui.wire.reports import why_not
 

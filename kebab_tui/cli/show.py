@@ -25,7 +25,6 @@ from kebab_tui.domain.document import DocumentState
 from kebab_tui.domain.errors import NotFoundError, UsageError
 from kebab_tui.domain.text import glob_problem, sanitize
 from kebab_tui.editor import EditorError, choose, line_hint, open_note
-from kebab_tui.workspace import Workspace
 
 STATES: tuple[DocumentState, ...] = ("ok", "failed", "skipped")
 _COLUMNS = ("path", "state", "type", "tags", "passages", "reason")
@@ -54,7 +53,7 @@ def list_command(
     the path. In a pipe: path, state, type, tags, passages and reason, between tabs.
     """
     form = chosen_format(given)
-    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+    with closing(invocation.open_index()) as workspace:
         filters = filters_from(given, workspace)
         for pattern in globs:
             if problem := glob_problem(pattern):
@@ -91,7 +90,7 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
     PATH is relative to its source, absolute, or only the last parts of a path. For a path
     that is not indexed, shows why.
     """
-    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+    with closing(invocation.open_index()) as workspace:
         found = workspace.inspect(target)
     if as_json:
         from kebab_tui.wire.reports import inspection
@@ -139,7 +138,7 @@ def open_command(invocation: Invocation, target: str, print_only: bool) -> None:
     editor: the setting `command` in [editor], else KEBAB_EDITOR, VISUAL or EDITOR, else
     nvim, vim, nano or vi.
     """
-    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+    with closing(invocation.open_index()) as workspace:
         place = workspace.locate_citation(target)
     located = place.located
     if located.state == "gone":

@@ -7,12 +7,45 @@ for scripts (`code`, `exit_code`). Nothing here formats or prints.
 
 from __future__ import annotations
 
+import errno
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error as a value, as every front end reports it."""
+
+    code: str
+    message: str
+    hint: str = ""
+    exit_code: int = 2
+    is_healed_by_ingest: bool = False
+
+
+def failure_of(error: BaseException) -> Failure | None:
+    """The report of an error that a user can act on; None for a defect of the program."""
+    if isinstance(error, KebabError):
+        healed = error.is_healed_by_ingest
+        return Failure(error.code, error.message, error.hint, error.exit_code, healed)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return Failure(
+            "disk_full", "no space left on the device", "free some space and run the command again"
+        )
+    return None
+
+
+def defect(error: BaseException) -> Failure:
+    """The report of an unexpected exception, in one line."""
+    reason = str(error).partition("\n")[0][:200]
+    return Failure("internal", f"internal error: {type(error).__name__}: {reason}")
+
 
 class KebabError(Exception):
     """A failure with a cause and a remedy for the user."""
 
     code = "error"
     exit_code = 2
+    is_healed_by_ingest = False
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -66,6 +99,7 @@ class StoreDamagedError(StoreError):
     """The database is damaged; it can be rebuilt from the notes."""
 
     code = "store_damaged"
+    is_healed_by_ingest = True
 
 
 class StoreLostError(StoreDamagedError):

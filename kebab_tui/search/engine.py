@@ -20,7 +20,7 @@ from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchRespo
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, Ranked, Search
-from kebab_tui.search.limits import HybridOptions, Limits
+from kebab_tui.search.limits import HybridOptions, Limits, threshold_notices
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, SemanticsSource, Snapshot
 from kebab_tui.search.query_language import merge, parse
 from kebab_tui.search.snippet import snippet
@@ -157,7 +157,9 @@ class SearchEngine:
         with search.watch.stage("show") as stage:
             hits = hydrate(snapshot, answer, self._probe, self._options.snippet_chars, version)
             stage.kept = len(hits)
-        notices = [*search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]
+        read = "" if answer.encoded is None else answer.encoded.text
+        limits = threshold_notices(query, answer.mode, read, self._options.hybrid)
+        notices = [*limits, *search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]
         if self._options.current and snapshot.lexical_version not in self._options.current:
             notices.append(_STALE)
         if answer.encoded is not None:
@@ -179,7 +181,7 @@ class SearchEngine:
             corpus_revision=snapshot.revision,
             raw=search.parsed.raw is not None,
             complete=answer.complete,
-            read="" if answer.encoded is None else answer.encoded.text,
+            read=read,
         )
 
 

@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.domain.text import is_korean
 
 if TYPE_CHECKING:
@@ -59,6 +60,29 @@ class Limits(NamedTuple):
         if self.least_score is None or self.least_score <= 0:
             return None
         return -self.least_score / (1 - self.least_score) if self.least_score < 1 else -math.inf
+
+
+def threshold_notices(
+    query: SearchQuery, mode: SearchMode, read: str, options: HybridOptions
+) -> list[Notice]:
+    """The highest reachable sum, if no hit can reach the threshold or there is only one list."""
+    if query.threshold is None:
+        return []
+    from kebab_tui.search.ranking import rrf_part  # a keyword search loads no fusion
+
+    if mode == "hybrid":
+        fusion = options.fusion(read, query)
+        most = fusion.best_raw
+        reachable = f"first in both lists has (1+{fusion.vector_weight:g})/({fusion.rrf_k}+1)"
+    else:
+        most = rrf_part(1, options.rrf_k, 1)
+        reachable = f"first in this single list has 1/({options.rrf_k}+1)"
+    if query.threshold > round(most, DIGITS):
+        text = f"No hit can reach --threshold {query.threshold:g}: the {reachable} = {most:.6f}."
+        return [Notice("threshold_unreachable", text, "warning")]
+    if mode != "hybrid":
+        return [Notice("threshold_single_list", f"Raw RRF: the {reachable} = {most:.6f}.")]
+    return []
 
 
 def _least(limit: float | None) -> float | None:

@@ -173,7 +173,7 @@ def count(checkout: Path) -> Mapping[str, Functions]:
 
 def _vectors_are_complete(checkout: Path, home: Path) -> bool:
     status = json.loads(_kebab(checkout, home, "index", "--status", "--json"))
-    vectors = status["vectors"] if "vectors" in status else status
+    vectors = status.get("vectors", status)
     return int(vectors.get("pending", 0)) == 0
 
 

@@ -172,13 +172,20 @@ def test_a_lost_index_still_knows_its_folders(lost: Kebab, notes: Path) -> None:
     assert lost("source", "list").out == f"notes\tnew\t0\t0\tnotes\t{notes}\n"
 
 
-@pytest.mark.parametrize("verb", ["list", "inspect port.md", "index --status"])
-def test_every_verb_on_a_lost_index_gives_the_command_that_restores_it(lost: Kebab, verb: str) -> None:
+@pytest.mark.parametrize("verb", ["list", "inspect port.md", "open --print port.md:L1"])
+def test_every_verb_that_reads_rebuilds_a_lost_index(lost: Kebab, verb: str) -> None:
     done = lost(*verb.split())
+    assert done.code == 0
+    assert "port.md" in done.out
+    assert "rebuilt: 3 notes" in done.err
+
+
+def test_the_figures_of_a_lost_index_give_the_command_that_restores_it(lost: Kebab) -> None:
+    done = lost("index", "--status")
     assert done.code == 2
     assert "hint: run `kebab ingest`" in done.err
     assert lost("ingest").code == 0
-    assert lost(*verb.split()).code == 0
+    assert lost("index", "--status").code == 0
 
 
 @pytest.mark.parametrize("part", ["--rebuild-fts", "--embed"])
