@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
-from kebab_tui.domain.errors import NotIndexedError
+from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError
 from kebab_tui.domain.query import SEARCH_MODES, SearchFilters, SearchMode, SearchQuery
 from kebab_tui.indexing.status import LiveFile, LiveState
 from kebab_tui.settings.settings import (
@@ -154,16 +156,56 @@ def test_a_damaged_database_is_set_aside_and_meaning_comes_back_with_it(vault: V
     vault.ingest()
     vault.workspace.embed(Callbacks())
     before = vault.workspace.search(SearchQuery("baking", mode="vector")).hits
-    vault.workspace.close()
-    for name in ("kebab.sqlite-wal", "kebab.sqlite-shm"):
-        (vault.data / name).unlink(missing_ok=True)
-    (vault.data / "kebab.sqlite").write_bytes(b"not a database" * 1_000)
+    _damage(vault)
     report = vault.ingest()
     assert report.healed
     assert vault.workspace.search(SearchQuery("bread")).notices[0].code == "no_vectors"
     vault.workspace.embed(Callbacks())
     after = vault.workspace.search(SearchQuery("baking", mode="vector")).hits
     assert [(hit.path, hit.score) for hit in after] == [(hit.path, hit.score) for hit in before]
+
+
+def _damage(vault: Vault) -> None:
+    vault.workspace.close()
+    for name in ("kebab.sqlite-wal", "kebab.sqlite-shm"):
+        (vault.data / name).unlink(missing_ok=True)
+    (vault.data / "kebab.sqlite").write_bytes(b"not a database" * 1_000)
+
+
+def _rebuild(workspace: Workspace, error: StoreDamagedError) -> None:
+    assert error.is_healed_by_ingest
+    workspace.ingest((), Callbacks())
+
+
+Read: TypeAlias = Callable[[Workspace], object]
+READS: dict[str, Read] = {
+    "search": lambda workspace: workspace.search(SearchQuery("bread", "lexical")).total_matches,
+    "recent": lambda workspace: workspace.recent(5).total_matches,
+    "explain": lambda workspace: workspace.explain(SearchQuery("bread", "lexical")).response.total_matches,
+    "why_not": lambda workspace: workspace.why_not(SearchQuery("absent", "lexical"), "a.md"),
+    "sources": lambda workspace: [source.source_id for source in workspace.sources()],
+    "documents": lambda workspace: [note.path for note in workspace.documents(SearchFilters())[0]],
+    "inspect": lambda workspace: workspace.inspect("a.md").chunks,
+    "locate_citation": lambda workspace: workspace.locate_citation("a.md:L1").located,
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_damaged_index_is_rebuilt_before_it_is_read_again(vault: Vault, name: str) -> None:
+    vault.write("a.md", "# Bread\n\nabout sourdough bread")
+    vault.ingest()
+    before = READS[name](vault.workspace)
+    _damage(vault)
+    with pytest.raises(StoreDamagedError):
+        READS[name](vault.workspace)
+    with closing(Workspace(Settings(), str(vault.data), _rebuild)) as healing:
+        assert READS[name](healing) == before
+
+
+def test_every_front_end_gets_the_notice_of_an_unreachable_threshold(embedded_sample: Workspace) -> None:
+    for read in (embedded_sample.search, lambda query: embedded_sample.explain(query).response):
+        notices = read(SearchQuery("docker", threshold=0.9)).notices
+        assert "threshold_unreachable" in [notice.code for notice in notices]
 
 
 def test_an_explanation_is_of_the_same_page(embedded_sample: Workspace) -> None:
