@@ -92,6 +92,8 @@ class ReadingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Indexing."""
 
+    url: str = ""
+    """The index, if not in the data folder: a folder, or a URL of a backend; `kebab --help` lists them."""
     lock_timeout_s: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     """The maximum wait for another process that writes the index, in seconds."""
     embed_threads: Annotated[int, Meta(ge=1, le=64)] = 1

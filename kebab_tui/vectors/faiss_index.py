@@ -16,6 +16,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +36,9 @@ from kebab_tui.vectors.segment import (
     rows_of,
     validated_query,
 )
-from kebab_tui.vectors.sync import VectorLog
+
+if TYPE_CHECKING:
+    from kebab_tui.storage.ports import VectorFeed
 
 COMPACTION_THREAD = "kebab-vectors-compaction"
 
@@ -294,7 +297,7 @@ def snapshot_of(blocks: Iterable[tuple[Rows, Codes]], dims: int, exact_up_to: in
     return VectorSnapshot(base, None, FaissSegment(nothing, dims))
 
 
-def stored_vectors(log: VectorLog, dims: int) -> Iterator[tuple[Rows, Codes]]:
+def stored_vectors(log: VectorFeed, dims: int) -> Iterator[tuple[Rows, Codes]]:
     """All valid vectors of the store in blocks."""
     pairs = log.all()
     while block := list(itertools.islice(pairs, _READ_BLOCK)):
@@ -311,7 +314,7 @@ def decoded_changes(
     return rows[valid], codes, np.concatenate([rows_of(removed), rows[~valid]])
 
 
-def matches_store(snapshot: VectorSnapshot, log: VectorLog) -> bool:
+def matches_store(snapshot: VectorSnapshot, log: VectorFeed) -> bool:
     """Compare samples of both sides: the revisions of a restored or rebuilt store start again."""
     rows = snapshot.live_rows()
     newest = int(rows[-1]) if len(rows) else 0

@@ -165,7 +165,7 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
         ("\n[search]\ndefualt_k = 5", 3, "unknown key search.defualt_k", "did you mean search.default_k?"),
         ("default_k = 5", 1, "unknown key default_k", "did you mean search.default_k?"),
         ("\n\n[serach]\ndefault_k = 5", 3, "unknown key serach", "did you mean search?"),
-        ("[index]\nzzz = 5", 2, "unknown key index.zzz", "known here: lock_timeout_s, embed_threads"),
+        ("[index]\nzzz = 5", 2, "unknown key index.zzz", "known here: url, lock_timeout_s, embed_threads"),
         (
             "[search]\n\ndefault_k = '5'",
             3,
