@@ -88,6 +88,13 @@ class Workspace:
     def has_index(self) -> bool:
         return self._parts.index.exists()
 
+    @staticmethod
+    def backends() -> list[tuple[str, str]]:
+        """The URLs that the setting `index.url` accepts, each with a description."""
+        from kebab_tui.storage.backends import BACKENDS
+
+        return [(backend.example, backend.help) for backend in BACKENDS.values()]
+
     # Operations that need no index. Pure, except for the clock that resolves `7d`.
 
     @staticmethod

@@ -53,6 +53,6 @@ def open_index(url: str, folder: str, weights: FieldWeights) -> Index:
     backend = BACKENDS.get(scheme)
     if backend is None:
         known = ", ".join(f"{name} ({backend.example})" for name, backend in BACKENDS.items())
-        raise ConfigError(f"no backend for the index {url!r}", f"known backends: {known}")
+        raise ConfigError(f"no backend for an index at {scheme}://", f"known backends: {known}")
     factory = getattr(import_module(backend.module), backend.factory)
     return cast("Callable[[str, str, FieldWeights], Index]", factory)(url, folder, weights)
