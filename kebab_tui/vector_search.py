@@ -135,14 +135,8 @@ class VectorSearch:
             ) from error
 
     def new_follower(self, card: ModelCard, *, may_save: bool = False) -> FollowedVectors:
-        """The vectors of a model, not opened yet; FAISS on this machine, unless the store has its own."""
-        if (own := self._index.vector_index(card.fingerprint, card.dims)) is not None:
-            return own
-        from kebab_tui.vectors.sync import VectorFollower
-
-        return VectorFollower(
-            self._reader, self._index.folder, card.fingerprint, card.dims, may_save=lambda: may_save
-        )
+        """The vectors of a model, not opened yet."""
+        return self._index.vector_index(card.fingerprint, card.dims, may_save=may_save)
 
     def close(self) -> None:
         if self._follower is not None:

@@ -9,12 +9,13 @@ or returns a list of all chunks that pass a filter.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from kebab_tui.search.ports import Corpus
+from kebab_tui.vectors.sync import Opened, VectorLog
 
 if TYPE_CHECKING:
     from kebab_tui.domain.change import Applied, Change
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from kebab_tui.domain.ids import DocId, SourceId
     from kebab_tui.domain.query import SearchFilters
     from kebab_tui.search.ports import VectorIndex
-    from kebab_tui.vectors.sync import Opened
 
 # Reading
 
@@ -163,29 +163,8 @@ class VectorCount(NamedTuple):
     used: int
 
 
-class VectorFeed(Protocol):
-    """The vectors of one model at one moment, and how they changed.
-
-    Vectors are fp16 blobs of `2 * dims` bytes; rows are `ChunkRow`, never reused.
-    """
-
-    def revision(self) -> int: ...
-
-    def all(self) -> Iterator[tuple[int, bytes]]:
-        """Every row with a vector, in any order."""
-        ...
-
-    def changes_after(self, revision: int) -> tuple[Sequence[tuple[int, bytes]], Sequence[int]] | None:
-        """Rows with a new vector, and removed rows; None if the log lacks the revision."""
-        ...
-
-    def vectors(self, rows: Sequence[int]) -> Mapping[int, bytes]:
-        """The vectors of these rows; rows without one are absent."""
-        ...
-
-
-class ChangeFeed(VectorFeed, Protocol):
-    """The same, and the texts that have no vector yet."""
+class ChangeFeed(VectorLog, Protocol):
+    """The vectors of one model at one moment, how they changed, and the texts that have none yet."""
 
     def pending(self, limit: int) -> list[PendingText]:
         """Distinct texts without a vector, from the most recently changed notes first."""
@@ -422,8 +401,8 @@ class Index(Protocol):
         """The checks of `kebab doctor`; repairs nothing."""
         ...
 
-    def vector_index(self, model: str, dims: int) -> FollowedVectors | None:
-        """A vector index of the store's own; None: FAISS on this machine follows the change feed."""
+    def vector_index(self, model: str, dims: int, *, may_save: bool = False) -> FollowedVectors:
+        """The vectors of a model, not opened yet. `may_save`: `close` may write files in `folder`."""
         ...
 
     def lease(self, purpose: Literal["write", "embed"]) -> Lease: ...

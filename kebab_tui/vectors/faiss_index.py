@@ -16,7 +16,6 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -36,9 +35,7 @@ from kebab_tui.vectors.segment import (
     rows_of,
     validated_query,
 )
-
-if TYPE_CHECKING:
-    from kebab_tui.storage.ports import VectorFeed
+from kebab_tui.vectors.sync import VectorLog
 
 COMPACTION_THREAD = "kebab-vectors-compaction"
 
@@ -297,7 +294,7 @@ def snapshot_of(blocks: Iterable[tuple[Rows, Codes]], dims: int, exact_up_to: in
     return VectorSnapshot(base, None, FaissSegment(nothing, dims))
 
 
-def stored_vectors(log: VectorFeed, dims: int) -> Iterator[tuple[Rows, Codes]]:
+def stored_vectors(log: VectorLog, dims: int) -> Iterator[tuple[Rows, Codes]]:
     """All valid vectors of the store in blocks."""
     pairs = log.all()
     while block := list(itertools.islice(pairs, _READ_BLOCK)):
@@ -314,7 +311,7 @@ def decoded_changes(
     return rows[valid], codes, np.concatenate([rows_of(removed), rows[~valid]])
 
 
-def matches_store(snapshot: VectorSnapshot, log: VectorFeed) -> bool:
+def matches_store(snapshot: VectorSnapshot, log: VectorLog) -> bool:
     """Compare samples of both sides: the revisions of a restored or rebuilt store start again."""
     rows = snapshot.live_rows()
     newest = int(rows[-1]) if len(rows) else 0

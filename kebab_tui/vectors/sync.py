@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from kebab_tui.storage.ports import VectorFeed
     from kebab_tui.vectors.faiss_index import FaissIndex, VectorSnapshot
 
 FILE_NAME = "vectors.kebabvec"
@@ -27,10 +26,29 @@ _UNSAVED_SHARE = 1_000
 _UNSAVED_REVISIONS = 1_000
 
 
-class VectorStore(Protocol):
-    """The part of `storage.ports.Reader` that a follower needs."""
+class VectorLog(Protocol):
+    """The vectors of one model in one read transaction of the store.
 
-    def vectors(self, model: str) -> AbstractContextManager[VectorFeed]: ...
+    Vectors are fp16 blobs of `2 * dims` bytes; rows are `chunks.id`, which is never reused.
+    """
+
+    def revision(self) -> int: ...
+
+    def all(self) -> Iterator[tuple[int, bytes]]:
+        """Every row with a vector, in any order."""
+        ...
+
+    def changes_after(self, revision: int) -> tuple[Sequence[tuple[int, bytes]], Sequence[int]] | None:
+        """Rows with a new vector, and removed rows; None if the log lacks the revision."""
+        ...
+
+    def vectors(self, rows: Sequence[int]) -> Mapping[int, bytes]: ...
+
+
+class VectorStore(Protocol):
+    """A protocol, because this package must not import the storage package."""
+
+    def vectors(self, model: str) -> AbstractContextManager[VectorLog]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +161,7 @@ class VectorFollower:
         self._saved_revision, self._unsaved = self._revision, 0
         return ""
 
-    def _from_file(self, log: VectorFeed) -> tuple[VectorSnapshot, Opened]:
+    def _from_file(self, log: VectorLog) -> tuple[VectorSnapshot, Opened]:
         from kebab_tui.vectors.faiss_index import decoded_changes, matches_store
         from kebab_tui.vectors.file import UnusableFileError, read
 
@@ -162,7 +180,7 @@ class VectorFollower:
             return snapshot, Opened("loaded", "")
         return snapshot, Opened("replayed", f"the file has revision {saved.revision}")
 
-    def _rebuilt(self, log: VectorFeed) -> VectorSnapshot:
+    def _rebuilt(self, log: VectorLog) -> VectorSnapshot:
         from kebab_tui.vectors.faiss_index import snapshot_of, stored_vectors
 
         return snapshot_of(stored_vectors(log, self._dims), self._dims, self._exact_up_to)

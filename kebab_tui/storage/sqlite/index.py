@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kebab_tui.storage.ports import Finding, Waiting, WriterSession
     from kebab_tui.storage.requests import RequestFolder
     from kebab_tui.storage.sqlite.reader import StoreReader
+    from kebab_tui.vectors.sync import VectorFollower
 
 
 class SqliteIndex:
@@ -72,8 +73,11 @@ class SqliteIndex:
 
         return check_index(self._files, made_by)
 
-    def vector_index(self, model: str, dims: int) -> None:
-        """None: the vectors are followed by FAISS."""
+    def vector_index(self, model: str, dims: int, *, may_save: bool = False) -> VectorFollower:
+        """FAISS on this machine, which follows the change log."""
+        from kebab_tui.vectors.sync import VectorFollower
+
+        return VectorFollower(self.reader, self.folder, model, dims, may_save=lambda: may_save)
 
     def lease(self, purpose: Literal["write", "embed"]) -> WriterLock:
         return self._leases[purpose]
