@@ -1,6 +1,6 @@
 """Index statistics and checks of the model, the vectors and their file. Counts and reports, never repairs.
 
-`storage.sqlite.health` checks the database. A chunk is pending while the selected model has no vector of its
+`Index.check` checks the store. A chunk is pending while the selected model has no vector of its
 text.
 """
 
@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kebab_tui.domain.errors import KebabError, ModelError
-from kebab_tui.storage.sqlite.health import Finding
+from kebab_tui.storage.ports import Finding
 from kebab_tui.vector_search import RUN_KIND
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Source
-    from kebab_tui.storage.lock import DataFolder, Holder
-    from kebab_tui.storage.sqlite.catalogue import Figures, IndexRun
-    from kebab_tui.storage.sqlite.reader import StoreReader
+    from kebab_tui.storage.ports import Figures, Holder, Index, IndexRun, Reader
     from kebab_tui.vector_search import VectorSearch
     from kebab_tui.workspace import Engine
 
@@ -81,28 +79,26 @@ class VectorState:
         return self.total - self.pending
 
 
-def index_status(engine: Engine, folder: DataFolder) -> IndexStatus:
+def index_status(engine: Engine) -> IndexStatus:
     """All from one snapshot of the index."""
-    from kebab_tui.storage.lock import WriterLock
-    from kebab_tui.storage.sqlite import schema
-
-    with engine.reader.catalogue() as catalogue:
+    index = engine.index
+    with index.reader.catalogue() as catalogue:
         return IndexStatus(
             figures=catalogue.figures(),
-            expected_lexical_version=schema.lexical_version(schema.fts_signature(), engine.recipe.made_by),
-            vectors=vector_state(engine.semantics, engine.reader, folder),
+            expected_lexical_version=index.version(engine.recipe.made_by),
+            vectors=vector_state(engine.semantics, index),
             sources=catalogue.sources(),
             runs=catalogue.runs(_LISTED_RUNS),
-            database=folder.database,
-            database_bytes=folder.database_bytes(),
-            holder=WriterLock(folder.lock).holder(),
+            database=index.location,
+            database_bytes=index.size(),
+            holder=index.lease("write").holder(),
         )
 
 
-def pending(semantics: VectorSearch, reader: StoreReader) -> Pending:
+def pending(semantics: VectorSearch, reader: Reader) -> Pending:
     card = semantics.card()
     with reader.vectors(card.fingerprint) as source:
-        passages, texts = source.pending_count(), source.pending_texts()
+        passages, texts = source.pending_count()
     with reader.catalogue() as catalogue:
         for run in catalogue.runs(_MOST_RUNS):
             report = run.report
@@ -113,7 +109,7 @@ def pending(semantics: VectorSearch, reader: StoreReader) -> Pending:
     return Pending(passages, texts, None)
 
 
-def vector_state(semantics: VectorSearch, reader: StoreReader, folder: DataFolder) -> VectorState:
+def vector_state(semantics: VectorSearch, index: Index) -> VectorState:
     from kebab_tui.vectors.sync import FILE_NAME
 
     model = semantics.chosen()
@@ -122,12 +118,12 @@ def vector_state(semantics: VectorSearch, reader: StoreReader, folder: DataFolde
     except ModelError as error:
         return VectorState(model, error.message)
     follower = semantics.new_follower(card)
-    with reader.catalogue():  # one snapshot for both: another process may write
+    with index.reader.catalogue():  # one snapshot for both: another process may write
         opened = follower.open()
         missing, total = semantics.counts(card)
     size = 0
     with contextlib.suppress(OSError):
-        size = os.path.getsize(os.path.join(folder.root, FILE_NAME))
+        size = os.path.getsize(os.path.join(index.folder, FILE_NAME))
     file: FileState = "current"
     detail = "header and checksum are valid"
     if not size:
@@ -150,11 +146,11 @@ def vector_state(semantics: VectorSearch, reader: StoreReader, folder: DataFolde
     )
 
 
-def check_vectors(semantics: VectorSearch, reader: StoreReader, folder: DataFolder) -> Iterator[Finding]:
+def check_vectors(semantics: VectorSearch, index: Index) -> Iterator[Finding]:
     """Check the model, then the vectors. Silent without an index: the check of the database reports that."""
     try:
         yield _model(semantics)
-        state = vector_state(semantics, reader, folder)
+        state = vector_state(semantics, index)
     except KebabError:
         return
     if state.problem:

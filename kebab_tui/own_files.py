@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import stat
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,10 @@ _NEW = _BINARY | os.O_CREAT | os.O_EXCL
 """`O_EXCL` follows no link."""
 _READ = _BINARY | os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_COARSEST_S = 2.5
+"""The longest tick of a file system's clock; two changes within one tick have the same stamp."""
+
+Stamp = tuple[int, int, int]
 
 
 def make_folder(path: str) -> None:
@@ -162,3 +167,32 @@ def _try_lock_windows(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+class ChangeCheck:
+    """Detects by `stat` alone whether files may have changed since the last call."""
+
+    def __init__(self, *paths: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._paths = paths
+        self._clock = clock
+        self._stamps: list[Stamp] | None = None
+        self._first_seen = 0.0
+        self._sure = False
+
+    def may_have_changed(self) -> bool:
+        """True at the first call, after a change, and until a clock tick has passed since that change."""
+        stamps, now = [stamp_of(path) for path in self._paths], self._clock()
+        if stamps != self._stamps:
+            self._stamps, self._first_seen, self._sure = stamps, now, False
+            return True
+        was_sure, self._sure = self._sure, now - self._first_seen >= _COARSEST_S
+        return not was_sure
+
+
+def stamp_of(path: str) -> Stamp:
+    """Inode, size and time of the last change; zeros if there is no such file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return status.st_ino, status.st_size, status.st_mtime_ns

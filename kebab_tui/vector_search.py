@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
     from kebab_tui.embedding.encoder import Encoder
     from kebab_tui.embedding.model_folders import ListedModel
-    from kebab_tui.storage.lock import DataFolder
-    from kebab_tui.storage.sqlite.reader import StoreReader
-    from kebab_tui.storage.sqlite.writer import Writer
-    from kebab_tui.vectors.sync import VectorFollower
+    from kebab_tui.storage.ports import FollowedVectors, Index, Writer
 
 FILE_NAME = "model.txt"
 RUN_KIND = "embed"
@@ -42,15 +39,15 @@ _SAMPLE = 12
 class VectorSearch:
     """Implements `search.ports.SemanticsSource`."""
 
-    def __init__(self, folder: DataFolder, reader: StoreReader, threads: int) -> None:
-        self._folder = folder
-        self._reader = reader
+    def __init__(self, index: Index, threads: int) -> None:
+        self._index = index
+        self._reader = index.reader
         self._threads = threads
         self._opening = threading.Lock()
         self._card: ModelCard | None = None
         self._card_stamp = _NO_STAMP
         self._encoder: Encoder | None = None
-        self._follower: VectorFollower | None = None
+        self._follower: FollowedVectors | None = None
         self._followed = ""
 
     def __call__(self) -> Semantics | Notice:
@@ -87,7 +84,7 @@ class VectorSearch:
         if known is None or known.model_id != chosen or _stamp(known) != self._card_stamp:
             from kebab_tui.embedding.model_folders import ModelCatalogue
 
-            self._card = known = ModelCatalogue(self._folder.root).find(chosen)
+            self._card = known = ModelCatalogue(self._index.folder).find(chosen)
             self._card_stamp = _stamp(known)
         return known
 
@@ -97,20 +94,20 @@ class VectorSearch:
 
         with self._reader.catalogue() as catalogue:
             model = catalogue.model()
-        return model or selected_model(self._folder.root) or BUNDLED_MODEL
+        return model or selected_model(self._index.folder) or BUNDLED_MODEL
 
     def choose(self, writer: Writer, model: str) -> None:
         """Select another model."""
         writer.use_model(model)
-        save_selected_model(self._folder.root, model)
+        save_selected_model(self._index.folder, model)
 
     def restore_choice(self, writer: Writer) -> None:
         """Synchronize the database and the copy of its selected model: either may be lost."""
         with self._reader.catalogue() as catalogue:
             known = catalogue.model()
         if known is not None:
-            save_selected_model(self._folder.root, known)
-        elif model := selected_model(self._folder.root):
+            save_selected_model(self._index.folder, known)
+        elif model := selected_model(self._index.folder):
             writer.use_model(model)
 
     def encoder(self) -> Encoder:
@@ -128,7 +125,7 @@ class VectorSearch:
         from kebab_tui.vectors.file import discard
         from kebab_tui.vectors.sync import FILE_NAME
 
-        path = os.path.join(self._folder.root, FILE_NAME)
+        path = os.path.join(self._index.folder, FILE_NAME)
         try:
             discard(path)
         except OSError as error:
@@ -137,13 +134,9 @@ class VectorSearch:
                 "remove it yourself; searches read the vectors from the database meanwhile",
             ) from error
 
-    def new_follower(self, card: ModelCard, *, may_save: bool = False) -> VectorFollower:
+    def new_follower(self, card: ModelCard, *, may_save: bool = False) -> FollowedVectors:
         """The vectors of a model, not opened yet."""
-        from kebab_tui.vectors.sync import VectorFollower
-
-        return VectorFollower(
-            self._reader, self._folder.root, card.fingerprint, card.dims, may_save=lambda: may_save
-        )
+        return self._index.vector_index(card.fingerprint, card.dims, may_save=may_save)
 
     def close(self) -> None:
         if self._follower is not None:
@@ -158,7 +151,7 @@ class VectorSearch:
                 self._encoder = Encoder(card, self._threads)
             return self._encoder
 
-    def _follower_of(self, card: ModelCard, encoder: Encoder) -> VectorFollower | None:
+    def _follower_of(self, card: ModelCard, encoder: Encoder) -> FollowedVectors | None:
         """Open vectors of the model; None, without loading FAISS, while there are none.
 
         Opens the model at the same time: each of the two leaves a processor idle half of the time.
@@ -181,7 +174,7 @@ class VectorSearch:
     def counts(self, card: ModelCard) -> tuple[int, int]:
         """The number of chunks without a vector, and of all chunks."""
         with self._reader.catalogue() as catalogue, self._reader.vectors(card.fingerprint) as source:
-            return source.pending_count(), catalogue.figures().chunks
+            return source.pending_count().chunks, catalogue.figures().chunks
 
     def damaged(self) -> int:
         """The number of chunks whose vector in the database is damaged."""
@@ -247,13 +240,11 @@ class Switch(NamedTuple):
 
 
 class ModelService:
-    def __init__(
-        self, folder: DataFolder, reader: StoreReader, semantics: VectorSearch, threads: int
-    ) -> None:
+    def __init__(self, index: Index, semantics: VectorSearch, threads: int) -> None:
         from kebab_tui.embedding.model_folders import ModelCatalogue
 
-        self._catalogue = ModelCatalogue(folder.root)
-        self._reader = reader
+        self._catalogue = ModelCatalogue(index.folder)
+        self._reader = index.reader
         self._semantics = semantics
         self._threads = threads
 
@@ -268,7 +259,7 @@ class ModelService:
             with contextlib.suppress(NotIndexedError):
                 if listed.card is not None:
                     with self._reader.vectors(listed.card.fingerprint) as source:
-                        vectors = source.used_count()
+                        vectors = source.count().used
             found.append(ModelInfo(listed, listed.model_id == used, vectors))
         if not any(model.used for model in found):
             missing = ListedModel(used, bundled=False, card=None, problem="the model is missing")
@@ -329,7 +320,7 @@ class ModelService:
         ):
             found = source.pending(_SAMPLE)
             texts = [embedded_text(text.title, text.heading_path, text.text) for text in found]
-            pending, total = source.pending_texts(), catalogue.figures().chunks
+            pending, total = source.pending_count().texts, catalogue.figures().chunks
         start = time.perf_counter()
         for _ in encoder.passages(texts):
             pass

@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.ranking import Fused, FusionSettings
     from kebab_tui.search.why_not import WhyNot
     from kebab_tui.settings.settings import Settings
-    from kebab_tui.storage.lock import DataFolder
-    from kebab_tui.storage.sqlite.health import Finding
-    from kebab_tui.storage.sqlite.reader import StoreReader
+    from kebab_tui.storage.ports import Finding, Index
     from kebab_tui.vector_search import ModelService, VectorSearch
 
 
@@ -79,19 +77,23 @@ class Workspace:
 
     def __init__(self, settings: Settings, data_folder: str, rebuild: Rebuild | None = None) -> None:
         """`rebuild`: called when a search finds the index damaged, before it searches again."""
-        from kebab_tui.storage.lock import DataFolder
-
         self._rebuild = rebuild
         self.settings = settings
-        self.folder = DataFolder(data_folder)
-        self._parts = Engine(settings, self.folder)
+        self._parts = Engine(settings, data_folder)
 
     def close(self) -> None:
         self._parts.close()
 
     @property
     def has_index(self) -> bool:
-        return os.path.exists(self.folder.database)
+        return self._parts.index.exists()
+
+    @staticmethod
+    def backends() -> list[tuple[str, str]]:
+        """The URLs that the setting `index.url` accepts, each with a description."""
+        from kebab_tui.storage.backends import BACKENDS
+
+        return [(backend.example, backend.help) for backend in BACKENDS.values()]
 
     # Operations that need no index. Pure, except for the clock that resolves `7d`.
 
@@ -164,7 +166,7 @@ class Workspace:
 
     def revision(self) -> int:
         """The revision of the last commit."""
-        with self._parts.reader.snapshot() as snapshot:
+        with self._parts.index.reader.snapshot() as snapshot:
             return snapshot.revision
 
     @_healed
@@ -177,7 +179,7 @@ class Workspace:
         """Why a note is missing from the result, or its rank."""
         from kebab_tui.indexing.lookup import find_document, why_not_indexed
 
-        with self._parts.reader.catalogue() as catalogue:
+        with self._parts.index.reader.catalogue() as catalogue:
             document = find_document(catalogue, path)
             if document is None or document.chunks == 0:
                 return why_not_indexed(catalogue.sources(), path, document)
@@ -188,7 +190,7 @@ class Workspace:
         from kebab_tui.search.filter_keys import completions_of
 
         try:
-            with self._parts.reader.catalogue() as catalogue:
+            with self._parts.index.reader.catalogue() as catalogue:
                 tags = [tag for tag, _ in catalogue.tags()]
                 sources = [source.source_id for source in catalogue.sources()]
                 return completions_of(tags, sources, catalogue.paths())
@@ -200,20 +202,17 @@ class Workspace:
     @_healed
     def sources(self) -> list[Source]:
         try:
-            with self._parts.reader.catalogue() as catalogue:
+            with self._parts.index.reader.catalogue() as catalogue:
                 return catalogue.sources()
         except NotIndexedError:
             return []
         except StoreLostError:
-            from kebab_tui.storage.sqlite import recovery
-
-            return recovery.read_sources(self.folder.sources)
+            return self._parts.index.known_sources() or []
 
     def check_folder(self, folder: str) -> None:
         """Raise if a folder is missing, unless it is a source already: sources may come back."""
         from kebab_tui.files.walk import check_root
         from kebab_tui.indexing.session import relation
-        from kebab_tui.storage.sqlite import recovery
 
         if not folder:
             raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
@@ -221,7 +220,7 @@ class Workspace:
         try:
             known = self.sources()
         except StoreDamagedError:  # the caller rebuilds the index from this list
-            known = recovery.read_sources(self.folder.sources)
+            known = self._parts.index.known_sources() or []
         related = relation(root, known)
         if related is None or related[0] != "same":
             check_root(root)
@@ -230,21 +229,21 @@ class Workspace:
     def documents(
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
     ) -> tuple[list[Document], int]:
-        with self._parts.reader.catalogue() as catalogue:
+        with self._parts.index.reader.catalogue() as catalogue:
             return catalogue.documents(filters, states, limit, offset)
 
     def file_states(self) -> Iterator[ListedFile]:
         """Every file of every source with its current state; failed files come first."""
         from kebab_tui.indexing.lookup import file_states
 
-        return file_states(self._parts.reader, self._parts.recipe.made_by)
+        return file_states(self._parts.index.reader, self._parts.recipe.made_by)
 
     @_healed
     def inspect(self, target: str) -> Inspection:
         """Look up a note or a chunk by path, citation or id, with the state of its file."""
         from kebab_tui.indexing.lookup import inspect
 
-        with self._parts.reader.catalogue() as catalogue:
+        with self._parts.index.reader.catalogue() as catalogue:
             return inspect(catalogue, target)
 
     def locate(self, hit: SearchHit) -> Located:
@@ -258,25 +257,25 @@ class Workspace:
         """Locate a citation, a chunk id or a path in the current file."""
         from kebab_tui.indexing.lookup import locate_citation
 
-        with self._parts.reader.catalogue() as catalogue:
+        with self._parts.index.reader.catalogue() as catalogue:
             return locate_citation(catalogue, target, self._parts.recipe)
 
     def status(self) -> IndexStatus:
         from kebab_tui.doctor import index_status
 
-        return index_status(self._parts, self.folder)
+        return index_status(self._parts)
 
     def vectors(self) -> VectorState:
         """The number of chunks with a vector, and the state of the vector file."""
         from kebab_tui.doctor import vector_state
 
-        return vector_state(self._parts.semantics, self._parts.reader, self.folder)
+        return vector_state(self._parts.semantics, self._parts.index)
 
     def pending(self) -> Pending:
         """The number of chunks without a vector, with an estimate from earlier runs."""
         from kebab_tui.doctor import pending
 
-        return pending(self._parts.semantics, self._parts.reader)
+        return pending(self._parts.semantics, self._parts.index.reader)
 
     @property
     def models(self) -> ModelService:
@@ -285,10 +284,9 @@ class Workspace:
 
     def doctor(self) -> Iterator[Finding]:
         from kebab_tui.doctor import check_vectors
-        from kebab_tui.storage.sqlite.health import check_index
 
-        yield from check_index(self.folder, self._parts.recipe.made_by)
-        yield from check_vectors(self._parts.semantics, self._parts.reader, self.folder)
+        yield from self._parts.index.check(self._parts.recipe.made_by)
+        yield from check_vectors(self._parts.semantics, self._parts.index)
 
     # Write
 
@@ -311,21 +309,20 @@ class Workspace:
         A damaged database is set aside and all sources are indexed again. After a transient read
         error of the disk the database stays in use.
         """
-        from kebab_tui.indexing.session import recheck_database
-        from kebab_tui.storage.sqlite.connection import read_error
+        from kebab_tui.indexing.session import read_error
 
         try:
             return self._ingest(folders, callbacks)
         except StoreDamagedError:
             self.close()
             timeout = self.settings.index.lock_timeout_s
-            aside = recheck_database(self.folder, timeout, "ingest", callbacks.waiting)
+            aside = self._parts.index.recheck("ingest", timeout, callbacks.waiting)
         try:
             return self._ingest(folders, callbacks, healed=aside, read_error=not aside)
         except StoreDamagedError as error:
             if aside:
                 raise
-            raise read_error(self.folder.database) from error
+            raise read_error(self._parts.index) from error
 
     def embed(self, callbacks: Callbacks) -> EmbeddingReport:
         """Embed all chunks without a vector, then write the vector file."""
@@ -336,8 +333,7 @@ class Workspace:
             lambda timeout_s, waiting: self._parts.refilled_session(
                 "index --embed", replace(callbacks, waiting=waiting), timeout_s
             ),
-            self.folder,
-            self._parts.reader,
+            self._parts.index,
             callbacks,
             self.settings.index.lock_timeout_s,
         )
@@ -378,20 +374,17 @@ class Workspace:
 
         The death of the indexing process changes no file: poll `live` as well.
         """
-        from kebab_tui.storage.requests import ChangeCheck
-
-        # A commit changes the log; the live state and the database are replaced, which changes the folder.
-        return ChangeCheck(self.folder.root, self.folder.database + "-wal").may_have_changed
+        return self._parts.index.change_check()
 
     def request_rescan(self, paths: Sequence[str] = (), *, retry: bool = False) -> None:
         """Ask the indexing process to rescan files or folders, or everything.
 
         `retry`: also retry failed paths at once, without the usual delay.
         """
-        from kebab_tui.storage.requests import RequestFolder, Rescan
+        from kebab_tui.storage.ports import Rescan
 
         asked = tuple(os.path.abspath(path) for path in paths)
-        RequestFolder(self.folder.root).ask(Rescan(asked, retry))
+        self._parts.index.requests().ask(Rescan(asked, retry))
 
     def _ingest(
         self, folders: Sequence[str], callbacks: Callbacks, healed: str = "", *, read_error: bool = False
@@ -406,45 +399,40 @@ class Workspace:
 class Engine:
     """The components of one index, wired by the settings, each built at its first use."""
 
-    def __init__(self, settings: Settings, folder: DataFolder) -> None:
+    def __init__(self, settings: Settings, data_folder: str) -> None:
+        from kebab_tui.storage.backends import open_index
+
         self._settings = settings
-        self._folder = folder
+        self.index: Index = open_index(settings.index.url, data_folder, self._weights)
 
     def close(self) -> None:
         """Close open components; later use opens them again."""
         if "semantics" in self.__dict__:
             self.semantics.close()
-        if "reader" in self.__dict__:
-            self.reader.close()
-
-    @cached_property
-    def reader(self) -> StoreReader:
-        from kebab_tui.storage.sqlite.reader import StoreReader
-
-        return StoreReader(self._folder, self._weights)
+        self.index.reader.close()
 
     @cached_property
     def live(self) -> LiveReader:
         from kebab_tui.indexing.status import LiveReader
 
-        return LiveReader(self._folder)
+        return LiveReader(self.index)
 
     @cached_property
     def engine(self) -> SearchEngine:
         from kebab_tui.domain import document
+        from kebab_tui.files.file_state import file_state
         from kebab_tui.search.engine import SearchEngine, SearchOptions
         from kebab_tui.search.limits import HybridOptions
-        from kebab_tui.storage.sqlite import schema
-        from kebab_tui.storage.sqlite.rows import file_state
 
         search, chunking = self._settings.search, self._settings.chunking
         # Same value as `recipe.made_by`, but `recipe` imports all parsers.
         made_by = document.made_by(document.chunker(chunking.target, chunking.cap))
+        versions = frozenset({self.index.version(made_by), self.index.version("")})
         fusion = HybridOptions(search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.rerank)
         return SearchEngine(
-            self.reader,
+            self.index.reader,
             lambda found: file_state(found.root, found.document.raw_path, found.document.fingerprint),
-            SearchOptions(self._weights, search.snippet_chars, fusion, schema.current_versions(made_by)),
+            SearchOptions(self._weights, search.snippet_chars, fusion, versions),
             self.semantics,
         )
 
@@ -455,13 +443,13 @@ class Engine:
     def _new_semantics(self) -> VectorSearch:
         from kebab_tui.vector_search import VectorSearch
 
-        return VectorSearch(self._folder, self.reader, self._settings.index.embed_threads)
+        return VectorSearch(self.index, self._settings.index.embed_threads)
 
     @property
     def models(self) -> ModelService:
         from kebab_tui.vector_search import ModelService
 
-        return ModelService(self._folder, self.reader, self.semantics, self._settings.index.embed_threads)
+        return ModelService(self.index, self.semantics, self._settings.index.embed_threads)
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -478,7 +466,7 @@ class Engine:
 
         index = self._settings.index
         timeout_s = index.lock_timeout_s if timeout_s is None else timeout_s
-        with open_session(self._folder, self.reader, command, timeout_s, callbacks.waiting) as session:
+        with open_session(self.index, command, timeout_s, callbacks.waiting) as session:
             if session.unrestored:
                 callbacks.notice(f"{session.unrestored}; see `kebab source list`")
             yield session
@@ -500,14 +488,12 @@ class Engine:
         from kebab_tui.indexing.embed import ModelEmbedding
         from kebab_tui.indexing.ingest import declared_sources
         from kebab_tui.indexing.worker import WorkerConfig
-        from kebab_tui.storage.lock import WriterLock
 
         return WorkerConfig(
-            self._folder,
-            self.reader,
+            self.index,
             self.recipe,
             declared_sources(self._settings.sources),
-            ModelEmbedding(self._new_semantics, self.reader, WriterLock(self._folder.embedding_lock)),
+            ModelEmbedding(self._new_semantics, self.index),
             command,
         )
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kebab_tui.domain.change import RemoveNote, SaveNote
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.hit import Notice, SearchResponse
 from kebab_tui.domain.query import SearchQuery
@@ -25,7 +26,6 @@ from kebab_tui.search.limits import HybridOptions
 from kebab_tui.search.ports import FieldWeights, NearestSentence, Semantics, Vector
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.batch import RemoveNote, SaveNote
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.vectors.sync import VectorFollower
@@ -68,7 +68,7 @@ class Chosen:
     def __init__(self, place: Path, options: HybridOptions | None = None) -> None:
         self.folder = DataFolder(str(place))
         self.writer = Writer(self.folder)
-        self.writer.save_source(a_source())
+        self.writer.save_sources([a_source()])
         self.reader = StoreReader(self.folder, FieldWeights())
         self.encoder = ChosenEncoder()
         self.follower = VectorFollower(self.reader, str(place), MODEL, DIMS, may_save=lambda: False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.document import Document, Fingerprint, Passage, Source, Trust
 from kebab_tui.domain.ids import SourceId, document_id
-from kebab_tui.storage.sqlite.batch import SaveNote
 
 SOURCE = SourceId("notes")
 MADE_BY = "parser/chunker"

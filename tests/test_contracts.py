@@ -16,6 +16,7 @@ FORBIDDEN = {
     "search/lexical.py": "sqlite3",
     "search/semantic.py": "onnxruntime",
     "indexing/ingest.py": "textual",
+    "doctor.py": "kebab_tui.storage.sqlite.reader",
 }
 """Importing module -> what it may not import."""
 

@@ -37,18 +37,18 @@ def everything_written(vault: Vault) -> None:
     """Write an index and all files beside it; an open connection keeps the log."""
     vault.write("a.md", "alpha")
     vault.ingest()
-    with vault.workspace._parts.reader.snapshot():
+    with vault.workspace._parts.index.reader.snapshot():
         vault.write("b.md", "beta")
         vault.ingest()
         for write in WRITERS.values():
-            write(vault.workspace.folder)
+            write(vault.files)
 
 
 WRITERS: dict[str, Callable[[DataFolder], object]] = {
     "sources.json": lambda folder: recovery.write_sources(folder.sources, [a_source()]),
     "model.txt": lambda folder: vector_search.save_selected_model(folder.root, "another"),
     "queries.txt": lambda folder: History(folder.root).add("a query"),
-    "live.json": lambda folder: LiveFile(folder, lambda _: None).write(LiveState(os.getpid())),
+    "live.json": lambda folder: LiveFile(folder.root, lambda _: None).write(LiveState(os.getpid())),
     "suspect": recovery.mark_suspect,
     "screen.log": lambda folder: os.close(own_files.create(os.path.join(folder.root, "screen.log"))),
     "vectors.kebabvec": lambda folder: own_files.replace(f"{folder.root}/vectors.kebabvec", b"x"),
@@ -71,7 +71,7 @@ def test_the_next_writer_restricts_files_that_others_could_read(tmp_path: Path) 
     (vault.data / "models" / "mine" / "card.yaml").touch()
     for path in [vault.data, *vault.data.rglob("*")]:
         path.chmod(0o777 if path.is_dir() else 0o666)
-    with vault.workspace._parts.reader.snapshot():
+    with vault.workspace._parts.index.reader.snapshot():
         vault.ingest()
         assert open_to_others(vault.data) == {}
     vault.workspace.close()

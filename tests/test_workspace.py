@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import pytest
 
+from kebab_tui import own_files
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError
 from kebab_tui.domain.query import SEARCH_MODES, SearchFilters, SearchMode, SearchQuery
 from kebab_tui.indexing.status import LiveFile, LiveState
@@ -19,7 +20,6 @@ from kebab_tui.settings.settings import (
     SourceSettings,
     WeightSettings,
 )
-from kebab_tui.storage import requests
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.vault import Vault
 
@@ -230,7 +230,7 @@ def test_dates_are_read_as_in_the_query_box(vault: Vault, date: str, known: bool
 def test_every_commit_and_every_live_state_may_have_changed_something(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "_COARSEST_S", 0.0)  # as if it had been quiet for long
+    monkeypatch.setattr(own_files, "_COARSEST_S", 0.0)  # as if it had been quiet for long
     other = vault.opened(Settings())
     vault.write("a.md", "alpha")
     vault.ingest()
@@ -248,7 +248,7 @@ def test_every_commit_and_every_live_state_may_have_changed_something(
         session.writer.set_source_state(session.sources()[0].source_id, "paused")
         assert check(), "so is a commit while others have the database open"
         assert is_quiet()
-        LiveFile(other.folder, lambda _: None).write(LiveState(1))
+        LiveFile(str(vault.data), lambda _: None).write(LiveState(1))
         assert check()
     assert check(), "and its end"
     other.close()

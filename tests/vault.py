@@ -9,10 +9,18 @@ from pathlib import Path
 
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing.report import FileOutcome, IngestReport
+from kebab_tui.search.ports import FieldWeights
 from kebab_tui.settings.settings import Settings
+from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.index import SqliteIndex
 from kebab_tui.workspace import Callbacks, Workspace
 
 Rows = list[tuple[object, ...]]
+
+
+def index_in(folder: str) -> SqliteIndex:
+    """The index of a data folder."""
+    return SqliteIndex("", folder, FieldWeights())
 
 
 class Vault:
@@ -23,6 +31,10 @@ class Vault:
         self.data = place / "data"
         self.root.mkdir(exist_ok=True)
         self.workspace = self.opened(settings or Settings())
+
+    @property
+    def files(self) -> DataFolder:
+        return DataFolder(str(self.data))
 
     def opened(self, settings: Settings) -> Workspace:
         """Another workspace over the same data, as another process would have."""

@@ -75,7 +75,7 @@ def _rebuild(workspace: Workspace, error: StoreDamagedError) -> None:
 
 
 def shared_options(command: Decorated) -> Decorated:
-    """Add `--data-dir` and `--config`; they may stand before or after the verb, the later one wins."""
+    """Add `--config`, `--data-dir` and `--index`, before or after the verb; the later one wins."""
 
     def store(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is not None:
@@ -84,6 +84,7 @@ def shared_options(command: Decorated) -> Decorated:
     for name, metavar, text in (
         ("--config", "FILE", "Read this configuration file."),
         ("--data-dir", "FOLDER", "Use the index in this folder."),
+        ("--index", "URL", "Use this index, a folder or a URL; `kebab --help` lists the backends."),
     ):
         option = click.option(
             name, type=click.Path(), metavar=metavar, expose_value=False, callback=store, help=text
@@ -93,7 +94,7 @@ def shared_options(command: Decorated) -> Decorated:
 
 
 def shared_flag(ctx: click.Context, name: str) -> str | None:
-    """The value of `data_dir` or `config`."""
+    """The value of `index`, `data_dir` or `config`."""
     flags: dict[str, str] = ctx.meta.get(_FLAGS, {})
     return flags.get(name)
 
@@ -104,7 +105,7 @@ def invocation(ctx: click.Context) -> Invocation:
     if root.obj is None:
         from kebab_tui.settings.load import load_settings
 
-        overrides = {"data_dir": shared_flag(ctx, "data_dir")}
+        overrides = {"data_dir": shared_flag(ctx, "data_dir"), "index.url": shared_flag(ctx, "index")}
         root.obj = Invocation(load_settings(shared_flag(ctx, "config"), os.environ, overrides))
     ctx.obj = root.obj
     assert isinstance(root.obj, Invocation)

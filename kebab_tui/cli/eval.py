@@ -199,7 +199,8 @@ def beir_job(invocation: Invocation, folder: str, split: str, limit: int | None,
         raise StoreReadOnlyError(
             f"cannot write the corpus to {corpus}: {error.strerror}", "name another folder with --data-dir"
         ) from None
-    workspace = Workspace(replace(invocation.settings, data_dir=index, sources=()), index)
+    local = replace(invocation.settings.index, url="")
+    workspace = Workspace(replace(invocation.settings, data_dir=index, index=local, sources=()), index)
     notices = list(_update_index(workspace, notes.folder, vectors=vectors))
     questions = found.questions[:limit]
     asked = QuestionSet(

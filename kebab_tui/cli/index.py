@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.report import IngestReport, NoteChange
     from kebab_tui.indexing.status import LiveState
-    from kebab_tui.storage.lock import Holder
-    from kebab_tui.storage.sqlite.health import Finding
+    from kebab_tui.storage.ports import Finding, Holder
 
 EXIT_UNHEALTHY = 3
 _MOST_NAMED = 20

@@ -79,6 +79,10 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
             formatter.write_dl([(name, line) for name, (_, _, line) in VERBS.items()])
+        from kebab_tui.workspace import Workspace
+
+        with formatter.section("Backends, for --index"):
+            formatter.write_dl(Workspace.backends())
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         verbs = [(name, line) for name, (_, _, line) in VERBS.items() if name.startswith(incomplete)]
@@ -113,7 +117,8 @@ def tui_command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
     from kebab_tui.tui import main
 
     gc.set_threshold(700, 10, 10)  # Python's default: the screen runs longer than a command
-    shared = [("--data-dir", shared_flag(ctx, "data_dir")), ("--config", shared_flag(ctx, "config"))]
+    names = {"--data-dir": "data_dir", "--index": "index", "--config": "config"}
+    shared = [(option, shared_flag(ctx, name)) for option, name in names.items()]
     main([*(word for option, value in shared if value for word in (option, value)), *arguments])
 
 

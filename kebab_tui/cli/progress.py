@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kebab_tui.doctor import Pending
     from kebab_tui.indexing.embed import EmbeddingProgress, EmbeddingReport
     from kebab_tui.indexing.report import IngestReport, Progress
-    from kebab_tui.storage.lock import Holder
+    from kebab_tui.storage.ports import Holder
     from kebab_tui.workspace import Workspace
 
 ShowProgress = Callable[[str, int, int | None, str], None]

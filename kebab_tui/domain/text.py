@@ -253,3 +253,17 @@ def embedded_hash(title: str, heading_path: str, text: str) -> bytes:
 
     whole = embedded_text(title, heading_path, text)
     return blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def display_path(path: str) -> str:
+    """A path for display: NFC, with a replacement character for each byte that is not UTF-8."""
+    return storable(unicodedata.normalize("NFC", path))
+
+
+def storable(text: str) -> str:
+    """Text that any store can hold: replaces lone surrogates, which UTF-8 cannot encode."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text

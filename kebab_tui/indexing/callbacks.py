@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.embed import EmbeddingProgress
     from kebab_tui.indexing.report import NoteChange, Progress
     from kebab_tui.indexing.status import LiveState
-    from kebab_tui.storage.lock import Holder
+    from kebab_tui.storage.ports import Holder
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,9 @@ from kebab_tui.domain.errors import (
     StoreReadOnlyError,
 )
 from kebab_tui.indexing.callbacks import WatchCallbacks
-from kebab_tui.indexing.session import Session, data_folder_removed, open_session, recheck_database, relation
+from kebab_tui.indexing.session import Session, data_folder_removed, open_session, read_error, relation
 from kebab_tui.indexing.status import WatchSummary, read_live, will_resume
 from kebab_tui.indexing.worker import IndexWorker, WorkerConfig
-from kebab_tui.storage.lock import WriterLock
-from kebab_tui.storage.requests import RequestFolder
-from kebab_tui.storage.sqlite.connection import read_error
 
 _RESUME_S = 0.05
 """Interval at which a leader that yielded the lock tries to take it back."""
@@ -40,12 +37,12 @@ class IndexDaemon:
 
     def __init__(self, config: WorkerConfig, callbacks: WatchCallbacks) -> None:
         self._config = config
-        self._folder = config.folder
+        self._index = config.index
         self._callbacks = callbacks
         self._worker = IndexWorker(config, callbacks)
         self._status = self._worker.status
-        self._requests = RequestFolder(config.folder.root)
-        self._lock = WriterLock(config.folder.lock)
+        self._requests = config.index.requests()
+        self._lease = config.index.lease("write")
         self._leading = False
         """Whether this process is the leader, also while it yields the lock."""
         self._followed: int | None = 0
@@ -66,7 +63,7 @@ class IndexDaemon:
         known: list[Source] = []
         with (
             contextlib.suppress(NotIndexedError, StoreDamagedError),
-            self._config.reader.catalogue() as catalogue,
+            self._index.reader.catalogue() as catalogue,
         ):
             known = catalogue.sources()
         related = [relation(folder, known) for folder in folders]
@@ -98,16 +95,16 @@ class IndexDaemon:
                 else:
                     self._status.yielded_to("another process")  # before the lock is free
         except StoreDamagedError:
-            self._config.reader.close()
-            if not os.path.exists(self._folder.sources):  # nothing left to rebuild the index from
-                raise data_folder_removed(self._folder) from None
+            self._index.reader.close()
+            if self._index.known_sources() is None:  # nothing left to rebuild the index from
+                raise data_folder_removed(self._index) from None
             with contextlib.suppress(StoreBusyError):
-                if recheck_database(self._folder, _RECHECK_TIMEOUT_S, self._config.command, lambda _: None):
+                if self._index.recheck(self._config.command, _RECHECK_TIMEOUT_S, lambda _: None):
                     self._report_damage()
                 else:
-                    self._report_and_wait(read_error(self._folder.database))
+                    self._report_and_wait(read_error(self._index))
         except NotIndexedError:
-            raise data_folder_removed(self._folder) from None
+            raise data_folder_removed(self._index) from None
         except TEMPORARY as error:
             self._report_and_wait(error)
 
@@ -119,22 +116,14 @@ class IndexDaemon:
         """
         while not self._callbacks.stopping():
             waited = self._leading or self._followed != 0
-            if waited and not os.path.isdir(self._folder.root):
-                raise data_folder_removed(self._folder)
+            if waited and not os.path.isdir(self._index.folder):
+                raise data_folder_removed(self._index)
             try:
                 if insist or (
-                    not self._requests.wanted() and (self._leading or not will_resume(self._folder))
+                    not self._requests.wanted() and (self._leading or not will_resume(self._index))
                 ):
                     session = stack.enter_context(
-                        open_session(
-                            self._folder,
-                            self._config.reader,
-                            self._config.command,
-                            0,
-                            lambda _: None,
-                            self._lock,
-                            saw_crash=waited,
-                        )
+                        open_session(self._index, self._config.command, 0, lambda _: None, saw_crash=waited)
                     )
                     if session.healed:
                         self._report_damage()
@@ -152,9 +141,9 @@ class IndexDaemon:
 
     def _report_writer(self) -> None:
         """Report the process that owns the lock. A leader may find that another one took over."""
-        holder = self._lock.holder()
+        holder = self._lease.holder()
         if self._leading:
-            live = read_live(self._folder)
+            live = read_live(self._index)
             if live is not None and holder is not None and live.pid == holder.pid != os.getpid():
                 self._leading = False
                 self._worker.suspend()

@@ -22,16 +22,13 @@ from kebab_tui import memory
 from kebab_tui.domain.errors import ModelError, StoreBusyError, VectorError
 from kebab_tui.domain.text import embedded_text
 from kebab_tui.indexing.callbacks import Callbacks
-from kebab_tui.indexing.session import Session, Waiting, data_folder_removed
-from kebab_tui.storage.lock import Holder, WriterLock
-from kebab_tui.storage.sqlite.reader import PendingText, StoreReader
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.indexing.session import Session, data_folder_removed
+from kebab_tui.storage.ports import Holder, Index, PendingText, Reader, Waiting, Writer
 from kebab_tui.vector_search import RUN_KIND, VectorSearch
 
 if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
     from kebab_tui.search.ports import Vector
-    from kebab_tui.storage.lock import DataFolder
 
 Sessions = Callable[[float, Waiting], contextlib.AbstractContextManager[Session]]
 """Opens a session; waits that many seconds for another writer, and reports it."""
@@ -84,20 +81,19 @@ class EmbeddingReport:
 def embed(
     semantics: VectorSearch,
     sessions: Sessions,
-    folder: DataFolder,
-    reader: StoreReader,
+    index: Index,
     callbacks: Callbacks,
     timeout_s: float,
 ) -> EmbeddingReport:
     """Embed all chunks without a vector. Cancelling skips writing the vector file."""
-    writer = _YieldingWriter(semantics, sessions, folder, callbacks)
+    writer = _YieldingWriter(semantics, sessions, index, callbacks)
     embedded, began = 0, time.monotonic()
     try:
         writer.become_embedder(timeout_s)
         while True:
             card, started = semantics.card(), time.time_ns()
             writer.use(semantics.chosen())
-            report = EmbeddingJob(reader, card.fingerprint).run(
+            report = EmbeddingJob(index.reader, card.fingerprint).run(
                 writer, semantics.encoder(), replace(callbacks, cancelled=writer.cancelled)
             )
             embedded += report.embedded
@@ -150,7 +146,7 @@ class PassageEncoder(Protocol):
 class EmbeddingJob:
     """The embedding loop for one model; keeps its position in the change log between runs."""
 
-    def __init__(self, reader: StoreReader, model: str) -> None:
+    def __init__(self, reader: Reader, model: str) -> None:
         self.model = model
         self._reader = reader
         self._texts: deque[PendingText] = deque()
@@ -203,7 +199,9 @@ class EmbeddingJob:
             if not self._texts and not self._all_fetched:
                 self._texts.extend(source.pending(_ROUND))
                 self._all_fetched = len(self._texts) < _ROUND
-                self._total = self._done + (len(self._texts) if self._all_fetched else source.pending_texts())
+                self._total = self._done + (
+                    len(self._texts) if self._all_fetched else source.pending_count().texts
+                )
 
     def _encode(self, encoder: PassageEncoder, callbacks: Callbacks) -> list[tuple[bytes, bytes]]:
         """Embed texts until the next commit is due; they stay in the queue until then."""
@@ -258,7 +256,7 @@ class EmbeddingJob:
             return
         self._may_have_unused = False
         with self._reader.vectors(self.model) as source:
-            stored, used = source.stored_count(), source.used_count()
+            stored, used = source.count()
         if stored - used > max(_SPARE, used // 4):
             writer.delete_vectors()
 
@@ -267,13 +265,13 @@ class _YieldingWriter:
     """The writer of `kebab index --embed`: each commit opens a session."""
 
     def __init__(
-        self, semantics: VectorSearch, sessions: Sessions, folder: DataFolder, callbacks: Callbacks
+        self, semantics: VectorSearch, sessions: Sessions, index: Index, callbacks: Callbacks
     ) -> None:
         self._semantics = semantics
         self._sessions = sessions
-        self._folder = folder
+        self._index = index
         self._callbacks = callbacks
-        self._lock = WriterLock(folder.embedding_lock)
+        self._lease = index.lease("embed")
         self._model = ""
         self._reported = False
         self.model_changed = False
@@ -285,18 +283,18 @@ class _YieldingWriter:
             with self._sessions(timeout_s, self._callbacks.waiting) as session:
                 self._semantics.restore_choice(session.writer)
                 with contextlib.suppress(StoreBusyError):
-                    self._lock.acquire(_COMMAND, 0, lambda _: None)
+                    self._lease.acquire(_COMMAND, 0, lambda _: None)
                     return
             if time.monotonic() >= deadline:
                 raise StoreBusyError(
-                    f"vectors are being made by {self._lock.holder() or 'another process'}",
+                    f"vectors are being made by {self._lease.holder() or 'another process'}",
                     "wait for it to end, or stop it; searching works meanwhile",
                 )
-            self._report_waiting(self._lock.holder())
+            self._report_waiting(self._lease.holder())
             time.sleep(_RETRY_S)
 
     def end(self) -> None:
-        self._lock.release()
+        self._lease.release()
 
     def use(self, model: str) -> None:
         self._model, self.model_changed = model, False
@@ -330,8 +328,8 @@ class _YieldingWriter:
 
     def _session(self, stack: contextlib.ExitStack) -> Session:
         """Wait for the writer's lock without a time limit; raises StoreBusyError if cancelled."""
-        if not self._lock.is_in_place():
-            raise data_folder_removed(self._folder)
+        if not self._lease.is_in_place():
+            raise data_folder_removed(self._index)
         self._reported = False
         while True:
             try:
@@ -428,18 +426,16 @@ class ModelEmbedding:
     It saves the vector file only when idle; until then other processes replay the change log.
     """
 
-    def __init__(
-        self, new_semantics: Callable[[], VectorSearch], reader: StoreReader, lock: WriterLock
-    ) -> None:
+    def __init__(self, new_semantics: Callable[[], VectorSearch], index: Index) -> None:
         self._new_semantics = new_semantics
-        self._reader = reader
-        self._lock = lock
+        self._reader = index.reader
+        self._lease = index.lease("embed")
         self._semantics: VectorSearch | None = None
         self._job: EmbeddingJob | None = None
 
     def make(self, writer: Writer, callbacks: Callbacks) -> EmbeddingReport | None:
         try:
-            self._lock.acquire("watch", 0, lambda _: None)
+            self._lease.acquire("watch", 0, lambda _: None)
         except StoreBusyError:
             return None
         try:
@@ -454,7 +450,7 @@ class ModelEmbedding:
                 writer.record_run(RUN_KIND, started, run_report(card, report))
             return report
         finally:
-            self._lock.release()
+            self._lease.release()
 
     def save(self) -> None:
         problem = ""

@@ -13,10 +13,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from kebab_tui.chunking.sections import ChunkLimits
+from kebab_tui.domain.change import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Fingerprint, Source, Trust
 from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.domain.ids import DocId, SourceId
+from kebab_tui.domain.text import display_path
 from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules, check_root, walk
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.indexing.callbacks import Callbacks
@@ -25,11 +27,7 @@ from kebab_tui.indexing.reconcile import DeletionGracePeriod, Plan, compare, par
 from kebab_tui.indexing.report import OUTCOMES, FileOutcome, IngestReport, Progress, SourceReport, Tally
 from kebab_tui.indexing.session import Session, check_overlap, source_id_for
 from kebab_tui.settings.settings import Settings, SourceSettings
-from kebab_tui.storage.sqlite import rows
-from kebab_tui.storage.sqlite.batch import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
-from kebab_tui.storage.sqlite.catalogue import KnownFile
-from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.ports import KnownFile, Reader, Writer
 
 _COMMIT_CHUNKS = 8_000
 _COMMIT_SECONDS = 1.0
@@ -114,7 +112,7 @@ class Ingest:
     def __init__(
         self,
         writer: Writer,
-        reader: StoreReader,
+        reader: Reader,
         recipe: Recipe,
         callbacks: Callbacks,
         grace: DeletionGracePeriod | None = None,
@@ -197,7 +195,7 @@ class Ingest:
     ) -> SourceReport:
         tally = Tally()
         tally.counts["unchanged"] = plan.unchanged
-        tally.problems += [f"{rows.display_path(p.path) or '.'}: {p.reason}" for p in plan.problems]
+        tally.problems += [f"{display_path(p.path) or '.'}: {p.reason}" for p in plan.problems]
         if known:
             recognise_moves(plan, known, source.root, self._recipe.limits)
         if self._grace is not None:
@@ -222,7 +220,7 @@ class Ingest:
     def _free_old_paths(self, source: Source, plan: Plan, tally: Tally) -> None:
         """Comes first: remove missing notes, and move the moved ones."""
         for path, known in plan.missing.items():
-            removed = FileOutcome(rows.display_path(os.fsdecode(path)), "removed")
+            removed = FileOutcome(display_path(os.fsdecode(path)), "removed")
             self.batch.add(RemoveNote(known.doc_id), FileChange(source.source_id, removed))
             tally.note(removed.path, removed.outcome)
         if plan.moved:
@@ -275,7 +273,7 @@ class UsedIds:
     Queries the index for each id: few paths do not justify a list of all ids.
     """
 
-    def __init__(self, reader: StoreReader) -> None:
+    def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._assigned: set[DocId] = set()
 
@@ -316,12 +314,12 @@ def _disappeared(root: str, error: OSError) -> SourceError:
 
 
 def _moved(plan: Plan, path: str) -> FileOutcome:
-    old = rows.display_path(os.fsdecode(plan.moved[path][0]))
-    return FileOutcome(rows.display_path(path), "moved", f"from {old}")
+    old = display_path(os.fsdecode(plan.moved[path][0]))
+    return FileOutcome(display_path(path), "moved", f"from {old}")
 
 
 def _outcome(path: str, change: Change | None, was: KnownFile | None) -> FileOutcome:
-    shown = rows.display_path(path)
+    shown = display_path(path)
     match change:
         case SaveNote():
             return FileOutcome(shown, "added" if was is None else "changed")

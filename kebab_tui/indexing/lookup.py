@@ -19,7 +19,9 @@ from kebab_tui.domain.errors import NotFoundError, NotIndexedError, SourceError,
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import display_path
 from kebab_tui.files.exclusion import LeftOut
+from kebab_tui.files.file_state import file_state
 from kebab_tui.files.read import VanishedFileError, read_file
 from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, WalkRules, explain_ignored, survey
 from kebab_tui.formats.decode import ReadLimits, decode
@@ -27,10 +29,7 @@ from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import clipped, locate, locate_within
 from kebab_tui.search.ports import FileState
 from kebab_tui.search.why_not import WhyNot
-from kebab_tui.storage.sqlite import rows
-from kebab_tui.storage.sqlite.catalogue import Catalogue, KnownFile
-from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.rows import file_state
+from kebab_tui.storage.ports import Catalogue, KnownFile, Reader
 
 StateOfFile = Literal["ok", "failed", "skipped", "pending", "ignored"]
 
@@ -128,7 +127,7 @@ def find_document(catalogue: Catalogue, path: str) -> Document | None:
         if here:
             return _same_bytes(here, inner)[0]
     notes = catalogue.documents_at(path.removeprefix("./"))
-    notes = _same_bytes(notes, path) or catalogue.documents_ending(rows.display_path(path), _MANY)
+    notes = _same_bytes(notes, path) or catalogue.documents_ending(display_path(path), _MANY)
     if len(notes) > 1:
         names = ", ".join(f"{note.source}: {note.path}" for note in notes)
         raise NotFoundError(f"several notes are named {path}: {names}", "give the whole path")
@@ -239,7 +238,7 @@ def _lines(root: str, raw_path: bytes, limits: ReadLimits) -> Sequence[str] | No
         return None
 
 
-def file_states(reader: StoreReader, made_by: str) -> Iterator[ListedFile]:
+def file_states(reader: Reader, made_by: str) -> Iterator[ListedFile]:
     """The files of every source: failed and skipped ones first, the others in the order of the walk.
 
     Compares the folders with the index as an ingest would. Opens no file except ignore files, and keeps
@@ -254,7 +253,7 @@ def file_states(reader: StoreReader, made_by: str) -> Iterator[ListedFile]:
     listed: dict[SourceId, set[bytes]] = {source: set() for source in sources}
     for note in unread:
         listed[note.source].add(note.raw_path)
-        source, path = sources[note.source], rows.path_text(note.raw_path)
+        source, path = sources[note.source], os.fsdecode(note.raw_path)
         if os.path.lexists(f"{source.root}/{path}"):
             yield _file(source, path, note.state, note.reason)
         else:
@@ -275,10 +274,10 @@ def file_states(reader: StoreReader, made_by: str) -> Iterator[ListedFile]:
         except SourceError as error:
             yield ListedFile(source.source_id, "", source.root, "failed", error.message)
             for raw_path, file in left.items():
-                yield _file(source, rows.path_text(raw_path), file.state, _UNSEEN)
+                yield _file(source, os.fsdecode(raw_path), file.state, _UNSEEN)
             continue
         for raw_path in left:
-            path = rows.path_text(raw_path)
+            path = os.fsdecode(raw_path)
             if any(not folder or raw_path.startswith(folder + b"/") for folder in unseen):
                 yield _file(source, path, "ok", _UNSEEN)
             else:
@@ -309,4 +308,4 @@ def _file(
     source: Source, path: str, state: StateOfFile, reason: str, rule: str = "", rule_at: str = ""
 ) -> ListedFile:
     location = f"{source.root}/{path}"
-    return ListedFile(source.source_id, rows.display_path(path), location, state, reason, rule, rule_at)
+    return ListedFile(source.source_id, display_path(path), location, state, reason, rule, rule_at)

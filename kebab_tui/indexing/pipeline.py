@@ -13,19 +13,18 @@ from dataclasses import dataclass, field
 from kebab_tui.chunking.chunker import chunk
 from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain import document
+from kebab_tui.domain.change import Change, MarkNote, SaveNote, TouchNote
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongError
 from kebab_tui.domain.document import Document, Fingerprint, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
 from kebab_tui.domain.ids import DocId, SourceId, document_id
+from kebab_tui.domain.text import display_path
 from kebab_tui.files.read import VanishedFileError, read_file
 from kebab_tui.files.walk import FoundFile
 from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.indexing.reconcile import checked_ns
 from kebab_tui.indexing.report import FileOutcome, NoteChange
-from kebab_tui.storage.sqlite import rows
-from kebab_tui.storage.sqlite.batch import Change, MarkNote, SaveNote, TouchNote
-from kebab_tui.storage.sqlite.catalogue import KnownFile
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.ports import KnownFile, Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def change_of(
     saved = Document(
         doc_id=_doc_id(target, content.content_hash, taken),
         source=target.source,
-        path=rows.display_path(target.path),
+        path=display_path(target.path),
         raw_path=os.fsencode(target.path),
         title=note.title,
         type=note.type,
@@ -136,9 +135,9 @@ def _marked(
     marked = Document(
         doc_id=_doc_id(target, "", taken),
         source=target.source,
-        path=rows.display_path(target.path),
+        path=display_path(target.path),
         raw_path=os.fsencode(target.path),
-        title=os.path.basename(rows.display_path(target.path)),
+        title=os.path.basename(display_path(target.path)),
         type=found.file_type.type,
         lang="und",
         trust=Trust.PRIMARY,
@@ -156,7 +155,7 @@ def _doc_id(target: FileTarget, content_hash: str, taken: Container[DocId]) -> D
         return target.known.doc_id
     generation = 0
     while True:
-        name = document_id(target.source, rows.display_path(target.path), content_hash, generation)
+        name = document_id(target.source, display_path(target.path), content_hash, generation)
         if name not in taken:
             return name
         generation += 1

@@ -17,7 +17,7 @@ from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.read import read_file
 from kebab_tui.files.walk import FoundFile, WalkProblem
 from kebab_tui.formats.decode import ReadLimits
-from kebab_tui.storage.sqlite.catalogue import KnownFile
+from kebab_tui.storage.ports import KnownFile
 
 GRACE_S = 0.45
 """In addition to the delay of the queue: 600 ms in all."""

@@ -23,8 +23,8 @@ from kebab_tui.indexing.callbacks import WatchCallbacks
 from kebab_tui.indexing.embed import EmbeddingProgress
 from kebab_tui.indexing.report import NoteChange, Outcome, Progress
 from kebab_tui.indexing.watcher import WatchKind
-from kebab_tui.storage.lock import DataFolder, WriterLock
-from kebab_tui.storage.requests import ChangeCheck
+from kebab_tui.own_files import ChangeCheck
+from kebab_tui.storage.ports import Index
 
 _INTERVAL_S = 0.2
 _PADDED = 4096
@@ -108,12 +108,17 @@ class WatchSummary:
     seconds: float = 0.0
 
 
+def live_path(folder: str) -> str:
+    """The file with the status of the indexing process."""
+    return os.path.join(folder, "live.json")
+
+
 class StatusPublisher:
     """Called by the indexing thread only; changes nothing in the index."""
 
     def __init__(
         self,
-        folder: DataFolder,
+        index: Index,
         callbacks: WatchCallbacks,
         folders: Callable[[], tuple[FolderState, ...]],
         pending: Callable[[], int],
@@ -121,7 +126,7 @@ class StatusPublisher:
         self._callbacks = callbacks
         self._folders = folders
         self._pending = pending
-        self._file = LiveFile(folder, callbacks.state)
+        self._file = LiveFile(index.folder, callbacks.state)
         self._pid = os.getpid()
         self._began = time.monotonic()
         self._counts: Counter[Outcome] = Counter()
@@ -207,11 +212,11 @@ class LiveFile:
 
     def __init__(
         self,
-        folder: DataFolder,
+        folder: str,
         on_change: Callable[[LiveState], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._path = folder.live
+        self._path = live_path(folder)
         self._on_change = on_change
         self._clock = clock
         self._written: LiveState | None = None
@@ -257,22 +262,22 @@ class LiveFile:
 class LiveReader:
     """Polls the state; reads the file only after a write."""
 
-    def __init__(self, folder: DataFolder, clock: Callable[[], float] = time.monotonic) -> None:
-        self._folder = folder
-        self._file = ChangeCheck(folder.live, clock=clock)
-        self._lock = WriterLock(folder.lock)
+    def __init__(self, index: Index, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = live_path(index.folder)
+        self._file = ChangeCheck(self._path, clock=clock)
+        self._lease = index.lease("write")
         self._last_read: LiveState | None = None
 
     def read(self) -> LiveState | None:
         """The state of the indexing process; None if none runs."""
         if self._file.may_have_changed():
-            self._last_read = _read(self._folder.live)
+            self._last_read = _read(self._path)
         state = self._last_read
         if state is None or not _is_alive(state.pid):
             return None
         if state.given_way_to:
-            return state if _is_fresh(self._folder.live) else None
-        holder = self._lock.holder()
+            return state if _is_fresh(self._path) else None
+        holder = self._lease.holder()
         if holder is None or holder.pid != state.pid:
             return None
         if not _is_stopped(state.pid):
@@ -285,17 +290,18 @@ class LiveReader:
         return replace(state, error=error)
 
 
-def read_live(folder: DataFolder) -> LiveState | None:
+def read_live(index: Index) -> LiveState | None:
     """Read the state once."""
-    return LiveReader(folder).read()
+    return LiveReader(index).read()
 
 
-def will_resume(folder: DataFolder) -> bool:
+def will_resume(index: Index) -> bool:
     """Whether another process yielded the lock and will take it back in a moment."""
-    state = _read(folder.live)
+    path = live_path(index.folder)
+    state = _read(path)
     if state is None or not state.given_way_to or state.pid == os.getpid():
         return False
-    return _is_alive(state.pid) and _is_fresh(folder.live)
+    return _is_alive(state.pid) and _is_fresh(path)
 
 
 def _read(path: str) -> LiveState | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from kebab_tui.domain.document import Fingerprint, Source
 from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, VectorError
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.text import display_path
 from kebab_tui.files.ignore import IGNORE_FILES
 from kebab_tui.indexing.callbacks import Callbacks, WatchCallbacks
 from kebab_tui.indexing.embed import BackgroundEmbedding, EmbeddingQueue
@@ -26,10 +27,7 @@ from kebab_tui.indexing.report import Outcome, Progress, SourceReport
 from kebab_tui.indexing.session import Session
 from kebab_tui.indexing.status import FolderState, StatusPublisher
 from kebab_tui.indexing.watched_folders import PeriodicRescan, Retries, WatchedFolders
-from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.requests import RequestFolder, Rescan
-from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.rows import display_path
+from kebab_tui.storage.ports import Index, Requests, Rescan
 
 POLL_S = 0.1
 """Interval between two checks for requests."""
@@ -48,8 +46,7 @@ _NEW_TEXT: tuple[Outcome, ...] = ("added", "changed", "moved")
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    folder: DataFolder
-    reader: StoreReader
+    index: Index
     recipe: Recipe
     declared: Sequence[Source] = ()
     vectors: BackgroundEmbedding | None = None
@@ -66,12 +63,12 @@ class IndexWorker:
         self._watched = WatchedFolders(self._queue, callbacks.stopping)
         self._grace = DeletionGracePeriod()
         self._too_slow: set[tuple[SourceId, str, Fingerprint]] = set()
-        self._maintenance = Maintenance(RequestFolder(config.folder.root), self._queue, self._watched)
+        self._maintenance = Maintenance(config.index.requests(), self._queue, self._watched)
         self._embedding = EmbeddingQueue(config.vectors)
         self._busy_at = time.monotonic()
         self._next_folder_check = 0.0
         self._complete: set[SourceId] = set()
-        self.status = StatusPublisher(config.folder, callbacks, self._maintenance.states, self._queue.pending)
+        self.status = StatusPublisher(config.index, callbacks, self._maintenance.states, self._queue.pending)
 
     def serve(self, session: Session) -> None:
         """Work until asked to stop or to yield the lock. The sources may have changed since the last call."""
@@ -234,7 +231,7 @@ class IndexWorker:
             self._queue.add(batch.root, path, is_dir=True, settle_s=0)
 
     def _count_failed(self) -> None:
-        with self._config.reader.catalogue() as catalogue:
+        with self._config.index.reader.catalogue() as catalogue:
             self.status.failed = catalogue.failed()
 
     def _embed(self, session: Session) -> None:
@@ -265,7 +262,7 @@ class Maintenance:
     a scan could not read. `disk`: pauses after failed writes to the index.
     """
 
-    def __init__(self, requests: RequestFolder, queue: PathQueue, watched: WatchedFolders) -> None:
+    def __init__(self, requests: Requests, queue: PathQueue, watched: WatchedFolders) -> None:
         self._requests = requests
         self._queue = queue
         self._watched = watched

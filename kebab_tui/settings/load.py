@@ -43,6 +43,10 @@ OTHER_VARIABLES = (CONFIG_VARIABLE, "KEBAB_DEBUG", "KEBAB_EDITOR", "KEBAB_HYPERL
 _HYPERLINKS = ("always", "never", "auto")
 _LARGEST = 1 << 20
 _DATA_DIR: Key = ("data_dir",)
+_INDEX_URL: Key = ("index", "url")
+_VARIABLES: dict[Key, str] = {_INDEX_URL: "KEBAB_INDEX"}
+"""Variables that are not named after their key."""
+_FLAGS: dict[Path, str] = {_INDEX_URL: "--index"}
 _TYPE_NAMES = {
     "object": "a table",
     "array": "a list",
@@ -72,7 +76,7 @@ def load_settings(
     layers = (
         _file_layer(config, environ),
         _environment_layer(environ),
-        _Layer(_absolute_paths(flags, ""), lambda at: "--" + str(at[-1]).replace("_", "-")),
+        _Layer(_absolute_paths(flags, ""), lambda at: _FLAGS.get(at) or "--" + str(at[-1]).replace("_", "-")),
     )
     values: dict[Key, Any] = {}
     settings = Settings()
@@ -85,7 +89,11 @@ def load_settings(
                 raise _invalid_value(str(error), layer) from None
     settings = settings if settings.data_dir else replace(settings, data_dir=data_folder(environ))
     if not os.path.isdir(settings.data_dir):
-        named = (layer.where(_DATA_DIR) for layer in reversed(layers) if _DATA_DIR in layer.values)
+        named = (
+            layer.where(_DATA_DIR if layer.values.get(_INDEX_URL, "unset") else _INDEX_URL)
+            for layer in reversed(layers)
+            if _DATA_DIR in layer.values
+        )
         _require_possible_folder(settings.data_dir, next(named, data_variable(environ)))
     return settings
 
@@ -314,7 +322,12 @@ def _warn(message: str) -> None:
 
 
 def _absolute_paths(values: dict[Key, Any], base: str) -> dict[Key, Any]:
-    """Make paths absolute against `base`; leave values of a wrong type to the validation."""
+    """Make paths absolute against `base`; leave values of a wrong type to the validation.
+
+    An index at a path is an index in that data folder; only other URLs remain URLs.
+    """
+    if isinstance(url := values.get(_INDEX_URL), str) and url and "://" not in url:
+        values[_DATA_DIR], values[_INDEX_URL] = url, ""
     if isinstance(folder := values.get(_DATA_DIR), str) and folder:
         values[_DATA_DIR] = absolute(folder, base)
     if isinstance(entries := values.get(("sources",)), list):
@@ -356,7 +369,7 @@ def _invalid_value(message: str, layer: _Layer) -> ConfigError:
 
 
 def _variable(key: Key) -> str:
-    return PREFIX + "_".join(key).upper()
+    return _VARIABLES.get(key) or PREFIX + "_".join(key).upper()
 
 
 def _spellings(path: Path) -> list[Path]:

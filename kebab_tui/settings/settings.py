@@ -92,6 +92,9 @@ class ReadingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Indexing."""
 
+    url: str = ""
+    """Where the index is: a folder, or a URL; `kebab --help` lists the backends. Empty: in the data folder.
+    Never write a password here. The variable is KEBAB_INDEX."""
     lock_timeout_s: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     """The maximum wait for another process that writes the index, in seconds."""
     embed_threads: Annotated[int, Meta(ge=1, le=64)] = 1

@@ -15,11 +15,15 @@ import stat
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kebab_tui import own_files
 from kebab_tui.domain.errors import NotIndexedError, StoreBusyError, StoreReadOnlyError
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.storage.sqlite.connection import write_error
+
+if TYPE_CHECKING:
+    from kebab_tui.storage.ports import Holder
 
 _OURS = (
     "kebab.sqlite", "kebab.seal", "vectors.kebabvec", "sources.json", "writer.lock", "requests", "live.json",
@@ -72,28 +76,10 @@ class DataFolder:
         """Checksums of the database's pages; absent during a write session."""
         return os.path.join(self.root, "kebab.seal")
 
-    @property
-    def live(self) -> str:
-        """Status of the indexing process."""
-        return os.path.join(self.root, "live.json")
-
     def database_bytes(self) -> int:
         """Size of the database and its log."""
         files = (self.database, self.database + "-wal")
         return sum(os.path.getsize(file) for file in files if os.path.exists(file))
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """The process that holds the lock, as it described itself."""
-
-    pid: int
-    command: str
-    since: float
-
-    def __str__(self) -> str:
-        clock = time.strftime("%H:%M:%S", time.localtime(self.since))
-        return f"pid {self.pid} ({self.command}, since {clock})"
 
 
 class WriterLock:
@@ -153,6 +139,8 @@ class WriterLock:
 
     def holder(self) -> Holder | None:
         """The holder's description; None if the lock is free or the description is invalid."""
+        from kebab_tui.storage.ports import Holder  # a search never needs it
+
         try:
             descriptor = os.open(self._path, os.O_RDWR | _NOFOLLOW)
         except OSError:

@@ -14,12 +14,14 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kebab_tui import own_files
+from kebab_tui.own_files import ChangeCheck
 from kebab_tui.storage.sqlite.connection import write_error
 
-Stamp = tuple[int, int, int]
+if TYPE_CHECKING:
+    from kebab_tui.storage.ports import Rescan
 
 _FOLDER = "requests"
 _WANT, _RESCAN = ".want", ".json"
@@ -27,20 +29,7 @@ _MOST_BYTES = 64 << 20
 _UNFINISHED_S = 60
 _LIST_ANYWAY_S = 2.0
 """Some file systems update the time of a folder late, or not at all, when a file is added."""
-_COARSEST_S = 2.5
-"""The longest tick of a file system's clock; two changes within one tick have the same stamp."""
 _numbers = itertools.count(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Rescan:
-    """Scan these absolute paths again; everything if there are none.
-
-    `retry`: also retry files that failed and wait for a later attempt.
-    """
-
-    paths: tuple[str, ...] = ()
-    retry: bool = False
 
 
 class RequestFolder:
@@ -136,35 +125,6 @@ class RequestFolder:
         return os.path.join(self._path, f"{os.getpid()}-{next(_numbers):09}{ending}")
 
 
-class ChangeCheck:
-    """Detects by `stat` alone whether files may have changed since the last call."""
-
-    def __init__(self, *paths: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._paths = paths
-        self._clock = clock
-        self._stamps: list[Stamp] | None = None
-        self._first_seen = 0.0
-        self._sure = False
-
-    def may_have_changed(self) -> bool:
-        """True at the first call, after a change, and until a clock tick has passed since that change."""
-        stamps, now = [stamp_of(path) for path in self._paths], self._clock()
-        if stamps != self._stamps:
-            self._stamps, self._first_seen, self._sure = stamps, now, False
-            return True
-        was_sure, self._sure = self._sure, now - self._first_seen >= _COARSEST_S
-        return not was_sure
-
-
-def stamp_of(path: str) -> Stamp:
-    """Inode, size and time of the last change; zeros if there is no such file."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return 0, 0, 0
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
 def _is_alive(path: str) -> bool:
     """Whether the process that left a `.want` file still lives; removes the file if not."""
     try:
@@ -181,6 +141,8 @@ def _is_alive(path: str) -> bool:
 
 
 def _read(path: str) -> Rescan:
+    from kebab_tui.storage.ports import Rescan  # a search never needs it
+
     facts = own_files.read_json(path, _MOST_BYTES)
     # `fsencode` raises ValueError for text that no file name contains.
     is_valid = all(isinstance(name, str) and b"\0" not in os.fsencode(name) for name in facts["paths"])

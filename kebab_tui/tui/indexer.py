@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.embed import EmbeddingProgress
     from kebab_tui.indexing.report import Progress
     from kebab_tui.indexing.status import LiveState
-    from kebab_tui.storage.lock import Holder
+    from kebab_tui.storage.ports import Holder
     from kebab_tui.tui.messages import IndexingProgress
 
 _WATCH = "--watch"

@@ -98,6 +98,13 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(sanitize(message))
 
+    def format_help(self) -> str:
+        from kebab_tui.workspace import Workspace  # only here: the engine would delay the first paint
+
+        backends = "; ".join(f"{example}: {text}" for example, text in Workspace.backends())
+        self.epilog = f"backends for --index: {backends}"
+        return super().format_help()
+
 
 def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
@@ -125,6 +132,7 @@ def build_parser() -> argparse.ArgumentParser:
         "expands",
     )
     parser.add_argument("--data-dir", default="", metavar="FOLDER", help="keep the index in this folder")
+    parser.add_argument("--index", default="", metavar="URL", help="use this index, a folder or a URL")
     parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")
     parser.add_argument("--theme", default="", help="dark, light, ansi, or a theme of Textual")
     parser.add_argument(
@@ -145,7 +153,14 @@ def _application(given: argparse.Namespace) -> KebabApp:
         raise KebabError("kebab-tui needs a terminal", "in a pipe use `kebab search WORDS`")
     from kebab_tui.settings.load import load_settings
 
-    settings = load_settings(given.config or None, os.environ, {"data_dir": given.data_dir or None})
+    flags = {"data_dir": given.data_dir or None, "index.url": given.index or None}
+    settings = load_settings(given.config or None, os.environ, flags)
+    if given.index:  # the indexing process inherits it
+        os.environ["KEBAB_INDEX"] = settings.index.url or settings.data_dir
+    if settings.index.url:
+        from kebab_tui.workspace import Workspace  # only here: the engine would delay the first paint
+
+        Workspace(settings, settings.data_dir).close()  # refuses an invalid URL
     _check_folders(given.folder, settings)
     try:
         own_files.make_folder(settings.data_dir)

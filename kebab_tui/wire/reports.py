@@ -11,7 +11,7 @@ from kebab_tui.indexing.embed import EmbeddingReport
 from kebab_tui.indexing.lookup import Inspection
 from kebab_tui.indexing.report import OUTCOMES, IngestReport, NoteChange
 from kebab_tui.search.why_not import WhyNot
-from kebab_tui.storage.sqlite.health import Finding
+from kebab_tui.storage.ports import Finding
 from kebab_tui.wire.encode import Json, chunk, document, notice, source, timestamp
 
 _DIGITS = 6

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Sequence
 from unittest import mock
 
+from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.document import Source
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.batch import SaveNote
 from kebab_tui.storage.sqlite.writer import Writer
 from tests.benchmarks.measuring import Figure, machine, median, notes_of, report
 
@@ -26,7 +26,7 @@ def load_store(notes: Sequence[SaveNote], root: str) -> str:
     """Write all notes as an ingest does, in batches; gives the database's path."""
     folder = DataFolder(root)
     writer = Writer(folder)
-    writer.save_source(Source(notes[0].document.source, "bench", root))
+    writer.save_sources([Source(notes[0].document.source, "bench", root)])
     batch: list[SaveNote] = []
     size = 0
     for note in notes:

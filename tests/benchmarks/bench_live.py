@@ -38,7 +38,7 @@ def keep(data: str, notes: str, vectors: str) -> None:
     """The indexer's process: until its standard input ends, as the screen's does."""
     workspace = Workspace(Settings(), data)
     parts = workspace._parts
-    charge = WorkerConfig(workspace.folder, parts.reader, parts.recipe)
+    charge = WorkerConfig(parts.index, parts.recipe)
     if vectors == "vectors":
         charge = parts.worker_config("bench")
     over = False

@@ -23,6 +23,7 @@ from functools import partial
 
 import numpy as np
 
+from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.domain.text import embedded_text
@@ -30,7 +31,7 @@ from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.model_folders import BUNDLED_MODEL, ModelCatalogue
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.batch import SaveNote
+from kebab_tui.storage.sqlite.catalogue import Catalogue
 from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.workspace import Workspace
 from tests.benchmarks.bench_lexical_index import load_store
@@ -56,7 +57,7 @@ def give_vectors(root: str, real: int) -> None:
     """Store a vector for every passage: the model's for the first ones, noisy copies for the rest."""
     workspace = Workspace(Settings(), root)
     card = ModelCatalogue(root).find(BUNDLED_MODEL)
-    reader = workspace._parts.reader
+    reader = workspace._parts.index.reader
     with reader.vectors(card.fingerprint) as source:
         pending = source.pending(10 * CHUNKS)
     texts = [embedded_text(text.title, text.heading_path, text.text) for text in pending[:real]]
@@ -101,7 +102,8 @@ def lexical(workspace: Workspace, notes: Sequence[SaveNote]) -> list[Figure]:
         for text in queries_from(notes, 1, dice)
     ]
     typed = [query for query in typed if len(query.text.strip()) >= 2]
-    with workspace._parts.reader.catalogue() as catalogue:
+    with workspace._parts.index.reader.catalogue() as catalogue:
+        assert isinstance(catalogue, Catalogue)
         top = catalogue._connection.execute("SELECT word FROM words ORDER BY seen DESC LIMIT 40").fetchall()
     common = [SearchQuery(word, "lexical") for (word,) in top]
     first = latencies(
@@ -194,7 +196,7 @@ def heavy(workspace: Workspace) -> list[Figure]:
 
 
 def _processor_ms(workspace: Workspace, query: SearchQuery) -> float:
-    workspace._parts.reader.close()  # it remembers the latest rankings
+    workspace._parts.index.reader.close()  # it remembers the latest rankings
     workspace.search(SearchQuery("the quick brown fox", query.mode))
     start = time.process_time()
     workspace.search(query)
@@ -250,7 +252,7 @@ def reconcile(folder: str) -> list[Figure]:
         before = resource.getrusage(resource.RUSAGE_SELF)
         elapsed = seconds(lambda: workspace.ingest([folder], Callbacks()))
         after = resource.getrusage(resource.RUSAGE_SELF)
-        with workspace._parts.reader.catalogue() as catalogue:
+        with workspace._parts.index.reader.catalogue() as catalogue:
             files = catalogue.figures().documents
         workspace.close()
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -271,7 +273,7 @@ def main() -> None:
     notes = notes_of(given.folder, CHUNKS)
     with tempfile.TemporaryDirectory() as root:
         load_store(notes, root)
-        Writer(DataFolder(root)).save_source(Source(notes[0].document.source, "bench", given.folder))
+        Writer(DataFolder(root)).save_sources([Source(notes[0].document.source, "bench", given.folder)])
         workspace = Workspace(Settings(), root)
         report(f"search by words, {CHUNKS:,} passages", lexical(workspace, notes))
         report("edits", edits(root, notes))

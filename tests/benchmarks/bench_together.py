@@ -22,9 +22,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.settings import Settings
-from kebab_tui.storage.sqlite.batch import SaveNote
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.benchmarks.bench_searching import queries_from
 from tests.benchmarks.measuring import Figure, machine, notes_of, percentile, report

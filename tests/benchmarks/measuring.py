@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.walk import FoundFile, WalkRules, walk
 from kebab_tui.indexing.pipeline import FileTarget, Recipe, change_of
-from kebab_tui.storage.sqlite.batch import SaveNote
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,12 @@ def test_the_data_folder_may_be_named_before_or_after_the_verb(tmp_path: Path, a
     assert handed.data_dir == str(tmp_path)
 
 
+def test_the_index_may_be_named_before_or_after_the_verb(tmp_path: Path) -> None:
+    for argv in ("--index {d} inner show", "inner show --index {d}"):
+        handed, *_ = probe(argv.format(d=tmp_path).split())
+        assert handed.data_dir == str(tmp_path)
+
+
 def test_the_configuration_reaches_the_verb_and_is_loaded_once(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text("search.default_k = 3")

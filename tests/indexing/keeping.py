@@ -21,7 +21,7 @@ from kebab_tui.indexing.report import NoteChange
 from kebab_tui.indexing.status import LiveState
 from kebab_tui.indexing.worker import WorkerConfig
 from kebab_tui.settings.settings import Settings
-from kebab_tui.storage.lock import Holder
+from kebab_tui.storage.ports import Holder
 from kebab_tui.workspace import Callbacks, WatchCallbacks
 from tests.vault import Rows, Vault
 
@@ -56,7 +56,7 @@ class Kept:
         self._folders = folders or (str(vault.root),)
         self.workspace = vault.opened(Settings())
         parts = self.workspace._parts
-        self.config = WorkerConfig(self.workspace.folder, parts.reader, parts.recipe, vectors=vectors)
+        self.config = WorkerConfig(parts.index, parts.recipe, vectors=vectors)
         callbacks = WatchCallbacks(
             self._stop.is_set, self.changes.append, self.states.append, self.followed.append
         )

@@ -18,7 +18,8 @@ from kebab_tui.domain.errors import SourceError, StoreError
 from kebab_tui.indexing import daemon
 from kebab_tui.indexing.status import LiveState
 from kebab_tui.settings.settings import IndexSettings, Settings
-from kebab_tui.storage.lock import Holder, WriterLock
+from kebab_tui.storage.lock import WriterLock
+from kebab_tui.storage.ports import Holder
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.storage.sqlite.connection import open_writer
 from kebab_tui.workspace import Callbacks
@@ -61,7 +62,7 @@ def two_indexers(vault: Vault, *folders: str) -> Iterator[tuple[subprocess.Popen
 
 
 def holder_of(vault: Vault) -> Holder | None:
-    return WriterLock(vault.workspace.folder.lock).holder()
+    return WriterLock(vault.files.lock).holder()
 
 
 def is_held_by(vault: Vault, pid: int) -> bool:
@@ -271,7 +272,7 @@ def test_a_damaged_index_is_set_aside_and_read_anew(vault: Vault) -> None:
         vault.write(f"{n}.md", f"word{n} " * 200)
     vault.ingest()
     vault.workspace.close()
-    open_writer(vault.workspace.folder.database).close()  # the log is folded in and gone
+    open_writer(vault.files.database).close()  # the log is folded in and gone
     (vault.data / "kebab.seal").unlink(missing_ok=True)  # it would tell at once
     with open(vault.data / "kebab.sqlite", "r+b") as database:
         database.seek(16_384)

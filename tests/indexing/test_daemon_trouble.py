@@ -22,10 +22,10 @@ from kebab_tui.domain.errors import (
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embed import EmbeddingReport
 from kebab_tui.storage.lock import WriterLock
+from kebab_tui.storage.ports import Writer
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.storage.sqlite import connection as connections
 from kebab_tui.storage.sqlite.batch import Batch
-from kebab_tui.storage.sqlite.writer import Writer
 from tests.disks import fill, remount, small_disk
 from tests.indexing.keeping import Kept, failed_notes, found, keeping, until
 from tests.vault import Vault
@@ -84,18 +84,18 @@ def test_a_disk_that_cannot_be_written_for_a_while_is_reported_and_overcome(
     error = sqlite3.OperationalError("bad disk")
     error.sqlite_errorcode = code
 
-    refused = Refused(connections.translate(error, vault.workspace.folder.database))
+    refused = Refused(connections.translate(error, vault.files.database))
     monkeypatch.setattr("kebab_tui.indexing.daemon._RETRY_S", 0.05)
     vault.write("a.md", "alpha")
     with keeping(vault) as kept:
         with monkeypatch.context() as patch:
-            patch.setattr("kebab_tui.indexing.session._open_writer", refused)
+            patch.setattr("kebab_tui.storage.sqlite.session._open_writer", refused)
             patch.setattr(Batch, "finish", lambda *_: refused())
             vault.write("b.md", "beta")
             until(lambda: kept.error_code() == told)
             assert vault.find("alpha") == ["a.md"], "searching goes on"
-            with RequestFolder(vault.workspace.folder.root).wanting():
-                until(lambda: WriterLock(vault.workspace.folder.lock).holder() is None)
+            with RequestFolder(vault.files.root).wanting():
+                until(lambda: WriterLock(vault.files.lock).holder() is None)
             tried = refused.count
             until(lambda: refused.count > tried)
         until(lambda: found(vault, "beta") == ["b.md"])

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.domain.change import Move, MoveNotes, RemoveNote, SaveNote
 from kebab_tui.domain.errors import StoreBusyError
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.text import embedded_hash
@@ -22,7 +23,6 @@ from kebab_tui.indexing import embed
 from kebab_tui.indexing.embed import EmbeddingJob, EmbeddingProgress, EmbeddingReport
 from kebab_tui.search.ports import FieldWeights, Vector
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.batch import Move, MoveNotes, RemoveNote, SaveNote
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.vectors.sync import VectorFollower
@@ -54,7 +54,7 @@ class Desk:
     def __init__(self, place: Path) -> None:
         self.folder = DataFolder(str(place))
         self.writer = Writer(self.folder)
-        self.writer.save_source(a_source())
+        self.writer.save_sources([a_source()])
         self.reader = StoreReader(self.folder, FieldWeights())
         self.encoder = CountingEncoder()
         self.told: list[EmbeddingProgress] = []
@@ -74,7 +74,7 @@ class Desk:
 
     def vectors(self, model: str = MODEL) -> int:
         with self.reader.vectors(model) as source:
-            return source.stored_count()
+            return source.count().stored
 
     def close(self) -> None:
         self.reader.close()
@@ -190,7 +190,7 @@ def test_vectors_of_another_model_are_never_used(desk: Desk, tmp_path: Path) -> 
     desk.writer.apply([a_note("a.md", "one")])
     desk.run(model="first")
     with desk.reader.vectors("second") as source:
-        assert (list(source.all()), source.pending_count()) == ([], 1)
+        assert (list(source.all()), source.pending_count()) == ([], (1, 1))
     follower = VectorFollower(desk.reader, str(tmp_path), "second", DIMS, may_save=lambda: False)
     follower.open()
     assert follower.index.count == 0
@@ -258,7 +258,7 @@ def save(desk: Desk, *notes: SaveNote) -> None:
 
 def missing(desk: Desk) -> int:
     with desk.reader.vectors(MODEL) as source:
-        return source.pending_texts()
+        return source.pending_count().texts
 
 
 def after(number: int) -> Callable[[], bool]:

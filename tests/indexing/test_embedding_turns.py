@@ -87,7 +87,7 @@ def another(vault: Vault) -> Workspace:
 
 def test_the_lock_is_free_while_the_model_reads(vault: Vault, model: SlowModel) -> None:
     held: list[bool] = []
-    model.on_text = lambda _: held.append(WriterLock(vault.workspace.folder.lock).holder() is not None)
+    model.on_text = lambda _: held.append(WriterLock(vault.files.lock).holder() is not None)
     report = vault.workspace.embed(Callbacks())
     assert (report.embedded, held) == (NOTES, [False] * NOTES)
 
@@ -225,7 +225,7 @@ def test_the_daemon_stops_embedding_for_the_command(vault: Vault, model: SlowMod
 
         command = threading.Thread(target=embed)
         command.start()
-        until(RequestFolder(vault.workspace.folder.root).wanted)
+        until(RequestFolder(vault.files.root).wanted)
         told.set()
         command.join(PATIENCE_S)
         patient.close()
@@ -250,7 +250,7 @@ def test_a_command_that_waits_for_a_writer_waits_as_long_as_that_takes(
 ) -> None:
     told: list[object] = []
     with Embedding(vault, model, Callbacks(waiting=told.append)) as embedding:
-        lock = WriterLock(vault.workspace.folder.lock)
+        lock = WriterLock(vault.files.lock)
         lock.acquire("a long ingest", 0, lambda _: None)
         embedding._on.set()
         until(lambda: told)
@@ -263,7 +263,7 @@ def test_a_command_that_waits_for_a_writer_waits_as_long_as_that_takes(
 def test_a_cancelled_command_does_not_wait_for_another_writer(vault: Vault, model: SlowModel) -> None:
     asked = threading.Event()
     with Embedding(vault, model, Callbacks(cancelled=asked.is_set)) as embedding:
-        lock = WriterLock(vault.workspace.folder.lock)
+        lock = WriterLock(vault.files.lock)
         lock.acquire("a long ingest", 0, lambda _: None)
         asked.set()
         report = embedding.go_on()

@@ -6,7 +6,7 @@ from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.indexing.reconcile import DeletionGracePeriod
 from kebab_tui.indexing.watched_folders import EVERY_S, LONGEST_S, PeriodicRescan, Retries
-from kebab_tui.storage.sqlite.catalogue import KnownFile
+from kebab_tui.storage.ports import KnownFile
 
 NOTES = SourceId("notes")
 FILE = KnownFile(DocId("d"), Fingerprint(1, 1, 1, 1), "h", "m", "ok", "", 0)

@@ -254,7 +254,7 @@ def test_a_note_has_the_trust_of_its_source_unless_it_says_so_itself(vault: Vaul
     only_primary = SearchFilters(trust_min=Trust.PRIMARY)
     assert vault.find("alpha", only_primary) == ["own.md", "plain.md"]
     with vault.workspace._parts.session("test", Callbacks()) as session:
-        session.writer.save_source(replace(source, trust=Trust.GENERATED))
+        session.writer.save_sources([replace(source, trust=Trust.GENERATED)])
     assert vault.find("alpha", only_primary) == ["own.md"]
     assert {note.path: note.trust for note in vault.workspace.documents(SearchFilters())[0]} == {
         "plain.md": Trust.GENERATED,

@@ -15,7 +15,8 @@ from kebab_tui.domain.errors import StoreBusyError
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.report import Progress
 from kebab_tui.settings.settings import IndexSettings, Settings
-from kebab_tui.storage.lock import Holder, WriterLock
+from kebab_tui.storage.lock import WriterLock
+from kebab_tui.storage.ports import Holder
 from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
@@ -72,7 +73,7 @@ def test_commits_on_the_way_are_found_before_the_end(vault: Vault, monkeypatch: 
 def test_the_second_of_two_writers_waits_and_says_for_whom(vault: Vault) -> None:
     vault.write("a.md", "alpha")
     vault.ingest()
-    lock = WriterLock(vault.workspace.folder.lock)
+    lock = WriterLock(vault.files.lock)
     lock.acquire("kebab watch", 0, lambda _: None)
     told: list[Holder | None] = []
 
@@ -88,7 +89,7 @@ def test_the_second_of_two_writers_waits_and_says_for_whom(vault: Vault) -> None
 
 
 def test_a_writer_that_waits_too_long_names_the_one_who_writes(vault: Vault) -> None:
-    lock = WriterLock(vault.workspace.folder.lock)
+    lock = WriterLock(vault.files.lock)
     lock.acquire("kebab watch", 0, lambda _: None)
     hasty = vault.opened(Settings(index=IndexSettings(lock_timeout_s=0.0)))
     with pytest.raises(StoreBusyError, match=f"pid {os.getpid()}.*kebab watch"):
@@ -98,7 +99,7 @@ def test_a_writer_that_waits_too_long_names_the_one_who_writes(vault: Vault) -> 
 
 def test_searches_go_on_while_notes_are_written(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kebab_tui.indexing.ingest._COMMIT_CHUNKS", 5)
-    monkeypatch.setattr("kebab_tui.indexing.session.Writer", partial(Writer, bulk_chunks=3))
+    monkeypatch.setattr("kebab_tui.storage.sqlite.session.Writer", partial(Writer, bulk_chunks=3))
     workspace = vault.opened(Settings())
     vault.write("first.md", "alpha first")
     workspace.ingest([str(vault.root)], Callbacks())

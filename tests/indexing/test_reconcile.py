@@ -19,7 +19,7 @@ from kebab_tui.files.read import FileContent, read_file
 from kebab_tui.files.walk import WalkProblem
 from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.indexing.reconcile import compare
-from kebab_tui.storage.sqlite.catalogue import KnownFile
+from kebab_tui.storage.ports import KnownFile
 from kebab_tui.storage.sqlite.health import check_index
 from kebab_tui.workspace import Callbacks
 from tests.effort import cpu_seconds
@@ -342,7 +342,7 @@ def test_a_folder_that_becomes_something_else_is_paused_and_the_others_go_on(
     ]
     assert vault.find("delta") == ["new.md"]
     assert [row for row in vault.rows("SELECT * FROM documents") if "b.md" in row] == before
-    states = {finding.check: finding.level for finding in check_index(vault.workspace.folder, "")}
+    states = {finding.check: finding.level for finding in check_index(vault.files, "")}
     assert (states["source more"], states["source notes"]) == ("warning", "ok")
 
 

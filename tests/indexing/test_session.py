@@ -107,7 +107,7 @@ def test_removing_a_source_forgets_its_notes_and_touches_no_file(vault: Vault, o
     vault.workspace.remove_source(SourceId("other"), Callbacks())
     assert (vault.find("omega"), vault.find("alpha")) == ([], ["a.md"])
     assert (other / "o.md").exists()
-    assert [source.source_id for source in recovery.read_sources(vault.workspace.folder.sources)] == ["notes"]
+    assert [source.source_id for source in recovery.read_sources(vault.files.sources)] == ["notes"]
     assert not vault.orphans()
 
 
@@ -154,7 +154,7 @@ def test_a_lost_database_is_rebuilt_from_the_list_of_folders(vault: Vault, other
 
 WRITING: dict[str, Callable[[Workspace], object]] = {
     "source add": lambda workspace: workspace.add_source(
-        Source(SourceId("new"), "new", os.path.join(os.path.dirname(workspace.folder.root), "new")),
+        Source(SourceId("new"), "new", os.path.join(os.path.dirname(workspace._parts.index.folder), "new")),
         Callbacks(),
     ),
     "index --embed": lambda workspace: workspace.embed(Callbacks()),
@@ -186,17 +186,17 @@ def test_the_list_of_folders_survives_a_restoration_that_is_cut_short(
         patch.setattr("kebab_tui.storage.sqlite.writer.Writer.mirror_sources", _killed)
         with pytest.raises(KeyboardInterrupt):
             vault.workspace.ingest([], Callbacks())
-    assert len(recovery.read_sources(vault.workspace.folder.sources)) == 2
+    assert len(recovery.read_sources(vault.files.sources)) == 2
     assert len(vault.workspace.ingest([], Callbacks()).sources) == 2
 
 
 def test_a_lost_list_of_folders_is_written_again(vault: Vault) -> None:
     vault.ingest()
-    listed = recovery.read_sources(vault.workspace.folder.sources)
+    listed = recovery.read_sources(vault.files.sources)
     for harm in (os.remove, lambda path: open(path, "w").close()):
-        harm(vault.workspace.folder.sources)
+        harm(vault.files.sources)
         vault.ingest()
-        assert recovery.read_sources(vault.workspace.folder.sources) == listed
+        assert recovery.read_sources(vault.files.sources) == listed
 
 
 def test_a_source_keeps_its_metadata_through_a_rebuild(vault: Vault) -> None:
@@ -226,9 +226,9 @@ def test_a_source_keeps_its_metadata_through_a_rebuild(vault: Vault) -> None:
 def test_a_wrong_sign_of_damage_is_removed(vault: Vault) -> None:
     vault.write("a.md", "alpha")
     vault.ingest()
-    recovery.mark_suspect(vault.workspace.folder)
+    recovery.mark_suspect(vault.files)
     assert vault.ingest().healed == ""
-    assert not recovery.is_suspect(vault.workspace.folder)
+    assert not recovery.is_suspect(vault.files)
 
 
 def _killed(*_: object) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
 from itertools import count
 
 import pytest
 
+from kebab_tui.domain.change import MarkNote
 from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import Block, Source
 from kebab_tui.domain.ids import SourceId
@@ -18,12 +18,9 @@ from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.pipeline import FileTarget, Patience, Recipe, change_of
 from kebab_tui.indexing.session import open_session
 from kebab_tui.indexing.watched_folders import WatchedFolders
-from kebab_tui.search.ports import FieldWeights
-from kebab_tui.storage.sqlite.batch import MarkNote
-from kebab_tui.storage.sqlite.catalogue import KnownFile
-from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.ports import KnownFile
 from kebab_tui.workspace import Callbacks
-from tests.vault import Vault, files
+from tests.vault import Vault, files, index_in
 
 HUGE = "*.md\n" + "".join(f"[{n}]?\n" for n in range(500))
 LONG = "# h\n\ntext\n\n" * 20_000
@@ -155,11 +152,7 @@ def test_a_stop_is_heeded_while_a_huge_ignore_file_is_matched_for_one_note(vault
     asked = count()
     callbacks = Callbacks(stopping=lambda: next(asked) >= 50)
     (source,) = vault.workspace.sources()
-    folder = vault.workspace.folder
-    with (
-        closing(StoreReader(folder, FieldWeights())) as reader,
-        open_session(folder, reader, "test", 0, lambda _: None) as session,
-    ):
+    with open_session(index_in(str(vault.data)), "test", 0, lambda _: None) as session:
         Ingest(session.writer, session.reader, Recipe(), callbacks).paths(source, [b"a.md"])
     assert next(asked) < 100
     assert vault.everything() == before

@@ -22,11 +22,13 @@ from kebab_tui.indexing.status import (
     LiveState,
     Phase,
     Trouble,
+    live_path,
     read_live,
     will_resume,
 )
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from tests.disks import fill, small_disk
+from tests.vault import index_in
 
 utime = os.utime
 FULL = LiveState(
@@ -53,7 +55,7 @@ def folder(tmp_path: Path) -> DataFolder:
 
 
 def shown(folder: DataFolder, state: LiveState) -> LiveFile:
-    file = LiveFile(folder, lambda _: None)
+    file = LiveFile(folder.root, lambda _: None)
     file.write(state)
     return file
 
@@ -68,11 +70,11 @@ def test_the_state_is_read_back_while_the_lock_is_held(folder: DataFolder) -> No
     lock = WriterLock(folder.lock)
     lock.acquire("kebab watch", 0, lambda _: None)
     file = shown(folder, FULL)
-    assert read_live(folder) == FULL
+    assert read_live(index_in(folder.root)) == FULL
     lock.release()
-    assert read_live(folder) is None, "who holds no lock keeps nothing"
+    assert read_live(index_in(folder.root)) is None, "who holds no lock keeps nothing"
     file.remove()
-    assert not os.path.exists(folder.live)
+    assert not os.path.exists(live_path(folder.root))
 
 
 def test_the_file_is_read_only_when_it_was_written(
@@ -89,7 +91,7 @@ def test_the_file_is_read_only_when_it_was_written(
     lock = WriterLock(folder.lock)
     lock.acquire("kebab watch", 0, lambda _: None)
     shown(folder, FULL)
-    reader = LiveReader(folder, lambda: now)
+    reader = LiveReader(index_in(folder.root), lambda: now)
     for now in range(5):  # noqa: B007 - the clock
         assert reader.read() == FULL
     reads.clear()
@@ -107,7 +109,7 @@ def test_a_process_that_yielded_is_believed_again_after_the_clock_has_jumped(
     folder: DataFolder, monkeypatch: pytest.MonkeyPatch, day: int
 ) -> None:
     file = shown(folder, replace(FULL, given_way_to="pid 1 (kebab ingest)"))
-    reader = LiveReader(folder)
+    reader = LiveReader(index_in(folder.root))
     before = time.time()
     monkeypatch.setattr(time, "time", lambda: before + day)
     assert reader.read() is None, "for a moment: its file may be as old as it seems"
@@ -118,32 +120,32 @@ def test_a_process_that_yielded_is_believed_again_after_the_clock_has_jumped(
 
 def test_a_process_that_yielded_is_believed_while_it_touches_the_file(folder: DataFolder) -> None:
     shown(folder, replace(FULL, given_way_to="pid 1 (kebab ingest)"))
-    assert read_live(folder) is not None
-    assert not will_resume(folder), "this very process need not wait for itself"
-    os.utime(folder.live, (1, 1))
-    assert read_live(folder) is None
+    assert read_live(index_in(folder.root)) is not None
+    assert not will_resume(index_in(folder.root)), "this very process need not wait for itself"
+    os.utime(live_path(folder.root), (1, 1))
+    assert read_live(index_in(folder.root)) is None
 
 
 def test_the_state_of_a_dead_process_is_ignored(folder: DataFolder) -> None:
     shown(folder, replace(FULL, pid=ended_process(), given_way_to="pid 1 (kebab ingest)"))
-    assert read_live(folder) is None
-    assert not will_resume(folder)
+    assert read_live(index_in(folder.root)) is None
+    assert not will_resume(index_in(folder.root))
     shown(folder, replace(FULL, pid=os.getppid(), given_way_to="pid 1 (kebab ingest)"))
-    assert will_resume(folder)
+    assert will_resume(index_in(folder.root))
 
 
 def test_a_clock_set_back_keeps_no_dead_process_alive(folder: DataFolder) -> None:
     shown(folder, replace(FULL, pid=os.getppid(), given_way_to="pid 1 (kebab ingest)"))
-    later = os.stat(folder.live).st_mtime + 86_400
-    os.utime(folder.live, (later, later))
-    assert not will_resume(folder)
+    later = os.stat(live_path(folder.root)).st_mtime + 86_400
+    os.utime(live_path(folder.root), (later, later))
+    assert not will_resume(index_in(folder.root))
 
 
 def test_a_process_that_ends_leaves_the_file_of_another(folder: DataFolder) -> None:
     file = shown(folder, FULL)
     shown(folder, replace(FULL, pid=os.getppid()))
     file.remove()
-    assert os.path.exists(folder.live)
+    assert os.path.exists(live_path(folder.root))
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="only Linux tells who is stopped")
@@ -153,10 +155,10 @@ def test_a_daemon_that_is_stopped_is_reported(folder: DataFolder) -> None:
             assert indexer.stdout is not None
             indexer.stdout.readline()
             shown(folder, replace(FULL, pid=indexer.pid, error=None))
-            assert (live := read_live(folder)) is not None and live.error is None
+            assert (live := read_live(index_in(folder.root))) is not None and live.error is None
             indexer.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, indexer.pid, os.WSTOPPED)
-            live = read_live(folder)
+            live = read_live(index_in(folder.root))
             assert live is not None and live.error is not None
             assert live.error.message == f"the indexing process is stopped: pid {indexer.pid}"
         finally:
@@ -165,14 +167,14 @@ def test_a_daemon_that_is_stopped_is_reported(folder: DataFolder) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1, "phase": {"kind": "dancing"}}'])
 def test_an_invalid_file_is_ignored(folder: DataFolder, text: str) -> None:
-    Path(folder.live).write_text(text)
-    assert read_live(folder) is None
+    Path(live_path(folder.root)).write_text(text)
+    assert read_live(index_in(folder.root)) is None
 
 
 def test_the_same_state_is_written_once_and_a_new_one_after_a_while(folder: DataFolder) -> None:
     now = 0.0
     told: list[LiveState] = []
-    file = LiveFile(folder, told.append, lambda: now)
+    file = LiveFile(folder.root, told.append, lambda: now)
     file.write(FULL)
     file.write(FULL)
     assert told == [FULL]
@@ -189,7 +191,7 @@ def test_on_a_full_disk_the_existing_file_is_overwritten(tmp_path: Path) -> None
         file = shown(folder, replace(FULL, error=None))
         fill(disk)
         file.write(FULL)
-        assert read_live(folder) == FULL
+        assert read_live(index_in(folder.root)) == FULL
         lock.release()
 
 
@@ -211,13 +213,13 @@ def test_on_a_full_disk_the_existing_file_is_overwritten(tmp_path: Path) -> None
 )
 def test_a_foreign_state_is_ignored(tmp_path: Path, text: str) -> None:
     folder = DataFolder(str(tmp_path))
-    Path(folder.live).write_text(text)
-    assert read_live(folder) is None
-    assert not will_resume(folder)
+    Path(live_path(folder.root)).write_text(text)
+    assert read_live(index_in(folder.root)) is None
+    assert not will_resume(index_in(folder.root))
 
 
 def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
     folder = DataFolder(str(tmp_path))
-    os.mkfifo(folder.live)
-    assert read_live(folder) is None
-    assert not will_resume(folder)
+    os.mkfifo(live_path(folder.root))
+    assert read_live(index_in(folder.root)) is None
+    assert not will_resume(index_in(folder.root))

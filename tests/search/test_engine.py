@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.domain.change import RemoveNote
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.storage.sqlite.batch import RemoveNote
 from tests.meaning import Chosen, codes
 
 MODES = ("lexical", "vector", "hybrid")

@@ -79,7 +79,7 @@ def indexed() -> Iterator[StoreReader]:
     with tempfile.TemporaryDirectory() as root:
         folder = DataFolder(root)
         writer, reader = Writer(folder), StoreReader(folder, FieldWeights())
-        writer.save_source(a_source())
+        writer.save_sources([a_source()])
         writer.apply([a_note(f"{n}.md", text, title=f"Note {n}") for n, text in enumerate(TEXTS)])
         yield reader
         reader.close()

@@ -195,7 +195,7 @@ def test_a_what_if_equals_a_search_with_those_settings(
     asked = rescore(explained.candidates, explained.fusion, rrf_k=rrf_k, vector_weight=weight)
     options = SearchOptions(hybrid=HybridOptions(rrf_k, weight, weight))
     other = SearchEngine(
-        embedded_sample._parts.reader,
+        embedded_sample._parts.index.reader,
         lambda _: "same",
         options,
         embedded_sample._parts.semantics,

@@ -136,6 +136,22 @@ def test_a_relative_data_folder_starts_where_it_was_written(
     assert load(flags={"data_dir": "flag"}).data_dir == str(elsewhere / "flag")
 
 
+def test_an_index_at_a_path_is_an_index_in_that_data_folder(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file.write_text('[index]\nurl = "team://host/notes"\n')
+    from_file = load(file)
+    assert from_file.index.url == "team://host/notes"
+    assert from_file.data_dir == "/h/.local/share/kebab", "the URL names the index, not the local folder"
+    assert load(file, {"KEBAB_INDEX": "team://other"}).index.url == "team://other"
+    for other in (load(file, {"KEBAB_INDEX": "a"}), load(file, flags={"index.url": "a"})):
+        assert (other.index.url, other.data_dir) == ("", str(tmp_path / "a"))
+    (tmp_path / "b").write_text("")
+    with pytest.raises(ConfigError, match="--index: the data folder is a file"):
+        load(flags={"index.url": "b"})
+
+
 def test_folders_of_notes_can_be_declared(file: Path, tmp_path: Path) -> None:
     file.write_text('[[sources]]\npath = "notes"\ntrust = "secondary"\nexclude = ["drafts/"]\n')
     [source] = load(file).sources
@@ -165,7 +181,7 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
         ("\n[search]\ndefualt_k = 5", 3, "unknown key search.defualt_k", "did you mean search.default_k?"),
         ("default_k = 5", 1, "unknown key default_k", "did you mean search.default_k?"),
         ("\n\n[serach]\ndefault_k = 5", 3, "unknown key serach", "did you mean search?"),
-        ("[index]\nzzz = 5", 2, "unknown key index.zzz", "known here: lock_timeout_s, embed_threads"),
+        ("[index]\nzzz = 5", 2, "unknown key index.zzz", "known here: url, lock_timeout_s, embed_threads"),
         (
             "[search]\n\ndefault_k = '5'",
             3,

@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> DataFolder:
 @pytest.fixture
 def writer(folder: DataFolder) -> Iterator[Writer]:
     made = Writer(folder, bulk_chunks=20)
-    made.save_source(a_source())
+    made.save_sources([a_source()])
     yield made
     made.close()
 

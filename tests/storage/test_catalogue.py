@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kebab_tui.domain.change import MarkNote
 from kebab_tui.domain.document import Document, DocumentState, Trust
 from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.storage.sqlite.batch import MarkNote
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
 from tests.notes import MADE_BY, SOURCE, a_note

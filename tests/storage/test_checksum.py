@@ -146,7 +146,7 @@ def test_a_run_without_changes_restores_the_seal(vault: Vault) -> None:
 
 
 def test_a_reader_that_needs_older_pages_leaves_the_database_without_a_seal(vault: Vault) -> None:
-    with vault.workspace._parts.reader.snapshot():
+    with vault.workspace._parts.index.reader.snapshot():
         vault.write("new.md", "epsilon")
         vault.ingest()
     assert not seal(vault).exists()
@@ -225,7 +225,7 @@ def test_doctor_keeps_the_seal_of_an_intact_index(vault: Vault) -> None:
 def test_checking_pages_drops_no_lock_of_a_connection(vault: Vault) -> None:
     """Were it dropped, the other process would take itself for the last one and remove the log."""
     vault.find("alpha")  # a connection, from now on
-    with vault.workspace._parts.reader.snapshot():
+    with vault.workspace._parts.index.reader.snapshot():
         vault.write("new.md", "epsilon")
         vault.ingest()
     folder = PageChecksums(DataFolder(str(vault.data)))

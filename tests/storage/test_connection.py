@@ -68,7 +68,7 @@ def heavy(n: int) -> str:
 def emptied_log(vault: Vault) -> None:
     """The last writer goes after the last reader, and takes the log with it."""
     vault.workspace.close()
-    open_writer(vault.workspace.folder.database).close()
+    open_writer(vault.files.database).close()
     assert not os.path.exists(vault.data / "kebab.sqlite-wal")
 
 
@@ -95,7 +95,7 @@ def test_a_long_statement_of_the_writer_ends_at_a_signal(tmp_path: Path) -> None
 
 def test_a_reader_can_change_nothing(vault: Vault) -> None:
     vault.ingest()
-    reader = open_reader(vault.workspace.folder.database)
+    reader = open_reader(vault.files.database)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         reader.execute("DELETE FROM chunks")
     reader.close()
@@ -149,7 +149,7 @@ def test_searching_works_on_a_read_only_disk(vault_on_disk: Vault, disk: Path) -
 def test_commits_still_in_the_log_are_found_on_a_read_only_disk(vault_on_disk: Vault, disk: Path) -> None:
     vault = vault_on_disk
     vault.write("b.md", "beta")
-    with vault.workspace._parts.reader.snapshot():  # keeps the log from being folded in
+    with vault.workspace._parts.index.reader.snapshot():  # keeps the log from being folded in
         vault.ingest()
     assert os.path.getsize(vault.data / "kebab.sqlite-wal") > 0
     copied = {name: (vault.data / name).read_bytes() for name in os.listdir(vault.data)}
@@ -245,7 +245,7 @@ def test_the_first_ingest_on_a_full_disk_leaves_nothing_in_the_way_of_the_next(
 
 def test_a_database_that_cannot_grow_is_a_full_disk(vault: Vault) -> None:
     vault.ingest()
-    path = vault.workspace.folder.database
+    path = vault.files.database
     writer = open_writer(path)
     (pages,) = writer.execute("PRAGMA page_count").fetchone()
     writer.execute(f"PRAGMA max_page_count = {pages}")
@@ -341,7 +341,7 @@ def test_the_error_code_decides_whatever_the_message() -> None:
 
 def test_a_second_writing_connection_is_busy(vault: Vault) -> None:
     vault.ingest()
-    path = vault.workspace.folder.database
+    path = vault.files.database
     first, second = open_writer(path), open_writer(path)
     second.execute("PRAGMA busy_timeout = 10")
     first.execute("BEGIN IMMEDIATE")
@@ -372,7 +372,7 @@ def test_a_database_that_is_no_regular_file_is_an_error_and_does_not_block(
 ) -> None:
     vault.ingest()
     vault.workspace.close()
-    path = Path(vault.workspace.folder.database + ending)
+    path = Path(vault.files.database + ending)
     path.unlink(missing_ok=True)
     put(path)
     fresh = vault.opened(Settings())

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, ChunkKind, Trust
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.batch import SaveNote
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
 from tests.notes import a_note, a_source

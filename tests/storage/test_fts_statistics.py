@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kebab_tui.domain.change import RemoveNote
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.explanation import explain_lexical
 from kebab_tui.search.ports import Among, FieldCounts, FieldWeights
 from kebab_tui.search.words import grams_phrase, words_phrase
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.batch import RemoveNote
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.snapshot import _varints
 from kebab_tui.storage.sqlite.writer import Writer
@@ -44,7 +44,7 @@ def indexed(
     with tempfile.TemporaryDirectory() as root:
         folder = DataFolder(root)
         writer, reader = Writer(folder, bulk_chunks=6), StoreReader(folder, weights)
-        writer.save_source(a_source())
+        writer.save_sources([a_source()])
         writer.apply(
             [
                 a_note(f"{n}.md", *texts, title=title, heading=head)

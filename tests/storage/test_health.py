@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.storage.lock import WriterLock
+from kebab_tui.storage.ports import Finding
 from kebab_tui.storage.sqlite import schema
-from kebab_tui.storage.sqlite.health import Finding, check_index
+from kebab_tui.storage.sqlite.health import check_index
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
@@ -31,7 +32,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
 def findings(vault: Vault) -> dict[str, Finding]:
     """The findings of the storage checks; `kebab doctor` has more."""
     made_by = vault.workspace._parts.recipe.made_by
-    return {finding.check: finding for finding in check_index(vault.workspace.folder, made_by)}
+    return {finding.check: finding for finding in check_index(vault.files, made_by)}
 
 
 def unwell(vault: Vault) -> dict[str, str]:
@@ -154,7 +155,7 @@ def test_another_parser_or_tokenizer_is_a_finding(vault: Vault, monkeypatch: pyt
 
 
 def test_a_running_writer_is_named_and_the_full_text_not_checked(vault: Vault) -> None:
-    lock = WriterLock(vault.workspace.folder.lock)
+    lock = WriterLock(vault.files.lock)
     lock.acquire("kebab watch", 0, lambda _: None)
     found = findings(vault)
     assert f"pid {os.getpid()} (kebab watch" in found["lock"].detail

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.errors import NotIndexedError, StoreBusyError, StoreReadOnlyError
-from kebab_tui.storage.lock import Holder, WriterLock
+from kebab_tui.storage.lock import WriterLock
+from kebab_tui.storage.ports import Holder
 
 pytestmark = pytest.mark.slow
 

@@ -147,7 +147,7 @@ def test_damage_that_a_search_met_is_repaired_although_the_folder_is_unchanged(
         except StoreDamagedError:
             met = True
     assert met
-    assert recovery.is_suspect(vault.workspace.folder)
+    assert recovery.is_suspect(vault.files)
     vault.workspace.close()
     vault.workspace.ingest([], Callbacks())
     assert len(vault.find("alpha")) == 40
@@ -211,7 +211,7 @@ def test_a_kill_while_setting_aside_leaves_no_log_for_the_new_database(
 ) -> None:
     """Between the two renames: the database has gone, its log has not."""
     vault.write("00.md", "the log says this")
-    with vault.workspace._parts.reader.snapshot():  # keeps the log from being folded in
+    with vault.workspace._parts.index.reader.snapshot():  # keeps the log from being folded in
         vault.ingest()
     assert os.path.getsize(vault.data / "kebab.sqlite-wal") > 0
     os.rename(vault.data / "kebab.sqlite", vault.data / "kebab.sqlite.damaged-x")
@@ -328,7 +328,7 @@ def test_readable_vectors_outlive_the_database(vault: Vault) -> None:
     overwrite(path, at + 1, bytes([content[at + 1] ^ 0x40]))
     for page in pages_of(path, "chunks"):
         harm_page(path, page)
-    recovery.mark_suspect(vault.workspace.folder)
+    recovery.mark_suspect(vault.files)
     assert vault.workspace.ingest([], Callbacks()).healed
     kept = kept_vectors(vault)
     assert kept.items() <= made.items(), "what is left is as it was"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.storage.requests import RequestFolder, Rescan
+from kebab_tui.storage.ports import Rescan
+from kebab_tui.storage.requests import RequestFolder
 
 
 @pytest.mark.parametrize("written", [-86_400, 0, 86_400], ids=["a day ago", "now", "tomorrow"])
@@ -70,7 +71,7 @@ def test_a_request_is_found_where_the_file_system_does_not_stamp_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr("kebab_tui.storage.requests.stamp_of", lambda _: (1, 2, 3))
+    monkeypatch.setattr("kebab_tui.own_files.stamp_of", lambda _: (1, 2, 3))
     requests = RequestFolder(str(tmp_path), lambda: now)
     for now in (1000.0, 1003.0, 1006.0):  # noqa: B007 - the clock
         assert not requests.wanted()

@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
+from kebab_tui.domain.change import RemoveNote
 from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.ports import Among, FieldWeights, Scored
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.batch import RemoveNote
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
 from tests.notes import a_note

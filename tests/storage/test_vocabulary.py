@@ -71,7 +71,7 @@ def typing(request: pytest.FixtureRequest) -> Iterator[Typing]:
     with tempfile.TemporaryDirectory() as root:
         folder = DataFolder(root)
         writer = Writer(folder, bulk_chunks=100 if request.param == "bulk" else 10**6)
-        writer.save_source(a_source())
+        writer.save_sources([a_source()])
         half = len(words) // 2
         for n, part in enumerate((words[:half], words[half:])):
             writer.apply([a_note(f"{n}.md", *part, title="", heading="")])
@@ -119,7 +119,7 @@ def test_the_commonest_words_come_first(typing: Typing) -> None:
 def test_the_words_of_a_new_text_are_added_with_it(tmp_path: Path) -> None:
     folder = DataFolder(str(tmp_path))
     writer = Writer(folder)
-    writer.save_source(a_source())
+    writer.save_sources([a_source()])
     reader = StoreReader(folder, FieldWeights())
     for n, word in enumerate(("Installation", "installations", "ÉLÉMENTAIRE", "INSTALLATION")):
         writer.apply([a_note(f"{n}.md", word, title="", heading="")])
@@ -134,7 +134,7 @@ def test_the_words_of_a_new_text_are_added_with_it(tmp_path: Path) -> None:
 def test_a_new_title_over_old_text_is_found_while_it_is_typed(tmp_path: Path) -> None:
     folder = DataFolder(str(tmp_path))
     writer = Writer(folder)
-    writer.save_source(a_source())
+    writer.save_sources([a_source()])
     for title in ("old", "Organization"):
         writer.apply([a_note("a.md", "the same text", title=title)])
     reader = StoreReader(folder, FieldWeights())
@@ -147,7 +147,7 @@ def test_a_new_title_over_old_text_is_found_while_it_is_typed(tmp_path: Path) ->
 def test_a_failed_write_adds_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = DataFolder(str(tmp_path))
     writer = Writer(folder)
-    writer.save_source(a_source())
+    writer.save_sources([a_source()])
     with monkeypatch.context() as patch:
         patch.setattr(Writer, "_set_meta", _fail)
         with pytest.raises(ZeroDivisionError):

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from kebab_tui.domain.change import Move, MoveNotes, RemoveNote, SaveNote, TouchNote
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.ids import DocId
-from kebab_tui.storage.sqlite.batch import Batch, Move, MoveNotes, RemoveNote, SaveNote, TouchNote
+from kebab_tui.storage.sqlite.batch import Batch
 from kebab_tui.storage.sqlite.recovery import full_text_error
 from kebab_tui.storage.sqlite.writer import Writer
 from tests.notes import SOURCE, a_note, a_source
@@ -170,7 +171,7 @@ def test_a_failing_change_rolls_back_the_batch(writer: Writer, database: sqlite3
 
 
 def test_removing_a_source_removes_its_notes_only(writer: Writer, database: sqlite3.Connection) -> None:
-    writer.save_source(a_source("/other", "other"))
+    writer.save_sources([a_source("/other", "other")])
     writer.apply([a_note("a.md", "mine"), a_note("b.md", "theirs", source=type(SOURCE)("other"))])
     writer.remove_source(type(SOURCE)("other"))
     assert rows_of(database, "SELECT text FROM chunks") == [("mine",)]

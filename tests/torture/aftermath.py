@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.files.file_state import file_state
 from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.catalogue import Catalogue
 from kebab_tui.storage.sqlite.connection import open_writer
-from kebab_tui.storage.sqlite.rows import file_state
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture import meaning
 from tests.torture.company import ended, indexer, race, settled
@@ -102,7 +103,7 @@ def _bring_in_step(workspace: Workspace, point: Point, notes: str, verdict: Verd
 
 
 def _compare(workspace: Workspace, point: Point, notes: str, scratch: str, verdict: Verdict) -> None:
-    folder = workspace.folder
+    folder = DataFolder(workspace._parts.index.folder)
     wanted = {notes, *filter(os.path.isdir, [f"{notes}-other"])}
     if {source.root for source in workspace.sources()} != wanted:
         verdict.manual.append("a folder was forgotten")
@@ -174,7 +175,8 @@ def _untrue(folder: DataFolder) -> Iterator[str]:
     """Passages that are not the lines they cite, of files that are seen as unchanged."""
     workspace = Workspace(SETTINGS, folder.root)
     try:
-        with workspace._parts.reader.catalogue() as catalogue:
+        with workspace._parts.index.reader.catalogue() as catalogue:
+            assert isinstance(catalogue, Catalogue)
             rows = catalogue._connection.execute(_CITED).fetchall()
             stamps = {row[2]: catalogue.document(row[2]) for row in rows}
     except KebabError as error:
@@ -219,7 +221,8 @@ def differences(workspace: Workspace, fresh: Workspace) -> Iterator[str]:
 
 
 def _rows(workspace: Workspace, statement: str) -> list[tuple[object, ...]]:
-    with workspace._parts.reader.catalogue() as catalogue:
+    with workspace._parts.index.reader.catalogue() as catalogue:
+        assert isinstance(catalogue, Catalogue)
         return list(catalogue._connection.execute(statement))
 
 

@@ -19,6 +19,7 @@ from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.domain.text import embedded_hash
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.storage.lock import DataFolder
+from kebab_tui.storage.sqlite.catalogue import Catalogue
 from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.vectors.sync import VectorFollower
 from kebab_tui.workspace import Callbacks, Workspace
@@ -67,9 +68,11 @@ def completed(workspace: Workspace, scratch: str) -> Iterator[str]:
 def _file_untrue(workspace: Workspace) -> Iterator[str]:
     """Whether the index, as a process opens it now, is exactly the blobs of the database."""
     card = workspace._parts.semantics.card()
-    with workspace._parts.reader.catalogue() as catalogue:
-        follower: VectorFollower = workspace._parts.semantics.new_follower(card)
+    with workspace._parts.index.reader.catalogue() as catalogue:
+        follower = workspace._parts.semantics.new_follower(card)
+        assert isinstance(follower, VectorFollower)
         opened = follower.open()
+        assert isinstance(catalogue, Catalogue)
         blobs = dict(catalogue._connection.execute(_BLOBS, (card.fingerprint,)))
         revision = catalogue.figures().corpus_revision
     sound = {row: blob for row, blob in blobs.items() if any(blob)}
@@ -116,8 +119,8 @@ def _twin(workspace: Workspace, scratch: str, model: str) -> Workspace:
     folder = DataFolder(scratch)
     os.makedirs(scratch)
     with contextlib.suppress(FileNotFoundError):
-        os.symlink(os.path.join(workspace.folder.root, "models"), os.path.join(scratch, "models"))
-    source, target = sqlite3.connect(workspace.folder.database), sqlite3.connect(folder.database)
+        os.symlink(os.path.join(workspace._parts.index.folder, "models"), os.path.join(scratch, "models"))
+    source, target = sqlite3.connect(workspace._parts.index.location), sqlite3.connect(folder.database)
     source.backup(target)
     source.close()
     target.close()
@@ -130,12 +133,14 @@ def _twin(workspace: Workspace, scratch: str, model: str) -> Workspace:
 
 
 def _blobs(workspace: Workspace, model: str) -> dict[int, bytes]:
-    with workspace._parts.reader.catalogue() as catalogue:
+    with workspace._parts.index.reader.catalogue() as catalogue:
+        assert isinstance(catalogue, Catalogue)
         return dict(catalogue._connection.execute(_BLOBS, (model,)))
 
 
 def _wrongly_named(workspace: Workspace) -> int:
-    with workspace._parts.reader.catalogue() as catalogue:
+    with workspace._parts.index.reader.catalogue() as catalogue:
+        assert isinstance(catalogue, Catalogue)
         rows = catalogue._connection.execute(_TEXTS).fetchall()
     return sum(embedded_hash(*parts) != found for *parts, found in rows)
 

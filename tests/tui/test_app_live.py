@@ -22,8 +22,8 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.editor import Launch, OpenResult
 from kebab_tui.indexing.status import FolderState, LiveState, Phase, read_live
 from kebab_tui.settings.settings import IndexSettings, Settings
-from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.requests import RequestFolder, Rescan
+from kebab_tui.storage.ports import Rescan
+from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.tui import hand_off, results
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
@@ -33,7 +33,7 @@ from kebab_tui.workspace import Workspace
 from tests.indexing.keeping import Kept
 from tests.indexing.keeping import until as until_seen
 from tests.tui.screen import WIDE, Proxy, Screen, found, has_keys, kebab, painted, paths, until
-from tests.vault import Vault
+from tests.vault import Vault, index_in
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +86,7 @@ class Desk:
     @property
     def writer_pid(self) -> int:
         """The process that keeps the index up to date; 0 for none."""
-        live = read_live(DataFolder(str(self.data)))
+        live = read_live(index_in(str(self.data)))
         return live.pid if live is not None and not live.given_way_to else 0
 
     def is_alive(self, pid: int) -> bool:

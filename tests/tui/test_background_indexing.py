@@ -25,6 +25,7 @@ from kebab_tui.tui import indexer
 from kebab_tui.tui.indexer import BackgroundIndexing, _state_reporter
 from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.workspace import Callbacks, Workspace
+from tests.vault import index_in
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +42,7 @@ class Behind:
         self.data = place / "data"
         self._told: Told = queue.Queue()
         self.indexing = BackgroundIndexing(str(self.data), "", self.take)
-        self._folder = DataFolder(str(self.data))
+        self._index = index_in(str(self.data))
 
     def take(self, message: Message) -> None:
         assert isinstance(message, IndexingProgress)
@@ -56,13 +57,13 @@ class Behind:
         self.wait(lambda: self.live_pid and self._is_read())
 
     def _is_read(self) -> bool:
-        live = read_live(self._folder)
+        live = read_live(self._index)
         return live is not None and live.pending == 0 and live.phase.kind == "idle" and bool(live.folders)
 
     @property
     def live_pid(self) -> int:
         """The process that keeps the index in step; 0 when none does."""
-        live = read_live(self._folder)
+        live = read_live(self._index)
         return live.pid if live is not None else 0
 
     def wait(self, seen: Callable[[], object]) -> None:
@@ -88,7 +89,7 @@ class Behind:
     def paths(self) -> list[str]:
         workspace = Workspace(Settings(), str(self.data))
         try:
-            with workspace._parts.reader.catalogue() as catalogue:
+            with workspace._parts.index.reader.catalogue() as catalogue:
                 return list(catalogue.paths())
         except NotIndexedError:
             return []
@@ -151,7 +152,7 @@ def test_it_waits_for_another_writer_and_names_it(behind: Behind) -> None:
     writer = Workspace(Settings(), str(behind.data))
     writer.ingest([str(behind.notes)], Callbacks())
     writer.close()
-    lock = WriterLock(writer.folder.lock)
+    lock = WriterLock(DataFolder(str(behind.data)).lock)
     lock.acquire("index", 1.0, lambda _: None)
     behind.indexing.start(())
     while not (told := behind.next()).text.startswith("waiting for"):

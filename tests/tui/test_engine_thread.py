@@ -17,7 +17,8 @@ from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.status import LiveState
 from kebab_tui.settings.settings import Settings
-from kebab_tui.storage.requests import RequestFolder, Rescan
+from kebab_tui.storage.ports import Rescan
+from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.tui import engine_thread
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.messages import (

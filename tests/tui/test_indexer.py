@@ -101,7 +101,7 @@ def test_it_ends_when_its_parent_is_killed_and_its_input_does_not(vault: Vault) 
         child = int(parent.stdout.readline())
         until(lambda: (live := vault.workspace.live()) is not None and live.pid == child)
         parent.kill()
-    until(lambda: WriterLock(vault.workspace.folder.lock).holder() is None)
+    until(lambda: WriterLock(vault.files.lock).holder() is None)
     os.close(reading)
     os.close(writing)
 

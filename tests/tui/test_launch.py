@@ -17,10 +17,10 @@ import pytest
 
 from kebab_tui.indexing.status import read_live
 from kebab_tui.settings.settings import Settings
-from kebab_tui.storage.lock import DataFolder
 from kebab_tui.tui.launch import build_parser, print_picked
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import SCREEN, Start
+from tests.vault import index_in
 
 pytestmark = pytest.mark.slow
 
@@ -195,7 +195,7 @@ def test_it_does_not_wait_for_the_indexing_to_end(start: Start, tmp_path: Path) 
         (notes / f"{number}.md").write_text(f"# Note {number}\n\n" + "some words here\n\n" * 60)
     screen = start(str(notes), "--data-dir", str(data))
     screen.wait_for("vectors ")
-    live = read_live(DataFolder(str(data)))
+    live = read_live(index_in(str(data)))
     assert live is not None
     os.kill(live.pid, signal.SIGSTOP)  # it cannot end
     screen.type("\x11")

@@ -14,9 +14,9 @@ import pytest
 
 from kebab_tui.indexing.status import read_live
 from kebab_tui.settings.settings import Settings
-from kebab_tui.storage.lock import DataFolder
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import PtyScreen
+from tests.vault import index_in
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def start(place: Path) -> Iterator[Start]:
 
 
 def indexer_of(place: Path) -> int:
-    live = read_live(DataFolder(str(place / "data")))
+    live = read_live(index_in(str(place / "data")))
     assert live is not None
     return live.pid
 
@@ -128,7 +128,7 @@ def test_a_second_screen_shows_saved_notes_and_survives_the_first(start: Start, 
         screen.wait_for_after(mark, "note two swims.")
     writer = indexer_of(place)
     first.process.kill()
-    wait(lambda: (live := read_live(DataFolder(str(place / "data")))) is not None and live.pid != writer)
+    wait(lambda: (live := read_live(index_in(str(place / "data")))) is not None and live.pid != writer)
     mark = len(second.sent)
     note.write_text("# two\n\nThe quokka of note two flies.\n")
     second.wait_for_after(mark, "note two flies.")

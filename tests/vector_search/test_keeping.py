@@ -9,16 +9,13 @@ import pytest
 
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.indexing.embed import ModelEmbedding
-from kebab_tui.storage.lock import WriterLock
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
 
 def test_vectors_made_by_others_meanwhile_are_not_made_again(vault: Vault) -> None:
     parts = vault.workspace._parts
-    kept = ModelEmbedding(
-        parts._new_semantics, parts.reader, WriterLock(vault.workspace.folder.embedding_lock)
-    )
+    kept = ModelEmbedding(parts._new_semantics, parts.index)
     asked = iter((False,))
     with parts.session("watch", Callbacks()) as session:
         report = kept.make(session.writer, Callbacks(cancelled=lambda: next(asked, True)))
@@ -36,9 +33,7 @@ def test_a_model_of_ones_own_is_kept_to_when_the_database_was_lost(vault: Vault)
     vault.workspace.close()
     (vault.data / "kebab.sqlite").unlink()
     parts = vault.workspace._parts
-    kept = ModelEmbedding(
-        parts._new_semantics, parts.reader, WriterLock(vault.workspace.folder.embedding_lock)
-    )
+    kept = ModelEmbedding(parts._new_semantics, parts.index)
     vault.ingest()
     with parts.session("watch", Callbacks()) as session:
         report = kept.make(session.writer, Callbacks())
@@ -55,9 +50,7 @@ def test_a_file_that_a_full_disk_does_not_take_is_reported_and_can_be_written_la
         raise OSError(errno.ENOSPC, "No space left on device")
 
     parts, file = vault.workspace._parts, vault.data / "vectors.kebabvec"
-    kept = ModelEmbedding(
-        parts._new_semantics, parts.reader, WriterLock(vault.workspace.folder.embedding_lock)
-    )
+    kept = ModelEmbedding(parts._new_semantics, parts.index)
     with monkeypatch.context() as patch:
         patch.setattr("kebab_tui.own_files.replace", full)
         report = vault.workspace.embed(Callbacks())

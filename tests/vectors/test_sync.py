@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kebab_tui.domain.change import RemoveNote
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.batch import RemoveNote
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.vectors.faiss_index import snapshot_of
@@ -322,7 +322,7 @@ class RealStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.writer = Writer(DataFolder(str(folder)))
-        self.writer.save_source(a_source())
+        self.writer.save_sources([a_source()])
         self.reader = StoreReader(DataFolder(str(folder)), FieldWeights())
 
     def embed(self) -> None:

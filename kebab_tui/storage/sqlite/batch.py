@@ -1,7 +1,6 @@
-"""Changes of notes, and how one transaction stores them as rows.
+"""How one transaction stores changes of notes as rows.
 
-A change describes the present state of one note's file. Chunks are compared by id, which is a
-hash of heading path and text: a known id keeps its row, perhaps with new lines, and the full text
+Chunks are compared by id: a known id keeps its row, perhaps with new lines, and the full text
 stays untouched. Opens no transaction and commits nothing; the writer does.
 """
 
@@ -9,98 +8,23 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from kebab_tui.domain.document import Document, Fingerprint, Passage, Trust
+from kebab_tui.domain.change import (
+    Applied,
+    Change,
+    ChunkCounts,
+    MarkNote,
+    MoveNotes,
+    RemoveNote,
+    SaveNote,
+    TouchNote,
+)
+from kebab_tui.domain.document import Document, Fingerprint, Trust
 from kebab_tui.domain.ids import DocId, chunk_ids, text_hash
 from kebab_tui.domain.text import embedded_hash, is_korean
 from kebab_tui.storage.sqlite import rows, schema, vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class SaveNote:
-    """Store a note as it was read. Chunks with a known text keep their rows.
-
-    `own_trust`: the trust from the note's front matter; None inherits it from the source. `checked_ns`:
-    a moment before the file was read; 0 (unknown) makes the next run read it again.
-    """
-
-    document: Document
-    passages: tuple[Passage, ...]
-    own_trust: Trust | None
-    chunker: str
-    made_by: str
-    checked_ns: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class MarkNote:
-    """Record that a note could not be read; `keep_text` keeps its last indexed chunks."""
-
-    document: Document
-    made_by: str
-    keep_text: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A note whose path changed."""
-
-    doc_id: DocId
-    path: str
-    raw_path: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class MoveNotes:
-    """Change paths in one step, because two notes may have swapped theirs."""
-
-    moves: tuple[Move, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TouchNote:
-    """Store the new stamp of a file with unchanged text."""
-
-    doc_id: DocId
-    fingerprint: Fingerprint
-    checked_ns: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveNote:
-    """Delete a note whose file no longer exists."""
-
-    doc_id: DocId
-
-
-Change = SaveNote | MarkNote | MoveNotes | TouchNote | RemoveNote
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkCounts:
-    """Numbers of changed chunks of one note."""
-
-    added: int = 0
-    removed: int = 0
-    kept: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """Result of one transaction. The revision stays the same if no search result can differ."""
-
-    revision: int
-    chunks_added: int = 0
-    chunks_removed: int = 0
-    chunks_kept: int = 0
-    each: tuple[ChunkCounts, ...] = ()
-    """One entry per applied change, in order."""
-    failed: Mapping[int, str] = field(default_factory=dict)
-    """Index and error of each change that could not be stored."""
-
 
 _SAVE_DOCUMENT = (
     "INSERT INTO documents(doc_id, source_id, raw_path, path, title, type, lang, trust, aliases, flags, "

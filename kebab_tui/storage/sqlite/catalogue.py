@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, Source
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import display_path
+from kebab_tui.storage.ports import Figures, IndexRun, KnownFile
 from kebab_tui.storage.sqlite import rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
 
@@ -20,46 +20,6 @@ _KNOWN = (
     "SELECT raw_path, doc_id, size, mtime_ns, ctime_ns, inode, "
     "content_hash, made_by, state, reason, checked_ns FROM documents WHERE"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFile:
-    """The stored state of one file, which decides whether to read it again."""
-
-    doc_id: DocId
-    fingerprint: Fingerprint
-    content_hash: str
-    made_by: str
-    state: DocumentState
-    reason: str
-    checked_ns: int
-    """When the content was last read and compared."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexRun:
-    """One past ingest or embedding with its report."""
-
-    kind: str
-    started_ns: int
-    finished_ns: int
-    report: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Size and versions of an index."""
-
-    documents: int
-    failed: int
-    skipped: int
-    chunks: int
-    words: int
-    corpus_revision: int
-    schema_version: int
-    lexical_version: str
-    fts_signature: str
-    made_by: str
 
 
 class Catalogue:
@@ -122,9 +82,7 @@ class Catalogue:
     def documents_at(self, path: str) -> list[Document]:
         """Notes of any source with this display path."""
         statement = f"{_DOCUMENTS} d.path = ? ORDER BY d.source_id, d.raw_path"
-        return [
-            rows.to_document(row) for row in self._connection.execute(statement, (rows.display_path(path),))
-        ]
+        return [rows.to_document(row) for row in self._connection.execute(statement, (display_path(path),))]
 
     def documents_ending(self, ending: str, limit: int) -> list[Document]:
         """Notes whose path ends with these path components."""

@@ -177,12 +177,6 @@ def write_error(error: OSError, path: str) -> errors.StoreError:
     )
 
 
-def read_error(path: str) -> errors.DiskFaultError:
-    return errors.DiskFaultError(
-        f"the disk reported read errors, but the index is intact: {path}", f"nothing is lost; {_CHECK_DISK}"
-    )
-
-
 def disk_full(path: str) -> errors.DiskFullError:
     return errors.DiskFullError(
         f"no space left on the disk of {os.path.dirname(path)}",

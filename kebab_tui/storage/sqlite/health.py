@@ -11,17 +11,14 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from kebab_tui.domain.errors import KebabError, StoreBusyError, StoreDamagedError, StoreError
 from kebab_tui.storage.lock import DataFolder, WriterLock
+from kebab_tui.storage.ports import Finding
 from kebab_tui.storage.sqlite import recovery, schema
 from kebab_tui.storage.sqlite.catalogue import Catalogue
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
 from kebab_tui.storage.sqlite.connection import open_writer
-
-FindingLevel = Literal["ok", "warning", "problem"]
 
 _REBUILD = "run `kebab index --rebuild-fts`"
 _START_OVER = "run `kebab ingest`: it sets a damaged index aside and rebuilds from your notes"
@@ -32,16 +29,6 @@ _PARITY = (
     "(SELECT count(*) FROM chunks WHERE id NOT IN (SELECT id FROM chunks_fts_docsize)), "
     "(SELECT count(*) FROM chunks_fts_docsize WHERE id NOT IN (SELECT id FROM chunks))"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`fix`: a hint for the user; empty for the level `ok`."""
-
-    check: str
-    level: FindingLevel
-    detail: str
-    fix: str = ""
 
 
 def check_index(folder: DataFolder, made_by: str) -> Iterator[Finding]:

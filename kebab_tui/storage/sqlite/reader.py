@@ -1,6 +1,6 @@
 """Read access to the index: one connection per thread, one consistent snapshot per transaction.
 
-Never writes and never waits for the writer. Implements `search.ports.Corpus`. Opens a new
+Never writes and never waits for the writer. Implements `storage.ports.Reader`. Opens a new
 connection after the database file was replaced, as when a damaged one was set aside.
 """
 
@@ -11,18 +11,18 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import StoreDamagedError
+from kebab_tui.own_files import Stamp, stamp_of
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.requests import Stamp, stamp_of
 from kebab_tui.storage.sqlite import recovery
 from kebab_tui.storage.sqlite.connection import Detached, meta_value, translated
 from kebab_tui.storage.sqlite.snapshot import AnswerCache, StoreSnapshot
 
 if TYPE_CHECKING:
+    from kebab_tui.storage.ports import PendingCount, PendingText, VectorCount
     from kebab_tui.storage.sqlite.catalogue import Catalogue
 
 _ALL = "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?"
@@ -116,16 +116,6 @@ class StoreReader:
         return connection
 
 
-@dataclass(frozen=True, slots=True)
-class PendingText:
-    """A text that the model has not embedded yet."""
-
-    text_hash: bytes
-    title: str
-    heading_path: str
-    text: str
-
-
 class VectorSource:
     """The stored vectors of one model, as fp16 blobs. Valid only during its read transaction."""
 
@@ -159,6 +149,8 @@ class VectorSource:
 
     def pending(self, limit: int) -> list[PendingText]:
         """Distinct texts without a vector, from the most recently changed notes first."""
+        from kebab_tui.storage.ports import PendingText  # a search never needs it
+
         statement = (
             "SELECT c.embed_hash, c.title, c.heading_path, c.text FROM chunks c JOIN ("
             "SELECT max(w.id) AS id, max(d.mtime_ns) AS mtime "
@@ -171,6 +163,8 @@ class VectorSource:
 
     def pending_since(self, revision: int) -> list[PendingText] | None:
         """Texts of chunks added after a revision; None if the log does not reach back so far."""
+        from kebab_tui.storage.ports import PendingText
+
         if not self._log_reaches(revision):
             return None
         statement = (
@@ -189,27 +183,21 @@ class VectorSource:
         found = (self._connection.execute(statement, (self._model, each)).fetchone() for each in hashes)
         return {row[0] for row in found if row is not None}
 
-    def stored_count(self) -> int:
-        """Number of stored vectors, with or without a chunk that uses them."""
-        statement = "SELECT count(*) FROM embeddings WHERE model = ?"
-        return int(self._connection.execute(statement, (self._model,)).fetchone()[0])
+    def pending_count(self) -> PendingCount:
+        from kebab_tui.storage.ports import PendingCount
 
-    def used_count(self) -> int:
-        """Number of stored vectors that a chunk uses."""
+        statement = f"SELECT count(*), count(DISTINCT c.embed_hash) {_WITHOUT}"
+        return PendingCount(*self._connection.execute(statement, (self._model,)).fetchone())
+
+    def count(self) -> VectorCount:
+        from kebab_tui.storage.ports import VectorCount
+
         statement = (
-            "SELECT count(*) FROM embeddings e WHERE e.model = ? "
-            "AND EXISTS (SELECT 1 FROM chunks c WHERE c.embed_hash = e.text_hash)"
+            "SELECT (SELECT count(*) FROM embeddings WHERE model = ?1), "
+            "(SELECT count(*) FROM embeddings e WHERE e.model = ?1 "
+            "AND EXISTS (SELECT 1 FROM chunks c WHERE c.embed_hash = e.text_hash))"
         )
-        return int(self._connection.execute(statement, (self._model,)).fetchone()[0])
-
-    def pending_count(self) -> int:
-        """Number of chunks without a vector."""
-        return int(self._connection.execute(f"SELECT count(*) {_WITHOUT}", (self._model,)).fetchone()[0])
-
-    def pending_texts(self) -> int:
-        """Number of distinct texts without a vector."""
-        statement = f"SELECT count(DISTINCT c.embed_hash) {_WITHOUT}"
-        return int(self._connection.execute(statement, (self._model,)).fetchone()[0])
+        return VectorCount(*self._connection.execute(statement, (self._model,)).fetchone())
 
     def _log_reaches(self, revision: int) -> bool:
         return self._meta("changes_after") <= revision <= self.revision()

@@ -27,12 +27,11 @@ from kebab_tui.domain.document import (
     Source,
     SourceState,
     Trust,
-    fingerprint_of,
 )
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import storable as storable
 from kebab_tui.domain.tokens import grams
-from kebab_tui.search.ports import FileState
 
 Row = sqlite3.Row | tuple[Any, ...]
 
@@ -134,20 +133,6 @@ def as_json(values: Sequence[str]) -> str:
     return json.dumps([storable(value) for value in values], ensure_ascii=False)
 
 
-def display_path(path: str) -> str:
-    """A path for display: NFC, with a replacement character for each byte that is not UTF-8."""
-    return storable(unicodedata.normalize("NFC", path))
-
-
-def storable(text: str) -> str:
-    """Text that SQLite can store: replaces lone surrogates, which UTF-8 cannot encode."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode("utf-8")
-    return text
-
-
 def indexed_grams(title: str, heading_path: str, text: str) -> str:
     """The grams column of a chunk, for matches inside words."""
     return grams(f"{title}\n{heading_path}\n{text}")
@@ -224,12 +209,3 @@ def _all(conditions: Sequence[Condition]) -> Condition:
     return sql, [
         storable(value) if isinstance(value, str) else value for _, values in conditions for value in values
     ]
-
-
-def file_state(root: str, raw_path: bytes, indexed: Fingerprint) -> FileState:
-    """Compare a file with the stamp stored at indexing, by one `stat`."""
-    try:
-        status = os.stat(os.path.join(os.fsencode(root), raw_path), follow_symlinks=False)
-    except OSError:
-        return "gone"
-    return "same" if fingerprint_of(status) == indexed else "changed"

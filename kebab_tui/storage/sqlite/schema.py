@@ -171,12 +171,6 @@ def lexical_version(signature: str, made_by: str) -> str:
     return f"fts{SCHEMA_VERSION}-{mixed:08x}"
 
 
-def current_versions(made_by: str) -> frozenset[str]:
-    """The lexical versions of an index that needs no ingest: complete, or in its first ingest."""
-    signature = fts_signature()
-    return frozenset({lexical_version(signature, made_by), lexical_version(signature, "")})
-
-
 def migrate(connection: sqlite3.Connection) -> None:
     """Migrate to the present schema; each step is one transaction.
 

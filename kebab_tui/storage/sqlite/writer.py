@@ -15,13 +15,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from kebab_tui.domain.change import Applied, Change
 from kebab_tui.domain.document import Source, SourceState
 from kebab_tui.domain.errors import TEMPORARY, NotFoundError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.text import RECIPE_VERSION
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import recovery, rows, schema, vocabulary
-from kebab_tui.storage.sqlite.batch import UNSTORABLE, Applied, Batch, Change
+from kebab_tui.storage.sqlite.batch import UNSTORABLE, Batch
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
 from kebab_tui.storage.sqlite.connection import meta_value, open_writer, translated
 
@@ -145,10 +146,6 @@ class Writer:
             self._set_meta("corpus_revision", applied.revision)
             self._prune_log(applied.revision)
         return applied
-
-    def save_source(self, source: Source) -> None:
-        """Add or update a source; its notes stay."""
-        self.save_sources((source,))
 
     def save_sources(self, sources: Sequence[Source]) -> None:
         """Add or update sources, all or none: the copy of the list must never lose some of them."""

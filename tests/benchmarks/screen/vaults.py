@@ -15,11 +15,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.walk import FoundFile, WalkRules, walk
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.batch import SaveNote
 from kebab_tui.storage.sqlite.writer import Writer
 from tests.benchmarks.bench_lexical_index import load_store
 from tests.benchmarks.bench_searching import CHUNKS, give_vectors
@@ -87,7 +87,7 @@ def _index(vault: Vault, notes: Sequence[SaveNote]) -> None:
     os.makedirs(vault.data)
     load_store(notes, vault.data)
     writer = Writer(DataFolder(vault.data))
-    writer.save_source(Source(SourceId("bench"), "bench", vault.notes))
+    writer.save_sources([Source(SourceId("bench"), "bench", vault.notes)])
     writer.close()
     give_vectors(vault.data, _REAL_VECTORS)
     # What the screen would do at its start is done now: the figures are of a settled index.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.storage.requests import ChangeCheck
+from kebab_tui.own_files import ChangeCheck
 
 
 class Beats:

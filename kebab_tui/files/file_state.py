@@ -1,0 +1,17 @@
+"""Compares a file with its indexed fingerprint. Every search imports this module, so it imports little."""
+
+from __future__ import annotations
+
+import os
+
+from kebab_tui.domain.document import Fingerprint, fingerprint_of
+from kebab_tui.search.ports import FileState
+
+
+def file_state(root: str, raw_path: bytes, indexed: Fingerprint) -> FileState:
+    """Compare a file with the stamp stored at indexing, by one `stat`."""
+    try:
+        status = os.stat(os.path.join(os.fsencode(root), raw_path), follow_symlinks=False)
+    except OSError:
+        return "gone"
+    return "same" if fingerprint_of(status) == indexed else "changed"

@@ -1,0 +1,936 @@
+"""A store in memory: all that `storage.ports.Index` asks for, in dictionaries.
+
+An index lives as long as the process, under its URL. One lock makes every snapshot and every
+transaction whole. Ranks with the same formula as SQLite, so both give the same answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from kebab_tui.domain.change import (
+    Applied,
+    Change,
+    ChunkCounts,
+    MarkNote,
+    MoveNotes,
+    RemoveNote,
+    SaveNote,
+    TouchNote,
+)
+from kebab_tui.domain.document import Chunk, Document, DocumentState, Source, SourceState, chunker_of
+from kebab_tui.domain.errors import NotFoundError, NotIndexedError, StoreBusyError
+from kebab_tui.domain.ids import ChunkRow, DocId, SourceId, chunk_ids, text_hash
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import display_path, embedded_hash, glob_regex, is_korean
+from kebab_tui.domain.tokens import grams, plain_words, stem
+from kebab_tui.search.bm25 import inverse_document_frequency, length_norm, term_weight
+from kebab_tui.search.ports import (
+    Among,
+    Collection,
+    FieldCounts,
+    FieldWeights,
+    FoundChunk,
+    Near,
+    Scored,
+    Vector,
+)
+from kebab_tui.storage.ports import (
+    Figures,
+    Finding,
+    Holder,
+    IndexRun,
+    KnownFile,
+    PendingCount,
+    PendingText,
+    Rescan,
+    VectorCount,
+    Waiting,
+    WriterSession,
+)
+from kebab_tui.vectors.sync import Opened
+
+_FIELDS = ("heading_path", "text", "title", "grams")
+
+
+@dataclass
+class _Stored:
+    """A chunk with its tokens by field; a grams field has those inside words."""
+
+    chunk: Chunk
+    title: str
+    tokens: dict[str, list[str]] = field(init=False)
+    text_hash: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        chunk, title = self.chunk, self.title
+        texts = (chunk.heading_path, chunk.text, title, grams(f"{title}\n{chunk.heading_path}\n{chunk.text}"))
+        self.tokens = {
+            name: [stem(word) for word in plain_words(text)]
+            for name, text in zip(_FIELDS, texts, strict=True)
+        }
+        self.text_hash = embedded_hash(title, chunk.heading_path, chunk.text)
+
+    @property
+    def words(self) -> list[str]:
+        return plain_words(f"{self.title} {self.chunk.heading_path} {self.chunk.text}")
+
+    @property
+    def length(self) -> int:
+        return sum(map(len, self.tokens.values()))
+
+
+@dataclass
+class _Note:
+    document: Document
+    made_by: str
+    checked_ns: int = 0
+
+
+@dataclass
+class _Store:
+    """One index. `lock` is held by whoever reads or changes it."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    begun: bool = False
+    revision: int = 0
+    sources: dict[SourceId, Source] = field(default_factory=dict)
+    root_ids: dict[SourceId, str] = field(default_factory=dict)
+    notes: dict[DocId, _Note] = field(default_factory=dict)
+    chunks: dict[ChunkRow, _Stored] = field(default_factory=dict)
+    last_row: int = 0
+    vectors: dict[tuple[str, bytes], bytes] = field(default_factory=dict)
+    log: list[tuple[int, ChunkRow, Literal["add", "remove"]]] = field(default_factory=list)
+    model: str | None = None
+    made_by: str = ""
+    runs: list[IndexRun] = field(default_factory=list)
+    writing: _Lease = field(default_factory=lambda: _Lease())
+    embedding: _Lease = field(default_factory=lambda: _Lease())
+    requests: list[Rescan] = field(default_factory=list)
+    wanted: int = 0
+
+    def of(self, doc: DocId) -> list[_Stored]:
+        return sorted(
+            (one for one in self.chunks.values() if one.chunk.doc_id == doc),
+            key=lambda one: one.chunk.ordinal,
+        )
+
+    def shown(self, note: _Note) -> Document:
+        return replace(note.document, chunks=len(self.of(note.document.doc_id)))
+
+    def passes(self, stored: _Stored, filters: SearchFilters) -> bool:
+        if filters.kinds and stored.chunk.kind not in filters.kinds:
+            return False
+        heading = stored.chunk.heading_path.casefold()
+        if not all(part.casefold() in heading for part in filters.headings):
+            return False
+        return _note_passes(self.notes[stored.chunk.doc_id].document, filters)
+
+
+_STORES: dict[str, _Store] = {}
+
+
+def _note_passes(document: Document, filters: SearchFilters) -> bool:
+    tags = {tag.casefold() for tag in document.tags}
+    wanted = [tag.casefold() for tag in filters.tags_any]
+    path = document.path
+    return (
+        (not wanted or not tags.isdisjoint(wanted))
+        and all(tag.casefold() in tags for tag in filters.tags_all)
+        and tags.isdisjoint(tag.casefold() for tag in filters.tags_none)
+        and (not filters.types or document.type in filters.types)
+        and (not filters.langs or document.lang in filters.langs)
+        and (not filters.sources or document.source in filters.sources)
+        and (not filters.doc_ids or document.doc_id in filters.doc_ids)
+        and (not filters.paths or any(re.match(glob_regex(one), path) for one in filters.paths))
+        and not any(re.match(glob_regex(one), path) for one in filters.paths_none)
+        and all(part.casefold() in document.title.casefold() for part in filters.titles)
+        and (filters.trust_min is None or document.trust >= filters.trust_min)
+        and (filters.after_ns is None or document.fingerprint.mtime_ns >= filters.after_ns)
+        and (filters.before_ns is None or document.fingerprint.mtime_ns < filters.before_ns)
+    )
+
+
+# Matching
+
+
+@dataclass(frozen=True)
+class _Term:
+    """Adjacent tokens of one field; with `prefix` the last one may go on."""
+
+    tokens: tuple[str, ...]
+    prefix: bool
+    columns: tuple[str, ...]
+
+    def count(self, stored: _Stored, name: str) -> int:
+        if not self.tokens or (self.columns and name not in self.columns):
+            return 0
+        tokens, width = stored.tokens[name], len(self.tokens)
+        found = 0
+        for start in range(len(tokens) - width + 1):
+            *whole, last = tokens[start : start + width]
+            if tuple(whole) == self.tokens[:-1]:
+                found += last.startswith(self.tokens[-1]) if self.prefix else last == self.tokens[-1]
+        return found
+
+    def counts(self, stored: _Stored) -> FieldCounts:
+        return FieldCounts(*(self.count(stored, name) for name in _FIELDS))
+
+
+@dataclass(frozen=True)
+class _Group:
+    how: Literal["OR", "AND", "NOT"]
+    parts: tuple[_Node, ...]
+
+
+_Node = _Term | _Group
+
+
+def _matched(node: _Node, stored: _Stored) -> tuple[_Term, ...] | None:
+    """The terms that count for the score of a chunk; None if it does not match."""
+    if isinstance(node, _Term):
+        return (node,) if any(node.counts(stored)) else None
+    found = [_matched(part, stored) for part in node.parts]
+    if node.how == "NOT":
+        return found[0] if all(one is None for one in found[1:]) else None
+    if (node.how == "AND" and None in found) or not any(one is not None for one in found):
+        return None
+    return tuple(term for one in found if one is not None for term in one)
+
+
+_TOKEN = re.compile(r'\s*("(?:[^"]|"")*"|[A-Za-z_]+|[(){}:*])')
+
+
+class _Fts5:
+    """Reads the text of a match: phrases, `*`, `column :`, AND, OR, NOT and parentheses."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = [*_TOKEN.findall(text), "end"]
+
+    def node(self) -> _Node:
+        return self._operands("OR", lambda: self._operands("AND", lambda: self._operands("NOT", self._one)))
+
+    def _operands(self, how: Literal["OR", "AND", "NOT"], operand: Callable[[], _Node]) -> _Node:
+        parts = [operand()]
+        while self._tokens[0] == how:
+            self._take()
+            parts.append(operand())
+        return _Group(how, tuple(parts)) if parts[1:] else parts[0]
+
+    def _one(self) -> _Node:
+        columns: tuple[str, ...] = ()
+        if self._tokens[1] == ":":
+            columns = (self._take(),)
+            self._take()
+        if self._tokens[0] == "(":
+            self._take()
+            found = self.node()
+            self._take()
+            return found
+        text = self._take().strip('"').replace('""', '"')
+        prefix = self._tokens[0] == "*"
+        if prefix:
+            self._take()
+        return _Term(tuple(stem(word) for word in plain_words(text)), prefix, columns)
+
+    def _take(self) -> str:
+        return str(self._tokens.pop(0))
+
+
+def _node(match: str) -> _Node:
+    return _Fts5(match).node()
+
+
+# Reading
+
+
+class _Snapshot:
+    """Implements `search.ports.Snapshot`."""
+
+    def __init__(self, store: _Store, weights: FieldWeights) -> None:
+        self._store = store
+        self._weights = weights
+
+    @property
+    def revision(self) -> int:
+        return self._store.revision
+
+    @property
+    def lexical_version(self) -> str:
+        return _version(self._store.made_by)
+
+    def rank(self, among: Among, limit: int, *, newest: int | None = None) -> list[Scored]:
+        return self._ranked(among, newest)[:limit]
+
+    def count(self, among: Among, *, worst: float | None = None) -> int:
+        return sum(worst is None or one.bm25 <= worst for one in self._ranked(among))
+
+    def better(self, among: Among, than: Scored) -> int:
+        ranked = self._ranked(among)
+        return ranked.index(than) if than in ranked else len(ranked)
+
+    def _ranked(self, among: Among, newest: int | None = None) -> list[Scored]:
+        match, without = _node(among.match), [_node(one) for one in among.without]
+        scored = _node(among.scored) if among.scored else match
+        found: list[tuple[_Stored, tuple[_Term, ...]]] = []
+        for row in sorted(self._store.chunks, reverse=True):
+            stored = self._store.chunks[row]
+            terms = _matched(scored, stored)
+            if (
+                terms is not None
+                and row not in among.leaving_out
+                and _matched(match, stored) is not None
+                and all(_matched(one, stored) is None for one in without)
+                and self._store.passes(stored, among.filters)
+            ):
+                found.append((stored, terms))
+        collection = self.collection()
+        frequencies = {term: self._frequency(term) for term in {t for _, terms in found for t in terms}}
+        listed = []
+        for stored, terms in found[:newest]:
+            norm = length_norm(stored.length, collection.average_length)
+            score = 0.0
+            for term in terms:
+                frequency = frequencies[term]
+                idf = inverse_document_frequency(collection.chunks, frequency)
+                counts = term.counts(stored)
+                score += term_weight("", counts, frequency, idf, norm, self._weights).contribution
+            listed.append((-score, stored.chunk.chunk_id, stored.chunk.row))
+        return [Scored(row, score) for score, _, row in sorted(listed)]
+
+    def _frequency(self, node: _Node) -> int:
+        return sum(_matched(node, stored) is not None for stored in self._store.chunks.values())
+
+    def chunk_ids(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, str]:
+        return {row: self._store.chunks[row].chunk.chunk_id for row in rows if row in self._store.chunks}
+
+    def has(self, match: str) -> bool:
+        return self.frequency(match) > 0
+
+    def browse(
+        self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[str] = ()
+    ) -> tuple[list[ChunkRow], int]:
+        excluded = {
+            stored.chunk.doc_id
+            for one in map(_node, without)
+            for stored in self._store.chunks.values()
+            if _matched(one, stored) is not None
+        }
+        first: dict[DocId, ChunkRow] = {}
+        for row in sorted(self._store.chunks):
+            stored = self._store.chunks[row]
+            if stored.chunk.doc_id not in excluded and self._store.passes(stored, filters):
+                first.setdefault(stored.chunk.doc_id, row)
+        latest = sorted(
+            first, key=lambda doc: (-self._store.notes[doc].document.fingerprint.mtime_ns, first[doc])
+        )
+        end = None if limit < 0 else offset + limit
+        return [first[doc] for doc in latest[offset:end]], len(first)
+
+    def hydrate(self, rows: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]:
+        found = {}
+        for row in rows:
+            if (stored := self._store.chunks.get(row)) is not None:
+                note = self._store.notes[stored.chunk.doc_id]
+                source = self._store.sources[note.document.source]
+                found[row] = FoundChunk(
+                    stored.chunk, self._store.shown(note), source.root, source.title, chunker_of(note.made_by)
+                )
+        return found
+
+    def _seen(self) -> Counter[str]:
+        return Counter(word for stored in self._store.chunks.values() for word in stored.words)
+
+    def unfinished(self, prefix: str, limit: int) -> list[str]:
+        seen = self._seen()
+        stems: dict[str, str] = {}
+        for word in sorted(word for word in seen if word.startswith(prefix)):
+            if not stem(word).startswith(stem(prefix)):
+                stems.setdefault(stem(word), word)
+        most = {one: max(n for word, n in seen.items() if stem(word) == one) for one in stems}
+        return [stems[one] for one in sorted(stems, key=lambda one: (-most[one], one))][:limit]
+
+    def too_frequent(self, words: Sequence[str]) -> set[str]:
+        least = max(1_000, self.collection().chunks // 25)
+        return {word for word in words if self._frequency(_Term((stem(word),), False, ())) > least}
+
+    def common_words(self, prefix: str, limit: int) -> list[str]:
+        seen = self._seen()
+        found = (word for word in seen if word.startswith(prefix))
+        return sorted(found, key=lambda word: (-seen[word], word))[:limit]
+
+    def collection(self) -> Collection:
+        lengths = [stored.length for stored in self._store.chunks.values()]
+        return Collection(len(lengths), sum(lengths) / len(lengths)) if lengths else Collection(0, 0.0)
+
+    def frequency(self, match: str) -> int:
+        return self._frequency(_node(match))
+
+    def lengths(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
+        return {row: self._store.chunks[row].length for row in rows}
+
+    def occurrences(self, match: str, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
+        term = _node(match)
+        assert isinstance(term, _Term)
+        counts = {row: term.counts(self._store.chunks[row]) for row in rows}
+        return {row: count for row, count in counts.items() if any(count)}
+
+    def chunk_rows(self, doc: DocId) -> list[ChunkRow]:
+        return [stored.chunk.row for stored in self._store.of(doc)]
+
+    def has_both_scripts(self) -> bool:
+        return len({is_korean(stored.chunk.text) for stored in self._store.chunks.values()}) == 2
+
+    def rows_by_script(self, filters: SearchFilters) -> tuple[list[ChunkRow], list[ChunkRow]]:
+        rows = [row for row in sorted(self._store.chunks) if self.passes([row], filters)]
+        hangul = [row for row in rows if is_korean(self._store.chunks[row].chunk.text)]
+        return hangul, [row for row in rows if row not in set(hangul)]
+
+    def known(self, rows: Sequence[ChunkRow]) -> set[ChunkRow]:
+        return set(rows) & set(self._store.chunks)
+
+    def matching(
+        self, match: str, rows: Sequence[ChunkRow] | None = None, *, without: Sequence[str] = ()
+    ) -> set[ChunkRow]:
+        wanted = self._store.chunks if rows is None else self.known(rows)
+        node, excluded = _node(match), [_node(one) for one in without]
+        return {
+            row
+            for row in wanted
+            if _matched(node, self._store.chunks[row]) is not None
+            and all(_matched(one, self._store.chunks[row]) is None for one in excluded)
+        }
+
+    def passes(self, rows: Sequence[ChunkRow], filters: SearchFilters) -> bool:
+        return any(self._store.passes(self._store.chunks[row], filters) for row in rows)
+
+
+class _Catalogue:
+    """Implements `Catalogue`."""
+
+    def __init__(self, store: _Store) -> None:
+        self._store = store
+
+    def sources(self) -> list[Source]:
+        found = []
+        for source in self._store.sources.values():
+            notes = self._of(source.source_id)
+            chunks = sum(len(self._store.of(note.document.doc_id)) for note in notes)
+            found.append(replace(source, documents=len(notes), chunks=chunks))
+        return found
+
+    def _of(self, source: SourceId) -> list[_Note]:
+        return [note for note in self._store.notes.values() if note.document.source == source]
+
+    def root_of(self, source: SourceId) -> str:
+        return self._store.sources[source].root
+
+    def root_id(self, source: SourceId) -> str:
+        return self._store.root_ids.get(source, "")
+
+    def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
+        return {
+            note.document.raw_path: KnownFile(
+                note.document.doc_id,
+                note.document.fingerprint,
+                note.document.content_hash,
+                note.made_by,
+                note.document.state,
+                note.document.reason,
+                note.checked_ns,
+            )
+            for note in self._of(source)
+        }
+
+    def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:
+        known = self.known_files(source)
+        ends = [(place, place + b"/") for place in places]
+        return {
+            path: file
+            for path, file in known.items()
+            if any(path == place or path.startswith(below) for place, below in ends)
+        }
+
+    def has_document(self, doc_id: DocId) -> bool:
+        return doc_id in self._store.notes
+
+    def document(self, doc_id: DocId) -> Document | None:
+        note = self._store.notes.get(doc_id)
+        return None if note is None else self._store.shown(note)
+
+    def documents(
+        self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
+    ) -> tuple[list[Document], int]:
+        needs_chunk = filters.kinds or filters.headings
+        found = [
+            self._store.shown(note)
+            for note in self._sorted()
+            if (not states or note.document.state in states)
+            and (
+                any(self._store.passes(one, filters) for one in self._store.of(note.document.doc_id))
+                if needs_chunk
+                else _note_passes(note.document, filters)
+            )
+        ]
+        end = None if limit < 0 else offset + limit
+        return found[offset:end], len(found)
+
+    def _sorted(self) -> list[_Note]:
+        return sorted(
+            self._store.notes.values(),
+            key=lambda note: (note.document.path, note.document.source, note.document.raw_path),
+        )
+
+    def documents_at(self, path: str) -> list[Document]:
+        return [self._store.shown(one) for one in self._sorted() if one.document.path == display_path(path)]
+
+    def documents_ending(self, ending: str, limit: int) -> list[Document]:
+        wanted = "/" + ending.lstrip("/")
+        found = [one for one in self._sorted() if f"/{one.document.path}".endswith(wanted)]
+        return [self._store.shown(one) for one in found[:limit]]
+
+    def chunks_of(self, doc_id: DocId) -> list[Chunk]:
+        return [stored.chunk for stored in self._store.of(doc_id)]
+
+    def chunks_named(self, prefix: str) -> list[Chunk]:
+        chunks = (stored.chunk for stored in self._store.chunks.values())
+        named = (chunk for chunk in chunks if chunk.chunk_id.startswith(prefix))
+        return sorted(named, key=lambda chunk: chunk.chunk_id)[:2]
+
+    def tags(self) -> list[tuple[str, int]]:
+        counts = Counter(tag for note in self._store.notes.values() for tag in note.document.tags)
+        return counts.most_common()
+
+    def paths(self) -> list[str]:
+        notes = self._store.notes.values()
+        return sorted({note.document.path for note in notes if note.document.state == "ok"})
+
+    def failed(self) -> int:
+        return sum(note.document.state == "failed" for note in self._store.notes.values())
+
+    def model(self) -> str | None:
+        return self._store.model
+
+    def runs(self, limit: int) -> list[IndexRun]:
+        return self._store.runs[: -limit - 1 : -1]
+
+    def figures(self) -> Figures:
+        store = self._store
+        states = Counter(note.document.state for note in store.notes.values())
+        return Figures(
+            documents=len(store.notes),
+            failed=states["failed"],
+            skipped=states["skipped"],
+            chunks=len(store.chunks),
+            words=len({word for stored in store.chunks.values() for word in stored.words}),
+            corpus_revision=store.revision,
+            schema_version=1,
+            lexical_version=_version(store.made_by),
+            fts_signature="toy",
+            made_by=store.made_by,
+        )
+
+
+class _Feed:
+    """Implements `ChangeFeed`."""
+
+    def __init__(self, store: _Store, model: str) -> None:
+        self._store = store
+        self._model = model
+
+    def revision(self) -> int:
+        return self._store.revision
+
+    def all(self) -> Iterator[tuple[int, bytes]]:
+        yield from self.vectors(list(self._store.chunks)).items()
+
+    def changes_after(self, revision: int) -> tuple[list[tuple[int, bytes]], list[int]] | None:
+        since = [(row, op) for at, row, op in self._store.log if at > revision]
+        added = self.vectors([row for row, op in since if op == "add"])
+        return list(added.items()), [row for row, op in since if op == "remove"]
+
+    def vectors(self, rows: Sequence[int]) -> dict[int, bytes]:
+        held = {row: self._blob(ChunkRow(row)) for row in rows}
+        return {row: blob for row, blob in held.items() if blob is not None}
+
+    def _blob(self, row: ChunkRow) -> bytes | None:
+        stored = self._store.chunks.get(row)
+        return None if stored is None else self._store.vectors.get((self._model, stored.text_hash))
+
+    def _missing(self) -> list[_Stored]:
+        return [one for one in self._store.chunks.values() if self._blob(one.chunk.row) is None]
+
+    def pending(self, limit: int) -> list[PendingText]:
+        texts = {
+            one.text_hash: PendingText(one.text_hash, one.title, one.chunk.heading_path, one.chunk.text)
+            for one in self._missing()
+        }
+        return list(texts.values())[:limit]
+
+    def pending_since(self, revision: int) -> list[PendingText] | None:
+        return None  # read everything again
+
+    def still_pending(self, hashes: Sequence[bytes]) -> set[bytes]:
+        return {one.text_hash for one in self._missing()} & set(hashes)
+
+    def pending_count(self) -> PendingCount:
+        missing = self._missing()
+        return PendingCount(len(missing), len({one.text_hash for one in missing}))
+
+    def count(self) -> VectorCount:
+        stored = {text for model, text in self._store.vectors if model == self._model}
+        used = stored & {one.text_hash for one in self._store.chunks.values()}
+        return VectorCount(len(stored), len(used))
+
+
+class _Reader:
+    """Implements `Reader`."""
+
+    def __init__(self, url: str, weights: FieldWeights) -> None:
+        self._url = url
+        self._weights = weights
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[_Store]:
+        store = _STORES.setdefault(self._url, _Store())
+        if not store.begun:
+            raise NotIndexedError(f"there is no index {self._url}", "run `kebab ingest FOLDER`")
+        with store.lock:
+            yield store
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[_Snapshot]:
+        with self._reading() as store:
+            yield _Snapshot(store, self._weights)
+
+    @contextlib.contextmanager
+    def catalogue(self) -> Iterator[_Catalogue]:
+        with self._reading() as store:
+            yield _Catalogue(store)
+
+    @contextlib.contextmanager
+    def vectors(self, model: str) -> Iterator[_Feed]:
+        with self._reading() as store:
+            yield _Feed(store, model)
+
+    def close(self) -> None:
+        pass
+
+
+class _Vectors:
+    """Implements `FollowedVectors` and `VectorIndex`: every vector is compared, with NumPy."""
+
+    def __init__(self, reader: _Reader, model: str, dims: int) -> None:
+        self._reader = reader
+        self._model = model
+        self._revision = -1
+        self._rows: list[ChunkRow] = []
+        self._matrix = np.zeros((0, dims), np.float32)
+
+    @property
+    def index(self) -> _Vectors:
+        return self
+
+    def open(self) -> Opened:
+        self.catch_up()
+        return Opened("loaded", "")
+
+    def catch_up(self) -> bool:
+        with self._reader.vectors(self._model) as feed:
+            if feed.revision() == self._revision:
+                return False
+            self._revision, held = feed.revision(), dict(sorted(feed.all()))
+        self._rows = [ChunkRow(row) for row in held]
+        if held:
+            self._matrix = np.stack([np.frombuffer(one, np.float16) for one in held.values()]).astype(
+                np.float32
+            )
+        return True
+
+    def close(self) -> str:
+        return ""
+
+    @property
+    def count(self) -> int:
+        return len(self._rows)
+
+    def nearest(self, query: Vector, k: int, allowed: Sequence[ChunkRow] | None = None) -> list[Near]:
+        rows = self._rows if allowed is None else sorted(set(self._rows) & set(allowed))
+        cosines = self.cosines(query, rows)
+        return sorted((Near(row, cosine) for row, cosine in cosines.items()), key=lambda one: -one.cosine)[:k]
+
+    def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:
+        places = {row: place for place, row in enumerate(self._rows)}
+        return {row: float(self._matrix[places[row]] @ query) for row in rows if row in places}
+
+
+# Writing
+
+
+class _Writer:
+    """Implements `Writer`."""
+
+    def __init__(self, store: _Store) -> None:
+        self._store = store
+
+    def apply(self, changes: Sequence[Change]) -> Applied:
+        with self._store.lock:
+            self._store.revision += 1
+            each = tuple(map(self._apply, changes))
+            return Applied(
+                self._store.revision,
+                sum(one.added for one in each),
+                sum(one.removed for one in each),
+                sum(one.kept for one in each),
+                each,
+            )
+
+    def _apply(self, change: Change) -> ChunkCounts:
+        notes = self._store.notes
+        match change:
+            case SaveNote(document):
+                trust = change.own_trust or self._store.sources[document.source].trust
+                tags = tuple(sorted(document.tags, key=str.casefold))
+                saved = replace(document, trust=trust, tags=tags, indexed_ns=time.time_ns())
+                notes[document.doc_id] = _Note(saved, change.made_by, change.checked_ns)
+                return self._replace_chunks(change)
+            case MarkNote(document):
+                known = notes.get(document.doc_id)
+                if known is not None and change.keep_text:
+                    kept = replace(known.document, state=document.state, reason=document.reason)
+                    notes[document.doc_id] = replace(known, document=kept)
+                    return ChunkCounts()
+                notes[document.doc_id] = _Note(document, change.made_by)
+                return self._drop(self._store.of(document.doc_id))
+            case MoveNotes(moves):
+                for move in moves:
+                    moved = replace(notes[move.doc_id].document, path=move.path, raw_path=move.raw_path)
+                    notes[move.doc_id] = _Note(moved, "")
+            case TouchNote(doc_id, fingerprint, checked_ns):
+                document = replace(notes[doc_id].document, fingerprint=fingerprint)
+                notes[doc_id] = replace(notes[doc_id], document=document, checked_ns=checked_ns)
+            case RemoveNote(doc_id):
+                notes.pop(doc_id)
+                return self._drop(self._store.of(doc_id))
+        return ChunkCounts()
+
+    def _replace_chunks(self, change: SaveNote) -> ChunkCounts:
+        document, store = change.document, self._store
+        texts = [(passage.heading_path, text_hash(passage.text)) for passage in change.passages]
+        known = {one.chunk.chunk_id: one for one in store.of(document.doc_id)}
+        added = kept = 0
+        ids = chunk_ids(document.doc_id, change.chunker, texts)
+        for ordinal, (chunk_id, passage) in enumerate(zip(ids, change.passages, strict=True)):
+            was = known.pop(chunk_id, None)
+            if was is None:
+                store.last_row += 1
+                added += 1
+            else:
+                kept += 1
+            row = was.chunk.row if was else ChunkRow(store.last_row)
+            chunk = Chunk(
+                row, chunk_id, document.doc_id, ordinal, passage.kind, passage.heading_path, passage.text,
+                passage.span,
+            )  # fmt: skip
+            store.chunks[row] = _Stored(chunk, document.title)
+            store.log.append((store.revision, row, "add"))
+        return ChunkCounts(added, self._drop(list(known.values())).removed, kept)
+
+    def _drop(self, stored: Sequence[_Stored]) -> ChunkCounts:
+        for one in stored:
+            del self._store.chunks[one.chunk.row]
+            self._store.log.append((self._store.revision, one.chunk.row, "remove"))
+        return ChunkCounts(removed=len(stored))
+
+    def save_sources(self, sources: Sequence[Source]) -> None:
+        with self._store.lock:
+            self._store.revision += 1
+            self._store.sources |= {source.source_id: source for source in sources}
+
+    def set_source_state(self, source: SourceId, state: SourceState, root_id: str = "") -> None:
+        with self._store.lock:
+            self._store.sources[source] = replace(self._store.sources[source], state=state)
+            if root_id:
+                self._store.root_ids[source] = root_id
+
+    def remove_source(self, source: SourceId) -> None:
+        with self._store.lock:
+            if self._store.sources.pop(source, None) is None:
+                raise NotFoundError(f"there is no source named {source}", "see `kebab source list`")
+            self._store.revision += 1
+            for doc_id, note in list(self._store.notes.items()):
+                if note.document.source == source:
+                    self._apply(RemoveNote(doc_id))
+
+    def set_made_by(self, made_by: str) -> None:
+        self._store.made_by = made_by
+
+    def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        with self._store.lock:
+            self._store.revision += 1
+            self._store.vectors |= {(model, text): vector for text, vector in vectors}
+            return self._store.revision
+
+    def delete_vectors(self, model: str | None = None) -> int:
+        with self._store.lock:
+            used = {one.text_hash for one in self._store.chunks.values()}
+            gone = [
+                key
+                for key in self._store.vectors
+                if (key[1] not in used if model is None else key[0] == model)
+            ]
+            for key in gone:
+                del self._store.vectors[key]
+            return len(gone)
+
+    def use_model(self, model: str) -> None:
+        with self._store.lock:
+            self._store.model = model
+            self._store.revision += 1
+
+    def record_run(self, kind: str, started_ns: int, report: str) -> None:
+        self._store.runs.append(IndexRun(kind, started_ns, time.time_ns(), json.loads(report)))
+
+    def rebuild_full_text(self) -> None:
+        pass
+
+    def merge_full_text(self, cancelled: Callable[[], bool] = lambda: False) -> None:
+        pass
+
+
+class _Lease:
+    """Implements `Lease` for the threads of one process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holder: Holder | None = None
+
+    def acquire(self, command: str, timeout_s: float, waiting: Waiting) -> bool:
+        if not self._lock.acquire(timeout=timeout_s):
+            raise StoreBusyError("another thread writes the index", "wait for it to end")
+        self._holder = Holder(os.getpid(), command, time.time())
+        return False
+
+    def release(self) -> None:
+        if self._holder is not None:
+            self._holder = None
+            self._lock.release()
+
+    def is_in_place(self) -> bool:
+        return True
+
+    def holder(self) -> Holder | None:
+        return self._holder
+
+
+class _Requests:
+    """Implements `Requests`."""
+
+    def __init__(self, store: _Store) -> None:
+        self._store = store
+
+    def ask(self, rescan: Rescan) -> None:
+        self._store.requests.append(rescan)
+
+    @contextlib.contextmanager
+    def wanting(self) -> Iterator[None]:
+        self._store.wanted += 1
+        try:
+            yield
+        finally:
+            self._store.wanted -= 1
+
+    def wanted(self) -> bool:
+        return self._store.wanted > 0
+
+    def look(self) -> tuple[bool, list[Rescan]]:
+        taken, self._store.requests = self._store.requests, []
+        return self.wanted(), taken
+
+
+# The index
+
+
+def _version(made_by: str) -> str:
+    return f"toy-{made_by}"
+
+
+class ToyIndex:
+    """Implements `Index`."""
+
+    def __init__(self, url: str, folder: str, weights: FieldWeights) -> None:
+        self.location = url
+        self.folder = folder
+        self.reader = _Reader(url, weights)
+
+    def _store(self) -> _Store:
+        return _STORES.setdefault(self.location, _Store())
+
+    def exists(self) -> bool:
+        return self._store().begun
+
+    def size(self) -> int:
+        with self.reader.snapshot() as snapshot:
+            return snapshot.collection().chunks
+
+    def version(self, made_by: str) -> str:
+        return _version(made_by)
+
+    def known_sources(self) -> list[Source] | None:
+        return None
+
+    def change_check(self) -> Callable[[], bool]:
+        return lambda: True
+
+    def check(self, made_by: str) -> Iterator[Finding]:
+        try:
+            with self.reader.catalogue() as catalogue:
+                figures = catalogue.figures()
+        except NotIndexedError as error:
+            yield Finding("toy", "problem", error.message, error.hint)
+            return
+        yield Finding("toy", "ok", f"{figures.documents} notes, {figures.chunks} passages in memory")
+        if figures.failed:
+            yield Finding("notes", "warning", f"{figures.failed} could not be read", "`kebab list`")
+
+    def vector_index(self, model: str, dims: int, *, may_save: bool = False) -> _Vectors:
+        return _Vectors(self.reader, model, dims)
+
+    def lease(self, purpose: Literal["write", "embed"]) -> _Lease:
+        store = self._store()
+        return store.writing if purpose == "write" else store.embedding
+
+    def requests(self) -> _Requests:
+        return _Requests(self._store())
+
+    @contextlib.contextmanager
+    def write(
+        self, command: str, timeout_s: float, waiting: Waiting, *, saw_crash: bool = False
+    ) -> Iterator[WriterSession]:
+        lease = self.lease("write")
+        lease.acquire(command, timeout_s, waiting)
+        try:
+            store = self._store()
+            store.begun = True
+            yield WriterSession(_Writer(store), lease)
+        finally:
+            lease.release()
+
+    def recheck(self, command: str, timeout_s: float, waiting: Waiting) -> str:
+        return ""
+
+
+def forget_all() -> None:
+    """Delete every index."""
+    _STORES.clear()
