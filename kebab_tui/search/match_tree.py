@@ -24,7 +24,7 @@ _SHORTEST_UNFINISHED = 2
 class Expression(NamedTuple):
     """`phrases` are scored; chunks that match any of `excluded` are left out.
 
-    `scored`: score the leaves of this tree, if not of `match`. An index may ignore words in a branch of
+    `scored`: score the terms of this tree, if not of `match`. An index may ignore words in a branch of
     an OR that does not match as a whole, so a match with such branches is scored by its phrases alone.
     """
 

@@ -68,7 +68,7 @@ def snippet(text: str, phrases: Sequence[Term], limit: int = 220) -> Snippet:
 def highlight_phrases(query: str) -> tuple[Term, ...]:
     """The phrases to highlight in a text that no search has found, such as a whole note.
 
-    They are those of the relaxed expression; an unfinished last word is a prefix. Raw FTS5 syntax
+    They are those of the relaxed expression; an unfinished last word is a prefix. A raw query
     has none. Cached, since a note is highlighted block by block.
     """
     parsed = parse(query, datetime.now())  # noqa: DTZ005 - only filters have dates
