@@ -218,7 +218,8 @@ def _with_facet(kind: FacetKind, values: Sequence[str], excluded: bool) -> Condi
     if kind.nested:  # "0" is the character after "/"
         selects.append(f"{found} f.folded >= w.value || '/' AND f.folded < w.value || '0'")
     folded = json.dumps([kind.fold(value) for value in values], ensure_ascii=False)
-    condition = f"d.doc_id {'NOT ' if excluded else ''}IN ({' UNION ALL '.join(selects)})"
+    # Plus: documents in the order of their rows, so that the ids of their chunks come nearly sorted.
+    condition = f"+d.doc_id {'NOT ' if excluded else ''}IN ({' UNION ALL '.join(selects)})"
     return condition, [folded, kind.id] * len(selects)
 
 
