@@ -116,8 +116,8 @@ class Catalogue(Protocol):
         """At most two chunks whose id starts with `prefix`: two show that it is ambiguous."""
         ...
 
-    def tags(self) -> list[tuple[str, int]]:
-        """Every tag with its number of notes, most frequent first."""
+    def values(self, kind: str) -> list[tuple[str, int]]:
+        """Every value of a kind of facet with its number of notes, most frequent first."""
         ...
 
     def paths(self) -> list[str]:

@@ -17,9 +17,10 @@ from typing import Any
 
 from kebab_tui import own_files
 from kebab_tui.domain import errors
+from kebab_tui.domain.facets import fold
 from kebab_tui.domain.text import embedded_hash, glob_regex
 from kebab_tui.storage.sqlite import schema
-from kebab_tui.storage.sqlite.rows import fold, indexed_grams
+from kebab_tui.storage.sqlite.rows import indexed_grams
 
 _PAGE_BYTES = 16_384
 """A chunk and its columns fill half a page of the default size: larger pages waste less."""

@@ -13,9 +13,10 @@ import json
 import sqlite3
 from zlib import crc32
 
+from kebab_tui.domain.facets import fold
 from kebab_tui.domain.text import RECIPE_VERSION
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x6B656261  # "keba"
 GRAMS_VERSION = 1
 
@@ -128,6 +129,34 @@ CREATE TABLE words(
 ) WITHOUT ROWID;
 """
 
+FACETS_TABLE = """
+CREATE TABLE facets(
+  doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE,
+  ordinal INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  folded TEXT NOT NULL,
+  value TEXT NOT NULL,
+  line INTEGER,
+  target TEXT,
+  extra TEXT,
+  PRIMARY KEY (doc_id, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX facets_by_value ON facets(kind, folded, doc_id);
+"""
+"""`facets_by_value` finds the notes of a value, and of all values that begin with one."""
+
+MOVE_TO_FACETS = """
+INSERT INTO facets(doc_id, ordinal, kind, folded, value)
+SELECT doc_id, row_number() OVER (PARTITION BY doc_id ORDER BY folded) - 1, 'tag', folded, tag
+FROM document_tags;
+INSERT INTO facets(doc_id, ordinal, kind, folded, value)
+SELECT d.doc_id, (SELECT count(*) FROM document_tags t WHERE t.doc_id = d.doc_id) + a.key, 'alias',
+  kebab_fold(a.value), a.value
+FROM documents d, json_each(d.aliases) a;
+DROP TABLE document_tags;
+ALTER TABLE documents DROP COLUMN aliases;
+"""
+
 FTS_TABLE = f"""
 CREATE VIRTUAL TABLE chunks_fts USING fts5(
   chunk_id UNINDEXED, doc_id UNINDEXED, {", ".join(FTS_COLUMNS)},
@@ -157,6 +186,11 @@ SELECT id, {_COLUMNS} FROM chunks WHERE id > ? ORDER BY id
 """
 
 
+def statements_of(script: str) -> list[str]:
+    """The statements of a script, to be executed one by one: `executescript` would commit."""
+    return [statement for statement in script.split(";\n") if statement.strip()]
+
+
 def fts_signature() -> str:
     """8 hex digits of all settings that decide how the full-text index stores a text."""
     from _blake2 import blake2b  # hashlib would also load OpenSSL: 2 ms of a search
@@ -184,10 +218,8 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     @steps(name="0001_notes_and_words")
     def first(db: Database) -> None:
-        # Not `executescript`, which would commit the transaction of the migration.
-        for statement in TABLES.split(";\n"):
-            if statement.strip():
-                db.execute(statement)
+        for statement in statements_of(TABLES):
+            db.execute(statement)
         db.execute(FTS_TABLE)
         db.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)", [FTS_HASH_BYTES])
         for trigger in (INSERT_TRIGGER, DELETE_TRIGGER, UPDATE_TRIGGER):
@@ -198,6 +230,13 @@ def migrate(connection: sqlite3.Connection) -> None:
             [fts_signature(), RECIPE_VERSION],
         )
         db.execute("PRAGMA user_version = 1")
+
+    @steps(name="0002_facets")
+    def facets(db: Database) -> None:
+        connection.create_function("kebab_fold", 1, fold, deterministic=True)
+        for statement in statements_of(FACETS_TABLE + MOVE_TO_FACETS):
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 2")
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))
