@@ -21,10 +21,11 @@ from typing import cast
 
 from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
 from kebab_tui.domain.document import Fingerprint, fingerprint_of
-from kebab_tui.domain.errors import SourceError, UnreadableFileError
+from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.files.exclusion import LeftOut, exclusion_of_file, exclusion_of_folder
 from kebab_tui.files.ignore import IGNORE_FILES, IgnoreRule, Scope, rules_of_file, scope_of_root
 from kebab_tui.files.read import read_file
+from kebab_tui.files.root import check_root
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.formats.registry import FileType, file_type_of
 
@@ -97,23 +98,6 @@ def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
         scope = scope.below(folder + "/", prefix)
     excluded = exclusion_of_file(root, prefix, steps[-1], _with_ignore_files(root, prefix, scope))
     return str(excluded) if excluded else None
-
-
-def check_root(root: str) -> None:
-    """Raise unless `root` is a folder that can be listed."""
-    try:
-        os.scandir(root).close()
-    except FileNotFoundError:
-        raise SourceError(
-            f"folder not found: {root}",
-            "check the spelling and whether its drive is mounted; notes indexed earlier are kept",
-        ) from None
-    except NotADirectoryError:
-        raise SourceError(f"not a folder: {root}", "pass the folder that contains the note") from None
-    except PermissionError:
-        raise SourceError(f"permission denied: {root}", "check the permissions of the folder") from None
-    except (OSError, ValueError) as error:
-        raise SourceError(f"cannot read the folder: {root}", str(error)) from error
 
 
 class PathScanner:

@@ -17,7 +17,8 @@ from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Fingerprint, Source, Trust
 from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.domain.ids import DocId, SourceId
-from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules, check_root, walk
+from kebab_tui.files.root import check_root
+from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules, walk
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.pipeline import ChangeBatch, FileChange, FileTarget, Patience, Recipe, change_of
@@ -144,9 +145,12 @@ class Ingest:
         try:
             rules = WalkRules(source.include, source.exclude)
             found = self._until_stopped(walk(source.root, rules, self._checkpoint))
-            root_id = _root_id(source.root)
-            if last_root not in ("", root_id):
-                _check_not_empty(source.root)
+            root = check_root(source.root)
+            if root.is_empty and last_root not in ("", root.stored):  # probably a mount point
+                raise SourceError(
+                    f"the folder was replaced by an empty one: {source.root}",
+                    "mount the disk again; if the notes were deleted, remove the source",
+                )
             check_overlap(source, self._known)
             plan = compare(found, known, self._recipe.made_by)
         except SourceError as error:
@@ -155,7 +159,7 @@ class Ingest:
             return SourceReport(source.source_id, source.root, {}, (), ())
         report = self._apply(source, plan, known, {file.doc_id for file in known.values()})
         if not self.cancelled:
-            self._writer.set_source_state(source.source_id, "indexed", root_id)
+            self._writer.set_source_state(source.source_id, "indexed", root.stored)
         return report
 
     def paths(self, source: Source, paths: Iterable[bytes]) -> SourceReport:
@@ -173,8 +177,7 @@ class Ingest:
             plan = compare(self._until_stopped(found), known, self._recipe.made_by)
             # After the scan: files may seem missing because the disk was just unmounted.
             check_overlap(source, self._known)
-            check_root(source.root)
-            if last_root not in ("", _root_id(source.root)):
+            if last_root not in ("", check_root(source.root).stored):
                 raise SourceError(f"the folder was replaced by another one: {source.root}", "it is rescanned")
         except SourceError as error:
             return self._paused(source, error)
@@ -287,32 +290,6 @@ class UsedIds:
 
     def add(self, doc_id: DocId) -> None:
         self._assigned.add(doc_id)
-
-
-def _root_id(root: str) -> str:
-    """Identifies the folder itself, independent of its path."""
-    try:
-        status = os.stat(root)
-    except OSError as error:
-        raise _disappeared(root, error) from error
-    return f"{status.st_dev}:{status.st_ino}"
-
-
-def _check_not_empty(root: str) -> None:
-    """Refuse an empty folder in place of the indexed one: probably a mount point."""
-    try:
-        is_empty = not os.listdir(root)
-    except OSError as error:
-        raise _disappeared(root, error) from error
-    if is_empty:
-        raise SourceError(
-            f"the folder was replaced by an empty one: {root}",
-            "mount the disk again; if the notes were deleted, remove the source",
-        )
-
-
-def _disappeared(root: str, error: OSError) -> SourceError:
-    return SourceError(f"the folder disappeared during the scan: {root}", str(error.strerror))
 
 
 def _moved(plan: Plan, path: str) -> FileOutcome:

@@ -18,7 +18,7 @@ from typing import Literal
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import SourceError, StoreDamagedError, StoreError, StoreLostError, UsageError
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.files.walk import check_root
+from kebab_tui.files.root import check_root
 from kebab_tui.storage.lock import DataFolder, Holder, WriterLock
 from kebab_tui.storage.sqlite import recovery
 from kebab_tui.storage.sqlite.reader import StoreReader
