@@ -14,14 +14,16 @@ from typing import Generic, TypeVar
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.files.ignore import IGNORE_FILES
 from kebab_tui.files.walk import PathScanner, WalkRules
-from kebab_tui.indexing.path_queue import PathQueue
+from kebab_tui.indexing.path_queue import PathBatch, PathQueue
 from kebab_tui.indexing.status import FolderState
 from kebab_tui.indexing.watcher import FolderWatch
 
 EVERY_S = 600.0
 FIRST_S, LONGEST_S = 1.0, 30.0
 _ASLEEP_S = 1.0
+_IGNORE_FILES = tuple(map(os.fsencode, IGNORE_FILES))
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -57,15 +59,15 @@ class WatchedFolders:
     def states(self) -> tuple[FolderState, ...]:
         return tuple(watched.state() for watched in self._watched.values())
 
-    def rules_changed(self, source: Source) -> None:
-        """An ignore file changed: watch other folders and rescan all notes."""
+    def scanner(self, source: Source, batch: PathBatch) -> PathScanner:
+        """The rules of a source, for its watch and for the scan of a batch; read again if they may differ."""
         watched = self._watched[source.source_id]
-        watched.reload_rules()
-        watched.watch.renew("the ignore rules changed")
-
-    def folders_changed(self, source: Source) -> None:
-        """Added or removed folders may contain ignore files."""
-        self._watched[source.source_id].reload_rules()
+        ignore_files_changed = any(path.rpartition(b"/")[2] in _IGNORE_FILES for path in batch.paths)
+        if batch.whole or batch.subtrees or ignore_files_changed:  # a folder may contain ignore files
+            watched.read_rules()
+        if ignore_files_changed:
+            watched.watch.renew("the ignore rules changed")  # watch other folders and scan all notes
+        return watched.scanner
 
     def stop(self) -> None:
         while self._watched:
@@ -79,12 +81,12 @@ class _Watched:
         self.source = source
         self._checkpoint = checkpoint
         self.watch = FolderWatch(queue, source.root, self._is_interesting)
-        self.reload_rules()
+        self.read_rules()
         self.watch.start()
 
-    def reload_rules(self) -> None:
+    def read_rules(self) -> None:
         rules = WalkRules(self.source.include, self.source.exclude)
-        self._scanner = PathScanner(self.source.root, rules, self._checkpoint)
+        self.scanner = PathScanner(self.source.root, rules, self._checkpoint)
 
     def state(self) -> FolderState:
         state = self.watch.state()
@@ -94,7 +96,7 @@ class _Watched:
 
     def _is_interesting(self, path: bytes, is_folder: bool) -> bool:
         try:
-            return self._scanner.takes(os.fsdecode(path), is_folder=is_folder)
+            return self.scanner.takes(os.fsdecode(path), is_folder=is_folder)
         except ReadingStopped:
             return False  # the next process will scan everything
 

@@ -194,14 +194,11 @@ class IndexWorker:
             self._too_slow,
             self._watched.sources(),
         )
+        scanner = self._watched.scanner(source, batch)
         if batch.whole:
-            report = ingest.source(source)
+            report = ingest.source(source, scanner)
         else:
-            if any(os.fsdecode(path).rpartition("/")[2] in IGNORE_FILES for path in batch.paths):
-                self._watched.rules_changed(source)
-            elif batch.subtrees:
-                self._watched.folders_changed(source)
-            report = ingest.paths(source, (*batch.paths, *batch.subtrees))
+            report = ingest.paths(source, scanner, (*batch.paths, *batch.subtrees))
         self._record(session, source, batch, report, interrupted=interrupted)
 
     def _record(
