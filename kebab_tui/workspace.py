@@ -212,7 +212,7 @@ class Workspace:
 
     def check_folder(self, folder: str) -> None:
         """Raise if a folder is missing, unless it is a source already: sources may come back."""
-        from kebab_tui.files.walk import check_root
+        from kebab_tui.files.root import check_root
         from kebab_tui.indexing.session import relation
 
         if not folder:
