@@ -68,8 +68,9 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     status: StatusLine
     footer: KeysLine
 
-    def __init__(self, options: Options, settings: Settings) -> None:
+    def __init__(self, options: Options, settings: Settings, *, hits: HitsList | None = None) -> None:
         super().__init__()
+        self.hits = hits or HitsList()
         self.actions = keymap(settings.keys)
         bind_app(self, self.actions)
         apply_theme(self, options.theme)
@@ -106,7 +107,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         self.box = QueryBox(self.options.query, actions=self.actions, history=self.history, id="box")
         self.query_line = QueryLine(self.box, id="query")
         self.chips = ChipsLine(id="chips")
-        self.hits = HitsList(id="hits")
+        self.hits.id = "hits"
         self.words = TextPane(id="words")
         self.preview = Preview(id="preview")
         what_if_keys = Keys(

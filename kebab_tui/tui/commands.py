@@ -150,11 +150,7 @@ class Commands:
     def do_explain(self) -> None:
         self._toggle(explain=not self._app.toggles.explain)
         if self._app.toggles.explain:
-            self._app.pin_cursor()
-            if self._app.current_query.is_answered:
-                self._app.explain_selected()
-            else:
-                self._app.ask()
+            self._app.explain_selected()  # for a query without a response, once it arrives
 
     def do_rrf_k_down(self) -> None:
         self._app.explain.step_rrf_k(up=False)

@@ -308,13 +308,14 @@ class EngineThread:
             self._quiet_until = time.monotonic() + _QUIET_S
         if query.text.strip() and query.mode == "hybrid" and not job.again:
             first = workspace.search(replace(query, mode="lexical"), first_answer=True)
-            self._is_painted = False
-            self._post_result(SearchDone(job.generation, first, final=False))
-            with self._wake:
-                # Painting and searching compete for the interpreter: let the response be painted first.
-                self._wake.wait_for(
-                    lambda: self._is_painted or self._query is not None or self._closing, _PAINT_S
-                )
+            if first.hits:  # else the hits on the screen stay until the semantic search is done
+                self._is_painted = False
+                self._post_result(SearchDone(job.generation, first, final=False))
+                with self._wake:
+                    # Painting and searching compete for the interpreter: let the response be painted first.
+                    self._wake.wait_for(
+                        lambda: self._is_painted or self._query is not None or self._closing, _PAINT_S
+                    )
             if self._is_superseded():
                 return
         if job.explain:
