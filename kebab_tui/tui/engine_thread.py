@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from kebab_tui import memory
-from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.errors import KebabError, defect, failure_of
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.tui.messages import (
@@ -212,7 +212,7 @@ class EngineThread:
                 try:
                     located.append(LocatedHit(hit, workspace.locate(hit)))
                 except KebabError as error:
-                    located.append(LocatedHit(hit, None, error.message))
+                    located.append(LocatedHit(hit, None, failure_of(error)))
             return HitsLocated(number, tuple(located))
 
         self._send(_Job("locate_all", run))
@@ -234,8 +234,8 @@ class EngineThread:
         def run(workspace: Workspace) -> Message:
             try:
                 return WhyNotReady(path, workspace.why_not(query, path))
-            except KebabError as error:
-                return WhyNotReady(path, None, error.message, error.hint)
+            except Exception as error:  # noqa: BLE001 - the prompt shows a defect, too
+                return WhyNotReady(path, failure_of(error) or defect(error))
 
         self._send(_Job("why_not", run))
 
@@ -258,9 +258,9 @@ class EngineThread:
     def _run(self) -> None:
         try:
             workspace = self._open()
-        except KebabError as error:
+        except Exception as error:  # noqa: BLE001 - a defect is shown, too
             number = self._query.generation if self._query else -1
-            self._post(Refused(number, error.code, error.message, error.hint))
+            self._post(Refused(number, failure_of(error) or defect(error)))
             return
         memory.keep_large_blocks_apart()
         self._may_have_changed = workspace.change_check()
@@ -283,12 +283,11 @@ class EngineThread:
                 else:
                     self._warm_up()
                     self._poll(workspace)
-            except KebabError as error:
-                self._revision = _UNKNOWN  # once the index is readable again, that is a change
-                if generation >= 0 or error.code != "not_indexed":
-                    self._post_result(Refused(generation, error.code, error.message, error.hint))
             except Exception as error:  # noqa: BLE001 - a defect must not end the thread
-                self._post_result(Refused(generation, "internal", f"{type(error).__name__}: {error}", ""))
+                self._revision = _UNKNOWN  # once the index is readable again, that is a change
+                failure = failure_of(error) or defect(error)
+                if generation >= 0 or failure.code != "not_indexed":
+                    self._post_result(Refused(generation, failure))
 
     def _next(self) -> tuple[_QueryJob | None, _Job | None]:
         """The query first, then jobs in order; neither when it is time to poll."""
