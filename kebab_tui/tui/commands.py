@@ -207,7 +207,7 @@ class Commands:
         from kebab_tui.tui.screens.file_states import FileStatesScreen  # the first paint does not need it
 
         own_keys = action_of(self._app.actions, "health").keys("lists")
-        page = FileStatesScreen(self._app.open_workspace, self._app.hand_off.edit, keys=own_keys)
+        page = FileStatesScreen(self._app.engine, self._app.hand_off.edit, keys=own_keys)
         return self._app.push_screen(page)
 
     def do_sample_vault(self) -> None:
