@@ -16,6 +16,7 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Input
 
+from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.settings.settings import Settings
@@ -34,7 +35,7 @@ from kebab_tui.tui.keys import KeysInOrder, shown
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.layout import Toggles, apply_theme
 from kebab_tui.tui.preview.pane import Preview
-from kebab_tui.tui.results import INDEX_LOST, ResultsPresenter
+from kebab_tui.tui.results import ResultsPresenter
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
 from kebab_tui.tui.widgets import empty_states
@@ -68,8 +69,9 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     status: StatusLine
     footer: KeysLine
 
-    def __init__(self, options: Options, settings: Settings) -> None:
+    def __init__(self, options: Options, settings: Settings, *, hits: HitsList | None = None) -> None:
         super().__init__()
+        self.hits = hits or HitsList()
         self.actions = keymap(settings.keys)
         bind_app(self, self.actions)
         apply_theme(self, options.theme)
@@ -106,7 +108,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         self.box = QueryBox(self.options.query, actions=self.actions, history=self.history, id="box")
         self.query_line = QueryLine(self.box, id="query")
         self.chips = ChipsLine(id="chips")
-        self.hits = HitsList(id="hits")
+        self.hits.id = "hits"
         self.words = TextPane(id="words")
         self.preview = Preview(id="preview")
         what_if_keys = Keys(
@@ -329,8 +331,8 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
             self.current_query.finish()
             self._pending.clear()
             self._jumps = 0
-        self.results.show_error(message.code, message.message, message.hint)
-        if message.code in INDEX_LOST:
+        self.results.show_failure(message.failure)
+        if message.failure.is_healed_by_ingest:
             self.index(())  # sets the damaged index aside and reads the notes again
 
     def stop_search(self) -> None:
@@ -461,7 +463,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     def _why_not_ready(self, message: messages.WhyNotReady) -> None:
         if not isinstance(self.screen, WhyNotPrompt):
             return
-        if message.why is not None:
-            self.screen.answer(message.path, message.why)
+        if isinstance(message.result, Failure):
+            self.screen.fail(message.path, message.result)
         else:
-            self.screen.fail(message.path, message.error, message.hint)
+            self.screen.answer(message.path, message.result)

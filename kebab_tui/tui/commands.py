@@ -150,11 +150,7 @@ class Commands:
     def do_explain(self) -> None:
         self._toggle(explain=not self._app.toggles.explain)
         if self._app.toggles.explain:
-            self._app.pin_cursor()
-            if self._app.current_query.is_answered:
-                self._app.explain_selected()
-            else:
-                self._app.ask()
+            self._app.explain_selected()  # for a query without a response, once it arrives
 
     def do_rrf_k_down(self) -> None:
         self._app.explain.step_rrf_k(up=False)
@@ -211,7 +207,7 @@ class Commands:
         from kebab_tui.tui.screens.file_states import FileStatesScreen  # the first paint does not need it
 
         own_keys = action_of(self._app.actions, "health").keys("lists")
-        page = FileStatesScreen(self._app.open_workspace, self._app.hand_off.edit, keys=own_keys)
+        page = FileStatesScreen(self._app.engine, self._app.hand_off.edit, keys=own_keys)
         return self._app.push_screen(page)
 
     def do_sample_vault(self) -> None:

@@ -2,7 +2,8 @@
 
 It opens the engine after the first paint. Every query has a generation, its results carry it,
 and the application drops all but the latest. Jobs (the next page, locating a hit, why
-not, suggestions) wait behind the query. When idle, the thread polls for commits.
+not, suggestions) wait behind the query, and one long job works in steps behind all of
+them. In between and when idle, the thread polls for commits.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from kebab_tui import memory
-from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.errors import KebabError, defect, failure_of
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.tui.messages import (
@@ -62,6 +63,8 @@ _COMPLETIONS_S = 5.0
 """Completions are read again at most this often."""
 _PAINT_S = 0.05
 """How long the semantic search waits until the keyword hits are painted."""
+_STEPS_S = 0.03
+"""A long job works this long between two polls; a request interrupts it after one step."""
 _UNKNOWN = -1
 
 
@@ -130,6 +133,10 @@ class EngineThread:
         self._query: _QueryJob | None = None
         self._is_painted = False
         self._jobs: deque[_Job] = deque()
+        self._long_job: Callable[[Workspace], Iterator[bool]] | None = None
+        self._steps: Iterator[bool] | None = None
+        self._has_steps = False
+        """Whether the next step of the long job need not wait for the next poll."""
         self._closing = False
         self._revision = 0
         self._live: LiveState | None = None
@@ -212,7 +219,7 @@ class EngineThread:
                 try:
                     located.append(LocatedHit(hit, workspace.locate(hit)))
                 except KebabError as error:
-                    located.append(LocatedHit(hit, None, error.message))
+                    located.append(LocatedHit(hit, None, failure_of(error)))
             return HitsLocated(number, tuple(located))
 
         self._send(_Job("locate_all", run))
@@ -234,14 +241,29 @@ class EngineThread:
         def run(workspace: Workspace) -> Message:
             try:
                 return WhyNotReady(path, workspace.why_not(query, path))
-            except KebabError as error:
-                return WhyNotReady(path, None, error.message, error.hint)
+            except Exception as error:  # noqa: BLE001 - the prompt shows a defect, too
+                return WhyNotReady(path, failure_of(error) or defect(error))
 
         self._send(_Job("why_not", run))
 
     def rescan(self, paths: Sequence[str] = (), *, retry: bool = False) -> None:
         """Ask the indexing process to check some files, or all."""
         self._send(_Job("rescan", lambda workspace: workspace.request_rescan(paths, retry=retry)))
+
+    def run_in_steps(self, job: Callable[[Workspace], Iterator[bool]]) -> None:
+        """Run a long job while there is nothing else to do; replaces an earlier one.
+
+        It ends each step with `yield`: True if the next one can follow at once.
+        """
+        with self._wake:
+            self._long_job, self._steps, self._has_steps = job, None, True
+            self._wake.notify()
+
+    def stop_steps(self) -> None:
+        """End the long job after its present step."""
+        with self._wake:
+            self._long_job = self._steps = None
+            self._has_steps = False
 
     def _send(self, job: _Job, *, replaces: bool = False) -> None:
         with self._wake:
@@ -258,9 +280,9 @@ class EngineThread:
     def _run(self) -> None:
         try:
             workspace = self._open()
-        except KebabError as error:
+        except Exception as error:  # noqa: BLE001 - a defect is shown, too
             number = self._query.generation if self._query else -1
-            self._post(Refused(number, error.code, error.message, error.hint))
+            self._post(Refused(number, failure_of(error) or defect(error)))
             return
         memory.keep_large_blocks_apart()
         self._may_have_changed = workspace.change_check()
@@ -283,17 +305,17 @@ class EngineThread:
                 else:
                     self._warm_up()
                     self._poll(workspace)
-            except KebabError as error:
-                self._revision = _UNKNOWN  # once the index is readable again, that is a change
-                if generation >= 0 or error.code != "not_indexed":
-                    self._post_result(Refused(generation, error.code, error.message, error.hint))
+                    self._step(workspace)
             except Exception as error:  # noqa: BLE001 - a defect must not end the thread
-                self._post_result(Refused(generation, "internal", f"{type(error).__name__}: {error}", ""))
+                self._revision = _UNKNOWN  # once the index is readable again, that is a change
+                failure = failure_of(error) or defect(error)
+                if generation >= 0 or failure.code != "not_indexed":
+                    self._post_result(Refused(generation, failure))
 
     def _next(self) -> tuple[_QueryJob | None, _Job | None]:
         """The query first, then jobs in order; neither when it is time to poll."""
         with self._wake:
-            if self._query is None and not self._jobs and not self._closing:
+            if not (self._query or self._jobs or self._closing or self._has_steps):
                 self._wake.wait(_POLL_S)
             query, self._query = self._query, None
             if query is not None or not self._jobs:
@@ -308,13 +330,14 @@ class EngineThread:
             self._quiet_until = time.monotonic() + _QUIET_S
         if query.text.strip() and query.mode == "hybrid" and not job.again:
             first = workspace.search(replace(query, mode="lexical"), first_answer=True)
-            self._is_painted = False
-            self._post_result(SearchDone(job.generation, first, final=False))
-            with self._wake:
-                # Painting and searching compete for the interpreter: let the response be painted first.
-                self._wake.wait_for(
-                    lambda: self._is_painted or self._query is not None or self._closing, _PAINT_S
-                )
+            if first.hits:  # else the hits on the screen stay until the semantic search is done
+                self._is_painted = False
+                self._post_result(SearchDone(job.generation, first, final=False))
+                with self._wake:
+                    # Painting and searching compete for the interpreter: let the response be painted first.
+                    self._wake.wait_for(
+                        lambda: self._is_painted or self._query is not None or self._closing, _PAINT_S
+                    )
             if self._is_superseded():
                 return
         if job.explain:
@@ -342,6 +365,22 @@ class EngineThread:
             except Exception:  # noqa: BLE001 - the end, or an error that a query will report
                 self._warming = None
                 self._post_result(EngineWarm())
+
+    def _step(self, workspace: Workspace) -> None:
+        """Work on the long job until a request comes, or for a moment."""
+        with self._wake:
+            if self._steps is None and self._long_job is not None:
+                self._steps = self._long_job(workspace)
+            if (steps := self._steps) is None:
+                return
+        end, has_more = time.monotonic() + _STEPS_S, True
+        while has_more and time.monotonic() < end:
+            has_more = next(steps, False)
+            if self._query is not None or self._jobs or self._closing or self._steps is not steps:
+                break
+        with self._wake:
+            if self._steps is steps:
+                self._has_steps = has_more
 
     def _poll(self, workspace: Workspace) -> None:
         """Report a changed status of the indexing process, commits and, later, new completions."""

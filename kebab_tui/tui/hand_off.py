@@ -128,7 +128,7 @@ class HandOff:
         for place in places:
             hit = place.hit
             if place.located is None:
-                fail(f"{hit.path}: {place.problem}")
+                fail(f"{hit.path}: {place.failure.message if place.failure else ''}")
             elif place.located.state == "gone":
                 if os.path.isdir(hit.root):
                     fail(f"the file is gone: {hit.path}", "press F5 to look for changed notes")

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.errors import Failure, defect, failure_of
 
 if TYPE_CHECKING:
     from textual.message import Message
@@ -75,13 +75,13 @@ def main(argv: Sequence[str]) -> int:
                 _report(state="indexed", failed=report.count("failed"), healed=report.healed)
                 if not stop.is_set():
                     workspace.embed(once)
-    except KebabError as error:
-        _report(state="error", code=error.code, message=error.message, hint=error.hint)
-        return error.exit_code
     except Exception as error:
-        # The traceback of this process is lost, but the screen shows this.
-        _report(state="error", code="internal", message=f"{type(error).__name__}: {error}", hint="")
-        raise
+        failure = failure_of(error)
+        reported = failure or defect(error)
+        _report(state="error", code=reported.code, message=reported.message, hint=reported.hint)
+        if failure is None:
+            raise
+        return failure.exit_code
     _report(state="done")
     return 0
 
@@ -287,8 +287,7 @@ def _progress(facts: dict[str, Any], failed: int) -> IndexingProgress:
         case {"state": "waiting", "holder": holder}:
             return IndexingProgress(f"waiting for {holder}", running=True)
         case {"state": "error" | "trouble", "message": message, "code": code, "hint": hint}:
-            ending = f" ({hint})" if hint else ""
-            return IndexingProgress(f"not indexed: {message}{ending}", running=False, code=code)
+            return IndexingProgress("", running=False, failure=Failure(code, message, hint))
     return IndexingProgress("", running=facts.get("state") != "done", failed=failed)
 
 

@@ -12,6 +12,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located
+    from kebab_tui.domain.errors import Failure
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.explanation import ExplainedResponse
@@ -53,9 +54,7 @@ class Refused(Message):
     """A query or another job failed; the last hits stay. `generation` is -1 for other jobs."""
 
     generation: int
-    code: str
-    message: str
-    hint: str
+    failure: Failure
 
 
 @dataclass
@@ -68,11 +67,11 @@ class HitLocated(Message):
 
 @dataclass(frozen=True, slots=True)
 class LocatedHit:
-    """A hit and the present position of its passage, or None and the problem."""
+    """A hit and the present position of its passage, or why that is unknown."""
 
     hit: SearchHit
     located: Located | None
-    problem: str = ""
+    failure: Failure | None = None
 
 
 @dataclass
@@ -126,12 +125,10 @@ class PathsFound(Message):
 
 @dataclass
 class WhyNotReady(Message):
-    """Why a note is not among the hits, or None and the error."""
+    """Why a note is not among the hits, or why that is unknown."""
 
     path: str
-    why: WhyNot | None
-    error: str = ""
-    hint: str = ""
+    result: WhyNot | Failure
 
 
 class StateMessage(Message):
@@ -154,7 +151,7 @@ class LiveChanged(StateMessage):
 
 @dataclass
 class IndexingProgress(StateMessage):
-    """Progress of this screen's own indexing; `text` is for the status line."""
+    """Progress of this screen's own indexing: `text` for the status line, or what stopped the run."""
 
     text: str
     running: bool
@@ -163,5 +160,4 @@ class IndexingProgress(StateMessage):
     total: int = 0
     failed: int = 0
     """Files that the last run could not read."""
-    code: str = ""
-    """The code of the error that stopped the run."""
+    failure: Failure | None = None

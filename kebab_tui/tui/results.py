@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.citation import Located
+from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse, append_page
 from kebab_tui.domain.ids import ChunkId
 from kebab_tui.domain.query import SearchMode
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
     from kebab_tui.tui.engine_thread import RelaxedQuery
 
-INDEX_LOST = ("store_damaged", "store_lost")
-"""The errors after which the index must be built again."""
-
 
 class ResultsPresenter:
     def __init__(self, app: KebabApp, mode: SearchMode) -> None:
@@ -48,7 +46,7 @@ class ResultsPresenter:
         self._is_awaited = self.is_reading
         """Whether the indexing process has not yet begun to read."""
         self._files_read = (0, 0)
-        self._error: tuple[str, str] | None = None
+        self._error: Failure | None = None
         self._latency = Latency()
         self._last_change: LastChange | None = None
         self._live = LiveWords()
@@ -110,15 +108,15 @@ class ResultsPresenter:
         self.update_words()
         self._app.refresh_bindings()
 
-    def show_error(self, code: str, message: str, hint: str) -> None:
+    def show_failure(self, failure: Failure) -> None:
         """Show why there is no response; present hits stay unless the index is lost."""
-        if code == "not_indexed":
+        if failure.code == "not_indexed":
             self.show_first_run()
             return
-        self._error = (message, hint)
+        self._error = failure
         self.suggestions = None
-        self._app.status.show_error(message, hint)
-        if not self.has_hits or code in INDEX_LOST:
+        self._app.status.show_error(failure.message, failure.hint)
+        if not self.has_hits or failure.is_healed_by_ingest:
             self.response = None
             self.update_words()
         self._app.arrange()
@@ -187,14 +185,14 @@ class ResultsPresenter:
                 recent = self._app.history.queries
                 return partial(empty_states.start, recent=recent, recall_key=self._key("recall_query"))
         elif self._error is not None:
-            message, hint = self._error
+            error = self._error
             if self.is_reading:
-                return partial(empty_states.rebuilding, message=message, done=done, total=total)
-            return partial(empty_states.failed, message=message, hint=hint)
+                return partial(empty_states.rebuilding, message=error.message, done=done, total=total)
+            return partial(empty_states.failed, message=error.message, hint=error.hint)
         if self.is_reading:
             return partial(empty_states.indexing, done=done, total=total)
-        if self._run is not None and self._run.code:
-            return partial(empty_states.failed, message=self._run.text, hint="")
+        if self._run is not None and self._run.failure is not None:
+            return partial(empty_states.failed, message=_not_indexed(self._run.failure), hint="")
         if response is not None:
             return partial(empty_states.no_notes, rescan_key=self._key("rescan"))
         return partial(
@@ -247,17 +245,18 @@ class ResultsPresenter:
     @property
     def is_read_only(self) -> bool:
         """Whether nothing can be indexed here."""
-        return self._run is not None and self._run.code == "readonly"
+        failure = self._run.failure if self._run is not None else None
+        return failure is not None and failure.code == "readonly"
 
     def _show_indexing(self) -> None:
         """The error of our own process takes precedence over the status of other processes."""
         live, run = self._live, self._run
-        progress = run.text if run is not None and not run.code else ""
-        error = run.text if run is not None and run.code and not self.is_read_only else ""
+        failure = run.failure if run is not None else None
+        error = _not_indexed(failure) if failure is not None and not self.is_read_only else ""
         self._status = replace(
             self._status,
             index="read-only" if self.is_read_only else live.index,
-            progress=progress or live.progress,
+            progress=(run.text if run is not None else "") or live.progress,
             trouble=error or live.trouble,
             failed=run.failed if run is not None else live.failed,
         )
@@ -283,3 +282,7 @@ class ResultsPresenter:
             notices=response.notices,
         )
         self._app.status.show(self._status)
+
+
+def _not_indexed(failure: Failure) -> str:
+    return f"not indexed: {failure.message}" + (f" ({failure.hint})" if failure.hint else "")

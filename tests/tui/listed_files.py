@@ -10,6 +10,7 @@ from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.lookup import ListedFile, StateOfFile
 from kebab_tui.indexing.status import LiveState
+from kebab_tui.search.filter_keys import Completions, completions_of
 
 NOTES = SourceId("notes")
 
@@ -43,7 +44,7 @@ class Listing:
         self.held = held
         self.gate = threading.Event()
         self.looks = 0
-        self.closed = threading.Event()
+        self.left = threading.Event()
         self.commits = 1
         self.error = ""
         self.has_index = True
@@ -59,16 +60,22 @@ class Listing:
         self.looks += 1
         if self.error:
             raise NotFoundError(self.error)
-        for place, file in enumerate(self.files):
-            if place == self.held:
-                assert self.gate.wait(20)
-            yield file
+        try:
+            for place, file in enumerate(self.files):
+                if place == self.held:
+                    assert self.gate.wait(20)
+                yield file
+        finally:
+            self.left.set()
 
     def revision(self) -> int:
         return self.commits
 
-    def close(self) -> None:
-        self.closed.set()
+    def change_check(self) -> Callable[[], bool]:
+        return lambda: True
 
+    def warm_up(self, *, by_meaning: bool) -> Iterator[None]:
+        return iter(())
 
-Opened = Callable[[], Listing]
+    def completions(self) -> Completions:
+        return completions_of((), (), ())

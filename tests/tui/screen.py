@@ -44,7 +44,8 @@ def kebab(
 ) -> KebabApp:
     """The application on an index, without background indexing."""
     made = structs.replace(settings or Settings(), data_dir=str(data))
-    app = KebabApp(Options(**({"watch": False} | options)), made)
+    hits = options.pop("hits", None)
+    app = KebabApp(Options(**({"watch": False} | options)), made, hits=hits)
     app.indexing = Idle()  # type: ignore[assignment]
     if workspace is not None:
         app.engine = EngineThread(workspace, app.post_message)

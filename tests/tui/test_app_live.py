@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.errors import StoreError
+from kebab_tui.domain.errors import Failure, StoreError
 from kebab_tui.domain.hit import Notice, SearchResponse
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchQuery
@@ -411,7 +411,9 @@ async def test_the_error_of_the_indexing_process_stays_on_the_screen(desk: Desk)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         app.post_message(LiveChanged(LiveState(1, (FOLDER,))))
-        app.post_message(IndexingProgress("not indexed: the data folder was taken away", False, code="store"))
+        app.post_message(
+            IndexingProgress("", False, failure=Failure("store", "the data folder was taken away"))
+        )
         app.post_message(LiveChanged(None))
         await until(pilot, lambda: "not watching" in painted(app))
         assert "not indexed: the data folder was taken away" in painted(app)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.settings import Settings
@@ -127,8 +128,8 @@ async def test_a_quick_search_is_not_shown_as_slow(shared: SharedScreen) -> None
         (IndexingProgress("reading 312 of 4,031", True, done=312, total=4031), "reading 312 of 4,031"),
         (IndexingProgress("", False, failed=1), "warning: 1 file could not be read"),
         (IndexingProgress("waiting for kebab ingest", True), "waiting for kebab ingest"),
-        (IndexingProgress("not indexed: cannot", False, code="readonly"), "read-only"),
-        (IndexingProgress("not indexed: disk full", False, code="disk_full"), "not indexed: disk full"),
+        (IndexingProgress("", False, failure=Failure("readonly", "cannot")), "read-only"),
+        (IndexingProgress("", False, failure=Failure("disk_full", "disk full")), "not indexed: disk full"),
     ],
 )
 async def test_background_indexing_is_in_the_status_line(
@@ -199,6 +200,6 @@ async def test_quitting_does_not_wait_for_a_search(data: Path) -> None:
 async def test_rescanning_a_read_only_folder_shows_a_notice(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
-        app.results.show_progress(IndexingProgress("not indexed: cannot", False, code="readonly"))
+        app.results.show_progress(IndexingProgress("", False, failure=Failure("readonly", "cannot")))
         await pilot.press("f5")
         await until(pilot, lambda: "cannot be indexed" in painted(app))

@@ -17,7 +17,7 @@ from typing import Any, cast
 import pytest
 from textual.message import Message
 
-from kebab_tui.domain.errors import NotIndexedError
+from kebab_tui.domain.errors import Failure, NotIndexedError
 from kebab_tui.indexing.status import LiveState, Trouble, read_live
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder, WriterLock
@@ -135,7 +135,8 @@ def test_a_request_during_a_run_is_done_by_the_next_run(behind: Behind) -> None:
 
 def test_a_missing_folder_is_reported(behind: Behind) -> None:
     behind.indexing.start([str(behind.notes / "nowhere")])
-    assert behind.until_done()[-1].startswith("not indexed: ")
+    failure = behind.next().failure
+    assert failure is not None and failure.code == "source_invalid"
 
 
 def test_another_run_follows_one_that_failed(behind: Behind) -> None:
@@ -244,8 +245,7 @@ def test_one_that_never_works_restarts_after_growing_pauses(
 def test_one_that_ends_with_an_error_is_not_restarted(behind: Behind) -> None:
     behind.indexing.watch([str(behind.notes / "nowhere")])
     told = behind.next()
-    assert told.text.startswith("not indexed: ")
-    assert not told.running
+    assert told.failure is not None and not told.running
     behind.wait(lambda: behind.indexing.watcher_pid == 0)
     behind.keep()
     assert behind.live_pid == behind.indexing.watcher_pid
@@ -319,7 +319,7 @@ def test_a_process_that_could_not_write_restarts(
     monkeypatch.setattr(behind.indexing, "_pause_s", 0.0)
     told = json.dumps({"state": "error", "code": code, "message": "no", "hint": "do"})
     behind.indexing._listen(cast("Any", Ended(told)), behind.indexing._watcher_ended)
-    assert behind.next().code == code
+    assert behind.next().failure == Failure(code, "no", "do")
     assert bool(begun) is begins_again
 
 

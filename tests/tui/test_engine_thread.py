@@ -221,6 +221,51 @@ def test_a_failed_warm_up_is_no_error_before_a_query(begin: Begin) -> None:
     begin(Engine(bits=(fail,)))
 
 
+# A long job
+
+
+def test_a_query_comes_before_the_next_step_of_a_long_job(begin: Begin) -> None:
+    at_work = begin(Engine())
+    searched: list[int] = []
+
+    def steps(_workspace: Workspace) -> Iterator[bool]:
+        for generation in (1, 2, 3):
+            at_work.thread.ask(generation, replace(RUST, mode="lexical"), False)
+            yield True
+            searched.append(len(at_work.engine.asked))
+        at_work.thread.load_page(3, RUST)
+        yield False
+
+    at_work.thread.run_in_steps(steps)
+    at_work.until(MoreFound)
+    assert searched == [1, 2, 3]
+
+
+def test_a_long_job_ends_when_it_is_stopped_replaced_or_broken(begin: Begin) -> None:
+    at_work = begin(Engine())
+    begun: list[str] = []
+
+    def steps(name: str) -> Iterator[bool]:
+        begun.append(name)
+        while True:
+            yield True
+
+    def broken(_workspace: Workspace) -> Iterator[bool]:
+        yield True
+        raise ValueError("no such thing")
+
+    at_work.thread.run_in_steps(lambda _: steps("first"))
+    wait_until(lambda: begun == ["first"])
+    at_work.thread.run_in_steps(lambda _: steps("second"))
+    wait_until(lambda: begun == ["first", "second"])
+    at_work.thread.run_in_steps(broken)
+    refused = at_work.until(Refused)[-1]
+    assert isinstance(refused, Refused) and "no such thing" in refused.failure.message
+    at_work.thread.stop_steps()
+    at_work.silence()
+    assert begun == ["first", "second"]
+
+
 # News
 
 

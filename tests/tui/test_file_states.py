@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from textual.pilot import Pilot
@@ -14,6 +15,7 @@ from textual.widgets import Input
 from kebab_tui.editor import EditorError
 from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.settings.settings import Settings
+from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.tui.screens.file_table import Heading
@@ -32,10 +34,15 @@ class Host(KeysInOrder[None]):
         self.opened: list[str] = []
         self.problem = ""
         self.retries = 0
-        self.page = FileStatesScreen(lambda: listing, self.open_file, keys=("f12",))
+        self.engine = EngineThread(lambda: cast("Workspace", listing), self.post_message)
+        self.page = FileStatesScreen(self.engine, self.open_file, keys=("f12",))
 
     def on_mount(self) -> None:
+        self.engine.start()
         self.push_screen(self.page)
+
+    def on_unmount(self) -> None:
+        self.engine.close()
 
     def on_file_states_screen_retry(self) -> None:
         self.retries += 1
@@ -89,7 +96,7 @@ async def test_files_are_shown_before_the_last_one_is_known_and_the_page_can_be_
         await pilot.press("escape")
         assert host.screen is not host.page
         host.listing.gate.set()
-        assert host.listing.closed.wait(20)
+        assert host.listing.left.wait(20)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -240,7 +247,7 @@ async def test_a_key_closes_the_page(key: str) -> None:
         await all_there(pilot, host)
         await pilot.press(key)
         assert host.screen is not host.page
-        assert host.listing.closed.wait(20)
+        assert host.listing.left.wait(20)
 
 
 @pytest.mark.parametrize("size", [(20, 5), (40, 10), (400, 120)])

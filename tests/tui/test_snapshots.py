@@ -21,7 +21,7 @@ from msgspec import structs
 from pytest_textual_snapshot import SVGImageExtension  # type: ignore[import-untyped]
 from syrupy.assertion import SnapshotAssertion
 
-from kebab_tui.domain.errors import StoreDamagedError, StoreError
+from kebab_tui.domain.errors import Failure, StoreDamagedError, StoreError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkId, DocId, SourceId
 from kebab_tui.domain.query import SearchQuery
@@ -237,7 +237,7 @@ CASES = {
         "rust", SEARCH, IndexingProgress("waiting for kebab ingest (process 4711)", True)
     ),
     "read_only": Case(
-        "rust", SEARCH, IndexingProgress("not indexed: cannot write there", False, code="readonly")
+        "rust", SEARCH, IndexingProgress("", False, failure=Failure("readonly", "cannot write there"))
     ),
     "live": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"),))),
     "pending": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"),), pending=3, failed=1)),

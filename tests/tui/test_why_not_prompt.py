@@ -6,6 +6,7 @@ import pytest
 from textual.app import App
 from textual.widgets import Input
 
+from kebab_tui.domain.errors import Failure
 from kebab_tui.search.why_not import WhyNot, WhyNotStage
 from kebab_tui.tui.screens.why_not_prompt import MOST_OFFERED, WhyNotPrompt, offer_rows, verdict_rows
 from kebab_tui.tui.widgets.segments import RowsView, row_text, row_width
@@ -151,7 +152,7 @@ async def test_a_path_that_is_not_offered_may_be_asked_about_too() -> None:
         await pilot.pause()
         await pilot.press(*"no.md", "enter")
         assert app.asked == ["no.md"]
-        app.prompt.fail("no.md", "the index is busy", "try again")
+        app.prompt.fail("no.md", Failure("store_busy", "the index is busy", "try again"))
         await pilot.pause()
         assert app.seen == ["the index is busy: try again"]
 
@@ -163,7 +164,7 @@ async def test_an_answer_to_an_older_question_is_not_shown() -> None:
         await pilot.press(*"no.md", "enter", "x")
         app.prompt.answer("no.md", FILTERED)
         app.prompt.offer("no.md", PATHS)
-        app.prompt.fail("no.md", "late", "")
+        app.prompt.fail("no.md", Failure("store_busy", "late"))
         await pilot.pause()
         assert app.seen == []
 

@@ -1,20 +1,18 @@
 """The health page: all files of the folders with their state and the reason, problems first.
 
-A thread scans the folders. The first scan reports its files in batches, and the cursor
-stays on its file; a later one reports a whole table, so that nothing flickers. The page
-indexes nothing: it posts `Retry`, and opens files with the function that it is given.
+The engine thread scans the folders. The first scan reports its files in batches, and the
+cursor stays on its file; a later one reports a whole table, so that nothing flickers. The
+page indexes nothing: it posts `Retry`, and opens files with the function that it is given.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -23,8 +21,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Input
 
-from kebab_tui.domain.document import Source
-from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.errors import Failure, KebabError, defect, failure_of
 from kebab_tui.tui.actions import bind_call
 from kebab_tui.tui.screens.file_table import (
     FileList,
@@ -39,7 +36,8 @@ from kebab_tui.tui.widgets.segments import Row, Rows, RowsView
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.lookup import ListedFile
-    from kebab_tui.indexing.status import LiveState
+    from kebab_tui.tui.engine_thread import EngineThread
+    from kebab_tui.workspace import Workspace
 
 
 _DETAIL_FROM = 14
@@ -75,10 +73,10 @@ class FilesScanned(Message):
 
 @dataclass
 class ScanDone(Message):
-    """A scan has ended; `table` is the result of a later one, `error` why it failed."""
+    """A scan has ended; `table` is the result of a later one, `failure` why there is none."""
 
     table: HealthTable | None = None
-    error: str = ""
+    failure: Failure | None = None
 
 
 class FileStatesScreen(ModalScreen[None]):
@@ -113,7 +111,7 @@ class FileStatesScreen(ModalScreen[None]):
 
     def __init__(
         self,
-        open_workspace: Callable[[], ScannedWorkspace],
+        engine: EngineThread,
         open_file: Callable[[str], str],
         *,
         keys: Iterable[str] = (),
@@ -121,7 +119,8 @@ class FileStatesScreen(ModalScreen[None]):
         """`open_file` returns a message for the user or raises; `keys` close the page like Esc."""
         super().__init__()
         self._open_file = open_file
-        self._worker = FileStatesWorker(open_workspace, self.post_message)
+        self._engine = engine
+        self._scan = FileScan(self.post_message)
         self._is_scanning = True
         self._message = ""
         self.files = FileList()
@@ -138,10 +137,11 @@ class FileStatesScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self.set_focus(self.files)
-        self.call_after_refresh(self._worker.start)  # the scan would delay the first paint
+        # After the first paint: the scan would delay it.
+        self.call_after_refresh(self._engine.run_in_steps, self._scan.steps)
 
     def on_unmount(self) -> None:
-        self._worker.stop()
+        self._engine.stop_steps()
 
     def on_resize(self, event: events.Resize) -> None:
         is_high = event.size.height >= _DETAIL_FROM
@@ -166,7 +166,7 @@ class FileStatesScreen(ModalScreen[None]):
     @on(ScanDone)
     def _scan_done(self, message: ScanDone) -> None:
         self._is_scanning = False
-        self._message = message.error
+        self._message = message.failure.message if message.failure is not None else ""
         if message.table is not None:
             self.files.show(message.table)
         self._describe()
@@ -232,7 +232,7 @@ class FileStatesScreen(ModalScreen[None]):
 
     def action_rescan(self) -> None:
         self._is_scanning = True
-        self._worker.scan_again()
+        self._scan.is_requested = True
         self._describe()
 
     def action_back(self) -> None:
@@ -265,123 +265,74 @@ class _StateRows(RowsView, can_focus=False):
         return self._make(width)
 
 
-class ScannedWorkspace(Protocol):
-    """The part of a workspace that a scan needs."""
+class FileScan:
+    """Scans all folders, step by step: at the start, on request, and after a commit."""
 
-    @property
-    def has_index(self) -> bool: ...
-
-    def sources(self) -> list[Source]: ...
-
-    def file_states(self) -> Iterator[ListedFile]: ...
-
-    def live(self) -> LiveState | None: ...
-
-    def revision(self) -> int: ...
-
-    def close(self) -> None: ...
-
-
-class FileStatesWorker:
-    """Scans all folders in a thread: at the start, on request, and after a commit.
-
-    `stop` returns at once; a running scan ends at its next file.
-    """
-
-    def __init__(
-        self, open_workspace: Callable[[], ScannedWorkspace], post: Callable[[Message], object]
-    ) -> None:
-        self._open = open_workspace
+    def __init__(self, post: Callable[[Message], object]) -> None:
         self._post = post
         self._folders: tuple[Folder, ...] = ()
-        self._wake = threading.Condition()
-        self._is_requested = False
-        self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="health", daemon=True)
+        self.is_requested = False
 
-    def start(self) -> None:
-        self._thread.start()
+    def steps(self, workspace: Workspace) -> Iterator[bool]:
+        """One file per step; a step is False if nothing is left to do for now."""
+        is_first = True
+        while True:
+            self.is_requested = False
+            revision, began = _revision(workspace), time.monotonic()
+            try:
+                self._folders = folders_of(workspace.sources(), workspace.live())
+                yield from self._first_scan(workspace) if is_first else self._later_scan(workspace)
+                is_first = False
+            except Exception as error:  # noqa: BLE001 - a defect must not leave the page scanning for ever
+                self._post(ScanDone(failure=failure_of(error) or defect(error)))
+            end = time.monotonic()
+            yield from self._wait(workspace, revision, end + _REST * (end - began))
 
-    def scan_again(self) -> None:
-        with self._wake:
-            self._is_requested = True
-            self._wake.notify()
+    def _first_scan(self, workspace: Workspace) -> Iterator[bool]:
+        """Post groups of files that come within a moment; the very first file at once."""
+        self._post(ScanStarted(self._folders))
+        batch: list[ListedFile] = []
+        due = 0.0
+        for file in workspace.file_states():
+            batch.append(file)
+            if len(batch) >= _BATCH or time.monotonic() >= due:
+                self._post(FilesScanned(tuple(batch)))
+                batch, due = [], time.monotonic() + _BATCH_S
+            yield True
+        if batch:
+            self._post(FilesScanned(tuple(batch)))
+        self._post(ScanDone())
 
-    def stop(self) -> None:
-        with self._wake:
-            self._stopping = True
-            self._wake.notify()
+    def _later_scan(self, workspace: Workspace) -> Iterator[bool]:
+        files: list[ListedFile] = []
+        for file in workspace.file_states():
+            files.append(file)
+            yield True
+        table = HealthTable()
+        table.folders = self._folders
+        table.add(files)
+        self._post(ScanDone(table))
 
-    def _run(self) -> None:
-        try:
-            workspace = self._open()
-        except KebabError as error:
-            self._post(ScanDone(error=error.message))
-            return
-        try:
-            is_first = True
-            while not self._stopping:
-                revision, began = _revision(workspace), time.monotonic()
-                is_first = not self._scan(workspace, is_first) and is_first
-                self._wait(workspace, revision, _REST * (time.monotonic() - began))
-        finally:
-            workspace.close()
-
-    def _scan(self, workspace: ScannedWorkspace, is_first: bool) -> bool:
-        """Scan all folders once; False if that failed."""
-        try:
-            self._folders = folders_of(workspace.sources(), workspace.live())
-            files = takewhile(lambda _: not self._stopping, workspace.file_states())
-            if is_first:
-                self._post(ScanStarted(self._folders))
-                for batch in _batches(files):
-                    self._post(FilesScanned(batch))
-                self._post(ScanDone())
-            else:
-                table = HealthTable()
-                table.folders = self._folders
-                table.add(files)
-                self._post(ScanDone(table))
-        except KebabError as error:
-            self._post(ScanDone(error=error.message))
-            return False
-        except Exception as error:  # noqa: BLE001 - a defect must not leave the page scanning for ever
-            self._post(ScanDone(error=f"{type(error).__name__}: {error}"))
-            return False
-        return True
-
-    def _wait(self, workspace: ScannedWorkspace, revision: int, seconds: float) -> None:
+    def _wait(self, workspace: Workspace, revision: int, rested_at: float) -> Iterator[bool]:
         """Wait for a request, or for a commit and the end of the rest; report changes of the watch."""
-        end = time.monotonic() + seconds
-        with self._wake:
-            while not (self._stopping or self._is_requested):
-                self._wake.wait(_POLL_S)
-                with contextlib.suppress(KebabError):  # the next scan reports it
-                    folders = folders_of(workspace.sources(), workspace.live())
-                    if folders != self._folders:
-                        self._folders = folders
-                        self._post(FoldersChanged(folders))
-                if time.monotonic() >= end and _revision(workspace) != revision:
-                    return
-            self._is_requested = False
+        poll_at = 0.0
+        while not self.is_requested:
+            yield False
+            if (now := time.monotonic()) < poll_at:
+                continue
+            poll_at = now + _POLL_S
+            with contextlib.suppress(KebabError):  # the next scan reports it
+                folders = folders_of(workspace.sources(), workspace.live())
+                if folders != self._folders:
+                    self._folders = folders
+                    self._post(FoldersChanged(folders))
+            if now >= rested_at and _revision(workspace) != revision:
+                return
 
 
-def _revision(workspace: ScannedWorkspace) -> int:
+def _revision(workspace: Workspace) -> int:
     """The revision of the corpus; 0 without an index or if it cannot be read."""
     try:
         return workspace.revision() if workspace.has_index else 0
     except KebabError:
         return 0
-
-
-def _batches(files: Iterable[ListedFile]) -> Iterator[tuple[ListedFile, ...]]:
-    """Groups of files that arrive within a moment; the very first file comes at once."""
-    batch: list[ListedFile] = []
-    due = 0.0
-    for file in files:
-        batch.append(file)
-        if len(batch) >= _BATCH or time.monotonic() >= due:
-            yield tuple(batch)
-            batch, due = [], time.monotonic() + _BATCH_S
-    if batch:
-        yield tuple(batch)

@@ -32,6 +32,7 @@ from kebab_tui.tui.widgets.segments import (
 )
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.errors import Failure
     from kebab_tui.search.why_not import WhyNot
 
 
@@ -177,9 +178,9 @@ class WhyNotPrompt(ModalScreen[None]):
             self._answer.verdict = why
             self._answer.lay_out()
 
-    def fail(self, path: str, message: str, hint: str) -> None:
+    def fail(self, path: str, failure: Failure) -> None:
         if path == self._asked:
-            self._show_message(f"{message}: {hint}" if hint else message)
+            self._show_message(f"{failure.message}: {failure.hint}" if failure.hint else failure.message)
 
     @property
     def typing_box(self) -> Input:

@@ -1,0 +1,114 @@
+"""The list of hits does not flash: each of its changes is recorded, on the real application and engine."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from kebab_tui.domain.hit import SearchResponse
+from kebab_tui.domain.query import SearchQuery
+from kebab_tui.settings.settings import Settings
+from kebab_tui.workspace import Callbacks, Workspace
+from tests.tui.recorded_hits import RecordedHits
+from tests.tui.screen import WIDE, Proxy, Screen, found, kebab, paths, type_at_once, until
+
+pytestmark = pytest.mark.slow
+
+MOVES_A_HIT_UP = "error handling"
+"""Another hit is first by words than by both."""
+
+
+async def test_hits_stay_until_better_ones_come_and_the_cursor_stays_on_the_first(
+    data: Path, tmp_path: Path
+) -> None:
+    hits = RecordedHits()
+    app = kebab(data, hits=hits, mode="hybrid")
+
+    async def press(*keys: str) -> None:
+        hits.cause = " ".join(keys)
+        await pilot.press(*keys)
+        await _explained(pilot)
+
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        hits.cause = "quick typing"
+        type_at_once(app, "how to restore a database backup")
+        await found(pilot)
+        await press("f4")
+        assert not hits.since("f4")
+        await press("f4")
+        await press(*"s and a blob of xyzzy")  # in between, keywords alone find nothing
+        await press("f4")
+        await press("ctrl+w")
+        for _mode in range(3):
+            await press("ctrl+t")
+        hits.cause = "commit"
+        _add_note(data, tmp_path / "new", "# backup\n\nHow to restore the backups of a database.\n")
+        await until(pilot, lambda: "note.md" in paths(app))
+        await _explained(pilot)
+
+    assert all(change.rows for change in hits.changes)
+    assert {change.cursor for change in hits.changes if change.cause != "commit"} == {0}
+    for before, after in pairwise(hits.changes):
+        assert before.selected == after.selected or after.cause not in ("f4", "commit", "start")
+
+
+async def test_the_explanation_opened_before_the_final_response_asks_for_no_other(data: Path) -> None:
+    go_on = threading.Event()
+    asked: list[str] = []
+
+    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        asked.append(query.mode)
+        assert first_answer or go_on.wait(20)
+        return real.search(query, first_answer)
+
+    hits = RecordedHits()
+    app = kebab(data, lambda: Proxy(data, search=search), hits=hits, mode="hybrid", query=MOVES_A_HIT_UP)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: hits.changes)
+        await pilot.press("f4")
+        go_on.set()
+        await until(pilot, lambda: app.explain._explained is not None)
+        words, both = hits.changes
+        assert words.selected != both.selected, "the test needs a query with another first hit by words"
+        assert words.cursor == both.cursor == 0
+        assert asked == ["lexical", "hybrid"]
+        assert app.explain._explained is not None and app.hits.selected is not None
+        assert app.explain._explained.hit.chunk_id == app.hits.selected.chunk_id
+
+
+async def test_a_moved_cursor_stays_on_its_hit_through_modes_commits_and_explanations(
+    data: Path, tmp_path: Path
+) -> None:
+    hits = RecordedHits()
+    app = kebab(data, hits=hits, mode="lexical", query="rust error")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("down", "down")
+        hits.cause = "the rest"
+        chosen = app.hits.selected
+        assert chosen is not None
+        for key in ("f4", "ctrl+t", "f4", "ctrl+t", "f4", "ctrl+t"):
+            await pilot.press(key)
+            await _explained(pilot)
+        _add_note(data, tmp_path / "new", "# Rust error\n\nA rust error is a rust error.\n")
+        await until(pilot, lambda: "note.md" in paths(app))
+        assert {change.selected for change in hits.since("the rest")} == {chosen.chunk_id}
+
+
+async def _explained(pilot: Screen) -> None:
+    """Wait until the query is answered and all jobs behind it are done."""
+    app = await found(pilot)
+    await until(pilot, lambda: not app.current_query.is_waiting and not app.engine._jobs)
+    await pilot.pause()
+
+
+def _add_note(data: Path, folder: Path, text: str) -> None:
+    folder.mkdir()
+    (folder / "note.md").write_text(text)
+    with closing(Workspace(Settings(), str(data))) as workspace:
+        workspace.ingest([str(folder)], Callbacks())
