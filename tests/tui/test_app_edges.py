@@ -14,7 +14,7 @@ from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui.actions import ACTIONS, action_of, available
+from kebab_tui.tui.actions import ACTIONS, action_of, actions_on, available
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.launch import Options
@@ -34,12 +34,14 @@ from tests.tui.screen import (
 
 pytestmark = pytest.mark.slow
 
+MAIN = actions_on(ACTIONS, "Main")
+
 # One registry
 
 
 def test_every_action_of_the_registry_is_performed_and_nothing_else() -> None:
     performed = {name.removeprefix("do_") for name in vars(Commands) if name.startswith("do_")}
-    assert performed == {action.id for action in ACTIONS}
+    assert performed == {action.id for action in ACTIONS if not action.runs}
 
 
 async def test_help_lists_exactly_the_registry(shared: SharedScreen) -> None:
@@ -54,7 +56,7 @@ async def test_the_palette_offers_what_can_be_done_now(shared: SharedScreen) -> 
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         offered = {command.action_id for command in commands(app.actions, app.facts)}
-        assert offered == {action.id for action in available(ACTIONS, app.facts)} - {"palette"}
+        assert offered == {action.id for action in available(MAIN, app.facts)} - {"palette"}
         await pilot.press("f2")
         assert isinstance(app.screen, CommandPalette)
         app.screen.query_one(Input).value = "put the preview beside"
@@ -77,7 +79,7 @@ async def test_the_footer_offers_the_way_out(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         footer = painted(app).splitlines()[-1]
-        for action in ACTIONS:
+        for action in MAIN:
             if action.in_footer and action.is_available(app.facts):
                 assert action.label in footer, action.id
 

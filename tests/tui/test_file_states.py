@@ -14,6 +14,7 @@ from textual.widgets import Input
 from kebab_tui.editor import EditorError
 from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.settings.settings import Settings
+from kebab_tui.tui.actions import ACTIONS
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.tui.screens.file_table import Heading
@@ -32,7 +33,7 @@ class Host(KeysInOrder[None]):
         self.opened: list[str] = []
         self.problem = ""
         self.retries = 0
-        self.page = FileStatesScreen(lambda: listing, self.open_file, keys=("f12",))
+        self.page = FileStatesScreen(ACTIONS, lambda: listing, self.open_file)
 
     def on_mount(self) -> None:
         self.push_screen(self.page)
@@ -233,7 +234,7 @@ async def test_an_engine_error_is_shown_and_the_table_stays() -> None:
         assert "broken.md" in painted(host)
 
 
-@pytest.mark.parametrize("key", ["escape", "q", "f12"])
+@pytest.mark.parametrize("key", ["escape", "q"])
 async def test_a_key_closes_the_page(key: str) -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 24)) as pilot:
