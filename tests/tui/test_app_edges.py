@@ -25,6 +25,7 @@ from tests.tui.screen import (
     SharedScreen,
     focus,
     found,
+    has_keys,
     kebab,
     painted,
     paths,
@@ -73,6 +74,55 @@ async def test_a_remapped_key_works_and_the_old_one_does_not(data: Path) -> None
         assert app.toggles.preview
         await pilot.press("f9")
         assert not app.toggles.preview
+
+
+async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Path) -> None:
+    settings = Settings(
+        keys={
+            "health": ("f9",),
+            "files_retry": ("R",),
+            "why_not_complete": ("f6",),
+            "help": ("f10",),
+            "help_close": ("x",),
+            "palette_close": ("f8",),
+        }
+    )
+    app = kebab(data, settings=settings, query="rust", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        main = app.screen
+        await pilot.press("f9")
+        await until(pilot, lambda: "R retry failed" in painted(app))
+        await pilot.press("R")
+        await until(pilot, lambda: "no failed files" in painted(app))
+        await pilot.press("r")
+        assert app.screen.query_one(Input).value == "r"  # the old key is a letter
+        await pilot.press("f9")
+        assert app.screen is main
+        await focus(pilot, app.hits)
+        await pilot.press("w")
+        assert "F6 complete" in painted(app)
+        await pilot.press("escape", "f10", "q", "escape")
+        assert app.screen is not main
+        assert "x close" in painted(app)
+        await pilot.press("f10")
+        assert app.screen is main
+        await pilot.press("f10", "x")
+        assert app.screen is main
+        await pilot.press("f2", "escape")
+        assert isinstance(app.screen, CommandPalette)
+        await pilot.press("f8")
+        assert app.screen is main
+
+
+async def test_tab_is_a_key_like_any_other(data: Path) -> None:
+    app = kebab(data, settings=Settings(keys={"next_pane": ("f9",)}), query="rust", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("tab")
+        assert has_keys(app.box)
+        await pilot.press("f9")
+        assert has_keys(app.hits)
 
 
 async def test_the_footer_offers_the_way_out(shared: SharedScreen) -> None:

@@ -150,6 +150,16 @@ async def test_a_slash_leads_to_the_filter_where_every_letter_is_a_letter() -> N
         assert (host.retries, host.opened) == (0, [])
 
 
+async def test_enter_in_the_filter_opens_the_chosen_file(tmp_path: Path) -> None:
+    note = tmp_path / "a note.md"
+    note.write_text("x")
+    host = Host(Listing([replace(a_file("a note.md", "failed", "permission denied"), location=str(note))]))
+    async with host.run_test(size=(100, 24)) as pilot:
+        await all_there(pilot, host)
+        await pilot.press("slash", *"note", "down", "enter")
+        await wait(pilot, lambda: host.opened)
+
+
 @pytest.mark.parametrize("key", ["enter", "o", "ctrl+o"])
 async def test_a_key_opens_the_file_under_the_cursor(key: str, tmp_path: Path) -> None:
     note = tmp_path / "a note.md"
