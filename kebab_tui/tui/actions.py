@@ -1,34 +1,44 @@
-"""The registry of the screen's actions, their bindings, and what Esc does.
+"""The registry of all keys: the actions of every screen, their bindings, and what Esc does.
 
-Bindings, footer, help sheet, palette, the README's table and the user's `[keys]` come
-from this registry. A key works `everywhere`, only in the `query` box, or only in the
-`lists` (hits, preview, explanation), where it may type a character. `Commands` performs
-the actions by id.
+Bindings, footers, help sheet, palette, the README's table and the user's `[keys]` come
+from this registry. An action is one line here and one method: `Commands.do_<id>` for the
+main screen, or the Textual action that `runs` names for a screen above it.
 
-A widget gets the keys of its place and those that work everywhere, so that none of its
-own (`ctrl+k` of an input, `home` of a scrolling view) comes first. The application gets
-those that work everywhere, in case no widget has the focus, and `quit` with priority.
+A key works `everywhere` on a screen, only in its text box (`query`), or only in its `lists`
+(hits, preview, explanation, files), where it may type a character. A widget gets the keys
+of its place and those that work everywhere, and loses those of its class; an input keeps
+the ones that edit its text. A screen gets those that work everywhere, in case no widget
+has the focus. The application gets `quit`, which works over every screen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, assert_never
+from typing import Any, Literal
 
 from textual.app import App
 from textual.binding import Binding, BindingsMap
 from textual.dom import DOMNode
+from textual.widgets import Input
 
-from kebab_tui.tui.keys import arrives_as, shown
+from kebab_tui.tui.keys import RESERVED, arrives_as, shown
 
-Place = Literal["query", "lists"]
+Place = Literal["everywhere", "query", "lists"]
 PLACES: tuple[Place, ...] = ("query", "lists")
 
-Section = Literal["Hits", "Query", "Preview", "Explain", "Screen"]
-SECTIONS: tuple[Section, ...] = ("Hits", "Query", "Preview", "Explain", "Screen")
+ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette"]
+SCREENS: tuple[ScreenName, ...] = ("Main", "Files", "Why not", "Help", "Palette")
 
-When = Literal["always", "hits", "empty_query", "filters", "explain", "first_run"]
+Section = Literal["Hits", "Query", "Preview", "Explain", "Screen", "Files", "Why not", "Help", "Palette"]
+SECTIONS: tuple[Section, ...] = (
+    "Hits", "Query", "Preview", "Explain", "Screen", "Files", "Why not", "Help", "Palette"
+)  # fmt: skip
+
+When = Literal["always", "hits", "moves", "empty_query", "filters", "explain", "first_run"]
+
+EDITING_KEYS = BindingsMap(Input.BINDINGS).key_to_bindings.keys() - {"enter"}
+"""The keys with which Textual's input edits and selects its text."""
 
 EscapeAction = Literal[
     "close_overlay", "stop_search", "focus_query", "drop_marks", "clear_query", "show_how_to_quit"
@@ -40,10 +50,13 @@ class Facts:
     """The state of the screen that decides which actions are available."""
 
     hits: bool = False
+    moves: bool = False
+    """Whether there are hits, or a text to scroll."""
     empty_query: bool = True
     filters: bool = False
     explain: bool = False
     first_run: bool = False
+    always: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +72,30 @@ class Action:
     lists: tuple[str, ...] = ()
     when: When = "always"
     in_footer: bool = False
+    also: tuple[ScreenName, ...] = ()
+    """Other screens on which its keys work, those in `everywhere`."""
+    runs: str = ""
+    """The Textual action, on the screen or on the widget with the key; by default `do_<id>` of `Commands`."""
+    needs_key: bool = False
+    """Whether the user would be trapped without a key for it."""
 
     def keys(self, place: Place) -> tuple[str, ...]:
         """The keys in one place; the first one is displayed."""
-        own = self.query if place == "query" else self.lists
-        return (*self.everywhere, *own)
+        own = {"everywhere": (), "query": self.query, "lists": self.lists}
+        return (*self.everywhere, *own[place])
 
     def is_available(self, facts: Facts) -> bool:
         """Whether the action would have an effect now."""
-        match self.when:
-            case "always":
-                return True
-            case "hits":
-                return facts.hits
-            case "empty_query":
-                return facts.empty_query
-            case "filters":
-                return facts.filters
-            case "explain":
-                return facts.explain
-            case "first_run":
-                return facts.first_run
-            case _:
-                assert_never(self.when)
+        return bool(getattr(facts, self.when))
+
+    @property
+    def screen(self) -> ScreenName:
+        return next((screen for screen in SCREENS if screen == self.section), "Main")
+
+    @property
+    def call(self) -> str:
+        """What Textual runs at its keys."""
+        return self.runs or f"app.act({self.id!r})"
 
 
 Actions = tuple[Action, ...]
@@ -90,15 +104,15 @@ ACTIONS: Actions = (
     Action("open", "open", "Open the citation, or every marked one, in the editor", "Hits",
            ("enter", "ctrl+o"), lists=("e",), when="hits", in_footer=True),
     Action("next_hit", "next", "Go to the next hit; in the preview, scroll a line down", "Hits",
-           ("down", "ctrl+n", "ctrl+j"), lists=("j",), when="hits"),
+           ("down", "ctrl+n", "ctrl+j"), lists=("j",), when="moves"),
     Action("previous_hit", "previous", "Go to the previous hit; in the preview, scroll a line up", "Hits",
-           ("up", "ctrl+p", "ctrl+k"), lists=("k",), when="hits"),
-    Action("next_page", "page down", "Go a page down", "Hits", ("pagedown",), when="hits"),
-    Action("previous_page", "page up", "Go a page up", "Hits", ("pageup",), when="hits"),
+           ("up", "ctrl+p", "ctrl+k"), lists=("k",), when="moves"),
+    Action("next_page", "page down", "Go a page down", "Hits", ("pagedown",), when="moves"),
+    Action("previous_page", "page up", "Go a page up", "Hits", ("pageup",), when="moves"),
     Action("first_hit", "first", "Go to the first hit; in the preview, to the top", "Hits",
-           lists=("home", "g"), when="hits"),
+           lists=("home", "g"), when="moves"),
     Action("last_hit", "last", "Go to the last hit; in the preview, to the end", "Hits",
-           lists=("end", "G"), when="hits"),
+           lists=("end", "G"), when="moves"),
     Action("copy", "copy", "Copy the citation, or every marked one", "Hits",
            ("ctrl+y",), lists=("y",), when="hits", in_footer=True),
     Action("copy_text", "copy text", "Copy the citation with its text", "Hits", lists=("Y",), when="hits"),
@@ -120,6 +134,10 @@ ACTIONS: Actions = (
            ("f3",), in_footer=True),
     Action("scroll_down", "scroll down", "Scroll the preview down", "Preview", ("shift+down",), when="hits"),
     Action("scroll_up", "scroll up", "Scroll the preview up", "Preview", ("shift+up",), when="hits"),
+    Action("scroll_left", "scroll left", "Scroll the preview or the explanation to the left", "Preview",
+           lists=("left",), when="hits"),
+    Action("scroll_right", "scroll right", "Scroll the preview or the explanation to the right", "Preview",
+           lists=("right",), when="hits"),
     Action("half_page_down", "half page down", "Scroll the preview half a page down", "Preview",
            lists=("ctrl+d",), when="hits"),
     Action("half_page_up", "half page up", "Scroll the preview half a page up", "Preview",
@@ -154,16 +172,85 @@ ACTIONS: Actions = (
     Action("rescan", "rescan", "Look for changed notes and ask again", "Screen",
            ("f5", "ctrl+r")),
     Action("health", "files", "Show every file with its state, and read again what failed", "Screen",
-           ("f12",)),
+           ("f12",), also=("Files",)),
     Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
            ("f7",), when="first_run", in_footer=True),
     Action("help", "help", "Show the keys of the focused pane, then all others", "Screen",
-           ("f1",), lists=("?",), in_footer=True),
+           ("f1",), lists=("?",), in_footer=True, also=("Files", "Why not", "Help")),
     Action("palette", "commands", "Find an action by its name", "Screen",
-           ("f2",), lists=(":",), in_footer=True),
+           ("f2",), lists=(":",), in_footer=True, also=("Files", "Why not")),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
            ("escape",)),
-    Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), lists=("q",), in_footer=True),
+    Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), lists=("q",), in_footer=True,
+           also=("Files", "Why not", "Help", "Palette"), needs_key=True),
+    Action("files_open", "open", "Open the file, or fold the group", "Files",
+           ("enter", "ctrl+o"), lists=("o", "e"), runs="screen.open", in_footer=True),
+    Action("files_retry", "retry failed", "Read the failed files again", "Files",
+           lists=("r",), runs="screen.retry", in_footer=True),
+    Action("files_rescan", "rescan", "Scan the folders again", "Files",
+           ("f5", "ctrl+r"), runs="screen.rescan", in_footer=True),
+    Action("files_filter", "filter", "Go to the filter", "Files",
+           lists=("/",), runs="screen.filter", in_footer=True),
+    Action("files_fold", "fold", "Fold or unfold the group", "Files",
+           lists=("space",), runs="screen.fold", in_footer=True),
+    Action("files_next", "next", "Go to the next file", "Files",
+           ("down", "ctrl+n", "ctrl+j"), lists=("j",), runs="screen.move(1)"),
+    Action("files_previous", "previous", "Go to the previous file", "Files",
+           ("up", "ctrl+p"), lists=("ctrl+k", "k"), runs="screen.move(-1)"),
+    Action("files_page_down", "page down", "Go a page of files down", "Files",
+           ("pagedown",), runs="screen.page(1)"),
+    Action("files_page_up", "page up", "Go a page of files up", "Files", ("pageup",), runs="screen.page(-1)"),
+    Action("files_first", "first", "Go to the first file", "Files",
+           lists=("home", "g"), runs="screen.move(-1000000000)"),
+    Action("files_last", "last", "Go to the last file", "Files",
+           lists=("end", "G"), runs="screen.move(1000000000)"),
+    Action("files_next_pane", "next pane", "Go from the files to the filter, or back", "Files",
+           ("tab",), runs="app.focus_next"),
+    Action("files_previous_pane", "previous pane", "Go from the filter to the files, or back", "Files",
+           ("shift+tab",), runs="app.focus_previous"),
+    Action("files_back", "close", "Clear the filter, or close the page", "Files",
+           ("escape",), runs="screen.back", in_footer=True, needs_key=True),
+    Action("files_close", "close at once", "Close the page", "Files", lists=("q",), runs="screen.dismiss"),
+    Action("why_not_ask", "ask", "Ask why this note is not among the hits", "Why not",
+           query=("enter",), runs="screen.ask", in_footer=True),
+    Action("why_not_complete", "complete", "Complete the path", "Why not",
+           query=("tab",), runs="screen.complete", in_footer=True),
+    Action("why_not_next", "next path", "Go to the next path", "Why not",
+           query=("down", "ctrl+n"), runs="screen.choose(1)"),
+    Action("why_not_previous", "previous path", "Go to the previous path, or to the input", "Why not",
+           query=("up", "ctrl+p"), runs="screen.choose(-1)"),
+    Action("why_not_page_down", "page down", "Scroll the answer a page down", "Why not",
+           query=("pagedown",), runs="screen.page(1)"),
+    Action("why_not_page_up", "page up", "Scroll the answer a page up", "Why not",
+           query=("pageup",), runs="screen.page(-1)"),
+    Action("why_not_close", "close", "Close the question", "Why not",
+           query=("escape",), runs="screen.dismiss", in_footer=True, needs_key=True),
+    Action("help_down", "down", "Scroll the help down", "Help", lists=("down",), runs="scroll_down"),
+    Action("help_up", "up", "Scroll the help up", "Help", lists=("up",), runs="scroll_up"),
+    Action("help_page_down", "page down", "Scroll the help a page down", "Help",
+           lists=("pagedown",), runs="page_down"),
+    Action("help_page_up", "page up", "Scroll the help a page up", "Help",
+           lists=("pageup",), runs="page_up"),
+    Action("help_first", "first", "Go to the beginning of the help", "Help",
+           lists=("home",), runs="scroll_home"),
+    Action("help_last", "last", "Go to the end of the help", "Help", lists=("end",), runs="scroll_end"),
+    Action("help_close", "close", "Close the help", "Help",
+           lists=("escape", "q", "enter", "?"), runs="screen.dismiss", in_footer=True, needs_key=True),
+    Action("palette_run", "run", "Run the command", "Palette", query=("enter",), runs="screen.submit"),
+    Action("palette_next", "next", "Go to the next command", "Palette",
+           query=("down",), runs="screen.cursor_down"),
+    Action("palette_previous", "previous", "Go to the previous command", "Palette",
+           query=("up",), runs="screen.command_list('cursor_up')"),
+    Action("palette_page_down", "page down", "Go a page of commands down", "Palette",
+           query=("pagedown",), runs="screen.command_list('page_down')"),
+    Action("palette_page_up", "page up", "Go a page of commands up", "Palette",
+           query=("pageup",), runs="screen.command_list('page_up')"),
+    Action("palette_first", "first", "Go to the first command", "Palette",
+           query=("ctrl+home",), runs="screen.command_list('first')"),
+    Action("palette_last", "last", "Go to the last command", "Palette",
+           query=("ctrl+end",), runs="screen.command_list('last')"),
+    Action("palette_close", "close", "Close the palette", "Palette",
+           query=("escape",), runs="screen.escape", needs_key=True),
 )  # fmt: skip
 
 
@@ -177,9 +264,25 @@ def available(actions: Actions, facts: Facts) -> Actions:
     return tuple(action for action in actions if action.is_available(facts))
 
 
-def act(action_id: str) -> str:
-    """The Textual action that performs an action of the registry."""
-    return f"app.act({action_id!r})"
+def actions_on(actions: Actions, screen: ScreenName) -> Actions:
+    """The actions of a screen; of those that belong to another one, the keys that work everywhere."""
+    return tuple(
+        action if action.screen == screen else replace(action, query=(), lists=(), in_footer=False)
+        for action in actions
+        if screen in (action.screen, *action.also)
+    )
+
+
+def screen_name(screen: object) -> ScreenName:
+    """The name of a screen in the registry, which the screens above the main one declare."""
+    name: ScreenName = getattr(screen, "screen_name", "Main")
+    return name
+
+
+def first_key(actions: Actions, action_id: str) -> str:
+    """The key of an action to display in a text; an action may have none."""
+    action = action_of(actions, action_id)
+    return next(map(shown, (*action.everywhere, *action.query, *action.lists)), "")
 
 
 def bindings(actions: Actions, place: Place) -> Iterator[Binding]:
@@ -190,39 +293,31 @@ def bindings(actions: Actions, place: Place) -> Iterator[Binding]:
             for name in arrives_as(key):
                 yield Binding(
                     name,
-                    act(action.id),
+                    action.call,
                     action.label,
                     show=action.in_footer and number == 0,
                     key_display=shown(key).replace("ctrl+", "^"),  # short: a footer has 80 columns
                     tooltip=action.help,
-                    id=f"{action.id}.{place}",
                 )
 
 
-def bind(node: DOMNode, actions: Actions, place: Place) -> None:
-    """Put the keys of a place on a widget, in place of those of its class."""
+def bind(node: DOMNode, actions: Actions, screen: ScreenName, place: Place) -> None:
+    """Put the keys of a place on a widget or a screen, in place of those of its class."""
     # Textual has a public way for an App only; this map belongs to the instance.
-    node._bindings.key_to_bindings.update(BindingsMap(bindings(actions, place)).key_to_bindings)
-
-
-def bind_call(node: DOMNode, keys: Iterable[str], call: str) -> None:
-    """Bind keys of the registry to another call while `node` is on top."""
-    ours = BindingsMap(Binding(name, call) for key in keys for name in arrives_as(key))
-    node._bindings.key_to_bindings.update(ours.key_to_bindings)
+    own = node._bindings.key_to_bindings
+    for key in list(own):
+        if key not in RESERVED and not (isinstance(node, Input) and key in EDITING_KEYS):
+            del own[key]
+    own.update(BindingsMap(bindings(actions_on(actions, screen), place)).key_to_bindings)
 
 
 def bind_app(app: App[Any], actions: Actions) -> None:
-    """Bind the keys that work everywhere to the application; `quit` works over every screen."""
+    """Bind `quit` to the application, so that it works over every screen."""
     own = app._bindings.key_to_bindings
     for key in ("ctrl+q", app.COMMAND_PALETTE_BINDING):
-        own.pop(key, None)  # Textual's own bindings would come before those of the widgets
-    own.update(
-        BindingsMap(
-            replace(binding, id=None, priority=action.id == "quit")
-            for action in actions
-            for binding in bindings((replace(action, query=(), lists=()),), "query")
-        ).key_to_bindings
-    )
+        own.pop(key, None)  # Textual's own bindings
+    quitting = bindings((action_of(actions, "quit"),), "everywhere")
+    own.update(BindingsMap(replace(binding, priority=True) for binding in quitting).key_to_bindings)
 
 
 @dataclass(frozen=True, slots=True)

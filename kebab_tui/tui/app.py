@@ -8,6 +8,7 @@ Results of an earlier query are dropped; after an error the last hits stay.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -21,7 +22,7 @@ from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
-from kebab_tui.tui.actions import Facts, action_of, bind, bind_app
+from kebab_tui.tui.actions import Facts, bind, bind_app, first_key
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.current_query import MOVES, CurrentQuery, PendingActions, query_of
 from kebab_tui.tui.engine_thread import EngineThread
@@ -31,7 +32,7 @@ from kebab_tui.tui.hand_off import HandOff
 from kebab_tui.tui.history import History, HistoryRecorder, TypingDebounce
 from kebab_tui.tui.indexer import BackgroundIndexing
 from kebab_tui.tui.keymap import keymap
-from kebab_tui.tui.keys import KeysInOrder, shown
+from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.layout import Toggles, apply_theme
 from kebab_tui.tui.preview.pane import Preview
@@ -73,6 +74,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         super().__init__()
         self.hits = hits or HitsList()
         self.actions = keymap(settings.keys)
+        self._action_of = {action.id: action for action in self.actions}
         bind_app(self, self.actions)
         apply_theme(self, options.theme)
         self.options = options
@@ -105,17 +107,18 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     # Life cycle
 
     def compose(self) -> ComposeResult:
-        self.box = QueryBox(self.options.query, actions=self.actions, history=self.history, id="box")
+        self.box = QueryBox(self.options.query, history=self.history, id="box")
         self.query_line = QueryLine(self.box, id="query")
         self.chips = ChipsLine(id="chips")
         self.hits.id = "hits"
         self.words = TextPane(id="words")
         self.preview = Preview(id="preview")
+        key = partial(first_key, self.actions)
         what_if_keys = Keys(
-            f"{self._key('rrf_k_down')} {self._key('rrf_k_up')}",
-            f"{self._key('vector_weight_down')} {self._key('vector_weight_up')}",
-            self._key("rerank"),
-            self._key("what_if_reset"),
+            f"{key('rrf_k_down')} {key('rrf_k_up')}",
+            f"{key('vector_weight_down')} {key('vector_weight_up')}",
+            key("rerank"),
+            key("what_if_reset"),
         )
         self.explain = ExplainPanel(keys=what_if_keys, id="explain")
         self.hits.border_title = Content("hits")
@@ -126,12 +129,12 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         self.footer = KeysLine(id="footer")
         yield from (self.query_line, self.chips, self.panes, self.status, self.footer)
 
-    def _key(self, action_id: str) -> str:
-        return next(map(shown, action_of(self.actions, action_id).keys("lists")), "")
-
     def on_mount(self) -> None:
+        bind(self.box, self.actions, "Main", "query")
         for pane in (self.hits, self.preview, self.explain):
-            bind(pane, self.actions, "lists")
+            bind(pane, self.actions, "Main", "lists")
+        for node in (self.screen, self.words):
+            bind(node, self.actions, "Main", "everywhere")
         self.query_line.mode = self.mode
         self.current_query.start_clock(self)
         self.typing.start_clock(self)
@@ -166,7 +169,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
             or self.current_query.is_again
             or (response is not None and response.query.strip() == text.strip())
         )
-        scrolls = action_id in MOVES and self.focused in (self.preview, self.explain)
+        scrolls = action_id in MOVES and self.focused in (self.preview, self.explain, self.words)
         if not scrolls and self._pending.defer(action_id, text, asked=is_asked, shown=is_shown):
             return
         opening = self._commands.perform(action_id)
@@ -180,15 +183,17 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "act" or not self.is_running:
             return True
-        found = action_of(self.actions, str(parameters[0]))
+        when = self._action_of[str(parameters[0])].when
         # Called for every action after every key: most need no facts.
-        return found.when == "always" or found.is_available(self.facts)
+        return when == "always" or bool(getattr(self.facts, when))
 
     @property
     def facts(self) -> Facts:
         """The facts that decide which actions are available."""
+        hits = self.hits.selected is not None
         return Facts(
-            hits=self.hits.selected is not None,
+            hits=hits,
+            moves=hits or self.focused is self.words,
             empty_query=not self.box.value,
             filters=bool(self.results.chips or self.results.suggestions),
             explain=self.toggles.explain and self.explain.has_what_if,

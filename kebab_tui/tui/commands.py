@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES
-from kebab_tui.tui.actions import EscapeState, Place, Section, action_of, escape_action
+from kebab_tui.tui.actions import EscapeState, Place, Section, escape_action, screen_name
 from kebab_tui.tui.layout import Pane
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from kebab_tui.tui.app import KebabApp
 
 
@@ -43,7 +45,7 @@ class Commands:
 
     def _move_or_scroll(self, *, down: bool) -> None:
         app = self._app
-        if app.focused in (app.preview, app.explain):
+        if app.focused in (app.preview, app.explain, app.words):
             (app.focused.scroll_down if down else app.focused.scroll_up)(animate=False)
         else:
             app.pin_cursor()
@@ -57,8 +59,8 @@ class Commands:
 
     def _move_or_scroll_pages(self, pages: int) -> None:
         app = self._app
-        if app.focused is app.explain:
-            app.explain.scroll_relative(y=pages * max(app.explain.size.height - 1, 1), animate=False)
+        if (pane := app.focused) in (app.explain, app.words):
+            pane.scroll_relative(y=pages * max(pane.size.height - 1, 1), animate=False)
         else:
             app.pin_cursor()
             app.hits.move_by_pages(pages)
@@ -130,6 +132,15 @@ class Commands:
     def do_scroll_up(self) -> None:
         self._app.preview.scroll_up(animate=False)
 
+    def do_scroll_left(self) -> None:
+        self._scrolled().action_scroll_left()
+
+    def do_scroll_right(self) -> None:
+        self._scrolled().action_scroll_right()
+
+    def _scrolled(self) -> Widget:
+        return self._app.explain if self._app.focused is self._app.explain else self._app.preview
+
     def do_half_page_down(self) -> None:
         self._app.preview.scroll_relative(y=self._app.preview.size.height // 2, animate=False)
 
@@ -171,7 +182,7 @@ class Commands:
         self._app.explain.reset_what_if()
 
     def do_why_not(self) -> Awaitable[None]:
-        return self._app.push_screen(WhyNotPrompt(self._app.box.value))
+        return self._app.push_screen(WhyNotPrompt(self._app.actions, self._app.box.value))
 
     # Screen
 
@@ -206,9 +217,10 @@ class Commands:
     def do_health(self) -> Awaitable[None]:
         from kebab_tui.tui.screens.file_states import FileStatesScreen  # the first paint does not need it
 
-        own_keys = action_of(self._app.actions, "health").keys("lists")
-        page = FileStatesScreen(self._app.engine, self._app.hand_off.edit, keys=own_keys)
-        return self._app.push_screen(page)
+        app = self._app
+        if isinstance(app.screen, FileStatesScreen):
+            return app.screen.dismiss()
+        return app.push_screen(FileStatesScreen(app.actions, app.engine, app.hand_off.edit))
 
     def do_sample_vault(self) -> None:
         from kebab_tui.tui.widgets.empty_states import sample_folder
@@ -224,8 +236,12 @@ class Commands:
         from kebab_tui.tui.screens.help import HelpSheet  # the first paint does not need it
 
         app = self._app
+        if isinstance(app.screen, HelpSheet):
+            return app.screen.dismiss()
+        screen = screen_name(app.screen)
         sections: dict[object, Section] = {app.preview: "Preview", app.explain: "Explain", app.hits: "Hits"}
-        return app.push_screen(HelpSheet(app.actions, sections.get(app.focused, "Query")))
+        section = sections.get(app.focused, "Query") if screen == "Main" else screen
+        return app.push_screen(HelpSheet(app.actions, section))
 
     def do_palette(self) -> Awaitable[None]:
         from kebab_tui.tui.screens.help import palette  # the first paint does not need it
@@ -234,6 +250,7 @@ class Commands:
 
     def do_back(self) -> None:
         app = self._app
+        app.screen.clear_selection()  # Textual does so only without a binding
         overlay = len(app.screen_stack) > 1
         focus: Place = "query" if app.focused is app.box else "lists"
         match escape_action(

@@ -23,6 +23,7 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice, SearchHit, ambiguous_paths
 from kebab_tui.domain.text import sanitize
 from kebab_tui.editor import Launch, OpenResult, choose, line_hint, open_note
+from kebab_tui.tui.actions import first_key
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 from kebab_tui.tui.launch import PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
@@ -131,7 +132,10 @@ class HandOff:
                 fail(f"{hit.path}: {place.failure.message if place.failure else ''}")
             elif place.located.state == "gone":
                 if os.path.isdir(hit.root):
-                    fail(f"the file is gone: {hit.path}", "press F5 to look for changed notes")
+                    fail(
+                        f"the file is gone: {hit.path}",
+                        f"press {first_key(self._app.actions, 'rescan')} to look for changed notes",
+                    )
                 else:
                     fail(f"the folder is not available: {hit.root}", "its notes stay in the index")
         self._app.hits.unmark([place.hit for place in places if place not in _present(places)])

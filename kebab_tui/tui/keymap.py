@@ -2,19 +2,29 @@
 
 The keys in the settings replace all keys of an action. A key that types a character works in
 the lists only; every other key works everywhere that the action does. Refuses an unknown
-action or key, and one key for two actions.
+action or key, a reserved key, and one key for two actions of a screen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations
+from itertools import product
 
 from kebab_tui.domain.errors import ConfigError
 from kebab_tui.domain.text import did_you_mean
-from kebab_tui.tui.actions import ACTIONS, PLACES, Action, Actions
-from kebab_tui.tui.keys import EDITING, key_name, shown, types_a_character
+from kebab_tui.tui.actions import (
+    ACTIONS,
+    PLACES,
+    SCREENS,
+    Action,
+    Actions,
+    Place,
+    ScreenName,
+    actions_on,
+    first_key,
+)
+from kebab_tui.tui.keys import EDITING, RESERVED, key_name, shown, types_a_character
 
 
 def keymap(written: Mapping[str, tuple[str, ...]]) -> Actions:
@@ -24,21 +34,19 @@ def keymap(written: Mapping[str, tuple[str, ...]]) -> Actions:
         if action_id not in names:
             hint = did_you_mean(action_id, names) or "the actions are: " + ", ".join(names)
             raise ConfigError(f"keys.{action_id}: unknown action: {action_id}", hint)
-    if not written.get("quit", ("ctrl+q",)):
-        raise ConfigError("keys.quit: no key would quit", "give it a key, such as ctrl+q")
     actions = tuple(
         _with_keys(action, written[action.id]) if action.id in written else action for action in ACTIONS
     )
-    for place in PLACES:
-        for first, second in combinations(actions, 2):
-            # An action for an empty box may share a key: it comes first.
-            if (first.when == "empty_query") != (second.when == "empty_query"):
-                continue
-            for key in first.keys(place):
-                if key in second.keys(place):
-                    other = second.id if first.id in written else first.id
+    taken: dict[tuple[ScreenName, Place, str, bool], Action] = {}
+    for screen, place in product(SCREENS, PLACES):
+        for action in actions_on(actions, screen):
+            for key in action.keys(place):
+                # An action for an empty box may share a key: it comes first.
+                first = taken.setdefault((screen, place, key, action.when == "empty_query"), action)
+                if first.id != action.id:
+                    other = action.id if first.id in written else first.id
                     raise ConfigError(
-                        f"keys: {first.id} and {second.id} both use {shown(key)}",
+                        f"keys: {first.id} and {action.id} both use {shown(key)}",
                         f"give one of them another key under [keys], such as {other} = […]",
                     )
     return actions
@@ -52,20 +60,28 @@ def _with_keys(action: Action, written: tuple[str, ...]) -> Action:
             raise ConfigError(
                 f"keys.{action.id}: unknown key: {name!r}", "write keys as in f4, ctrl+n, shift+up, pgdn, ?"
             )
+        if key in RESERVED:
+            raise ConfigError(
+                f"keys.{action.id}: {shown(key)} is reserved: it {RESERVED[key]}", "use a key such as ctrl+g"
+            )
         if key not in keys:
             keys.append(key)
+    if action.needs_key and not keys:
+        raise ConfigError(
+            f"keys.{action.id}: needs a key to {action.label}", f"such as {first_key(ACTIONS, action.id)}"
+        )
     if not (action.everywhere or action.query):
         return replace(action, lists=tuple(keys))
     typing = tuple(key for key in keys if types_a_character(key))
     others = tuple(key for key in keys if not types_a_character(key))
     if editing := [shown(key) for key in others if key in EDITING]:
         raise ConfigError(
-            f"keys.{action.id}: {editing[0]} edits the text in the query box", "use a key such as ctrl+g"
+            f"keys.{action.id}: {editing[0]} edits the text in the box", "use a key such as ctrl+g"
         )
     if action.everywhere:
         return replace(action, everywhere=others, query=(), lists=typing)
     if typing:
         raise ConfigError(
-            f"keys.{action.id}: {typing[0]} would be typed into the query box", "use a key such as ctrl+g"
+            f"keys.{action.id}: {typing[0]} would be typed into the box", "use a key such as ctrl+g"
         )
     return replace(action, query=others)

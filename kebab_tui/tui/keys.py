@@ -53,6 +53,9 @@ _SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+h": "backspace", "ctrl+[": "e
 EDITING = frozenset({"backspace", "delete", "left", "right"})
 """Keys that edit the query and must not be rebound."""
 
+RESERVED = {"ctrl+c": "copies the selected text", "super+c": "copies the selected text"}
+"""Keys that do the same on every screen and cannot be rebound."""
+
 _CLICK_TIMEOUT_S = 0.5
 """How long a key waits for a widget that handles an earlier click."""
 
@@ -127,8 +130,6 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
         return box
 
     async def _handle_key(self, event: events.Key) -> bool:
-        if event.key == "escape":
-            self.screen.clear_selection()  # Textual does so only without a binding
         text = event.character if event.is_printable else None
         if text and isinstance(self.focused, Input):
             return self._type(text)

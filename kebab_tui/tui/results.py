@@ -15,9 +15,8 @@ from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse, append_page
 from kebab_tui.domain.ids import ChunkId
 from kebab_tui.domain.query import SearchMode
-from kebab_tui.tui.actions import action_of
+from kebab_tui.tui.actions import first_key
 from kebab_tui.tui.hit_diff import Latency
-from kebab_tui.tui.keys import shown
 from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.hits_list import FRESH_S
@@ -203,8 +202,7 @@ class ResultsPresenter:
         )
 
     def _key(self, action_id: str) -> str:
-        keys = action_of(self._app.actions, action_id).keys("query")
-        return shown(keys[0]) if keys else ""
+        return first_key(self._app.actions, action_id)
 
     # The status line
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from kebab_tui.tui.actions import ACTIONS, SECTIONS
+from kebab_tui.tui.actions import ACTIONS, SECTIONS, Actions
 from kebab_tui.tui.keys import shown
 
 BEGIN, END = "<!-- keys -->", "<!-- /keys -->"
 
 
-def key_table() -> str:
-    """A Markdown table: each action with its keys in the query box and in the lists."""
-    lines = ["| | in the query box | in the lists | `[keys]` |", "|---|---|---|---|"]
+def key_table(actions: Actions = ACTIONS) -> str:
+    """A Markdown table: each action with its keys in the text box and in the lists of its screen."""
+    lines = ["| | in the text box | in the lists | `[keys]` |", "|---|---|---|---|"]
     for section in SECTIONS:
         lines.append(f"| **{section}** | | | |")
-        for action in ACTIONS:
+        for action in actions:
             if action.section == section:
                 query, lists = _cell(action.keys("query")), _cell(action.keys("lists"))
                 lines.append(f"| {action.help} | {query} | {lists} | `{action.id}` |")

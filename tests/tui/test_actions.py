@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from itertools import combinations
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Footer
+from textual.widgets import Footer, Input
 from textual.widgets._footer import FooterKey
 
+from kebab_tui.settings.settings import Settings
+from kebab_tui.tui import actions as actions_module
 from kebab_tui.tui.actions import (
     ACTIONS,
+    EDITING_KEYS,
     PLACES,
+    SCREENS,
     SECTIONS,
     Action,
     Facts,
     Place,
-    act,
     action_of,
+    actions_on,
     available,
     bind,
     bind_app,
     bindings,
+    screen_name,
 )
+from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.keymap import keymap
-from kebab_tui.tui.keys import arrives_as, key_name, shown, shown_all, types_a_character
+from kebab_tui.tui.keys import RESERVED, arrives_as, key_name, shown, shown_all, types_a_character
+from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.tui.screens.help import commands, help_groups
 from tests.tui.key_table import BEGIN, END, key_table, with_key_table
-from tests.tui.screen import until
+from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
 
 README = Path(__file__).parents[2] / "README.md"
-EVERYTHING = Facts(hits=True, empty_query=True, filters=True, explain=True, first_run=True)
+MAIN = actions_on(ACTIONS, "Main")
+EVERYTHING = Facts(hits=True, moves=True, empty_query=True, filters=True, explain=True, first_run=True)
 
 ESSENTIAL = [
     "open",
@@ -98,7 +107,7 @@ def test_character_keys_are_for_the_lists_only() -> None:
 
 
 def test_the_editing_keys_of_the_box_belong_to_no_action() -> None:
-    for action in ACTIONS:
+    for action in actions_on(ACTIONS, "Main"):
         assert not {"ctrl+a", "ctrl+e", "ctrl+u", "ctrl+w", "home", "end"} & set(action.keys("query")), (
             action.id
         )
@@ -170,9 +179,9 @@ def test_history_is_a_matter_of_the_query_box() -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_every_key_is_bound_to_its_action(place: Place) -> None:
-    bound = {(binding.key, binding.action) for binding in bindings(ACTIONS, place)}
+    bound = {(binding.key, binding.action) for binding in bindings(MAIN, place)}
     assert bound == {
-        (name, act(action.id)) for action in ACTIONS for key in action.keys(place) for name in arrives_as(key)
+        (name, action.call) for action in MAIN for key in action.keys(place) for name in arrives_as(key)
     }
 
 
@@ -197,7 +206,7 @@ def test_the_help_sheet_shows_the_keys_of_the_place_where_the_user_is() -> None:
 
 def test_the_palette_lists_every_action_but_itself() -> None:
     listed = [command.action_id for command in commands(ACTIONS, EVERYTHING)]
-    assert listed == [action.id for action in ACTIONS if action.id != "palette"]
+    assert listed == [action.id for action in MAIN if action.id != "palette"]
 
 
 def test_the_palette_shows_the_keys() -> None:
@@ -242,7 +251,7 @@ def test_the_readme_has_the_table_as_it_is_now() -> None:
     ("facts", "present", "absent"),
     [
         (Facts(), "recall_query", "next_hit"),
-        (Facts(hits=True, empty_query=False), "next_hit", "recall_query"),
+        (Facts(hits=True, moves=True, empty_query=False), "next_hit", "recall_query"),
         (Facts(filters=True), "drop_filter", "rerank"),
         (Facts(explain=True), "rerank", "drop_filter"),
         (Facts(first_run=True), "sample_vault", "open"),
@@ -281,7 +290,8 @@ class Host(App[None]):
 
     def on_mount(self) -> None:
         pane = self.query_one(Pane)
-        bind(pane, self.actions, "lists")
+        bind(pane, self.actions, "Main", "lists")
+        bind(self.screen, self.actions, "Main", "everywhere")
         pane.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -341,6 +351,118 @@ async def test_without_a_focus_the_keys_that_hold_everywhere_work() -> None:
         assert app.done == ["explain", "next_hit"]
 
 
+# the real screens
+
+
+def test_no_other_module_has_keys() -> None:
+    """Except those that edit the text of an input, which are Textual's."""
+    folder = Path(actions_module.__file__).parent
+    for file in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            where = f"{file.relative_to(folder)}:{getattr(node, 'lineno', 0)}"
+            match node:
+                case ast.Assign(targets=[ast.Name("BINDINGS")]) | ast.AnnAssign(target=ast.Name("BINDINGS")):
+                    pytest.fail(f"{where}: BINDINGS")
+                case ast.Call(func=ast.Name("Binding")):
+                    assert file.name == "actions.py", f"{where}: Binding"
+                case ast.Compare(left=ast.Attribute(attr="key" | "name" | "aliases"), comparators=[*others]):
+                    inside = [part for other in others for part in ast.walk(other)]
+                    texts = [str(part.value) for part in inside if isinstance(part, ast.Constant)]
+                    assert not any(map(key_name, texts)), f"{where}: compares a key"
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    assert not key_name(name.lstrip("_").removeprefix("key_")) or "key_" not in name, where
+
+
+def foreign_keys(app: App[Any]) -> list[tuple[str, str]]:
+    """The keys that work now and are neither in the registry nor edit the text of an input."""
+    calls = {action.call for action in ACTIONS}
+    return [
+        (key, binding.action)
+        for node, keys in app.screen._modal_binding_chain
+        for key, binding in keys
+        if binding.action not in calls and key not in RESERVED
+        if not (isinstance(node, Input) and key in EDITING_KEYS)
+    ]
+
+
+@pytest.mark.slow
+async def test_no_key_of_a_screen_is_outside_the_registry(data: Path) -> None:
+    app = kebab(data, query="rust", mode="lexical", explain=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        for pane in (app.box, app.hits, app.preview, app.explain, app.words):
+            app.screen.set_focus(pane)
+            assert foreign_keys(app) == [], pane
+        app.screen.set_focus(app.hits)
+        seen = []
+        for keys in (["f12"], ["tab"], ["escape", "w"], ["escape", "f1"], ["escape", "f2"]):
+            await pilot.press(*keys)
+            seen.append(screen_name(app.screen))
+            assert foreign_keys(app) == [], keys
+        assert seen == ["Files", "Files", "Why not", "Help", "Palette"]
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
+def test_every_action_can_be_given_another_key(action: Action) -> None:
+    actions = actions_on(keymap({action.id: ("f20",)}), action.screen)
+    bound = [binding for place in PLACES for binding in bindings(actions, place)]
+    assert {binding.key for binding in bound if binding.action == action.call} == {"f20"}
+    assert any("F20" in keys for group in help_groups(actions, action.section) for keys, _ in group.rows)
+    [row] = [line for line in key_table(actions).splitlines() if line.endswith(f"| `{action.id}` |")]
+    assert "`F20`" in row
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("keys", "key"), [({}, "f10"), ({"toy": ("f9",)}, "f9")])
+async def test_a_new_action_is_one_line_and_one_method(
+    keys: dict[str, tuple[str, ...]], key: str, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[str] = []
+    toy = Action("toy", "toy", "Play with a toy", "Hits", ("f10",), in_footer=True)
+    monkeypatch.setattr("kebab_tui.tui.keymap.ACTIONS", (toy, *ACTIONS))
+    monkeypatch.setattr(Commands, "do_toy", lambda _: played.append("toy"), raising=False)
+    app = kebab(data, query="rust", mode="lexical", settings=Settings(keys=keys))
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await press_and_find(pilot, key, lambda: len(played))
+    assert "Play with a toy" in key_table(app.actions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("keys", "key"), [({}, "f10"), ({"files_toy": ("f9",)}, "f9")])
+async def test_a_new_action_of_a_screen_above_is_one_line_and_one_method(
+    keys: dict[str, tuple[str, ...]], key: str, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[str] = []
+    toy = Action("files_toy", "toy", "Play with a toy", "Files", ("f10",), in_footer=True, runs="screen.toy")
+    monkeypatch.setattr("kebab_tui.tui.keymap.ACTIONS", (toy, *ACTIONS))
+    monkeypatch.setattr(FileStatesScreen, "action_toy", lambda _: played.append("toy"), raising=False)
+    app = kebab(data, mode="lexical", settings=Settings(keys=keys))
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("f12")
+        await press_and_find(pilot, key, lambda: len(played))
+        assert screen_name(app.screen) == "Files"
+
+
+async def press_and_find(pilot: Screen, key: str, played: Callable[[], int]) -> None:
+    """Find the toy in the footer, the help and the palette of this screen, and run it with its key."""
+    app = pilot.app
+    await pilot.press(key)
+    assert played() == 1
+    await until(pilot, lambda: f"{shown(key)} toy" in painted(app).splitlines()[-1])
+    await pilot.press("f1")
+    first = painted(app).partition("Play with a toy")[0].splitlines()[-1]
+    assert shown(key) in first
+    await pilot.press("escape", "f2", *"toy")
+    await until(pilot, lambda: f"toy  {shown(key)}" in painted(app))
+    await pilot.press("enter")
+    await until(pilot, lambda: played() == 2)
+
+
+# on a screen of its own
+
+
 async def test_quit_can_be_given_another_key() -> None:
     app = Host(keymap({"quit": ("f10",), "explain": ("ctrl+q",)}))
     async with app.run_test() as pilot:
@@ -355,7 +477,7 @@ async def test_the_footer_shows_what_the_registry_wants_shown() -> None:
         footer = [(key.key_display, key.description) for key in app.query(FooterKey)]
     assert footer == [
         (shown(action.keys("lists")[0]).replace("ctrl+", "^"), action.label)
-        for action in ACTIONS
+        for action in MAIN
         if action.in_footer
     ]
 
@@ -381,6 +503,7 @@ def test_keys_are_shown_as_people_write_them() -> None:
 
 
 def test_actions_have_different_texts() -> None:
-    for first, second in combinations(ACTIONS, 2):
-        assert first.label != second.label
-        assert first.help != second.help
+    assert len({action.help for action in ACTIONS}) == len(ACTIONS)
+    for screen in SCREENS:
+        labels = [action.label for action in actions_on(ACTIONS, screen)]
+        assert len(set(labels)) == len(labels)

@@ -14,7 +14,7 @@ from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui.actions import ACTIONS, action_of, available
+from kebab_tui.tui.actions import ACTIONS, action_of, actions_on, available
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.launch import Options
@@ -25,6 +25,7 @@ from tests.tui.screen import (
     SharedScreen,
     focus,
     found,
+    has_keys,
     kebab,
     painted,
     paths,
@@ -34,12 +35,14 @@ from tests.tui.screen import (
 
 pytestmark = pytest.mark.slow
 
+MAIN = actions_on(ACTIONS, "Main")
+
 # One registry
 
 
 def test_every_action_of_the_registry_is_performed_and_nothing_else() -> None:
     performed = {name.removeprefix("do_") for name in vars(Commands) if name.startswith("do_")}
-    assert performed == {action.id for action in ACTIONS}
+    assert performed == {action.id for action in ACTIONS if not action.runs}
 
 
 async def test_help_lists_exactly_the_registry(shared: SharedScreen) -> None:
@@ -54,7 +57,7 @@ async def test_the_palette_offers_what_can_be_done_now(shared: SharedScreen) -> 
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         offered = {command.action_id for command in commands(app.actions, app.facts)}
-        assert offered == {action.id for action in available(ACTIONS, app.facts)} - {"palette"}
+        assert offered == {action.id for action in available(MAIN, app.facts)} - {"palette"}
         await pilot.press("f2")
         assert isinstance(app.screen, CommandPalette)
         app.screen.query_one(Input).value = "put the preview beside"
@@ -73,11 +76,60 @@ async def test_a_remapped_key_works_and_the_old_one_does_not(data: Path) -> None
         assert not app.toggles.preview
 
 
+async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Path) -> None:
+    settings = Settings(
+        keys={
+            "health": ("f9",),
+            "files_retry": ("R",),
+            "why_not_complete": ("f6",),
+            "help": ("f10",),
+            "help_close": ("x",),
+            "palette_close": ("f8",),
+        }
+    )
+    app = kebab(data, settings=settings, query="rust", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        main = app.screen
+        await pilot.press("f9")
+        await until(pilot, lambda: "R retry failed" in painted(app))
+        await pilot.press("R")
+        await until(pilot, lambda: "no failed files" in painted(app))
+        await pilot.press("r")
+        assert app.screen.query_one(Input).value == "r"  # the old key is a letter
+        await pilot.press("f9")
+        assert app.screen is main
+        await focus(pilot, app.hits)
+        await pilot.press("w")
+        assert "F6 complete" in painted(app)
+        await pilot.press("escape", "f10", "q", "escape")
+        assert app.screen is not main
+        assert "x close" in painted(app)
+        await pilot.press("f10")
+        assert app.screen is main
+        await pilot.press("f10", "x")
+        assert app.screen is main
+        await pilot.press("f2", "escape")
+        assert isinstance(app.screen, CommandPalette)
+        await pilot.press("f8")
+        assert app.screen is main
+
+
+async def test_tab_is_a_key_like_any_other(data: Path) -> None:
+    app = kebab(data, settings=Settings(keys={"next_pane": ("f9",)}), query="rust", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("tab")
+        assert has_keys(app.box)
+        await pilot.press("f9")
+        assert has_keys(app.hits)
+
+
 async def test_the_footer_offers_the_way_out(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         footer = painted(app).splitlines()[-1]
-        for action in ACTIONS:
+        for action in MAIN:
             if action.in_footer and action.is_available(app.facts):
                 assert action.label in footer, action.id
 

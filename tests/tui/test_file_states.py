@@ -15,6 +15,7 @@ from textual.widgets import Input
 from kebab_tui.editor import EditorError
 from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.settings.settings import Settings
+from kebab_tui.tui.actions import ACTIONS
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.screens.file_states import FileStatesScreen
@@ -35,7 +36,7 @@ class Host(KeysInOrder[None]):
         self.problem = ""
         self.retries = 0
         self.engine = EngineThread(lambda: cast("Workspace", listing), self.post_message)
-        self.page = FileStatesScreen(self.engine, self.open_file, keys=("f12",))
+        self.page = FileStatesScreen(ACTIONS, self.engine, self.open_file)
 
     def on_mount(self) -> None:
         self.engine.start()
@@ -156,6 +157,16 @@ async def test_a_slash_leads_to_the_filter_where_every_letter_is_a_letter() -> N
         assert (host.retries, host.opened) == (0, [])
 
 
+async def test_enter_in_the_filter_opens_the_chosen_file(tmp_path: Path) -> None:
+    note = tmp_path / "a note.md"
+    note.write_text("x")
+    host = Host(Listing([replace(a_file("a note.md", "failed", "permission denied"), location=str(note))]))
+    async with host.run_test(size=(100, 24)) as pilot:
+        await all_there(pilot, host)
+        await pilot.press("slash", *"note", "down", "enter")
+        await wait(pilot, lambda: host.opened)
+
+
 @pytest.mark.parametrize("key", ["enter", "o", "ctrl+o"])
 async def test_a_key_opens_the_file_under_the_cursor(key: str, tmp_path: Path) -> None:
     note = tmp_path / "a note.md"
@@ -240,7 +251,7 @@ async def test_an_engine_error_is_shown_and_the_table_stays() -> None:
         assert "broken.md" in painted(host)
 
 
-@pytest.mark.parametrize("key", ["escape", "q", "f12"])
+@pytest.mark.parametrize("key", ["escape", "q"])
 async def test_a_key_closes_the_page(key: str) -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 24)) as pilot:

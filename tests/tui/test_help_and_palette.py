@@ -40,20 +40,12 @@ def test_help_shows_the_keys_of_the_user() -> None:
     assert any(line.startswith("F9 ") for line in lines)
 
 
-@pytest.mark.parametrize("key", ["escape", "q", "f1", "question_mark", "enter"])
+@pytest.mark.parametrize("key", ["escape", "q", "question_mark", "enter"])
 async def test_a_key_closes_the_sheet(key: str) -> None:
     app = Host()
     async with app.run_test() as pilot:
         await app.push_screen(HelpSheet(ACTIONS, "Hits"))
         await pilot.press(key)
-        assert not isinstance(app.screen, HelpSheet)
-
-
-async def test_the_user_s_own_key_for_help_closes_the_sheet_too() -> None:
-    app = Host()
-    async with app.run_test() as pilot:
-        await app.push_screen(HelpSheet(keymap({"help": ("f10",)}), "Hits"))
-        await pilot.press("f10")
         assert not isinstance(app.screen, HelpSheet)
 
 

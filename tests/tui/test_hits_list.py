@@ -37,7 +37,7 @@ class _Host(App[None]):
         yield HitsList()
 
     def on_mount(self) -> None:
-        bind(self.hits, ACTIONS, "lists")
+        bind(self.hits, ACTIONS, "Main", "lists")
 
     def action_act(self, name: str) -> None:
         hits = self.hits

@@ -125,9 +125,27 @@ def test_editing_keys_cannot_be_rebound(key: str) -> None:
     assert "edits the text" in refusal({"copy": (key,)}).message
 
 
-def test_quit_must_keep_a_key() -> None:
-    assert "quit" in refusal({"quit": ()}).message
-    assert keymap({"quit": ("f10",)})
+@pytest.mark.parametrize("action_id", ["quit", "files_back", "why_not_close", "help_close", "palette_close"])
+def test_the_way_out_of_a_screen_must_keep_a_key(action_id: str) -> None:
+    assert action_id in refusal({action_id: ()}).message
+    assert keymap({action_id: ("f10",)})
+
+
+@pytest.mark.parametrize("action_id", ["quit", "copy", "half_page_down", "help_close"])
+def test_a_reserved_key_is_refused_with_its_purpose(action_id: str) -> None:
+    error = refusal({action_id: ("ctrl+c",)})
+    assert error.message == f"keys.{action_id}: ctrl+c is reserved: it copies the selected text"
+
+
+def test_each_screen_has_keys_of_its_own() -> None:
+    actions = keymap({"files_retry": ("m",), "why_not_ask": ("f4",), "help_close": ("f4",)})
+    assert action_of(actions, "files_retry").keys("lists") == ("m",)
+    assert refusal({"files_retry": ("space",)}).message == "keys: files_retry and files_fold both use space"
+
+
+def test_a_key_that_works_on_several_screens_clashes_on_each() -> None:
+    assert refusal({"files_retry": ("f1",)}).message == "keys: help and files_retry both use F1"
+    assert refusal({"palette_close": ("ctrl+q",)}).message == "keys: quit and palette_close both use ctrl+q"
 
 
 # from the file

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kebab_tui.domain.text import sanitize
-from kebab_tui.tui.actions import ACTIONS, Facts, action_of, bind_app
+from kebab_tui.tui.actions import ACTIONS, Facts, action_of, bind, bind_app
 from kebab_tui.tui.history import History
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.widgets.query_box import QueryBox, QueryLine, frame_title
@@ -48,12 +48,13 @@ class Host(KeysInOrder[None]):
         yield self.line
 
     def on_mount(self) -> None:
+        bind(self.box, ACTIONS, "Main", "query")
         self.box.focus()
         if self.engine:
             self.box.set_parser(Workspace.parse)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        facts = Facts(hits=True, empty_query=not self.box.value, filters=True)
+        facts = Facts(hits=True, moves=True, empty_query=not self.box.value, filters=True)
         return action != "act" or action_of(ACTIONS, str(parameters[0])).is_available(facts)
 
     def action_act(self, action_id: str) -> None:

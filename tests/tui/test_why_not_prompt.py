@@ -8,6 +8,7 @@ from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure
 from kebab_tui.search.why_not import WhyNot, WhyNotStage
+from kebab_tui.tui.actions import ACTIONS
 from kebab_tui.tui.screens.why_not_prompt import MOST_OFFERED, WhyNotPrompt, offer_rows, verdict_rows
 from kebab_tui.tui.widgets.segments import RowsView, row_text, row_width
 from tests.tui.hits import HOSTILE
@@ -66,7 +67,7 @@ class Host(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.prompt = WhyNotPrompt("port conflict")
+        self.prompt = WhyNotPrompt(ACTIONS, "port conflict")
         self.asked: list[str] = []
 
     def on_mount(self) -> None:

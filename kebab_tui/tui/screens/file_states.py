@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input
+from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure, KebabError, defect, failure_of
-from kebab_tui.tui.actions import bind_call
+from kebab_tui.tui.actions import Actions, ScreenName, bind
 from kebab_tui.tui.screens.file_table import (
     FileList,
     Folder,
@@ -32,6 +31,7 @@ from kebab_tui.tui.screens.file_table import (
     folders_of,
     summary_row,
 )
+from kebab_tui.tui.widgets.footer import KeysLine
 from kebab_tui.tui.widgets.segments import Row, Rows, RowsView
 
 if TYPE_CHECKING:
@@ -90,41 +90,26 @@ class FileStatesScreen(ModalScreen[None]):
         & > Input { height: 1; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,o,e,ctrl+o", "open", "open", key_display="enter"),
-        Binding("r", "retry", "retry failed"),
-        Binding("f5,ctrl+r", "rescan", "rescan", key_display="F5"),
-        Binding("slash", "filter", "filter", key_display="/"),
-        Binding("space", "fold", "fold", key_display="space"),
-        Binding("down,ctrl+n,ctrl+j,j", "move(1)", "down", show=False),
-        Binding("up,ctrl+p,ctrl+k,k", "move(-1)", "up", show=False),
-        Binding("pagedown", "page(1)", "page down", show=False),
-        Binding("pageup", "page(-1)", "page up", show=False),
-        Binding("home,g", "move(-1000000000)", "first", show=False),
-        Binding("end,G", "move(1000000000)", "last", show=False),
-        Binding("escape", "back", "close", key_display="esc"),
-        Binding("q", "close", "close", show=False),
-    ]
+    screen_name: ClassVar[ScreenName] = "Files"
 
     class Retry(Message):
         """The user wants to read the failed files again."""
 
     def __init__(
         self,
+        actions: Actions,
         engine: EngineThread,
         open_file: Callable[[str], str],
-        *,
-        keys: Iterable[str] = (),
     ) -> None:
-        """`open_file` returns a message for the user or raises; `keys` close the page like Esc."""
+        """`open_file` returns a message for the user or raises."""
         super().__init__()
+        self._actions = actions
         self._open_file = open_file
         self._engine = engine
         self._scan = FileScan(self.post_message)
         self._is_scanning = True
         self._message = ""
         self.files = FileList()
-        bind_call(self, keys, "close")
 
     def compose(self) -> ComposeResult:
         yield _StateRows(self._summary, "health-summary")
@@ -133,9 +118,12 @@ class FileStatesScreen(ModalScreen[None]):
         )
         yield self.files
         yield _StateRows(self._detail, "health-detail")
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeysLine()
 
     def on_mount(self) -> None:
+        bind(self, self._actions, "Files", "everywhere")
+        bind(self.files, self._actions, "Files", "lists")
+        bind(self.typing_box, self._actions, "Files", "query")
         self.set_focus(self.files)
         # After the first paint: the scan would delay it.
         self.call_after_refresh(self._engine.run_in_steps, self._scan.steps)
@@ -145,7 +133,7 @@ class FileStatesScreen(ModalScreen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         is_high = event.size.height >= _DETAIL_FROM
-        self.query_one("#health-detail").display = self.query_one(Footer).display = is_high
+        self.query_one("#health-detail").display = self.query_one(KeysLine).display = is_high
 
     @on(ScanStarted)
     def _scan_started(self, message: ScanStarted) -> None:
@@ -193,7 +181,7 @@ class FileStatesScreen(ModalScreen[None]):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.action_open()
+        self._open_selected()
 
     def action_move(self, step: int) -> None:
         self.files.move_to(self.files.cursor + step)
@@ -207,8 +195,14 @@ class FileStatesScreen(ModalScreen[None]):
     def action_filter(self) -> None:
         self.set_focus(self.query_one(Input))
 
-    def action_open(self) -> None:
+    async def action_open(self) -> None:
         """Open the file under the cursor, or fold a heading."""
+        if self.focused is self.typing_box:
+            await self.typing_box.action_submit()  # comes after the text typed before it
+        else:
+            self._open_selected()
+
+    def _open_selected(self) -> None:
         chosen = self.files.selected
         if isinstance(chosen, Heading):
             self.files.fold()
@@ -237,15 +231,13 @@ class FileStatesScreen(ModalScreen[None]):
 
     def action_back(self) -> None:
         """Clear the filter, or close the page."""
+        self.clear_selection()
         box = self.query_one(Input)
         if box.value:
             box.clear()
             self.set_focus(self.files)
         else:
             self.dismiss()
-
-    def action_close(self) -> None:
-        self.dismiss()
 
     def _summary(self, width: int) -> list[Row]:
         return [summary_row(self.files.table, self._is_scanning, self._message, width)]

@@ -7,14 +7,13 @@ palette finds the actions that are available now by name, and runs them as their
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, cast
 
 from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -24,18 +23,21 @@ from textual.worker import WorkerError
 
 from kebab_tui.domain.facets import FACETS
 from kebab_tui.tui.actions import (
+    SCREENS,
     SECTIONS,
     Action,
     Actions,
     Facts,
     Place,
+    ScreenName,
     Section,
-    act,
-    action_of,
+    actions_on,
     available,
-    bind_call,
+    bind,
+    screen_name,
 )
 from kebab_tui.tui.keys import shown_all
+from kebab_tui.tui.widgets.footer import footer_text
 
 _ELSEWHERE: dict[Place, str] = {"query": "In the query box", "lists": "In the lists"}
 _EDITING = (
@@ -68,15 +70,19 @@ class HelpGroup:
     rows: tuple[tuple[str, str], ...]
 
 
-def help_groups(actions: Actions, pane: Section) -> tuple[HelpGroup, ...]:
-    """All actions with their keys; those of the focused pane first."""
-    place: Place = "query" if pane == "Query" else "lists"  # in the query box, characters are typed text
-    sections = sorted(SECTIONS, key=lambda section: section != pane)
-    groups = [_group(section, [a for a in actions if a.section == section], place) for section in sections]
+def help_groups(actions: Actions, section: Section) -> tuple[HelpGroup, ...]:
+    """All actions with their keys; those of the focused pane or of the screen on top first."""
+    place: Place = "query" if section == "Query" else "lists"  # in the query box, characters are typed text
     other: Place = "lists" if place == "query" else "query"
-    elsewhere = _group(_ELSEWHERE[other], [a for a in actions if not a.keys(place)], other)
+    main = actions_on(actions, "Main")
+    groups = [_group(title, (a for a in main if a.section == title), place) for title in SECTIONS]
+    groups.append(_group(_ELSEWHERE[other], (a for a in main if not a.keys(place)), other))
+    for screen in SCREENS[1:]:
+        typed: Place = "query" if screen in ("Why not", "Palette") else "lists"
+        groups.append(_group(screen, actions_on(actions, screen), typed))
+    groups.sort(key=lambda group: group.title != section)
     writing = (HelpGroup("Editing the query", _EDITING), HelpGroup("Query language", _LANGUAGE))
-    return tuple(group for group in (*groups, elsewhere, *writing) if group.rows)
+    return tuple(group for group in (*groups, *writing) if group.rows)
 
 
 def help_content(groups: tuple[HelpGroup, ...]) -> Content:
@@ -101,27 +107,25 @@ class HelpSheet(ModalScreen[None]):
         background: $surface; border: round $primary; padding: 0 1;
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        ("escape,q,enter", "close_sheet", "Close"),
-    ]
+    screen_name: ClassVar[ScreenName] = "Help"
 
-    def __init__(self, actions: Actions, pane: Section) -> None:
+    def __init__(self, actions: Actions, section: Section) -> None:
         super().__init__()
-        self._groups = help_groups(actions, pane)
-        # The keys that open the sheet also close it.
-        bind_call(self, action_of(actions, "help").keys("lists"), "close_sheet")
+        self._actions = actions
+        self._section = section
 
     def compose(self) -> ComposeResult:
         with VerticalScroll() as sheet:
             sheet.border_title = Content("keys")
-            sheet.border_subtitle = Content("esc closes")
-            yield Static(help_content(self._groups))
+            sheet.border_subtitle = Content(footer_text(self._actions, "Help"))
+            yield Static(help_content(help_groups(self._actions, self._section)))
 
-    def action_close_sheet(self) -> None:
-        self.dismiss()
+    def on_mount(self) -> None:
+        for node in (self, self.query_one(VerticalScroll)):
+            bind(node, self._actions, "Help", "lists")
 
 
-def _group(title: str, actions: list[Action], place: Place) -> HelpGroup:
+def _group(title: str, actions: Iterable[Action], place: Place) -> HelpGroup:
     rows = ((shown_all(action.keys(place)), action.help) for action in actions if action.keys(place))
     return HelpGroup(title, tuple(rows))
 
@@ -144,15 +148,16 @@ class Command:
     name: str
     keys: str
     help: str
+    call: str
 
 
-def commands(actions: Actions, facts: Facts) -> tuple[Command, ...]:
-    """The available actions, without the palette itself."""
+def commands(actions: Actions, facts: Facts, screen: ScreenName = "Main") -> tuple[Command, ...]:
+    """The available actions of a screen, without the palette itself."""
     found = []
-    for action in available(actions, facts):
+    for action in available(actions_on(actions, screen), facts):
         if action.id != "palette":
             keys = tuple(dict.fromkeys((*action.everywhere, *action.query, *action.lists)))
-            found.append(Command(action.id, action.label, shown_all(keys), action.help))
+            found.append(Command(action.id, action.label, shown_all(keys), action.help, action.call))
     return tuple(found)
 
 
@@ -169,7 +174,15 @@ def palette() -> CommandPalette:
 class _Palette(CommandPalette):
     """Runs the command that matches the whole text, even if Enter arrives early, and only once."""
 
+    screen_name: ClassVar[ScreenName] = "Palette"
     _is_chosen = False
+
+    def on_mount(self) -> None:
+        for node in (self, self.query_one(Input)):
+            bind(node, cast(Commanded, self.app).actions, "Palette", "query")
+
+    async def action_submit(self) -> None:
+        await self.query_one(Input).action_submit()  # comes after the text typed before it
 
     @on(Input.Submitted)
     async def _choose(self, event: Input.Submitted) -> None:
@@ -208,7 +221,7 @@ class ActionCommands(Provider):
 
     def _commands(self) -> tuple[Command, ...]:
         app = cast(Commanded, self.app)
-        return commands(app.actions, app.facts)
+        return commands(app.actions, app.facts, screen_name(self.screen))
 
     def _run(self, command: Command) -> Callable[[], Awaitable[bool]]:
-        return lambda: self.app.run_action(act(command.action_id))
+        return lambda: self.app.run_action(command.call)

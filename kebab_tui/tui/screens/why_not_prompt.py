@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from kebab_tui.tui.actions import Actions, ScreenName, bind
+from kebab_tui.tui.widgets.footer import footer_text
 from kebab_tui.tui.widgets.segments import (
     ARROW,
     CHECK,
@@ -118,14 +120,7 @@ class WhyNotPrompt(ModalScreen[None]):
         }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "close"),
-        Binding("down,ctrl+n", "choose(1)", "next path", priority=True),
-        Binding("up,ctrl+p", "choose(-1)", "previous path", priority=True),
-        Binding("tab", "complete", "complete", priority=True),
-        Binding("pagedown", "page(1)", "page down", priority=True),
-        Binding("pageup", "page(-1)", "page up", priority=True),
-    ]
+    screen_name: ClassVar[ScreenName] = "Why not"
 
     @dataclass
     class Typed(Message):
@@ -142,8 +137,9 @@ class WhyNotPrompt(ModalScreen[None]):
 
         path: str
 
-    def __init__(self, query: str) -> None:
+    def __init__(self, actions: Actions, query: str) -> None:
         super().__init__()
+        self._actions = actions
         self._query = query
         self._answer = _PromptBody()
         self._asked = ""
@@ -156,9 +152,11 @@ class WhyNotPrompt(ModalScreen[None]):
             yield Input(placeholder="path of a note", select_on_focus=False, compact=True)
             yield self._answer
         box.border_title = "why not?"
-        box.border_subtitle = "enter asks · tab completes · esc closes"
+        box.border_subtitle = Content(footer_text(self._actions, "Why not"))
 
     def on_mount(self) -> None:
+        for node in (self, self.typing_box):
+            bind(node, self._actions, "Why not", "query")
         query = one_line(self._query)
         self._show_message(f"Which note is missing for “{query}”?" if query else "Which note is missing?")
         self.post_message(self.Typed(""))
@@ -223,6 +221,9 @@ class WhyNotPrompt(ModalScreen[None]):
         self._fill_in(path)
         self._show_message("searching …")
         self.post_message(self.Asked(path))
+
+    async def action_ask(self) -> None:
+        await self.typing_box.action_submit()  # comes after the text typed before it
 
     def action_choose(self, step: int) -> None:
         """Move through the offered paths; above the first one, back to the input."""

@@ -18,6 +18,8 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
+from kebab_tui.tui.actions import Actions, ScreenName, actions_on, first_key
+
 _GAP = 1
 
 
@@ -45,6 +47,12 @@ def key_row(bindings: Iterable[Binding], width: int) -> tuple[PlacedKey, ...]:
         placed.append(PlacedKey(binding, at, end))
         at = end + _GAP
     return tuple(placed)
+
+
+def footer_text(actions: Actions, screen: ScreenName) -> str:
+    """The keys of a screen for the border of its frame."""
+    ranked = (action for action in actions_on(actions, screen) if action.in_footer)
+    return " · ".join(f"{first_key(actions, action.id)} {action.label}" for action in ranked)
 
 
 class KeysLine(Widget):

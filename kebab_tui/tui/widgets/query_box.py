@@ -18,7 +18,6 @@ from textual.geometry import Size
 from textual.reactive import Reactive, reactive
 from textual.widgets import Input, Static
 
-from kebab_tui.tui.actions import ACTIONS, Actions, bind
 from kebab_tui.tui.history import History
 from kebab_tui.tui.keys import paste
 from kebab_tui.tui.widgets.query_text import (
@@ -42,7 +41,7 @@ _CORNERS = 6
 
 
 class QueryBox(Input):
-    """Has the key bindings of the registry, and those of an input for editing."""
+    """An input for queries. The application adds the keys of the registry to those that edit the text."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {component(role) for role in ROLES}
     DEFAULT_CSS = """
@@ -72,7 +71,6 @@ class QueryBox(Input):
         self,
         value: str = "",
         *,
-        actions: Actions = ACTIONS,
         history: History | None = None,
         id: str | None = None,  # noqa: A002 -- the library's own name for it
     ) -> None:
@@ -86,7 +84,6 @@ class QueryBox(Input):
         )
         self.cursor_blink = False
         self.history = history
-        bind(self, actions, "query")
 
     def set_parser(self, parse: Callable[[str], ParsedQuery]) -> None:
         """Start to colour and complete the query."""
