@@ -78,4 +78,4 @@ class Listing:
         return iter(())
 
     def completions(self) -> Completions:
-        return completions_of((), (), ())
+        return completions_of({}, (), ())
