@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.query_language import Chip, ParsedQuery
-    from kebab_tui.search.ranking import Fused, FusionSettings
+    from kebab_tui.search.ranking import FusionSettings
     from kebab_tui.search.why_not import WhyNot
     from kebab_tui.settings.settings import Settings
     from kebab_tui.storage.ports import Finding, Index
@@ -138,11 +138,12 @@ class Workspace:
         return decode(data).lines
 
     @staticmethod
-    def rescore(candidates: Sequence[Fused], settings: FusionSettings) -> list[Fused]:
-        """Reorder fused candidates under other settings."""
+    def rescore(explained: ExplainedResponse, settings: FusionSettings) -> ExplainedResponse:
+        """The same hits under other settings of the fusion, without a search."""
+        from kebab_tui.search.explanation import with_fusion
         from kebab_tui.search.ranking import rescore
 
-        return rescore(candidates, settings)
+        return with_fusion(explained, rescore(explained.candidates, settings), settings)
 
     # Search
 

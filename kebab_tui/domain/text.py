@@ -132,7 +132,6 @@ def duration(seconds: float) -> str:
 
 # Printed sums
 
-_FEWEST = 6
 _MOST_ADDED = 6
 
 
@@ -160,7 +159,7 @@ def share_digits(best: float, score_digits: int) -> int:
 
     Shares of a fusion are hundredths, or far less with a large rrf_k.
     """
-    return max(_FEWEST, score_digits + ceil(-log10(best))) if best > 0 else _FEWEST
+    return max(score_digits, score_digits + ceil(-log10(best))) if best > 0 else score_digits
 
 
 # Globs of `path:`

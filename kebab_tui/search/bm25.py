@@ -7,9 +7,6 @@ weighted by field.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-
-from kebab_tui.search.ports import FieldCounts, FieldWeights
 
 K1 = 1.2
 B = 0.75
@@ -27,30 +24,9 @@ def length_norm(length: int, average_length: float) -> float:
     return K1 * (1 - B + B * length / average_length)
 
 
-@dataclass(frozen=True, slots=True)
-class TermWeight:
-    """The contribution of one phrase of the query to one chunk's score."""
-
-    label: str
-    counts: FieldCounts
-    weighted_count: float
-    frequency: int
-    idf: float
-    contribution: float
-    """Positive; larger is better."""
-
-
-def term_weight(
-    label: str, counts: FieldCounts, frequency: int, idf: float, norm: float, weights: FieldWeights
-) -> TermWeight:
-    weighted = (
-        counts.heading * weights.heading
-        + counts.text * weights.text
-        + counts.title * weights.title
-        + counts.grams * weights.grams
-    )
-    contribution = idf * weighted * (K1 + 1) / (weighted + norm) if weighted else 0.0
-    return TermWeight(label, counts, weighted, frequency, idf, contribution)
+def term_weight(idf: float, weighted_count: float, norm: float) -> float:
+    """What a phrase adds to a chunk's score; `weighted_count` is its occurrences, weighted by field."""
+    return idf * weighted_count * (K1 + 1) / (weighted_count + norm) if weighted_count else 0.0
 
 
 def normalised(raw: float) -> float:

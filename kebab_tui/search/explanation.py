@@ -1,58 +1,137 @@
-"""Explanations of hits: the numbers behind a rank, which add up.
+"""Explanations of hits: one tree of numbers, in which each number follows from those below it.
 
-Built only from the index; the front ends add no numbers.
+Built only from the index; the front ends print the tree and add no numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import mul
+from typing import NamedTuple
 
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import format_sum, share_digits
 from kebab_tui.search.answer import Answer, Search
-from kebab_tui.search.bm25 import TermWeight, inverse_document_frequency, length_norm, normalised, term_weight
+from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm, normalised, term_weight
 from kebab_tui.search.match import Term
-from kebab_tui.search.ports import FieldCounts, FieldWeights, Snapshot
-from kebab_tui.search.ranking import Fused, FusionSettings
+from kebab_tui.search.ports import FieldCounts, FieldWeights, NearestSentence, Snapshot
+from kebab_tui.search.ranking import OTHER_SCRIPT_SHARE, Fused, FusionSettings, rrf_part
 from kebab_tui.search.why_not import single_filters
 
+_RULES: Mapping[str, tuple[Callable[..., float], str]] = {
+    "given": (lambda: 0.0, ""),
+    "first": (lambda first, *_: first, ""),
+    "sum": (lambda *parts: sum(parts), ""),
+    "product": (lambda one, other: one * other, "{0} × {1}"),
+    "quotient": (lambda part, whole: part / whole if whole else 0.0, "{0}/{1}"),
+    "at least 0": (lambda number: max(number, 0.0), "{0}"),
+    "weighted sum": (lambda *pairs: sum(map(mul, pairs[::2], pairs[1::2])), ""),
+    "reciprocal rank": (rrf_part, "{0}/({1}+{2})"),
+    "saturation": (lambda bm25: normalised(-bm25), "{0}/(1+{0})"),
+    "bm25 term": (term_weight, "tf {1}, idf {0}"),
+    "idf": (inverse_document_frequency, "in {1} of {0} passages"),
+    "length norm": (length_norm, "{0} tokens, {1} on average"),
+}
+"""All formulas: how a value follows from those of the children, and how that is printed."""
+_DIGITS = 4
+_NAMED = ("bm25", "cosine")
 _NO_COUNTS = FieldCounts(0, 0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalExplanation:
-    """The bm25 of one chunk, term by term: `bm25` is minus the sum of the contributions."""
+class Line(NamedTuple):
+    """One printed line of a tree; `share` is of the sum that it is a part of, else 0."""
 
-    terms: tuple[TermWeight, ...]
-    bm25: float
-    score: float
-    length: int
-    average_length: float
-    chunks: int
-    length_norm: float
-    weights: FieldWeights
+    depth: int
+    label: str
+    value: str
+    how: str
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
-class SemanticExplanation:
-    """The cosine of the whole chunk, and its sentence nearest to the query."""
+class Explanation:
+    """A number and its computation. Labels do not change, except those of terms; `note` is for people."""
 
-    cosine: float
-    sentence: str
-    sentence_start: int
-    sentence_end: int
-    sentence_cosine: float
+    value: float
+    label: str
+    formula: str = "given"
+    children: tuple[Explanation, ...] = ()
+    note: str = ""
+
+    @classmethod
+    def of(cls, label: str, formula: str, *children: Explanation, note: str = "") -> Explanation:
+        value = _RULES[formula][0](*(child.value for child in children))
+        return cls(value, label, formula, children, note)
+
+    def at(self, *labels: str) -> Explanation:
+        """The node below this one with these labels on the way."""
+        node = self
+        for label in labels:
+            node = next(child for child in node.children if child.label == label)
+        return node
+
+    def lines(
+        self, depth: int = 0, digits: int = _DIGITS, value: str = "", share: float = 0
+    ) -> Iterator[Line]:
+        """Print it: steps and parts of sums are lines of their own, other numbers are in `how`.
+
+        Each printed number follows from the printed numbers it is made of.
+        """
+        value = value or f"{self.value:.{digits}f}"
+        how = ", ".join(filter(None, (self._how(digits), self.note)))
+        yield Line(depth, self.label, value, how, share)
+        digits = self._digits(digits)
+        if self.formula == "sum":
+            printed, _ = format_sum([child.value for child in self.children], digits)
+            for child, number in zip(self.children, printed, strict=True):
+                yield from child.lines(depth + 1, digits, number, child.value / (self.value or 1))
+        elif self.formula in ("first", "quotient", "saturation"):
+            for child in self.children:
+                if child.children or self.formula == "first":
+                    yield from child.lines(depth + (self.formula != "first"), digits)
+
+    def _digits(self, digits: int) -> int:
+        """The digits of its children: more for those of a quotient of small numbers."""
+        return share_digits(self.children[1].value, digits) if self.formula == "quotient" else digits
+
+    def _how(self, digits: int) -> str:
+        digits = self._digits(digits)
+        parts = [child._part(digits) for child in self.children]
+        if self.formula == "weighted sum":
+            pairs = zip(self.children[::2], parts[::2], parts[1::2], strict=True)
+            found = [f"{part} {one.label} × {weight}" for one, part, weight in pairs if one.value]
+            return " + ".join(found) or "0"
+        if self.formula == "sum" and self.children[0].formula == "bm25 term":
+            norm = self.children[0].children[2]
+            return f"idf × tf × {K1 + 1:g}/(tf+{norm._part(digits)}), {norm._how(digits)}"
+        return _RULES[self.formula][1].format(*parts)
+
+    def _part(self, digits: int) -> str:
+        """It as a part of another computation."""
+        if self.formula in ("product", "quotient", "weighted sum"):
+            return self._how(digits)
+        if self.formula == "sum" and not any(child.children for child in self.children):
+            return f"({'+'.join(child._part(digits) for child in self.children)})"
+        number = f"{self.value:.{digits}f}"
+        if self.formula == "idf":
+            return f"{number} {self._how(digits)}"
+        if self.formula == "given":
+            number = f"{self.value:.12g}" if round(self.value, 2) == self.value else number
+            return f"{self.label} {number}" if self.label in _NAMED else number
+        return number
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedHit:
-    """Absent parts are None: a purely semantic hit may contain no word of the query."""
+    """`sentence`: the one nearest to the query. `fused`: None if its response has no fusion."""
 
     hit: SearchHit
-    lexical: LexicalExplanation | None
-    semantic: SemanticExplanation | None
+    tree: Explanation
+    sentence: NearestSentence | None
     fused: Fused | None
 
 
@@ -71,7 +150,7 @@ class Filtered:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedResponse:
-    """`candidates` are all fused candidates, in order, for `ranking.rescore`."""
+    """`candidates` are all fused candidates, in order."""
 
     response: SearchResponse
     hits: tuple[ExplainedHit, ...]
@@ -95,14 +174,28 @@ def explain(
     for ranked in answer.page:
         if ranked.detail.lexical_rank is not None and ranked.phrases:
             by_phrases.setdefault(ranked.phrases, []).append(ranked.row)
-    tables: dict[ChunkRow, LexicalExplanation] = {}
+    tables: dict[ChunkRow, Explanation] = {}
     for phrases, rows in by_phrases.items():
         tables |= explain_lexical(snapshot, phrases, rows, weights)
     fused = {ranked.row: ranked.fused for ranked in answer.page}
-    hits = tuple(
-        ExplainedHit(hit, tables.get(hit.row), _semantic(hit, answer, fused[hit.row]), fused[hit.row])
-        for hit in response.hits
-    )
+    hits = []
+    for hit in response.hits:
+        one, steps, sentence = fused[hit.row], [], None
+        if hit.row in tables:
+            steps.append(Explanation.of("words", "saturation", tables[hit.row]))
+        elif hit.retrieval.lexical_score is not None:
+            note = "ranked by FTS5 itself, which names no terms"
+            steps.append(Explanation(hit.retrieval.lexical_score, "words", note=note))
+        cosine = hit.retrieval.vector_score if one is None else one.evidence.cosine
+        if answer.encoded is not None and cosine is not None:
+            steps.append(Explanation.of("meaning", "at least 0", Explanation(cosine, "cosine")))
+            nearest = answer.encoded.semantics.encoder.nearest_sentence(hit.text, answer.encoded.vector)
+            sentence = nearest or NearestSentence(0, 0, 0.0)
+        if sentence is not None and sentence.end:
+            text = hit.text[sentence.start : sentence.end]
+            steps.append(Explanation(sentence.cosine, "sentence", note=f"nearest: {text}"))
+        tree = Explanation.of("score", "first", *steps) if steps else Explanation(hit.score, "score")
+        hits.append(ExplainedHit(hit, tree, sentence, one))
     # A what-if without reranking needs the chunk ids, which order equal scores.
     ids = snapshot.chunk_ids([one.evidence.row for one in answer.fused])
     candidates = tuple(
@@ -117,47 +210,89 @@ def explain(
             (name, notes - snapshot.browse(alone, 0, 0)[1]) for name, alone in single_filters(search.filters)
         )
         effect = Filtered(notes, passing, tuple(dropped))
-    return ExplainedResponse(response, hits, candidates, answer.fusion, effect)
+    explained = ExplainedResponse(response, tuple(hits), candidates, None, effect)
+    return explained if answer.fusion is None else with_fusion(explained, candidates, answer.fusion)
 
 
 def explain_lexical(
     snapshot: Snapshot, phrases: Sequence[Term], rows: Sequence[ChunkRow], weights: FieldWeights
-) -> dict[ChunkRow, LexicalExplanation]:
-    """The bm25 tables of several chunks; each phrase is looked up once."""
+) -> dict[ChunkRow, Explanation]:
+    """The bm25 of several chunks, as positive sums; each phrase is looked up once."""
     chunks, average = snapshot.collection()
     lengths = snapshot.lengths(rows)
-    terms: dict[ChunkRow, list[TermWeight]] = {row: [] for row in rows}
-    norms = {row: length_norm(lengths.get(row, 0), average or 1.0) for row in rows}
+    mean = Explanation(average or 1.0, "average length")
+    norms = {
+        row: Explanation.of("norm", "length norm", Explanation(lengths.get(row, 0), "length"), mean)
+        for row in rows
+    }
+    factors = [Explanation(getattr(weights, name), f"{name} weight") for name in FieldCounts._fields]
+    terms: dict[ChunkRow, list[Explanation]] = {row: [] for row in rows}
     for phrase in phrases:
-        frequency = snapshot.frequency(phrase)
-        idf = inverse_document_frequency(chunks, frequency)
-        counts = snapshot.occurrences(phrase, rows)
+        df = Explanation(snapshot.frequency(phrase), "df")
+        idf = Explanation.of("idf", "idf", Explanation(chunks, "passages"), df)
+        found = snapshot.occurrences(phrase, rows)
         for row in rows:
-            found = counts.get(row, _NO_COUNTS)
-            terms[row].append(term_weight(phrase.label, found, frequency, idf, norms[row], weights))
-    explained = {}
-    for row in rows:
-        bm25 = -sum(term.contribution for term in terms[row])
-        explained[row] = LexicalExplanation(
-            terms=tuple(terms[row]),
-            bm25=bm25,
-            score=normalised(bm25),
-            length=lengths.get(row, 0),
-            average_length=average,
-            chunks=chunks,
-            length_norm=norms[row],
-            weights=weights,
-        )
-    return explained
+            counts = found.get(row, _NO_COUNTS)._asdict().items()
+            pairs = zip((Explanation(count, name) for name, count in counts), factors, strict=True)
+            tf = Explanation.of("tf", "weighted sum", *chain.from_iterable(pairs))
+            terms[row].append(Explanation.of(phrase.label, "bm25 term", idf, tf, norms[row]))
+    return {row: Explanation.of("bm25", "sum", *parts) for row, parts in terms.items()}
 
 
-def _semantic(hit: SearchHit, answer: Answer, fused: Fused | None) -> SemanticExplanation | None:
-    cosine = hit.retrieval.vector_score if fused is None else fused.evidence.cosine
-    if answer.encoded is None or cosine is None:
-        return None
-    nearest = answer.encoded.semantics.encoder.nearest_sentence(hit.text, answer.encoded.vector)
-    if nearest is None:
-        return SemanticExplanation(cosine, "", 0, 0, 0.0)
-    return SemanticExplanation(
-        cosine, hit.text[nearest.start : nearest.end], nearest.start, nearest.end, nearest.cosine
-    )
+def with_fusion(
+    base: ExplainedResponse, candidates: Sequence[Fused], settings: FusionSettings
+) -> ExplainedResponse:
+    """The hits with the steps of this fusion instead of those they have."""
+    explained = replace(base, candidates=tuple(candidates), fusion=settings)
+    strongest, by_row, hits = explained.strongest_bm25, {one.evidence.row: one for one in candidates}, []
+    for one in base.hits:
+        fused = by_row.get(one.hit.row)
+        steps = [step for step in one.tree.children if step.label not in ("rerank", "fused")]
+        note = ""
+        if fused is not None:
+            steps.insert(0, _fusion(fused, settings))
+            if settings.rerank:
+                steps.insert(0, _rerank(fused, settings, strongest))
+            if fused.kept_place:
+                note = f"place {fused.rank} was kept for the other language"
+        hits.append(replace(one, fused=fused, tree=Explanation.of("score", "first", *steps, note=note)))
+    return replace(explained, hits=tuple(hits))
+
+
+def _fusion(fused: Fused, settings: FusionSettings) -> Explanation:
+    evidence, rrf_k = fused.evidence, Explanation(settings.rrf_k, "rrf_k")
+    words = Explanation(settings.lexical_weight, "words")
+    meaning = Explanation(settings.vector_weight, "meaning")
+    legs = []
+    for weight, rank in ((words, evidence.lexical_rank), (meaning, evidence.vector_rank)):
+        if rank is None:
+            legs.append(Explanation(0.0, weight.label, note="not in its list"))
+        else:
+            note = "among notes in the other language" if weight is meaning and evidence.other_script else ""
+            parts = (weight, rrf_k, Explanation(rank, "rank"))
+            legs.append(Explanation.of(weight.label, "reciprocal rank", *parts, note=note))
+    first = (Explanation.of("weights", "sum", words, meaning), rrf_k, Explanation(1, "rank"))
+    most = Explanation(settings.best_raw, "maximum", "reciprocal rank", first)
+    raw = Explanation.of("rrf_raw", "sum", *legs)
+    return Explanation.of("fused", "quotient", raw, most, note=f"place {fused.fusion_rank}")
+
+
+def _rerank(fused: Fused, settings: FusionSettings, strongest: float) -> Explanation:
+    evidence, note = fused.evidence, ""
+    by_words, by_meaning = settings.rerank_keyword, 1 - settings.rerank_keyword
+    cosine = Explanation(evidence.cosine or fused.assumed_cosine or 0.0, "cosine")
+    if cosine.value < 0:
+        cosine = Explanation.of("cosine", "at least 0", cosine)
+    if evidence.other_script and cosine.value and not fused.rerank_keyword:
+        by_words, by_meaning, note = 0.0, OTHER_SCRIPT_SHARE, "in another language"
+    words = Explanation(0.0, "words", note=note or "none of the words")
+    if evidence.strength:
+        bm25 = (Explanation(evidence.strength, "bm25"), Explanation(strongest, "strongest"))
+        parts = (Explanation(by_words, "share"), Explanation.of("of the best", "quotient", *bm25))
+        words = Explanation.of("words", "product", *parts, note=note)
+    assumed = "" if fused.assumed_cosine is None else "assumed from its words: not embedded yet"
+    meaning = Explanation.of("meaning", "product", Explanation(by_meaning, "share"), cosine, note=assumed)
+    place = f"place {fused.rerank_rank}"
+    if fused.rerank_rank is None:
+        place = f"below the best {settings.rerank_depth} of the fusion: place {fused.rank} by this score"
+    return Explanation.of("rerank", "sum", words, meaning, note=place)

@@ -8,7 +8,7 @@ printed as 0.5 and passes a limit of 0.5. The raw RRF of a hit in a single list 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kebab_tui.domain.hit import Notice
@@ -68,15 +68,12 @@ def threshold_notices(
     """The highest reachable sum, if no hit can reach the threshold or there is only one list."""
     if query.threshold is None:
         return []
-    from kebab_tui.search.ranking import rrf_part  # a keyword search loads no fusion
-
-    if mode == "hybrid":
-        fusion = options.fusion(read, query)
-        most = fusion.best_raw
-        reachable = f"first in both lists has (1+{fusion.vector_weight:g})/({fusion.rrf_k}+1)"
-    else:
-        most = rrf_part(1, options.rrf_k, 1)
-        reachable = f"first in this single list has 1/({options.rrf_k}+1)"
+    fusion = options.fusion(read, query)
+    reachable = f"first in both lists has (1+{fusion.vector_weight:g})/({fusion.rrf_k}+1)"
+    if mode != "hybrid":
+        fusion = replace(fusion, vector_weight=0.0)
+        reachable = f"first in this single list has 1/({fusion.rrf_k}+1)"
+    most = fusion.best_raw
     if query.threshold > round(most, DIGITS):
         text = f"No hit can reach --threshold {query.threshold:g}: the {reachable} = {most:.6f}."
         return [Notice("threshold_unreachable", text, "warning")]

@@ -19,7 +19,7 @@ from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk, Document, Source
 from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.text import UNSAFE
-from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Filtered, LexicalExplanation
+from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation, Filtered
 from kebab_tui.search.ranking import NEAR_ENOUGH, OTHER_SCRIPT_SHARE, PLACE_EVERY, Fused, FusionSettings
 
 if TYPE_CHECKING:
@@ -206,26 +206,31 @@ def timestamp(nanoseconds: int) -> str | None:
 
 
 def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
-    """One hit of a response; parts that its mode does not have are null."""
-    semantic, fused, settings = explained.semantic, explained.fused, among.fusion
+    """One hit of a response: its tree, and older fields filled from it; null where its mode has none."""
+    tree, fused, settings = explained.tree, explained.fused, among.fusion
+    steps = {step.label: step for step in tree.children}
     encoded: Json = {
         "schema_version": "explanation.v1",
-        "lexical": None if explained.lexical is None else _lexical(explained.lexical),
+        "tree": asdict(tree),
+        "lexical": None,
         "semantic": None,
         "fusion": None,
         "settings": None,
     }
-    if semantic is not None:
+    if "words" in steps and steps["words"].children:
+        encoded["lexical"] = _lexical(steps["words"])
+    if explained.sentence is not None:
+        start, end = explained.sentence.start, explained.sentence.end
         encoded["semantic"] = {
-            "cosine": semantic.cosine,
-            "sentence": semantic.sentence,
-            "start": semantic.sentence_start,
-            "end": semantic.sentence_end,
-            "sentence_cosine": semantic.sentence_cosine,
+            "cosine": tree.at("meaning", "cosine").value,
+            "sentence": explained.hit.text[start:end],
+            "start": start,
+            "end": end,
+            "sentence_cosine": explained.sentence.cosine,
         }
     if settings is not None:
         if fused is not None:
-            encoded["fusion"] = _fusion(fused, settings, among.strongest_bm25)
+            encoded["fusion"] = _fusion(fused, settings, tree, among.strongest_bm25)
         encoded["settings"] = {
             "rrf_k": settings.rrf_k,
             "lexical_weight": settings.lexical_weight,
@@ -249,59 +254,66 @@ def filtered(value: Filtered) -> Json:
     }
 
 
-def _lexical(explanation: LexicalExplanation) -> Json:
+def _lexical(words: Explanation) -> Json:
     """The only object with a raw bm25."""
+    bm25 = words.at("bm25")
+    idf, tf, norm = bm25.children[0].children
     return {
-        "bm25": explanation.bm25,
-        "score": explanation.score,
-        "length": explanation.length,
-        "average_length": explanation.average_length,
-        "chunks": explanation.chunks,
-        "length_norm": explanation.length_norm,
-        "weights": asdict(explanation.weights),
+        "bm25": -bm25.value,
+        "score": words.value,
+        "length": norm.at("length").value,
+        "average_length": norm.at("average length").value,
+        "chunks": idf.at("passages").value,
+        "length_norm": norm.value,
+        "weights": {
+            count.label: weight.value
+            for count, weight in zip(tf.children[::2], tf.children[1::2], strict=True)
+        },
         "terms": [
             {
                 "term": term.label,
-                "tf": term.counts._asdict(),
-                "weighted_tf": term.weighted_count,
-                "df": term.frequency,
-                "idf": term.idf,
-                "contribution": term.contribution,
+                "tf": {count.label: count.value for count in term.at("tf").children[::2]},
+                "weighted_tf": term.at("tf").value,
+                "df": term.at("idf", "df").value,
+                "idf": term.at("idf").value,
+                "contribution": term.value,
             }
-            for term in explanation.terms
+            for term in bm25.children
         ],
     }
 
 
-def _fusion(fused: Fused, settings: FusionSettings, strongest: float) -> Json:
-    evidence = fused.evidence
-    rerank = {
-        "lexical": fused.rerank_keyword,
-        "vector": fused.rerank_semantic,
-        "assumed_cosine": fused.assumed_cosine,
-        "sum": fused.rerank_score,
-        "strongest_bm25": -strongest,
-    }
+def _fusion(fused: Fused, settings: FusionSettings, tree: Explanation, strongest: float) -> Json:
+    evidence, shares = fused.evidence, tree.at("fused", "rrf_raw")
+    rerank = None
+    if settings.rerank:
+        rerank = {
+            "lexical": tree.at("rerank", "words").value,
+            "vector": tree.at("rerank", "meaning").value,
+            "assumed_cosine": fused.assumed_cosine,
+            "sum": tree.at("rerank").value,
+            "strongest_bm25": -strongest,
+        }
     return {
         "legs": {
             "lexical": {
                 "rank": evidence.lexical_rank,
                 "bm25": None if evidence.strength is None else -evidence.strength,
                 "weight": settings.lexical_weight,
-                "share": fused.lexical_part,
+                "share": shares.at("words").value,
             },
             "vector": {
                 "rank": evidence.vector_rank,
                 "cosine": evidence.cosine,
                 "weight": settings.vector_weight,
-                "share": fused.vector_part,
+                "share": shares.at("meaning").value,
                 "other_script": evidence.other_script,
             },
         },
-        "rrf_raw": fused.rrf_raw,
-        "fusion_score": fused.fusion_score,
+        "rrf_raw": shares.value,
+        "fusion_score": tree.at("fused").value,
         "fusion_rank": fused.fusion_rank,
-        "look": None if fused.rerank_score is None else rerank,
+        "look": rerank,
         "look_rank": fused.rerank_rank,
         "kept_place": fused.kept_place,
         "rank": fused.rank,

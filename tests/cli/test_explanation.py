@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,6 +15,7 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.text import format_sum
 from kebab_tui.workspace import Workspace
 from tests.command_line import Done, Kebab
+from tests.explanations import as_tree, assert_follows, assert_lines_add_up
 from tests.figures import add_up, is_true
 
 pytestmark = pytest.mark.slow
@@ -114,12 +115,23 @@ def test_each_mode_explains_what_it_has(embedded: Kebab) -> None:
                if part is not None}
         for mode in ("lexical", "vector", "hybrid")
     }  # fmt: skip
-    assert parts["lexical"] == {"schema_version", "lexical"}
-    assert parts["vector"] == {"schema_version", "semantic"}
-    assert parts["hybrid"] == {"schema_version", "lexical", "semantic", "fusion", "settings"}
+    assert parts["lexical"] == {"schema_version", "tree", "lexical"}
+    assert parts["vector"] == {"schema_version", "tree", "semantic"}
+    assert parts["hybrid"] == {"schema_version", "tree", "lexical", "semantic", "fusion", "settings"}
 
 
-# recomputed from what is printed
+@pytest.mark.parametrize("flags", [(), ("--no-rerank",), ("--mode", "lexical"), ("--mode", "vector")])
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_tree_has_the_computation_of_the_score(
+    embedded: Kebab, query: str, flags: tuple[str, ...]
+) -> None:
+    for hit in explained(embedded, query, *flags):
+        tree = as_tree(hit["explanation"]["tree"])
+        assert_follows(tree)
+        assert tree.value == pytest.approx(hit["score"], abs=1e-6)
+
+
+# what is printed
 
 
 def printed_hits(kebab: Kebab, query: str, *flags: str) -> list[str]:
@@ -127,25 +139,22 @@ def printed_hits(kebab: Kebab, query: str, *flags: str) -> list[str]:
     return re.split(r"^\d+\. ", out, flags=re.MULTILINE)[1:]
 
 
+@pytest.mark.parametrize("flags", [(), ("--no-rerank",), ("--mode", "lexical"), ("--mode", "vector")])
 @pytest.mark.parametrize("query", QUERIES)
-def test_the_printed_shares_add_up_to_the_printed_sum(embedded: Kebab, query: str) -> None:
-    for hit in printed_hits(embedded, query):
-        shares = re.findall(r"^   (?:words|meaning)\b.*? (\d\.\d{6,})$", hit, re.MULTILINE)
-        raw = re.findall(r"^   rrf_raw +(\d\.\d{6})$", hit, re.MULTILINE)[0]
-        assert len(shares) == 2
-        assert add_up(shares, raw)
-        for number, (weight, k, rank) in zip(
-            [number for number in shares if float(number)],
-            re.findall(r" ([\d.]+)/\((\d+)\+(\d+)\) ", hit),
-            strict=True,
-        ):
-            assert is_true(number, float(weight) / (int(k) + int(rank)))
-        score, told, lexical, vector, k = re.findall(
-            r"fused ([\d.]+) = ([\d.]+) of at most \(([\d.]+)\+([\d.]+)\)/\((\d+)\+1\)", hit
-        )[0]
-        assert told == raw
-        best = (float(lexical) + float(vector)) / (int(k) + 1)
-        assert float(score) == pytest.approx(float(raw) / best, abs=1e-4)
+def test_every_line_of_the_tree_is_printed(embedded: Kebab, query: str, flags: tuple[str, ...]) -> None:
+    hits = explained(embedded, query, *flags)
+    for hit, printed in zip(hits, printed_hits(embedded, query, *flags), strict=True):
+        lines = list(as_tree(hit["explanation"]["tree"]).lines())
+        assert_lines_add_up(lines)
+        rows = printed.splitlines()
+        first = next(place for place, row in enumerate(rows) if row.startswith("   score "))
+        for line, row in zip(lines, rows[first : first + len(lines)], strict=True):
+            how = " ".join(line.how.split())
+            expected = rf"   {'  ' * line.depth}{re.escape(line.label)} +{line.value}(?:  (.*))?"
+            found = re.fullmatch(expected, row)
+            assert found is not None, row
+            shown = found[1] or ""
+            assert shown == how or (shown.endswith("…") and how.startswith(shown[:-1]))
 
 
 @pytest.mark.parametrize("rrf_k", [1, 60, 10_000])
@@ -154,73 +163,24 @@ def test_the_printed_shares_give_the_printed_score_whatever_rrf_k_is(
 ) -> None:
     answer = embedded_sample.explain(SearchQuery("port conflict", "hybrid", k=20))
     assert answer.fusion is not None
-    among = replace(answer, fusion=replace(answer.fusion, rrf_k=rrf_k))
-    assert among.fusion is not None
-    fused = {one.evidence.row: one for one in Workspace.rescore(answer.candidates, among.fusion)}
-    for explained in answer.hits:
-        refused = replace(explained, fused=fused[explained.hit.row])
-        lines = "\n".join(explanation_lines(refused, among))
-        shares = re.findall(r"^(?:words|meaning)\b.* (\d\.\d+)$", lines, re.MULTILINE)[:2]
-        score, raw, lexical, vector, k = re.findall(
-            r"fused ([\d.]+) = ([\d.]+) of at most \(([\d.]+)\+([\d.]+)\)/\((\d+)\+1\)", lines
-        )[0]
-        assert add_up(shares, raw)
-        best = (float(lexical) + float(vector)) / (int(k) + 1)
-        assert float(score) == pytest.approx(float(raw) / best, abs=1.01e-4)
-
-
-@pytest.mark.parametrize("query", QUERIES)
-def test_the_printed_rerank_score_adds_up_and_is_the_score(embedded: Kebab, query: str) -> None:
-    for hit in printed_hits(embedded, query):
-        look, words, meaning = re.findall(
-            r"rerank ([\d.]+) = words ([\d.]+) \+ meaning ([\d.]+), place", hit
-        )[0]
-        assert add_up([words, meaning], look)
-        assert float(re.findall(r"^\[<?([\d.]+)\]", hit)[0]) == pytest.approx(float(look), abs=0.0051)
-        (factor, cosine) = re.findall(r"meaning: ([\d.]+) × cosine ([\d.]+)", hit)[0]
-        assert float(meaning) == pytest.approx(float(factor) * float(cosine), abs=2e-4)
-        if found := re.search(r"words: ([\d.]+) × bm25 ([\d.]+) of the best ([\d.]+)", hit):
-            part = float(found[1]) * float(found[2]) / float(found[3])
-            assert float(words) == pytest.approx(part, abs=2e-4)
-
-
-def bm25_columns(hit: str) -> Iterator[tuple[list[str], str, str, str]]:
-    """The last column of each table of terms, its sum, and the line below it."""
-    adds: list[str] = []
-    for line in hit.splitlines():
-        last = line.split()[-1] if line.split() else ""
-        if line.startswith("   sum"):
-            total = last
-        elif found := re.match(r"   bm25 -(\d+\.\d{4}), as a score (\d\.\d{4})", line):
-            yield adds, total, found[1], found[2]
-        elif re.fullmatch(r"   \S.* \d+\.\d{4}  +\d+\.\d{4,}", line):
-            adds.append(last)
-
-
-@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
-def test_the_printed_terms_add_up_to_the_printed_bm25(embedded: Kebab, mode: str) -> None:
-    tables = 0
-    for hit in printed_hits(embedded, "rust workspace build", "--mode", mode):
-        for adds, total, raw, score in bm25_columns(hit):
-            tables += 1
-            assert add_up(adds, total)
-            assert total == raw
-            assert float(score) == pytest.approx(float(raw) / (1 + float(raw)), abs=1e-4)
-    assert tables >= 5
+    for one in Workspace.rescore(answer, replace(answer.fusion, rrf_k=rrf_k)).hits:
+        lines = "\n".join(explanation_lines(one.tree))
+        score, raw, best = re.findall(r"^fused +([\d.]+)  ([\d.]+)/([\d.]+), place", lines, re.MULTILINE)[0]
+        assert float(score) == pytest.approx(float(raw) / float(best), abs=1.01e-4)
+        assert re.search(rf"^  rrf_raw +{raw}$", lines, re.MULTILINE)
+        assert re.search(rf"^  maximum +{best}  \(1\+1\)/\({rrf_k}\+1\)$", lines, re.MULTILINE)
 
 
 def test_a_hit_below_the_reranked_ones_is_marked(embedded: Kebab) -> None:
     out = embedded("search", "the", "--offset", "70", "-n", "12", "--explain").out
-    assert ", place 7" in out
-    assert (
-        "below the best 75 of the fusion: place 7" in out or "below the best 75 of the fusion: place 8" in out
-    )
+    assert "  place 7" in out
+    assert re.search("below the best 75 of the fusion: place [78]", out)
     assert "None" not in out
 
 
 def test_without_reranking_there_is_none_to_explain(embedded: Kebab) -> None:
     out = asked(embedded, "port conflict", "--no-rerank").out
-    assert "fused 1.0000" in out
+    assert re.search(r"^   fused +1\.0000 ", out, re.MULTILINE)
     assert "rerank" not in out
 
 

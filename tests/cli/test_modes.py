@@ -53,7 +53,7 @@ def test_a_korean_question_finds_the_english_note_and_marks_it(embedded: Kebab) 
     out = embedded("search", "포트가 이미 사용 중이라는 오류", "--explain").out
     assert "doc: infra/port-conflict.md" in out
     assert "other language" in out
-    assert "leg" in out
+    assert "among notes in the other language" in out
 
 
 def test_the_way_a_hit_was_found_is_shown_in_hybrid_mode_only(embedded: Kebab) -> None:

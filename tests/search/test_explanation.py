@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search import match_tree
-from kebab_tui.search.explanation import ExplainedHit, LexicalExplanation, explain_lexical
+from kebab_tui.search.explanation import explain_lexical, with_fusion
 from kebab_tui.search.match_tree import Expression
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.search.query_language import parse
+from kebab_tui.search.ranking import Evidence, FusionSettings, fuse
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
 from kebab_tui.workspace import Workspace
+from tests.explanations import assert_follows, assert_lines_add_up
 from tests.meaning import Chosen
 from tests.notes import a_note, a_source
 
@@ -94,7 +98,7 @@ def assert_adds_up(reader: StoreReader, wanted: Expression | None) -> None:
         assert len(found) == snapshot.count(wanted.among(SearchFilters()))
         tables = explain_lexical(snapshot, wanted.phrases, [one.row for one in found], FieldWeights())
         for one in found:
-            assert tables[one.row].bm25 == pytest.approx(one.bm25, abs=1e-6), (wanted.match, one.row)
+            assert -tables[one.row].value == pytest.approx(one.bm25, abs=1e-6), (wanted.match, one.row)
 
 
 @pytest.mark.parametrize("text", QUERIES)
@@ -156,104 +160,182 @@ def test_words_of_a_branch_that_does_not_match_count_all_the_same(indexed: Store
     assert by_text["branch svn"] < by_text["branch without the other"]
 
 
-# The whole of an explanation
+# The tree of a hit
+
+SEARCHES: list[dict[str, Any]] = [
+    {"text": text, "mode": mode, "rerank": rerank}
+    for text in (
+        "port conflict",
+        "포트 충돌 해결",
+        "(git merge) OR docker",
+        "git branch -merge",
+        "how do I undo a commit",
+        '"포트 충돌"',
+        "dock*",
+        "docker tag:network",
+        "tag:docker",
+        "'port AND conflict'",
+    )
+    for mode, rerank in (("lexical", None), ("vector", None), ("hybrid", True), ("hybrid", False))
+    if (text[0], mode) != ("'", "vector")
+]
 
 
-def assert_lexical_adds_up(lexical: LexicalExplanation) -> None:
-    assert lexical.bm25 == pytest.approx(-sum(term.contribution for term in lexical.terms), abs=1e-9)
-    assert lexical.score == pytest.approx(-lexical.bm25 / (1 + abs(lexical.bm25)))
-    norm = 1.2 * (1 - 0.75 + 0.75 * lexical.length / lexical.average_length)
-    assert lexical.length_norm == pytest.approx(norm)
-    for term in lexical.terms:
-        counts, weights = term.counts, lexical.weights
-        weighted = (
-            counts.heading * weights.heading + counts.text * weights.text
-            + counts.title * weights.title + counts.grams * weights.grams
-        )  # fmt: skip
-        idf = math.log((lexical.chunks - term.frequency + 0.5) / (term.frequency + 0.5))
-        assert term.weighted_count == weighted
-        assert term.idf == pytest.approx(max(idf, 1e-6))
-        assert term.contribution == pytest.approx(term.idf * weighted * 2.2 / (weighted + norm))
-
-
-def assert_fusion_adds_up(hit: ExplainedHit, strongest: float, weight: float) -> None:
-    fused, detail = hit.fused, hit.hit.retrieval
-    assert fused is not None
-    lexical = 1 / (60 + detail.lexical_rank) if detail.lexical_rank else 0.0
-    vector = weight / (60 + detail.vector_rank) if detail.vector_rank else 0.0
-    assert detail.rrf_raw == fused.rrf_raw == lexical + vector
-    assert detail.fusion_score == pytest.approx((lexical + vector) * 61 / (1 + weight))
-    cosine = max(fused.evidence.cosine or 0.0, 0.0)
-    score = 0.3 * (fused.evidence.strength or 0.0) / strongest + 0.7 * cosine
-    wanted = max(score, 0.95 * cosine) if fused.evidence.other_script else score
-    assert hit.hit.score == detail.rerank_score == pytest.approx(wanted)
-
-
-@pytest.mark.parametrize(
-    ("text", "weight"),
-    [
-        ("port conflict", 1.0),
-        ("포트 충돌 해결", 0.35),
-        ("(git merge) OR docker", 1.0),
-        ("how do I undo a commit", 1.0),
-    ],
-)
-def test_every_number_of_a_hybrid_answer_is_worked_out_again(
-    embedded_sample: Workspace, text: str, weight: float
+@pytest.mark.parametrize("query", SEARCHES, ids=lambda query: " ".join(map(str, query.values())))
+def test_every_value_follows_from_its_children_and_the_root_is_the_score(
+    embedded_sample: Workspace, query: dict[str, Any]
 ) -> None:
-    explained = embedded_sample.explain(SearchQuery(text, k=40))
-    strongest = max(one.evidence.strength or 0.0 for one in explained.candidates)
-    assert len(explained.hits) > 5
-    for hit in explained.hits:
-        assert_fusion_adds_up(hit, strongest, weight)
-        detail, fused = hit.hit.retrieval, hit.fused
-        assert fused is not None
-        assert (hit.lexical is None) == (detail.lexical_rank is None)
-        if hit.lexical is not None:
-            assert_lexical_adds_up(hit.lexical)
-            assert hit.lexical.bm25 == pytest.approx(-(fused.evidence.strength or 0.0), abs=1e-6)
-            assert detail.lexical_score == pytest.approx(hit.lexical.score, abs=1e-6)
-        assert [one.rank for one in explained.candidates] == list(range(1, len(explained.candidates) + 1))
-
-
-@pytest.mark.parametrize("text", ["port conflict", "포트 충돌", "git branch -merge", '"포트 충돌"', "dock*"])
-def test_every_number_of_a_lexical_answer_is_worked_out_again(embedded_sample: Workspace, text: str) -> None:
-    explained = embedded_sample.explain(SearchQuery(text, mode="lexical", k=40))
+    explained = embedded_sample.explain(SearchQuery(**query, k=40))
     assert explained.hits
-    assert (explained.candidates, explained.fusion) == ((), None)
-    for hit in explained.hits:
-        assert hit.lexical is not None
-        assert (hit.semantic, hit.fused) == (None, None)
-        assert_lexical_adds_up(hit.lexical)
-        assert hit.hit.score == pytest.approx(hit.lexical.score, abs=1e-6)
+    for one in explained.hits:
+        assert_follows(one.tree)
+        assert_lines_add_up(list(one.tree.lines()))
+        assert one.tree.label == "score"
+        assert one.tree.value == pytest.approx(one.hit.score, abs=1e-6)
+        steps = {step.label: step.value for step in one.tree.children}
+        detail = one.hit.retrieval
+        expected = {
+            "words": detail.lexical_score,
+            "meaning": detail.vector_score,
+            "fused": None if one.fused is None else detail.fusion_score,
+            "rerank": detail.rerank_score,
+        }
+        for label, score in expected.items():
+            if score is not None:
+                assert steps[label] == pytest.approx(score, abs=1e-6)
+
+
+def test_the_numbers_of_a_fusion_are_those_that_ranked_the_hit(embedded_sample: Workspace) -> None:
+    for rerank in (True, False):
+        explained = embedded_sample.explain(SearchQuery("port conflict", k=40, rerank=rerank))
+        for one in explained.hits:
+            fused, raw = one.fused, one.tree.at("fused", "rrf_raw")
+            assert fused is not None
+            assert (raw.value, one.tree.at("fused").value) == (fused.rrf_raw, fused.fusion_score)
+            assert [part.value for part in raw.children] == [fused.lexical_part, fused.vector_part]
+            if rerank:
+                parts = [part.value for part in one.tree.at("rerank").children]
+                assert parts == pytest.approx([fused.rerank_keyword, fused.rerank_semantic], abs=1e-12)
+                assert one.tree.value == one.hit.score == fused.rerank_score
+
+
+EVIDENCE = st.tuples(
+    st.none() | st.tuples(st.integers(1, 400), st.just(0.0) | st.floats(1e-6, 40.0)),
+    st.none() | st.tuples(st.integers(1, 400), st.floats(-1.0, 1.0)),
+    st.none() | st.floats(-1.0, 1.0),
+    st.booleans(),
+)
+
+
+def evidence(found: tuple[Any, Any, float | None, bool], row: int) -> Evidence:
+    (rank, strength), (near, cosine) = found[0] or (None, None), found[1] or (None, found[2])
+    return Evidence(ChunkRow(row), rank, strength, near, cosine, near is not None and found[3])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.lists(EVIDENCE, min_size=1, max_size=8),
+    st.builds(
+        FusionSettings,
+        rrf_k=st.integers(1, 10_000),
+        vector_weight=st.sampled_from([0.0, 0.1, 0.35, 1.0, 10.0]),
+        rerank=st.booleans(),
+        rerank_depth=st.integers(1, 8),
+    ),
+)
+def test_every_value_follows_whatever_was_found(
+    embedded_sample: Workspace, found: list[Any], fusion: FusionSettings
+) -> None:
+    base = embedded_sample.explain(SearchQuery("port conflict", k=1))
+    row = base.hits[0].hit.row
+    candidates = fuse([evidence(one, row - place) for place, one in enumerate(found)], fusion)
+    (one,) = with_fusion(base, candidates, fusion).hits
+    assert one.fused is not None
+    assert_follows(one.tree)
+    assert_lines_add_up(list(one.tree.lines()))
+    assert one.tree.value == pytest.approx(one.fused.score, abs=1e-12)
+    assert one.tree.at("fused").value == pytest.approx(one.fused.fusion_score)
+
+
+def test_a_what_if_gives_the_tree_that_a_search_would(embedded_sample: Workspace) -> None:
+    base = embedded_sample.explain(SearchQuery("port conflict", k=10))
+    asked = embedded_sample.explain(SearchQuery("port conflict", k=10, rerank=False))
+    assert base.fusion is not None
+    without = Workspace.rescore(base, replace(base.fusion, rerank=False))
+    trees = {one.hit.row: one.tree for one in asked.hits}
+    for one in without.hits:
+        assert one.tree == trees.get(one.hit.row, one.tree)
+    assert Workspace.rescore(without, base.fusion) == base
+
+
+def test_each_mode_has_the_steps_of_its_search(embedded_sample: Workspace) -> None:
+    def steps(**query: Any) -> list[str]:
+        first = embedded_sample.explain(SearchQuery("docker", **query)).hits[0]
+        return [step.label for step in first.tree.children]
+
+    assert steps(mode="lexical") == ["words"]
+    assert steps(mode="vector") == ["meaning", "sentence"]
+    assert steps(mode="hybrid") == ["rerank", "fused", "words", "meaning", "sentence"]
+    assert steps(mode="hybrid", rerank=False) == ["fused", "words", "meaning", "sentence"]
+
+
+def test_the_bm25_of_a_hit_is_that_of_the_index(embedded_sample: Workspace) -> None:
+    for one in embedded_sample.explain(SearchQuery("port conflict", k=40)).hits:
+        assert one.fused is not None
+        by_words = one.fused.evidence.strength
+        assert (by_words is None) == all(step.label != "words" for step in one.tree.children)
+        if by_words is not None:
+            assert one.tree.at("words", "bm25").value == pytest.approx(by_words, abs=1e-6)
+
+
+def test_what_decides_a_place_beside_the_numbers_is_noted(embedded_sample: Workspace) -> None:
+    base = embedded_sample.explain(SearchQuery("port conflict", k=1))
+    row = base.hits[0].hit.row
+
+    def notes(mine: Evidence, *others: Evidence, depth: int = 75) -> dict[str, str]:
+        fusion = FusionSettings(rerank_depth=depth)
+        found = fuse([mine._replace(row=row), *others], fusion)
+        tree = with_fusion(base, found, fusion).hits[0].tree
+        parts = {"by words": tree.at("rerank", "words"), "by meaning": tree.at("rerank", "meaning")}
+        noted = {"score": tree, "fused": tree.at("fused"), "rerank": tree.at("rerank"), **parts}
+        return {label: node.note for label, node in noted.items() if node.note}
+
+    some = ChunkRow(-1)
+    strong = Evidence(some, lexical_rank=9, strength=9.0, vector_rank=9, cosine=0.9)
+    weak = Evidence(some, lexical_rank=1, strength=1.0, vector_rank=1, cosine=0.5)
+    assert notes(strong, weak) == {"fused": "place 2", "rerank": "place 1"}
+    assert notes(strong._replace(vector_rank=None), weak, depth=1) == {
+        "fused": "place 2",
+        "rerank": "below the best 1 of the fusion: place 2 by this score",
+    }
+    unread = Evidence(some, lexical_rank=1, strength=5.0)
+    assert notes(unread)["by meaning"] == "assumed from its words: not embedded yet"
+    assert notes(Evidence(some, vector_rank=1, cosine=0.5))["by words"] == "none of the words"
+    rivals = [
+        Evidence(ChunkRow(-place), lexical_rank=place, strength=20.0 - place, vector_rank=place, cosine=0.9)
+        for place in range(2, 9)
+    ]
+    other = notes(Evidence(some, vector_rank=1, cosine=0.4, other_script=True), *rivals)
+    assert other["score"] == "place 4 was kept for the other language"
+    assert other["by words"] == "in another language"
 
 
 @pytest.mark.parametrize("mode", ["vector", "hybrid"])
 def test_the_nearest_sentence_is_one_of_the_passage(embedded_sample: Workspace, mode: SearchMode) -> None:
     query = SearchQuery("how do I undo the last commit?", mode=mode)
-    explained = embedded_sample.explain(query)
-    for hit in explained.hits:
-        semantic = hit.semantic
-        assert semantic is not None
-        assert semantic.sentence == hit.hit.text[semantic.sentence_start : semantic.sentence_end]
-        assert semantic.sentence.strip()
-        assert -1 <= semantic.sentence_cosine <= 1
-        assert max(semantic.cosine, 0.0) == hit.hit.retrieval.vector_score
+    for one in embedded_sample.explain(query).hits:
+        assert one.sentence is not None
+        text = one.hit.text[one.sentence.start : one.sentence.end]
+        assert text.strip()
+        assert one.tree.at("sentence").note == f"nearest: {text}"
+        assert -1 <= one.sentence.cosine == one.tree.at("sentence").value <= 1
 
 
-def test_a_vector_answer_has_no_table_of_words(embedded_sample: Workspace) -> None:
-    explained = embedded_sample.explain(SearchQuery("docker", mode="vector"))
-    assert {(hit.lexical, hit.fused) for hit in explained.hits} == {(None, None)}
-
-
-def test_a_hit_by_meaning_alone_has_no_table_and_one_without_a_vector_no_sentence(tmp_path: Path) -> None:
+def test_a_hit_by_meaning_alone_has_no_words_and_one_without_a_vector_no_meaning(tmp_path: Path) -> None:
     chosen = Chosen(tmp_path)
     chosen.add("a.md", {"alpha": None, "other": 0.8})
-    by_text = {hit.hit.text: hit for hit in chosen.explain("alpha").hits}
-    assert by_text["other"].lexical is None
-    assert by_text["other"].semantic is not None
-    assert by_text["alpha"].semantic is None
-    assert by_text["alpha"].lexical is not None
+    steps = {one.hit.text: [step.label for step in one.tree.children] for one in chosen.explain("alpha").hits}
+    assert steps == {"other": ["rerank", "fused", "meaning"], "alpha": ["rerank", "fused", "words"]}
     chosen.close()
 
 

@@ -83,7 +83,7 @@ def test_a_word_that_is_not_indexed_is_a_prefix(chosen: Chosen) -> None:
 def test_each_tier_is_explained_by_the_form_it_is_scored_by(chosen: Chosen) -> None:
     chosen.add("a.md", {"git merge": 0, "git mergetool": 0, "git alone": 0})
     explained = chosen.explain("git merge", mode="lexical", typing=True)
-    labels = [[term.label for term in hit.lexical.terms] for hit in explained.hits if hit.lexical]
+    labels = [[term.label for term in hit.tree.at("words", "bm25").children] for hit in explained.hits]
     assert labels == [["git", "merge"], ["git", "merge*"], ["git", "merge"]]
 
 

@@ -74,7 +74,7 @@ def test_the_parts_of_a_score_add_up_to_the_score(
             scored = snapshot.rank(Among(match=any_of(tuple(chosen))), 1000)
             tables = explain_lexical(snapshot, chosen, [one.row for one in scored], weights)
             for one in scored:
-                assert tables[one.row].bm25 == pytest.approx(one.bm25, abs=1e-6)
+                assert -tables[one.row].value == pytest.approx(one.bm25, abs=1e-6)
 
 
 def test_occurrences_are_counted_field_by_field() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
+from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, with_fusion
 from kebab_tui.search.ranking import Evidence, FusionSettings, fuse
 from kebab_tui.tui.explain.breakdown import explain_rows
 from kebab_tui.tui.widgets.segments import Row, row_text
@@ -38,19 +38,18 @@ def flat(lines: Sequence[str]) -> str:
     return re.sub(r"\s+", " ", " ".join(lines))
 
 
-def with_fusion(
+def with_evidence(
     among: ExplainedResponse, evidence: Sequence[Evidence], settings: FusionSettings
 ) -> tuple[ExplainedHit, ExplainedResponse]:
     """The first hit of an answer as if this were the evidence, its own being the first."""
     hit = among.hits[0]
     mine = evidence[0]._replace(row=hit.hit.row)
-    candidates = tuple(fuse([mine, *evidence[1:]], settings))
-    fused = next(one for one in candidates if one.evidence.row == hit.hit.row)
     detail = replace(
         hit.hit.retrieval,
         lexical_rank=mine.lexical_rank,
         vector_rank=mine.vector_rank,
         vector_score=mine.cosine,
     )
-    changed = replace(hit, fused=fused, hit=replace(hit.hit, retrieval=detail))
-    return changed, replace(among, hits=(changed,), candidates=candidates, fusion=settings)
+    only = replace(among, hits=(replace(hit, hit=replace(hit.hit, retrieval=detail)),))
+    changed = with_fusion(only, fuse([mine, *evidence[1:]], settings), settings)
+    return changed.hits[0], changed

@@ -38,7 +38,7 @@ from kebab_tui.tui.messages import CorpusChanged, IndexingProgress, LiveChanged
 from kebab_tui.tui.widgets import hits_list
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import SAMPLE
-from tests.tui.explaining import with_fusion
+from tests.tui.explaining import with_evidence
 from tests.tui.screen import Proxy, Screen, SharedScreen, focus, found, kebab, painted, until
 
 pytestmark = pytest.mark.slow
@@ -169,7 +169,7 @@ def explained(real: Workspace, query: SearchQuery) -> ExplainedResponse:
         Evidence(rows[0], lexical_rank=1, strength=9.0, vector_rank=2, cosine=0.61),
         Evidence(rows[1], lexical_rank=2, strength=7.0, vector_rank=1, cosine=0.66),
     ]
-    changed = with_fusion(response, evidence, FusionSettings())[1]
+    changed = with_evidence(response, evidence, FusionSettings())[1]
     return replace(changed, response=replace(changed.response, mode="hybrid"))
 
 

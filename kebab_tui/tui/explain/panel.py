@@ -1,8 +1,8 @@
 """The explain panel: why the selected hit has its rank, and what other settings would change.
 
-Makes the rows of `explain_rows` again when the hit, the response, the width or a what-if
-changes, and keeps its scroll position while the cursor moves from hit to hit. Queries no
-index: a what-if only orders the present candidates again.
+Makes its rows again when the hit, the response, the width or a what-if changes, and keeps its
+scroll position while the cursor moves from hit to hit. Queries no index: a what-if only orders
+the present candidates again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,19 @@ from textual.message import Message
 
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.tui.explain.breakdown import explain_rows
-from kebab_tui.tui.explain.what_if import Keys, WhatIf, WhatIfResult, outcome, strip_rows
+from kebab_tui.tui.explain.what_if import (
+    RRF_K_STEPS,
+    WEIGHT_STEPS,
+    Keys,
+    next_step,
+    places_moved,
+    strip_rows,
+)
 from kebab_tui.tui.widgets.segments import Row, RowsView, paragraph
 
 if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse
+    from kebab_tui.search.ranking import FusionSettings
 
 
 class ExplainPanel(RowsView, can_focus=True):
@@ -39,11 +47,12 @@ class ExplainPanel(RowsView, can_focus=True):
     ) -> None:
         super().__init__(id=id)
         self._keys = keys or Keys()
-        self._answer: ExplainedResponse | None = None
-        self._explained: ExplainedHit | None = None
+        self._base: ExplainedResponse | None = None
+        """The response as searched; `_now` is the same under the what-if."""
+        self._now: ExplainedResponse | None = None
+        self._changes: Mapping[ChunkRow, int] = {}
+        self._row: ChunkRow | None = None
         self._reason = ""
-        self._what_if: WhatIf | None = None
-        self._outcome: WhatIfResult | None = None
 
     def show(self, explained: ExplainedHit | None, response: ExplainedResponse) -> None:
         """Explain a hit, or without one the response as a whole.
@@ -51,79 +60,66 @@ class ExplainPanel(RowsView, can_focus=True):
         A what-if stays for other hits, and for a response to the same query with the same settings.
         """
         self._reason = "" if explained is not None else "No hit is selected."
-        self._explained = explained
-        if response is not self._answer:
-            self._take(response)
+        self._row = None if explained is None else explained.hit.row
+        base, settings = self._base, self._settings
+        if response is not base:
+            self._base = self._now = response
+            self._changes = {}
+            if base is not None and settings is not None and settings != base.fusion:
+                again = response.response.query == base.response.query and response.fusion == base.fusion
+                if again:
+                    self._rescore(response, settings)
         self.lay_out()
 
     def clear(self, reason: str) -> None:
         """Show why there is nothing to explain."""
-        self._reason, self._explained, self._answer = reason, None, None
-        self._what_if = self._outcome = None
+        self._reason, self._base, self._now, self._changes = reason, None, None, {}
         self.lay_out()
 
-    def _take(self, response: ExplainedResponse) -> None:
-        before, self._answer = self._answer, response
-        asked_anew = before is None or (before.response.query, before.fusion) != (
-            response.response.query,
-            response.fusion,
-        )
-        turned = None if asked_anew else self._what_if
-        self._what_if = None if response.fusion is None else turned or WhatIf.of(response.fusion)
-        self._outcome = self._rescored()
-        if turned is not None:
-            self._post_changed()
+    @property
+    def _settings(self) -> FusionSettings | None:
+        return None if self._now is None else self._now.fusion
 
     @property
     def has_what_if(self) -> bool:
         """Whether the response was fused, so that a what-if is possible."""
-        return self._what_if is not None
+        return self._settings is not None
 
     def step_rrf_k(self, up: bool) -> None:
-        if self._what_if is not None:
-            self._turn(self._what_if.step_rrf_k(up))
+        if (settings := self._settings) is not None:
+            self._turn(replace(settings, rrf_k=int(next_step(RRF_K_STEPS, settings.rrf_k, up))))
 
     def step_vector_weight(self, up: bool) -> None:
-        if self._what_if is not None:
-            self._turn(self._what_if.step_vector_weight(up))
+        if (settings := self._settings) is not None:
+            weight = next_step(WEIGHT_STEPS, settings.vector_weight, up)
+            self._turn(replace(settings, vector_weight=weight))
 
     def toggle_rerank(self) -> None:
-        if self._what_if is not None:
-            self._turn(self._what_if.toggle_rerank())
+        if (settings := self._settings) is not None:
+            self._turn(replace(settings, rerank=not settings.rerank))
 
     def reset_what_if(self) -> None:
-        if self._answer is not None and self._answer.fusion is not None:
-            self._turn(WhatIf.of(self._answer.fusion))
+        if self._base is not None and self._base.fusion is not None:
+            self._turn(self._base.fusion)
 
-    def _turn(self, what_if: WhatIf) -> None:
-        if what_if == self._what_if:
-            return
-        self._what_if = what_if
-        self._outcome = self._rescored()
-        self._post_changed()
-        self.lay_out()
-        self.scroll_home(animate=False)  # the settings are on top
+    def _turn(self, settings: FusionSettings) -> None:
+        if self._base is not None and settings != self._settings:
+            self._rescore(self._base, settings)
+            self.lay_out()
+            self.scroll_home(animate=False)  # the settings are on top
 
-    def _rescored(self) -> WhatIfResult | None:
-        if self._what_if is None or self._answer is None:
-            return None
+    def _rescore(self, base: ExplainedResponse, settings: FusionSettings) -> None:
         from kebab_tui.workspace import Workspace  # not loaded before the first paint
 
-        return outcome(self._what_if, self._answer, Workspace.rescore)
-
-    def _post_changed(self) -> None:
-        if self._outcome is not None:
-            self.post_message(self.Changed(self._outcome.changes))
+        self._now = base if settings == base.fusion else Workspace.rescore(base, settings)
+        self._changes = places_moved(base, self._now)
+        self.post_message(self.Changed(self._changes))
 
     def rows_at(self, width: int) -> list[Row]:
-        reason = list(paragraph(self._reason, width, "muted"))
-        answer, now, explained = self._answer, self._outcome, self._explained
-        if answer is None:
-            return reason
-        if now is None:
-            return [*reason, *explain_rows(explained, answer, width, {})]
-        if explained is not None and now.answer is not answer:
-            fused = {one.evidence.row: one for one in now.answer.candidates}
-            explained = replace(explained, fused=fused.get(explained.hit.row))
-        strip = strip_rows(answer, now, width, self._keys)
-        return [*strip, (), *reason, *explain_rows(explained, now.answer, width, now.changes)]
+        rows = list(paragraph(self._reason, width, "muted"))
+        if self._base is None or self._now is None:
+            return rows
+        strip = list(strip_rows(self._base, self._now, self._changes, width, self._keys))
+        explained = next((one for one in self._now.hits if one.hit.row == self._row), None)
+        rows += explain_rows(explained, self._now, width, self._changes)
+        return [*strip, (), *rows] if strip else rows
