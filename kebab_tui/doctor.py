@@ -89,7 +89,9 @@ def index_status(engine: Engine, folder: DataFolder) -> IndexStatus:
     with engine.reader.catalogue() as catalogue:
         return IndexStatus(
             figures=catalogue.figures(),
-            expected_lexical_version=schema.lexical_version(schema.fts_signature(), engine.recipe.made_by),
+            expected_lexical_version=schema.lexical_version(
+                schema.fts_signature(), engine.recipe.all_made_by
+            ),
             vectors=vector_state(engine.semantics, engine.reader, folder),
             sources=catalogue.sources(),
             runs=catalogue.runs(_LISTED_RUNS),

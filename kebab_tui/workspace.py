@@ -105,6 +105,13 @@ class Workspace:
         return parse(text, datetime.now())  # noqa: DTZ005 - the machine's own time zone is meant
 
     @staticmethod
+    def document_types() -> tuple[str, ...]:
+        """The types that a note can have."""
+        from kebab_tui.formats.registry import document_types
+
+        return document_types()
+
+    @staticmethod
     def remove_chip(text: str, chip: Chip) -> str:
         """Remove one filter from the text of a query."""
         from kebab_tui.search.query_language import remove_chip
@@ -287,7 +294,7 @@ class Workspace:
         from kebab_tui.doctor import check_vectors
         from kebab_tui.storage.sqlite.health import check_index
 
-        yield from check_index(self.folder, self._parts.recipe.made_by)
+        yield from check_index(self.folder, self._parts.recipe.chunker)
         yield from check_vectors(self._parts.semantics, self._parts.reader, self.folder)
 
     # Write
@@ -432,14 +439,15 @@ class Engine:
     @cached_property
     def engine(self) -> SearchEngine:
         from kebab_tui.domain import document
+        from kebab_tui.formats import registry
         from kebab_tui.search.engine import SearchEngine, SearchOptions
         from kebab_tui.search.limits import HybridOptions
         from kebab_tui.storage.sqlite import schema
         from kebab_tui.storage.sqlite.rows import file_state
 
         search, chunking = self._settings.search, self._settings.chunking
-        # Same value as `recipe.made_by`, but `recipe` imports all parsers.
-        made_by = document.made_by(document.chunker(chunking.target, chunking.cap))
+        # Same value as `recipe.all_made_by`, but `recipe` imports all that reads notes.
+        made_by = registry.all_made_by(document.chunker(chunking.target, chunking.cap))
         fusion = HybridOptions(search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.rerank)
         return SearchEngine(
             self.reader,

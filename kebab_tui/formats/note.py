@@ -27,7 +27,6 @@ from itertools import islice
 
 from kebab_tui.domain.checkpoint import UNLIMITED, Checkpoint
 from kebab_tui.domain.document import (
-    DOCUMENT_TYPES,
     LANGUAGES,
     Block,
     DocumentType,
@@ -36,8 +35,9 @@ from kebab_tui.domain.document import (
     Trust,
 )
 from kebab_tui.domain.text import KOREAN_SHARE, MODERN_HANGUL
-from kebab_tui.formats.decode import ReadLimits, decode
+from kebab_tui.formats.decode import decode
 from kebab_tui.formats.markdown_lines import plain_text
+from kebab_tui.formats.registry import document_types
 
 ScanLines = Callable[[Sequence[str], int, Checkpoint], tuple[Block, ...]]
 
@@ -84,10 +84,9 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def read_note(
-    data: bytes, path: str, limits: ReadLimits, type_: DocumentType, scan: ScanLines, checkpoint: Checkpoint
+    data: bytes, path: str, type_: DocumentType, scan: ScanLines, checkpoint: Checkpoint
 ) -> ParsedNote:
-    """Parse the bytes of a file; raise UnsuitableFileError if it is binary or too large."""
-    limits.check(len(data))
+    """Parse the bytes of a file; raise UnsuitableFileError if it is binary."""
     text = decode(data)
     lines = text.lines
     checkpoint()
@@ -185,7 +184,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         aliases=tuple(dict.fromkeys(map(one_line, aliases)))[:_MAX_ALIASES],
         trust=Trust.parse(_scalar(values, "trust", "trust_level")),
         lang=next((language for language in LANGUAGES if language == lang), None),
-        type=next((kind for kind in DOCUMENT_TYPES if kind == type_), None),
+        type=next((kind for kind in document_types() if kind == type_), None),
     )
 
 

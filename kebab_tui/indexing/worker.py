@@ -215,7 +215,7 @@ class IndexWorker:
         elif batch.whole and not report.paused:
             self._complete.add(source.source_id)
             if self._complete.issuperset(known.source_id for known in self._watched.sources()):
-                session.writer.set_made_by(self._config.recipe.made_by)
+                session.writer.set_made_by(self._config.recipe.all_made_by)
                 self.status.clear_error(StoreDamagedError.code)
         left = self._grace.left(source.source_id)
         for path in self._grace.waiting(source.source_id):

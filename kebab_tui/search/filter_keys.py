@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from kebab_tui.domain.document import CHUNK_KINDS, DOCUMENT_TYPES, LANGUAGES, Trust
+from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import closest, glob_problem
+from kebab_tui.formats.registry import document_types
 
 T = TypeVar("T", bound=str)
 
@@ -125,7 +126,7 @@ def _chosen(key: str, values: tuple[str, ...], known: tuple[T, ...]) -> tuple[T,
             continue
         if key == "type" and name in CHUNK_KINDS:
             raise _BadValue(f"type:{value} ignored: {name} is a kind; write kind:{value}.")
-        if key == "kind" and name in DOCUMENT_TYPES:
+        if key == "kind" and name in document_types():
             raise _BadValue(f"kind:{value} ignored: {name} is a type; write type:{value}.")
         raise _BadValue(f"{key}:{value} ignored: {key} is one of {', '.join(known)}.")
     return tuple(by_name[value.lower()] for value in values)
@@ -149,7 +150,7 @@ def _instants(key: str, values: tuple[str, ...], now: datetime) -> list[int]:
 _READERS: dict[str, Callable[[tuple[str, ...], datetime], SearchFilters]] = {
     "tag": _tags,
     "path": lambda values, _: SearchFilters(paths=_globs(values)),
-    "type": lambda values, _: SearchFilters(types=_chosen("type", values, DOCUMENT_TYPES)),
+    "type": lambda values, _: SearchFilters(types=_chosen("type", values, document_types())),
     "kind": lambda values, _: SearchFilters(kinds=_chosen("kind", values, CHUNK_KINDS)),
     "lang": lambda values, _: SearchFilters(langs=_chosen("lang", values, LANGUAGES)),
     "in": lambda values, _: SearchFilters(sources=tuple(map(SourceId, values))),
@@ -163,7 +164,6 @@ FILTER_KEYS = tuple(_READERS)
 
 _DATE_EXAMPLES = ("7d", "30d", "today", "yesterday")
 _FIXED: dict[str, tuple[str, ...]] = {
-    "type": DOCUMENT_TYPES,
     "kind": CHUNK_KINDS,
     "lang": LANGUAGES,
     "trust": _TRUST_LABELS,
@@ -189,4 +189,5 @@ def completions_of(tags: Iterable[str], sources: Iterable[str], paths: Iterable[
             in_folder["/".join(parts[: depth + 1]) + "/"] += count
     folders = sorted(in_folder, key=lambda folder: (-in_folder[folder], folder))
     known = _FIXED | {"tag": tuple(tags), "in": tuple(sources), "path": (*folders, *notes)}
+    known["type"] = document_types()
     return Completions({key: known.get(key, ())[:MAX_COMPLETIONS] for key in FILTER_KEYS})

@@ -103,6 +103,11 @@ class Catalogue:
         """Number of notes that the last run could not read."""
         return self._number("SELECT count(*) FROM documents WHERE state = 'failed'")
 
+    def makers(self) -> dict[str, int]:
+        """The number of notes by `<format>@<version>/<chunker>` that read them."""
+        counted = self._connection.execute("SELECT made_by, count(*) FROM documents GROUP BY made_by")
+        return dict(counted.fetchall())
+
     def documents(
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
     ) -> tuple[list[Document], int]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kebab_tui.domain.errors import KebabError, StoreBusyError, StoreDamagedError, StoreError
+from kebab_tui.formats import registry
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.storage.sqlite import recovery, schema
 from kebab_tui.storage.sqlite.catalogue import Catalogue
@@ -44,7 +45,7 @@ class Finding:
     fix: str = ""
 
 
-def check_index(folder: DataFolder, made_by: str) -> Iterator[Finding]:
+def check_index(folder: DataFolder, chunker: str) -> Iterator[Finding]:
     """All checks in order; stops early if the database cannot be opened."""
     yield Finding("sqlite", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5")
     yield _disk(folder)
@@ -62,7 +63,7 @@ def check_index(folder: DataFolder, made_by: str) -> Iterator[Finding]:
             "database", "ok", f"schema {schema.SCHEMA_VERSION}, {_megabytes(folder.database_bytes())}"
         )
         yield from _integrity(connection, folder)
-        yield from _contents(Catalogue(connection), made_by)
+        yield from _contents(Catalogue(connection), chunker)
     except (sqlite3.DatabaseError, TypeError, ValueError) as error:  # also for a damaged value
         recovery.mark_suspect(folder)
         yield Finding("database", "problem", str(error), _START_OVER)
@@ -112,16 +113,21 @@ def _integrity(connection: sqlite3.Connection, folder: DataFolder) -> Iterator[F
         yield Finding("orphans", "ok", "every passage has its note, every note its source")
 
 
-def _contents(catalogue: Catalogue, made_by: str) -> Iterator[Finding]:
-    """Versions, sources and files that could not be read."""
-    figures = catalogue.figures()
+def _contents(catalogue: Catalogue, chunker: str) -> Iterator[Finding]:
+    """Versions, formats, sources and files that could not be read."""
+    figures, makers, made_by = catalogue.figures(), catalogue.makers(), registry.made_by(chunker)
     if figures.fts_signature != schema.fts_signature():
         yield Finding("index version", "problem", "the full text was built with other settings", _REBUILD)
-    elif figures.made_by not in ("", made_by):
-        detail = f"notes were read by {figures.made_by}, this version is {made_by}"
+    elif outdated := sum(count for maker, count in makers.items() if maker not in made_by.values()):
+        detail = f"{outdated} of {figures.documents} files were read by an older version"
+        yield Finding("index version", "warning", detail, "run `kebab ingest`")
+    elif figures.made_by not in ("", registry.all_made_by(chunker)):
+        detail = f"notes were read by {figures.made_by}, this version is {registry.all_made_by(chunker)}"
         yield Finding("index version", "warning", detail, "run `kebab ingest`")
     else:
         yield Finding("index version", "ok", figures.lexical_version)
+    counts = [f"{name} {makers.get(maker, 0)}" for name, maker in made_by.items()]
+    yield Finding("formats", "ok", f"files read by the present version: {', '.join(counts)}")
 
     for source in catalogue.sources():
         name, root = f"source {source.source_id}", source.root
