@@ -58,10 +58,16 @@ def check_index(folder: DataFolder, chunker: str) -> Iterator[Finding]:
     except KebabError as error:
         yield Finding("database", "problem", error.message, error.hint)
         return
+    current = True
     try:
-        yield Finding(
-            "database", "ok", f"schema {schema.SCHEMA_VERSION}, {_megabytes(folder.database_bytes())}"
-        )
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        current = version == schema.SCHEMA_VERSION
+        detail = f"schema {version}, {_megabytes(folder.database_bytes())}"
+        if current:
+            yield Finding("database", "ok", detail)
+        else:
+            detail += f"; this version makes schema {schema.SCHEMA_VERSION}"
+            yield Finding("database", "warning", detail, "run `kebab ingest`: it upgrades the index")
         yield from _integrity(connection, folder)
         yield from _contents(Catalogue(connection), chunker)
     except (sqlite3.DatabaseError, TypeError, ValueError) as error:  # also for a damaged value
@@ -69,7 +75,8 @@ def check_index(folder: DataFolder, chunker: str) -> Iterator[Finding]:
         yield Finding("database", "problem", str(error), _START_OVER)
     finally:
         connection.close()
-    yield from _lock_and_full_text(folder)
+    if current:  # the check needs a writer, which would upgrade an older index
+        yield from _lock_and_full_text(folder)
 
 
 def _disk(folder: DataFolder) -> Finding:

@@ -19,7 +19,7 @@ from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.requests import Stamp, stamp_of
 from kebab_tui.storage.sqlite import recovery
-from kebab_tui.storage.sqlite.connection import Detached, meta_value, translated
+from kebab_tui.storage.sqlite.connection import Detached, is_older, meta_value, translated
 from kebab_tui.storage.sqlite.snapshot import AnswerCache, StoreSnapshot
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class StoreReader:
                 return connection
             recovery.verify_checksums(self._folder)
             is_same_file = stamp[0][0] == before[0][0]
-            if is_same_file and not isinstance(connection, Detached):
+            if is_same_file and not isinstance(connection, Detached) and not is_older(connection):
                 self._local.known = connection, stamp
                 return connection
             with self._opened_lock:

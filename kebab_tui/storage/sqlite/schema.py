@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x6B656261  # "keba"
 GRAMS_VERSION = 1
 
@@ -151,6 +152,19 @@ UPDATE_TRIGGER = (
 )
 DROP_INSERT_TRIGGER = "DROP TRIGGER chunks_ai"
 
+SAME_INDEXES = """
+DROP INDEX IF EXISTS chunks_by_script;
+DROP INDEX IF EXISTS documents_by_path;
+DROP INDEX IF EXISTS chunks_by_document;
+CREATE INDEX chunks_by_document ON chunks(doc_id, kind, hangul);
+"""
+
+VIEWS: Mapping[int, tuple[str, ...]] = {}
+"""For each step that moved data: TEMP views that give a reader of the schema before it the tables after it.
+
+They may select from `main.TABLE`; a view with the name of a table stands in its place.
+"""
+
 INDEX_CHUNKS_AFTER = f"""
 INSERT INTO chunks_fts(rowid, {_COLUMNS})
 SELECT id, {_COLUMNS} FROM chunks WHERE id > ? ORDER BY id
@@ -178,7 +192,7 @@ def current_versions(made_by: str) -> frozenset[str]:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Migrate to the present schema; each step is one transaction.
+    """Migrate to the present schema; each step is one transaction, so a killed migration goes on later.
 
     Readers and a writer of a current database never call this: importing sqlite_utils pulls in NumPy
     and costs more than a whole search. A released step is never edited; a new schema is a new step.
@@ -204,6 +218,19 @@ def migrate(connection: sqlite3.Connection) -> None:
             [fts_signature(), RECIPE_VERSION],
         )
         db.execute("PRAGMA user_version = 1")
+
+    @steps(name="0002_same_tables")
+    def same(db: Database) -> None:
+        """Early programs made other columns and indexes under the first version."""
+        columns = {row[1] for row in db.execute("PRAGMA table_info(sources)")}
+        if "root_id" not in columns:
+            db.execute("ALTER TABLE sources ADD COLUMN root_id TEXT NOT NULL DEFAULT ''")
+        if "scanned_ns" in columns:
+            db.execute("ALTER TABLE sources DROP COLUMN scanned_ns")
+        for statement in SAME_INDEXES.split(";\n"):
+            if statement.strip():
+                db.execute(statement)
+        db.execute("PRAGMA user_version = 2")
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))
