@@ -46,6 +46,8 @@ class IndexStatus:
     database: str
     database_bytes: int
     holder: Holder | None
+    upgrading: tuple[int, int] | None
+    """How many notes the present version has read, and of how many; None if all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ def index_status(engine: Engine, folder: DataFolder) -> IndexStatus:
             database=folder.database,
             database_bytes=folder.database_bytes(),
             holder=WriterLock(folder.lock).holder(),
+            upgrading=catalogue.upgrade(engine.recipe.made_by),
         )
 
 

@@ -236,6 +236,7 @@ class IndexWorker:
     def _count_failed(self) -> None:
         with self._config.reader.catalogue() as catalogue:
             self.status.failed = catalogue.failed()
+            self.status.upgrading = catalogue.upgrade(self._config.recipe.made_by)
 
     def _embed(self, session: Session) -> None:
         def cancelled() -> bool:

@@ -45,13 +45,21 @@ def write_notes(root: Path) -> None:
 
 
 def unpack(commit: str, data: Path, root: Path) -> Path:
-    """Put an earlier index into a data folder, for the notes in `root`; returns the database."""
+    """Put an earlier index of the notes in `root` into a data folder; returns the database."""
     data.mkdir(exist_ok=True)
     database = data / "kebab.sqlite"
     database.write_bytes(lzma.decompress((INDEXES / f"{commit}.sqlite.xz").read_bytes()))
     connection = sqlite3.connect(database)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("UPDATE sources SET root = ?", (os.fsencode(root),))
+    for path in NOTES:
+        if (root / path).exists():
+            status = os.stat(root / path)
+            stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+            connection.execute(
+                "UPDATE documents SET mtime_ns = ?, ctime_ns = ?, inode = ?, checked_ns = ? WHERE path = ?",
+                (*stamp, status.st_ctime_ns + 10**10, path),
+            )
     connection.commit()
     connection.close()
     return database

@@ -19,8 +19,10 @@ from kebab_tui.storage.sqlite.connection import open_reader, open_writer
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import Kebab
 from tests.disks import fill, remount, small_disk
+from tests.indexing.keeping import keeping, until
 from tests.upgrade import COMMITS, NOTES, unpack, write_notes
 from tests.vault import Vault
+from tests.wire.test_schemas import check
 
 OLDEST, LAST = next(iter(COMMITS)), list(COMMITS)[-1]
 WITH_VECTORS = list(COMMITS)[2:]
@@ -122,6 +124,28 @@ def test_a_screen_that_was_open_before_the_upgrade_goes_on_searching(vault: Vaul
     other.close()
     assert paths(vault, "scale") == ["kettle.md"]
     assert "index_stale" not in {n.code for n in vault.workspace.search(SearchQuery("scale")).notices}
+
+
+@pytest.mark.parametrize("vault", [OLDEST], indirect=True)
+def test_the_indexing_process_reads_the_notes_again_newest_first_and_counts_them(vault: Vault) -> None:
+    with keeping(vault) as process:
+        until(lambda: (live := process.live()) is not None and live.upgrading is None and not live.pending)
+    assert process.states[0].upgrading == (0, len(NOTES))
+    assert process.outcomes() == [("changed", path) for path in reversed(NOTES)]
+
+
+def test_the_status_counts_what_is_left_to_be_read_again(tmp_path: Path) -> None:
+    kebab = Kebab(tmp_path / "data", tmp_path / "home")
+    notes = tmp_path / "notes"
+    write_notes(notes)
+    unpack(LAST, kebab.data, notes)
+    assert "upgrading: 0 of 5 notes; run `kebab ingest`" in kebab("index", "--status").lines
+    status = kebab("index", "--status", "--json").json
+    check(status, "index_status.v1")
+    assert status["upgrading"] == {"done": 0, "total": 5}
+    kebab("ingest")
+    assert "upgrading" not in kebab("index", "--status").out
+    assert kebab("index", "--status", "--json").json["upgrading"] is None
 
 
 # Steps

@@ -125,8 +125,9 @@ def _contents(catalogue: Catalogue, chunker: str) -> Iterator[Finding]:
     figures, makers, made_by = catalogue.figures(), catalogue.makers(), registry.made_by(chunker)
     if figures.fts_signature != schema.fts_signature():
         yield Finding("index version", "problem", "the full text was built with other settings", _REBUILD)
-    elif outdated := sum(count for maker, count in makers.items() if maker not in made_by.values()):
-        detail = f"{outdated} of {figures.documents} files were read by an older version"
+    elif upgrade := catalogue.upgrade(made_by):
+        done, total = upgrade
+        detail = f"{total - done} of {total} files were read by an older version"
         yield Finding("index version", "warning", detail, "run `kebab ingest`")
     elif figures.made_by not in ("", registry.all_made_by(chunker)):
         detail = f"notes were read by {figures.made_by}, this version is {registry.all_made_by(chunker)}"
