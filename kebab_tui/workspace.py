@@ -14,6 +14,7 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError, UsageError
+from kebab_tui.domain.facets import FACETS
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing.callbacks import Callbacks as Callbacks
 from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
@@ -196,11 +197,11 @@ class Workspace:
 
         try:
             with self._parts.reader.catalogue() as catalogue:
-                tags = [tag for tag, _ in catalogue.tags()]
+                facets = {kind: [value for value, _ in catalogue.values(kind)] for kind in FACETS}
                 sources = [source.source_id for source in catalogue.sources()]
-                return completions_of(tags, sources, catalogue.paths())
+                return completions_of(facets, sources, catalogue.paths())
         except NotIndexedError:
-            return completions_of((), (), ())
+            return completions_of({}, (), ())
 
     # Read
 

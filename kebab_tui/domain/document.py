@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import Literal
 
 from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.facets import Facet
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 
 DocumentType = str
@@ -78,8 +79,7 @@ class Document:
     content_hash: str
     state: DocumentState = "ok"
     reason: str = ""
-    tags: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
+    facets: tuple[Facet, ...] = ()
     flags: tuple[DocumentFlag, ...] = ()
     chunks: int = 0
     indexed_ns: int = 0
@@ -95,8 +95,7 @@ class ParsedNote:
     lines: tuple[str, ...]
     blocks: tuple[Block, ...]
     trust: Trust | None = None
-    tags: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
+    facets: tuple[Facet, ...] = ()
     flags: tuple[DocumentFlag, ...] = ()
 
 

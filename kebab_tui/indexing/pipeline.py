@@ -126,8 +126,7 @@ def change_of(
         trust=note.trust or Trust.PRIMARY,
         fingerprint=content.fingerprint,
         content_hash=content.content_hash,
-        tags=note.tags,
-        aliases=note.aliases,
+        facets=note.facets,
         flags=note.flags,
     )
     return SaveNote(saved, passages, note.trust, recipe.chunker, made_by, now_ns)

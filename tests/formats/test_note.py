@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kebab_tui.domain.checkpoint import UNLIMITED
 from kebab_tui.domain.document import ParsedNote, Trust
 from kebab_tui.domain.errors import UnsuitableFileError
+from kebab_tui.domain.facets import Facet, values_of
 from kebab_tui.files.walk import FoundFile, WalkRules, walk
 from kebab_tui.formats import markdown as markdown_notes
 from kebab_tui.formats import text as plain_notes
@@ -33,8 +34,8 @@ def test_a_note_has_its_metadata_and_blocks() -> None:
     )
     assert note.title == "소유권 #Rust #메모리"
     assert (note.type, note.lang, note.trust) == ("markdown", "ko", Trust.SECONDARY)
-    assert note.tags == ("rust", "메모리")
-    assert note.aliases == ("오너십",)
+    assert values_of(note.facets, "tag") == ("rust", "메모리")
+    assert values_of(note.facets, "alias") == ("오너십",)
     assert note.flags == ()
 
 
@@ -73,7 +74,8 @@ def test_every_flag_is_kept() -> None:
 
 def test_a_plain_note_takes_its_first_line_for_a_title() -> None:
     note = plain_notes.parse("장보기 #집\r\n\r\n배추\r\n".encode("cp949"), "장.txt")
-    assert (note.type, note.title, note.lang, note.tags) == ("note", "장보기 #집", "ko", ("집",))
+    assert (note.type, note.title, note.lang) == ("note", "장보기 #집", "ko")
+    assert note.facets == (Facet("tag", "집", 1),)
     assert note.lines == ("장보기 #집", "", "배추")
     assert covered(note)
 
@@ -107,7 +109,7 @@ def test_any_bytes_are_a_note_or_a_binary_file(data: bytes) -> None:
             assert b"\0" in data
         else:
             assert note.title
-            "\n".join((note.title, *note.tags, *note.aliases, *note.lines)).encode()
+            "\n".join((note.title, *(facet.value for facet in note.facets), *note.lines)).encode()
 
 
 def test_the_sample_vault_is_read_without_a_flag() -> None:

@@ -283,7 +283,7 @@ def test_a_deleted_note_leaves_no_orphan(vault: Vault) -> None:
     os.remove(vault.root / "a.md")
     assert vault.outcomes() == {"a.md": "removed"}
     assert not vault.orphans()
-    assert vault.rows("SELECT * FROM document_tags") == []
+    assert vault.rows("SELECT * FROM facets") == []
     assert vault.find("alpha") == []
 
 

@@ -51,8 +51,7 @@ def answers(vault: Vault) -> dict[str, object]:
         "type": paths(vault, "type:note bread"),
         "kind": paths(vault, "kind:code boil"),
         "path": paths(vault, "path:여행/** 지도"),
-        "tags": inspected.document.tags,
-        "aliases": inspected.document.aliases,
+        "facets": sorted((facet.kind, facet.value) for facet in inspected.document.facets),
         "citations": [str(chunk.span) for chunk in inspected.chunks],
         "notes": [note.path for note in vault.workspace.documents(SearchFilters())[0]],
     }
@@ -78,7 +77,7 @@ def test_an_older_index_is_searched_as_it_is_and_not_changed(vault: Vault) -> No
     notices = {notice.code for notice in vault.workspace.search(SearchQuery("scale", "lexical")).notices}
     assert "index_stale" in notices
     assert found["word"] == ["kettle.md"]
-    assert found["aliases"] == ("주전자",)
+    assert found["facets"] == [("alias", "주전자"), ("tag", "kitchen"), ("tag", "tea")]
     assert len(found["notes"]) == len(NOTES)  # type: ignore[arg-type]
     vault.workspace.close()
     assert (vault.data / "kebab.sqlite").read_bytes() == before
@@ -178,7 +177,7 @@ def killed_at(statement: int, database: Path) -> int | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("start", "versions"), [("older", {1}), ("new", {0, 1})])
+@pytest.mark.parametrize(("start", "versions"), [("older", {1, 2}), ("new", {0, 1, 2})])
 def test_a_migration_that_is_killed_at_any_statement_is_finished_by_the_next(
     start: str, versions: set[int], tmp_path: Path
 ) -> None:
@@ -240,8 +239,8 @@ def test_a_reader_sees_the_tables_of_a_later_step_through_views(
 ) -> None:
     database = unpack(LAST, tmp_path / "data", tmp_path)
     later = schema.SCHEMA_VERSION + 1
-    moved = "CREATE TEMP VIEW labels AS SELECT doc_id, tag AS label FROM main.document_tags"
-    monkeypatch.setattr(schema, "VIEWS", {**schema.VIEWS, later: (moved,)})
+    moved = "CREATE TEMP VIEW labels AS SELECT doc_id, value AS label FROM facets WHERE kind = 'tag'"
+    monkeypatch.setattr(schema, "VIEWS", {**schema.VIEWS, later: moved})
     monkeypatch.setattr(schema, "SCHEMA_VERSION", later)
     before = database.read_bytes()
     reader = open_reader(str(database))

@@ -165,12 +165,13 @@ class Catalogue:
         values = (prefix[:8], prefix[:8] + "g", prefix)
         return [rows.to_chunk(row) for row in self._connection.execute(statement, values)]
 
-    def tags(self) -> list[tuple[str, int]]:
-        """Every tag with its number of notes, most frequent first."""
+    def values(self, kind: str) -> list[tuple[str, int]]:
+        """Every value of a kind of facet with its number of notes, most frequent first."""
         statement = (
-            "SELECT min(tag), count(*) AS n FROM document_tags GROUP BY folded ORDER BY n DESC, folded"
+            "SELECT min(value), count(DISTINCT doc_id) AS n FROM facets WHERE kind = ? "
+            "GROUP BY folded ORDER BY n DESC, folded"
         )
-        return [(tag, n) for tag, n in self._connection.execute(statement)]
+        return [(value, n) for value, n in self._connection.execute(statement, (kind,))]
 
     def paths(self) -> list[str]:
         """The distinct display paths of searchable notes."""

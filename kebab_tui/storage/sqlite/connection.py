@@ -17,9 +17,10 @@ from typing import Any
 
 from kebab_tui import own_files
 from kebab_tui.domain import errors
+from kebab_tui.domain.facets import fold
 from kebab_tui.domain.text import RECIPE_VERSION, embedded_hash, glob_regex
 from kebab_tui.storage.sqlite import schema
-from kebab_tui.storage.sqlite.rows import fold, indexed_grams
+from kebab_tui.storage.sqlite.rows import indexed_grams
 
 _PAGE_BYTES = 16_384
 """A chunk and its columns fill half a page of the default size: larger pages waste less."""
@@ -107,7 +108,7 @@ def open_reader(path: str) -> sqlite3.Connection:
 def _read_older(connection: sqlite3.Connection) -> None:
     """Let a reader see an index of an older version as one of the present; changes no byte of the file."""
     for step in range(_user_version(connection) + 1, schema.SCHEMA_VERSION + 1):
-        for view in schema.VIEWS.get(step, ()):
+        for view in schema.statements_of(schema.VIEWS.get(step, "")):
             connection.execute(view)
     if meta_value(connection, "embed_recipe") != RECIPE_VERSION:  # the stored hashes are those of other texts
         connection.execute(
@@ -340,6 +341,7 @@ def _register_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("kebab_grams", 3, indexed_grams, deterministic=True)
     connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
     connection.create_function("kebab_contains", 2, contains, deterministic=True)
+    connection.create_function("kebab_fold", 1, fold, deterministic=True)
 
 
 @lru_cache(maxsize=64)
