@@ -55,10 +55,12 @@ _STATED_TYPES = ("code", "pdf")
 def format_of(name: str) -> Format | None:
     """Look up the format by the extension, in any case; a name such as `.md` has no extension."""
     dot = name.rfind(".")
-    if dot <= 0:
-        return None
-    extension = name[dot:].lower()
-    return next((known for known in FORMATS.values() if extension in known.extensions), None)
+    if dot > 0:
+        extension = name[dot:].lower()
+        for known in FORMATS.values():
+            if extension in known.extensions:
+                return known
+    return None
 
 
 def document_types() -> tuple[DocumentType, ...]:

@@ -133,6 +133,22 @@ def test_the_indexing_process_reads_the_notes_again_newest_first_and_counts_them
     assert process.outcomes() == [("changed", path) for path in reversed(NOTES)]
 
 
+@pytest.mark.parametrize("vault", [OLDEST], indirect=True)
+def test_a_stopped_upgrade_goes_on_where_it_was_while_every_note_answers(vault: Vault) -> None:
+    looks = iter([False, False, True])
+    vault.workspace.ingest([], Callbacks(cancelled=lambda: next(looks, True)))
+    done = vault.workspace.status().upgrading
+    assert done is not None
+    assert 0 < done[0] < len(NOTES)
+    assert [paths(vault, word) for word in ("scale", "부산", "bread")] == [
+        ["kettle.md"],
+        ["여행/기차.md"],
+        ["plain.txt"],
+    ]
+    assert len(vault.outcomes()) == len(NOTES) - done[0]
+    assert vault.workspace.status().upgrading is None
+
+
 def test_the_status_counts_what_is_left_to_be_read_again(tmp_path: Path) -> None:
     kebab = Kebab(tmp_path / "data", tmp_path / "home")
     notes = tmp_path / "notes"

@@ -1,7 +1,7 @@
 """Read access to the index: one connection per thread, one consistent snapshot per transaction.
 
 Never writes and never waits for the writer. Implements `search.ports.Corpus`. Opens a new
-connection after the database file was replaced, as when a damaged one was set aside.
+connection after the database file was replaced, as when a damaged one was set aside, or migrated.
 """
 
 from __future__ import annotations
