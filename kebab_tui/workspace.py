@@ -108,6 +108,13 @@ class Workspace:
         return parse(text, datetime.now())  # noqa: DTZ005 - the machine's own time zone is meant
 
     @staticmethod
+    def document_types() -> tuple[str, ...]:
+        """The types that a note can have."""
+        from kebab_tui.formats.registry import document_types
+
+        return document_types()
+
+    @staticmethod
     def remove_chip(text: str, chip: Chip) -> str:
         """Remove one filter from the text of a query."""
         from kebab_tui.search.query_language import remove_chip
@@ -291,7 +298,7 @@ class Workspace:
     def doctor(self) -> Iterator[Finding]:
         from kebab_tui.doctor import check_vectors
 
-        yield from self._parts.index.check(self._parts.recipe.made_by)
+        yield from self._parts.index.check(self._parts.recipe.chunker)
         yield from check_vectors(self._parts.semantics, self._parts.index)
 
     # Write
@@ -427,12 +434,13 @@ class Engine:
     def engine(self) -> SearchEngine:
         from kebab_tui.domain import document
         from kebab_tui.files.file_state import file_state
+        from kebab_tui.formats import registry
         from kebab_tui.search.engine import SearchEngine, SearchOptions
         from kebab_tui.search.limits import HybridOptions
 
         search, chunking = self._settings.search, self._settings.chunking
-        # Same value as `recipe.made_by`, but `recipe` imports all parsers.
-        made_by = document.made_by(document.chunker(chunking.target, chunking.cap))
+        # Same value as `recipe.all_made_by`, but `recipe` imports all that reads notes.
+        made_by = registry.all_made_by(document.chunker(chunking.target, chunking.cap))
         versions = frozenset({self.index.version(made_by), self.index.version("")})
         fusion = HybridOptions(search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.rerank)
         return SearchEngine(

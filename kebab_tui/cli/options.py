@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kebab_tui.domain.document import CHUNK_KINDS, DOCUMENT_TYPES, LANGUAGES, Trust
+from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.facets import FACETS, FacetKind
 from kebab_tui.domain.ids import DocId, SourceId
@@ -23,6 +23,7 @@ Given = Mapping[str, Any]
 """Option name -> value, as click passes them."""
 
 TRUST_LABELS = tuple(level.label for level in sorted(Trust, reverse=True))
+_TYPES = Workspace.document_types()
 _MOST = 1_000_000_000
 _DATES = "dates are written 2026, 2026-01, 2026-01-31, 7d, 2w, today, yesterday"
 
@@ -56,7 +57,7 @@ def _facet_options(kind: FacetKind) -> Iterator[Callable[[Decorated], Decorated]
 _FACETS = tuple(kind for kind in FACETS.values() if kind.key is not None)
 _FILTERS = (
     *(option for kind in _FACETS for option in _facet_options(kind)),
-    click.option("--type", "types", multiple=True, type=_TypeChoice(DOCUMENT_TYPES), help="Of this type."),
+    click.option("--type", "types", multiple=True, type=_TypeChoice(_TYPES), help="Of this type."),
     click.option("--kind", "kinds", multiple=True, type=click.Choice(CHUNK_KINDS), help="Prose or code."),
     click.option("--lang", "langs", multiple=True, type=click.Choice(LANGUAGES), help="In this language."),
     click.option(

@@ -28,7 +28,6 @@ from itertools import chain, islice
 
 from kebab_tui.domain.checkpoint import UNLIMITED, Checkpoint
 from kebab_tui.domain.document import (
-    DOCUMENT_TYPES,
     LANGUAGES,
     Block,
     DocumentType,
@@ -38,8 +37,9 @@ from kebab_tui.domain.document import (
 )
 from kebab_tui.domain.facets import FACETS, TAG, Facet, FacetKind
 from kebab_tui.domain.text import KOREAN_SHARE, MODERN_HANGUL
-from kebab_tui.formats.decode import ReadLimits, decode
+from kebab_tui.formats.decode import decode
 from kebab_tui.formats.markdown_lines import plain_text
+from kebab_tui.formats.registry import document_types
 
 ScanLines = Callable[[Sequence[str], int, Checkpoint], tuple[Block, ...]]
 
@@ -85,10 +85,9 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def read_note(
-    data: bytes, path: str, limits: ReadLimits, type_: DocumentType, scan: ScanLines, checkpoint: Checkpoint
+    data: bytes, path: str, type_: DocumentType, scan: ScanLines, checkpoint: Checkpoint
 ) -> ParsedNote:
-    """Parse the bytes of a file; raise UnsuitableFileError if it is binary or too large."""
-    limits.check(len(data))
+    """Parse the bytes of a file; raise UnsuitableFileError if it is binary."""
     text = decode(data)
     lines = text.lines
     checkpoint()
@@ -187,7 +186,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         facets=tuple(_front_facets(values, inside)),
         trust=Trust.parse(_scalar(values, "trust", "trust_level")),
         lang=next((language for language in LANGUAGES if language == lang), None),
-        type=next((kind for kind in DOCUMENT_TYPES if kind == type_), None),
+        type=next((kind for kind in document_types() if kind == type_), None),
     )
 
 

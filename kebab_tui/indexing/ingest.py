@@ -89,7 +89,7 @@ def run_ingest(
             scanner = PathScanner(source.root, rules, Checkpoint(stopping=callbacks.stopping))
             reports.append(ingest.source(source, scanner))
     if not ingest.cancelled and len(sources) == len(session.sources()):
-        session.writer.set_made_by(recipe.made_by)
+        session.writer.set_made_by(recipe.all_made_by)
     report = IngestReport(
         sources=tuple(reports),
         chunks_added=ingest.batch.added,
@@ -201,7 +201,7 @@ class Ingest:
         tally.counts["unchanged"] = plan.unchanged
         tally.problems += [f"{display_path(p.path) or '.'}: {p.reason}" for p in plan.problems]
         if known:
-            recognise_moves(plan, known, source.root, self._recipe.limits)
+            recognise_moves(plan, known, source.root, self._recipe.limits_of)
         if self._grace is not None:
             # A note whose path was taken by a moved one goes at once, the others after the grace period.
             replaced = set(map(os.fsencode, plan.moved))

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from kebab_tui.domain.document import CHUNK_KINDS, DOCUMENT_TYPES, LANGUAGES, Trust
+from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
 from kebab_tui.domain.facets import FACETS, FacetKind
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters, facet_filters
 from kebab_tui.domain.text import closest, glob_problem
+from kebab_tui.formats.registry import document_types
 
 T = TypeVar("T", bound=str)
 
@@ -127,7 +128,7 @@ def _chosen(key: str, values: tuple[str, ...], known: tuple[T, ...]) -> tuple[T,
             continue
         if key == "type" and name in CHUNK_KINDS:
             raise _BadValue(f"type:{value} ignored: {name} is a kind; write kind:{value}.")
-        if key == "kind" and name in DOCUMENT_TYPES:
+        if key == "kind" and name in document_types():
             raise _BadValue(f"kind:{value} ignored: {name} is a type; write type:{value}.")
         raise _BadValue(f"{key}:{value} ignored: {key} is one of {', '.join(known)}.")
     return tuple(by_name[value.lower()] for value in values)
@@ -152,7 +153,7 @@ _FACET_KEYS = {kind.key: kind for kind in FACETS.values() if kind.key is not Non
 _READERS: dict[str, Callable[[tuple[str, ...], datetime], SearchFilters]] = {
     **{key: _facet_reader(kind) for key, kind in _FACET_KEYS.items()},
     "path": lambda values, _: SearchFilters(paths=_globs(values)),
-    "type": lambda values, _: SearchFilters(types=_chosen("type", values, DOCUMENT_TYPES)),
+    "type": lambda values, _: SearchFilters(types=_chosen("type", values, document_types())),
     "kind": lambda values, _: SearchFilters(kinds=_chosen("kind", values, CHUNK_KINDS)),
     "lang": lambda values, _: SearchFilters(langs=_chosen("lang", values, LANGUAGES)),
     "in": lambda values, _: SearchFilters(sources=tuple(map(SourceId, values))),
@@ -167,7 +168,6 @@ NEGATABLE_KEYS = (*_FACET_KEYS, "path")
 
 _DATE_EXAMPLES = ("7d", "30d", "today", "yesterday")
 _FIXED: dict[str, tuple[str, ...]] = {
-    "type": DOCUMENT_TYPES,
     "kind": CHUNK_KINDS,
     "lang": LANGUAGES,
     "trust": _TRUST_LABELS,
@@ -195,6 +195,6 @@ def completions_of(
         for depth in range(len(parts)):
             in_folder["/".join(parts[: depth + 1]) + "/"] += count
     folders = sorted(in_folder, key=lambda folder: (-in_folder[folder], folder))
-    known = _FIXED | {"in": tuple(sources), "path": (*folders, *notes)}
+    known = _FIXED | {"in": tuple(sources), "path": (*folders, *notes), "type": document_types()}
     known |= {key: tuple(facets.get(kind.id, ())) for key, kind in _FACET_KEYS.items()}
     return Completions({key: known.get(key, ())[:MAX_COMPLETIONS] for key in FILTER_KEYS})

@@ -128,6 +128,10 @@ class Catalogue(Protocol):
         """Number of notes that the last run could not read."""
         ...
 
+    def upgrade(self, made_by: Mapping[str, str]) -> tuple[int, int] | None:
+        """How many of all notes these readers have read; None if no note needs to be read again."""
+        ...
+
     def model(self) -> str | None:
         """The selected model; None for the bundled one."""
         ...
@@ -397,7 +401,7 @@ class Index(Protocol):
         """A cheap check whether the index or the status may have changed since the last call."""
         ...
 
-    def check(self, made_by: str) -> Iterator[Finding]:
+    def check(self, chunker: str) -> Iterator[Finding]:
         """The checks of `kebab doctor`; repairs nothing."""
         ...
 

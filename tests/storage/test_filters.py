@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kebab_tui.domain.change import SaveNote
-from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, ChunkKind, Trust
+from kebab_tui.domain.document import LANGUAGES, ChunkKind, Trust
 from kebab_tui.domain.facets import values_of
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import FacetFilter, FacetMatch, SearchFilters
+from kebab_tui.formats.registry import document_types
 from kebab_tui.search.match import Word
 from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
@@ -54,7 +55,7 @@ def the_notes() -> Iterator[SaveNote]:
         )
         kind: ChunkKind = "code" if n % 3 == 0 else "info"
         lang = LANGUAGES[n // 4 % 3]
-        type_ = DOCUMENT_TYPES[n // 6 % 4]
+        type_ = document_types()[n // 6 % 4]
         yield replace(
             note,
             document=replace(note.document, lang=lang, type=type_),

@@ -99,7 +99,7 @@ def test_every_statement_of_the_schema_is_executed(path: str) -> None:
 def first_schema(path: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """An index of schema 1 with two notes."""
     with monkeypatch.context() as patch:
-        patch.setattr(Migrations, "apply", partialmethod(Migrations.apply, stop_before="0002_facets"))
+        patch.setattr(Migrations, "apply", partialmethod(Migrations.apply, stop_before="0002_same_tables"))
         connection = open_writer(path)
     connection.execute(
         "INSERT INTO sources VALUES ('notes', 'Notes', '', CAST('/notes' AS BLOB), '[]', '[]', 3, '[]', '', "

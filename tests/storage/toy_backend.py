@@ -893,7 +893,7 @@ class ToyIndex:
     def change_check(self) -> Callable[[], bool]:
         return lambda: True
 
-    def check(self, made_by: str) -> Iterator[Finding]:
+    def check(self, chunker: str) -> Iterator[Finding]:
         try:
             with self.reader.catalogue() as catalogue:
                 figures = catalogue.figures()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, Source
 from kebab_tui.domain.ids import DocId, SourceId
@@ -62,6 +62,17 @@ class Catalogue:
     def failed(self) -> int:
         """Number of notes that the last run could not read."""
         return self._number("SELECT count(*) FROM documents WHERE state = 'failed'")
+
+    def upgrade(self, made_by: Mapping[str, str]) -> tuple[int, int] | None:
+        """How many notes the present versions have read, and of how many; None if all."""
+        makers = self.makers()
+        done, total = sum(makers.get(maker, 0) for maker in made_by.values()), sum(makers.values())
+        return (done, total) if done < total else None
+
+    def makers(self) -> dict[str, int]:
+        """The number of notes by `<format>@<version>/<chunker>` that read them."""
+        counted = self._connection.execute("SELECT made_by, count(*) FROM documents GROUP BY made_by")
+        return dict(counted.fetchall())
 
     def documents(
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from zlib import crc32
 
-from kebab_tui.domain.facets import fold
 from kebab_tui.domain.text import RECIPE_VERSION
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 APPLICATION_ID = 0x6B656261  # "keba"
 GRAMS_VERSION = 1
 
@@ -181,6 +181,29 @@ UPDATE_TRIGGER = (
 )
 DROP_INSERT_TRIGGER = "DROP TRIGGER chunks_ai"
 
+SAME_INDEXES = """
+DROP INDEX IF EXISTS chunks_by_script;
+DROP INDEX IF EXISTS documents_by_path;
+DROP INDEX IF EXISTS chunks_by_document;
+CREATE INDEX chunks_by_document ON chunks(doc_id, kind, hangul);
+"""
+
+VIEWS: Mapping[int, str] = {
+    3: """
+CREATE TEMP VIEW facets AS
+SELECT doc_id, 0 AS ordinal, 'tag' AS kind, folded, tag AS value,
+  NULL AS line, NULL AS target, NULL AS extra
+FROM main.document_tags
+UNION ALL
+SELECT d.doc_id, 1 + a.key, 'alias', kebab_fold(a.value), a.value, NULL, NULL, NULL
+FROM main.documents d, json_each(d.aliases) a;
+"""
+}
+"""For each step that moved data: TEMP views that give a reader of the schema before it the tables after it.
+
+They may select from `main.TABLE`; a view with the name of a table stands in its place.
+"""
+
 INDEX_CHUNKS_AFTER = f"""
 INSERT INTO chunks_fts(rowid, {_COLUMNS})
 SELECT id, {_COLUMNS} FROM chunks WHERE id > ? ORDER BY id
@@ -207,7 +230,7 @@ def lexical_version(signature: str, made_by: str) -> str:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Migrate to the present schema; each step is one transaction.
+    """Migrate to the present schema; each step is one transaction, so a killed migration goes on later.
 
     Readers and a writer of a current database never call this: importing sqlite_utils pulls in NumPy
     and costs more than a whole search. A released step is never edited; a new schema is a new step.
@@ -232,12 +255,23 @@ def migrate(connection: sqlite3.Connection) -> None:
         )
         db.execute("PRAGMA user_version = 1")
 
-    @steps(name="0002_facets")
-    def facets(db: Database) -> None:
-        connection.create_function("kebab_fold", 1, fold, deterministic=True)
-        for statement in statements_of(FACETS_TABLE + MOVE_TO_FACETS):
+    @steps(name="0002_same_tables")
+    def same(db: Database) -> None:
+        """Early programs made other columns and indexes under the first version."""
+        columns = {row[1] for row in db.execute("PRAGMA table_info(sources)")}
+        if "root_id" not in columns:
+            db.execute("ALTER TABLE sources ADD COLUMN root_id TEXT NOT NULL DEFAULT ''")
+        if "scanned_ns" in columns:
+            db.execute("ALTER TABLE sources DROP COLUMN scanned_ns")
+        for statement in statements_of(SAME_INDEXES):
             db.execute(statement)
         db.execute("PRAGMA user_version = 2")
+
+    @steps(name="0003_facets")
+    def facets(db: Database) -> None:
+        for statement in statements_of(FACETS_TABLE + MOVE_TO_FACETS):
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 3")
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))
