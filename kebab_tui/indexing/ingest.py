@@ -285,7 +285,7 @@ class UsedIds:
         if doc_id in self._assigned:
             return True
         with self._reader.catalogue() as catalogue:
-            return isinstance(doc_id, str) and catalogue.has_document(DocId(doc_id))
+            return isinstance(doc_id, str) and catalogue.document(DocId(doc_id)) is not None
 
     def add(self, doc_id: DocId) -> None:
         self._assigned.add(doc_id)

@@ -462,9 +462,6 @@ class _Catalogue:
             if any(path == place or path.startswith(below) for place, below in ends)
         }
 
-    def has_document(self, doc_id: DocId) -> bool:
-        return doc_id in self._store.notes
-
     def document(self, doc_id: DocId) -> Document | None:
         note = self._store.notes.get(doc_id)
         return None if note is None else self._store.shown(note)

@@ -82,6 +82,15 @@ def test_an_unknown_theme_is_refused(start: Start, data: Path) -> None:
     assert "Traceback" not in screen.text
 
 
+def test_an_index_without_a_backend_is_refused(start: Start, data: Path) -> None:
+    screen = start("--index", "nowhere://notes", "--data-dir", data)
+    screen.end()
+    assert screen.process.returncode == 2
+    screen.wait_for_end_text("nowhere://")
+    screen.wait_for_end_text("FOLDER")
+    assert "Traceback" not in screen.text
+
+
 def test_an_empty_name_is_no_folder(start: Start, tmp_path: Path) -> None:
     screen = start("", "--data-dir", str(tmp_path / "data"))
     screen.end()

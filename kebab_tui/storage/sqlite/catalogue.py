@@ -55,10 +55,6 @@ class Catalogue:
             for row in self._connection.execute(f"{_KNOWN} {condition}", values)
         }
 
-    def has_document(self, doc_id: DocId) -> bool:
-        found = self._connection.execute("SELECT 1 FROM documents WHERE doc_id = ?", (doc_id,))
-        return found.fetchone() is not None
-
     def failed(self) -> int:
         """Number of notes that the last run could not read."""
         return self._number("SELECT count(*) FROM documents WHERE state = 'failed'")
