@@ -12,7 +12,7 @@ from kebab_tui.domain.change import RemoveNote
 from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.search.match import Any, Word, parse_raw
+from kebab_tui.search.match import Any, Word, parse_raw, terms
 from kebab_tui.search.ports import Among, FieldWeights, Scored
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
@@ -174,6 +174,43 @@ def test_an_excluded_word_leaves_its_chunks_out(writer: Writer, reader: StoreRea
         assert len(texts) == 10
         assert not any("word3" in text or "word5" in text for text in texts)
         assert snapshot.count(kept_ones) == 10
+
+
+AMONG = [
+    Among(filters, script, match, without)
+    for filters in (EVERYTHING, SearchFilters(titles=("1",)), SearchFilters(titles=("nowhere",)))
+    for script in (None, "hangul", "other")
+    for match in (None, Word("alpha"), Any((Word("beta"), Word("충돌"))))
+    for without in ((), (Word("beta"),), (Word("beta"), Word("word3")))
+]
+
+
+@pytest.mark.parametrize("among", AMONG, ids=range(len(AMONG)))
+def test_chunks_are_listed_counted_and_looked_up_alike(
+    writer: Writer, reader: StoreReader, among: Among
+) -> None:
+    texts = ["alpha", "alpha beta", "beta 충돌을 word3", "충돌 alpha 포트", "포트 word3", "other"]
+    for n in range(4):
+        writer.apply([a_note(f"{n}.md", *texts, title=f"Note {n}", heading="")])
+    with reader.snapshot() as snapshot:
+        everything = list(snapshot.rows(Among()))
+        chunks = snapshot.hydrate(everything)
+        expected = set()
+        for row in everything:
+            title, words = chunks[row].document.title, chunks[row].chunk.text.split()
+            is_korean = any("가" <= word[0] <= "힣" for word in words)
+            if (
+                all(part in title for part in among.filters.titles)
+                and among.script in (None, "hangul" if is_korean else "other")
+                and (among.match is None or any(term.text in words for term in terms(among.match)))
+                and not any(term.text in words for match in among.without for term in terms(match))
+            ):
+                expected.add(row)
+        assert len(everything) == 24
+        assert set(reader.rows(among)) == expected == snapshot.which(everything, among)
+        assert len(snapshot.rows(among)) == len(expected) == snapshot.count(among)
+        assert snapshot.which([ChunkRow(10**9), *everything[:5]], among) == expected & set(everything[:5])
+        assert snapshot.rows(among) is snapshot.rows(among), "so that a mask made of it is used again"
 
 
 def test_weights_decide_which_field_counts(writer: Writer, folder: DataFolder) -> None:

@@ -14,7 +14,7 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
@@ -84,7 +84,7 @@ class StoreSnapshot:
         by_field = (weights.heading, weights.text, weights.title, weights.grams)
         self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
 
-    @property
+    @cached_property
     def revision(self) -> int:
         return int(meta_value(self._connection, "corpus_revision") or 0)
 
@@ -279,13 +279,25 @@ class StoreSnapshot:
 
     def rows(self, among: Among) -> Sequence[ChunkRow]:
         """Every chunk among these; the same object until the revision changes."""
-        both = replace(among, script=None)
-        hangul, others = self._answers.get(self.revision, ("scripts", both), lambda: self._by_script(both))
+        hangul, others = self._by_script(replace(among, script=None))
         if among.script is None:
-            return self._answers.get(self.revision, ("rows", both), lambda: _listed(hangul + others))
+            return self._answers.get(self.revision, ("rows", among), lambda: _listed(hangul + others))
         return _listed(hangul if among.script == "hangul" else others)
 
-    def _by_script(self, among: Among) -> tuple[array[int], array[int]]:
+    def _by_script(self, among: Among) -> list[array[int]]:
+        compute = self._matching_by_script if among.match or among.without else self._passing_by_script
+        return self._answers.get(self.revision, ("by script", among), lambda: compute(among))
+
+    def _matching_by_script(self, among: Among) -> list[array[int]]:
+        """From the rows that pass, which an earlier query may have listed."""
+        wanted = among.match is not None
+        match = _folded(among).match or any_of(among.without)
+        statement = "SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?"
+        found = set(_numbers(*self._connection.execute(statement, (fts5(match),)).fetchone()))
+        passing = self._by_script(Among(among.filters))
+        return [array("q", [row for row in rows if (row in found) == wanted]) for rows in passing]
+
+    def _passing_by_script(self, among: Among) -> list[array[int]]:
         chosen, values = _chosen(among, "c.id, c.hangul")
         # As text: one result row for each of 100,000 chunks takes five times longer.
         joined = self._connection.execute(
@@ -293,8 +305,7 @@ class StoreSnapshot:
             f"FROM ({chosen})",
             values,
         ).fetchone()
-        hangul, others = (array("q", json.loads(f"[{rows or ''}]")) for rows in joined)
-        return hangul, others
+        return [array("q", _numbers(rows)) for rows in joined]
 
     def which(self, wanted: Sequence[ChunkRow], among: Among) -> set[ChunkRow]:
         values: Sequence[str | float]
@@ -320,6 +331,11 @@ class StoreSnapshot:
 
     def _words(self, statement: str, values: tuple[str | int, ...]) -> list[str]:
         return [word for (word,) in self._connection.execute(statement, values)]
+
+
+def _numbers(joined: str | None) -> list[int]:
+    found: list[int] = json.loads(f"[{joined or ''}]")
+    return found
 
 
 def _listed(numbers: array[int]) -> Sequence[ChunkRow]:
