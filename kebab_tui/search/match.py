@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from typing import TypeAlias
 
 from kebab_tui.domain.tokens import plain_words
@@ -125,6 +126,14 @@ _TOKEN = re.compile(
 )
 
 
+_LEVELS: tuple[tuple[str, Callable[[tuple[Match, ...]], Match]], ...] = (
+    ("OR", any_of),
+    ("AND", all_of),
+    ("NOT", partial(reduce, Not)),
+)
+"""The operators, from loose to tight."""
+
+
 class _NoTreeError(Exception):
     """The tree cannot express an operator; "" for a syntax error."""
 
@@ -132,13 +141,13 @@ class _NoTreeError(Exception):
 def parse_raw(text: str) -> Match:
     """The tree of a raw query; `Raw` if the tree cannot express it or it is invalid."""
     try:
-        return _RawReader(text).match()
+        return _RawReader(text).whole()
     except _NoTreeError as error:
         return Raw(text, str(error))
 
 
 class _RawReader:
-    """Recursive descent over FTS5's grammar; NOT binds tighter than AND, AND than OR."""
+    """Recursive descent over FTS5's grammar."""
 
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, str]] = []
@@ -153,31 +162,22 @@ class _RawReader:
                 self._tokens.append((found["other"], found["other"]))
         self._tokens.append(("end", ""))
 
-    def match(self) -> Match:
-        found = self._any()
+    def whole(self) -> Match:
+        found = self._joined()
         self._take("end")
         return found
 
-    def _any(self) -> Match:
-        return any_of(self._operands("OR", self._all))
-
-    def _all(self) -> Match:
-        return all_of(self._operands("AND", self._not))
-
-    def _not(self) -> Match:
-        found, *others = self._operands("NOT", self._primary)
-        for without in others:
-            found = Not(found, without)
-        return found
-
-    def _operands(self, operator: str, operand: Callable[[], Match]) -> tuple[Match, ...]:
-        found = [operand()]
+    def _joined(self, level: int = 0) -> Match:
+        if level == len(_LEVELS):
+            return self._operand()
+        operator, join = _LEVELS[level]
+        found = [self._joined(level + 1)]
         while self._kind == operator:
             self._at += 1
-            found.append(operand())
-        return tuple(found)
+            found.append(self._joined(level + 1))
+        return join(tuple(found))
 
-    def _primary(self) -> Match:
+    def _operand(self) -> Match:
         """A group, or adjacent phrases, all of which are wanted."""
         columns = self._columns()
         if self._kind == "(":
@@ -193,7 +193,7 @@ class _RawReader:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise _NoTreeError("(")
-        found = self._any()
+        found = self._joined()
         self._take(")")
         self._depth -= 1
         return _within(found, columns) if columns else found

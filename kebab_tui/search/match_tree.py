@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import plain_words
-from kebab_tui.search import match
-from kebab_tui.search.match import Match, Term
+from kebab_tui.search.match import All, Any, Match, Not, Term, all_of, any_of, terms
 from kebab_tui.search.ports import Among
-from kebab_tui.search.query_language import All, Any, Leaf, Node, Not, ParsedQuery
+from kebab_tui.search.query_language import And, Excluded, Leaf, Node, Or, ParsedQuery
 from kebab_tui.search.words import STOP_WORDS, Completion, last_word, unit
 
 _SHORTEST_UNFINISHED = 2
@@ -72,7 +71,7 @@ def relaxed(
     content = [leaf for leaf in leaves if leaf in completions or not _is_among(leaf, STOP_WORDS)]
     distinctive = [leaf for leaf in content if leaf in completions or not _is_among(leaf, common)]
     units = _distinct(unit(leaf, completions.get(leaf)) for leaf in distinctive or content or leaves)
-    return _expression(match.any_of(units), _excluded(parsed.terms)) if units else None
+    return _expression(any_of(units), _excluded(parsed.terms)) if units else None
 
 
 def unfinished_word(parsed: ParsedQuery) -> str | None:
@@ -137,7 +136,7 @@ def _wanted(node: Node | None) -> Iterator[Leaf]:
     """The leaves that are not excluded, from left to right."""
     if isinstance(node, Leaf):
         yield node
-    elif isinstance(node, All | Any):
+    elif isinstance(node, And | Or):
         for part in node.parts:
             yield from _wanted(part)
 
@@ -147,20 +146,20 @@ def _is_among(leaf: Leaf, words: Collection[str]) -> bool:
 
 
 def _expression(found: Match, excluded: tuple[Match, ...]) -> Expression:
-    phrases = match.terms(found)
+    phrases = terms(found)
     if not _is_branched(found):
         return Expression(found, phrases, excluded)
     phrases = tuple({phrase: phrase for phrase in phrases}.values())
-    return Expression(found, phrases, excluded, match.any_of(phrases))
+    return Expression(found, phrases, excluded, any_of(phrases))
 
 
 def _is_branched(found: Match) -> bool:
     """Whether one of several alternatives is more than a leaf."""
-    if isinstance(found, match.Any):
-        return any(isinstance(part, match.All | match.Not) or _is_branched(part) for part in found.parts)
-    if isinstance(found, match.All):
+    if isinstance(found, Any):
+        return any(isinstance(part, All | Not) or _is_branched(part) for part in found.parts)
+    if isinstance(found, All):
         return any(map(_is_branched, found.parts))
-    return isinstance(found, match.Not) and _is_branched(found.part)
+    return isinstance(found, Not) and _is_branched(found.part)
 
 
 def _distinct(units: Iterable[Match | None]) -> tuple[Match, ...]:
@@ -169,21 +168,21 @@ def _distinct(units: Iterable[Match | None]) -> tuple[Match, ...]:
 
 def _found(node: Node | None, completions: Mapping[Leaf, Completion], narrow: bool = False) -> Match | None:
     """What a part of the query searches for."""
-    match_of = partial(_found, completions=completions, narrow=narrow)
+    of = partial(_found, completions=completions, narrow=narrow)
     if isinstance(node, Leaf):
         return unit(node, completions.get(node), narrow)
-    if isinstance(node, All):
-        parts = _distinct(map(match_of, node.parts))
-        return match.all_of(parts) if parts else None
-    if isinstance(node, Any):
+    if isinstance(node, And):
+        parts = _distinct(map(of, node.parts))
+        return all_of(parts) if parts else None
+    if isinstance(node, Or):
         alternatives = []
         for part in node.parts:
-            found, excluded = match_of(part), _excluded(part)
+            found, excluded = of(part), _excluded(part)
             if found is not None and excluded:
-                found = match.Not(found, match.any_of(excluded))
+                found = Not(found, any_of(excluded))
             alternatives.append(found)
         parts = _distinct(alternatives)
-        return match.any_of(parts) if parts else None
+        return any_of(parts) if parts else None
     return None
 
 
@@ -191,11 +190,11 @@ def _found(node: Node | None, completions: Mapping[Leaf, Completion], narrow: bo
 def _excluded(node: Node | None) -> tuple[Match, ...]:
     """What a part of the query excludes as a whole; cached, since several steps of a search need it."""
     found: list[Match] = []
-    if isinstance(node, Not):
+    if isinstance(node, Excluded):
         excluded = _found(node.part, {}, narrow=True)
         found += [excluded] if excluded else []
-    elif isinstance(node, All | Any):
+    elif isinstance(node, And | Or):
         for part in node.parts:
-            if isinstance(node, All) or not any(_wanted(part)):
+            if isinstance(node, And) or not any(_wanted(part)):
                 found += _excluded(part)
     return tuple(dict.fromkeys(found))

@@ -44,7 +44,7 @@ class FieldCounts(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A chunk and its raw bm25 from SQLite: negative, lower is better."""
+    """A chunk and its raw bm25: negative, lower is better."""
 
     row: ChunkRow
     bm25: float

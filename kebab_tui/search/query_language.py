@@ -45,21 +45,21 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Excluded:
     part: Node
 
 
 @dataclass(frozen=True, slots=True)
-class All:
+class And:
     parts: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Any:
+class Or:
     parts: tuple[Node, ...]
 
 
-Node = Leaf | Not | All | Any
+Node = Leaf | Excluded | And | Or
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class _Reader:
         while self._takes("OR"):
             parts.append(self._all())
         kept = tuple(part for part in parts if part is not None)
-        return Any(kept) if len(kept) > 1 else next(iter(kept), None)
+        return Or(kept) if len(kept) > 1 else next(iter(kept), None)
 
     def _all(self) -> Node | None:
         parts: list[Node] = []
@@ -224,11 +224,11 @@ class _Reader:
                 kind = piece.kind if piece.kind == "phrase" or piece.kind == "prefix" else "word"
                 part = Leaf(piece.text, kind, open=not piece.closed and piece.end == self._length)
             if part is not None:
-                part = Not(part) if piece.negated else part
-                parts.append(Not(part) if negated else part)
+                part = Excluded(part) if piece.negated else part
+                parts.append(Excluded(part) if negated else part)
         if len(parts) == 1:
             return parts[0]
-        return All(tuple(parts)) if parts else None
+        return And(tuple(parts)) if parts else None
 
     def _takes(self, operator: str) -> bool:
         if self._at < len(self._found):

@@ -15,11 +15,11 @@ from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.search.lexer import Piece, pieces
 from kebab_tui.search.query_language import (
     MAX_WORDS,
-    All,
-    Any,
+    And,
+    Excluded,
     Leaf,
     Node,
-    Not,
+    Or,
     ParsedQuery,
     merge,
     parse,
@@ -40,11 +40,11 @@ def _shape(node: Node | None) -> object:
         case Leaf():
             marks = {"word": "{}", "phrase": '"{}"', "prefix": "{}*"}
             return marks[node.kind].format(node.text)
-        case All():
+        case And():
             return ("all", *map(_shape, node.parts))
-        case Any():
+        case Or():
             return ("any", *map(_shape, node.parts))
-        case Not():
+        case Excluded():
             return ("not", _shape(node.part))
     return None
 
@@ -127,14 +127,14 @@ def test_a_query_that_is_only_begun_searches_nothing_yet(text: str, begun: bool)
 
 
 def test_an_open_quote_is_a_phrase_to_the_end() -> None:
-    assert _parse('say "hello wor').terms == All(
+    assert _parse('say "hello wor').terms == And(
         (Leaf("say", "word"), Leaf("hello wor", "phrase", open=True))
     )
 
 
 def test_only_the_end_of_the_text_is_open() -> None:
-    assert _parse("git inst").terms == All((Leaf("git", "word"), Leaf("inst", "word", open=True)))
-    assert _parse("git inst ").terms == All((Leaf("git", "word"), Leaf("inst", "word")))
+    assert _parse("git inst").terms == And((Leaf("git", "word"), Leaf("inst", "word", open=True)))
+    assert _parse("git inst ").terms == And((Leaf("git", "word"), Leaf("inst", "word")))
     assert _parse('"git inst"').terms == Leaf("git inst", "phrase")
 
 
@@ -271,7 +271,7 @@ def test_filters_of_flags_and_of_the_text_add_up() -> None:
 
 def test_a_long_query_is_cut_and_says_so() -> None:
     parsed = _parse(" ".join(f"w{i}" for i in range(10_000)))
-    assert isinstance(parsed.terms, All)
+    assert isinstance(parsed.terms, And)
     assert len(parsed.terms.parts) == MAX_WORDS
     assert {notice.code for notice in parsed.notices} == {"query_cut"}
 
