@@ -21,7 +21,7 @@ FORMULAS: dict[str, Callable[[Numbers], float]] = {
     "quotient": lambda of: of[0] / of[1] if of[1] else 0.0,
     "at least 0": lambda of: of[0] if of[0] > 0 else 0.0,
     "weighted sum": lambda of: math.fsum(of[at] * of[at + 1] for at in range(0, len(of), 2)),
-    "reciprocal rank": lambda of: of[0] / (of[1] + of[2]),
+    "reciprocal rank": lambda of: of[2] / (of[0] + of[1]),
     "saturation": lambda of: of[0] / (1 + of[0]),
     "bm25 term": lambda of: of[0] * of[1] * 2.2 / (of[1] + of[2]) if of[1] else 0.0,
     "idf": lambda of: max(math.log((of[0] - of[1] + 0.5) / (of[1] + 0.5)), 1e-6),

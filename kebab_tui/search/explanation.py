@@ -19,7 +19,7 @@ from kebab_tui.search.answer import Answer, Search
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm, normalised, term_weight
 from kebab_tui.search.match import Term
 from kebab_tui.search.ports import FieldCounts, FieldWeights, NearestSentence, Snapshot
-from kebab_tui.search.ranking import OTHER_SCRIPT_SHARE, Fused, FusionSettings, rrf_part
+from kebab_tui.search.ranking import OTHER_SCRIPT_SHARE, Fused, FusionSettings
 from kebab_tui.search.why_not import single_filters
 
 _RULES: Mapping[str, tuple[Callable[..., float], str]] = {
@@ -28,9 +28,9 @@ _RULES: Mapping[str, tuple[Callable[..., float], str]] = {
     "sum": (lambda *parts: sum(parts), ""),
     "product": (lambda one, other: one * other, "{0} × {1}"),
     "quotient": (lambda part, whole: part / whole if whole else 0.0, "{0}/{1}"),
-    "at least 0": (lambda number: max(number, 0.0), "{0}"),
+    "at least 0": (lambda number: max(number, 0.0), "cosine {0}"),
     "weighted sum": (lambda *pairs: sum(map(mul, pairs[::2], pairs[1::2])), ""),
-    "reciprocal rank": (rrf_part, "{0}/({1}+{2})"),
+    "reciprocal rank": (lambda rrf_k, rank, weight: weight / (rrf_k + rank), "{2}/({0}+{1})"),
     "saturation": (lambda bm25: normalised(-bm25), "{0}/(1+{0})"),
     "bm25 term": (term_weight, "tf {1}, idf {0}"),
     "idf": (inverse_document_frequency, "in {1} of {0} passages"),
@@ -38,7 +38,6 @@ _RULES: Mapping[str, tuple[Callable[..., float], str]] = {
 }
 """All formulas: how a value follows from those of the children, and how that is printed."""
 _DIGITS = 4
-_NAMED = ("bm25", "cosine")
 _NO_COUNTS = FieldCounts(0, 0, 0, 0)
 
 
@@ -52,9 +51,11 @@ class Line(NamedTuple):
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A number and its computation. Labels do not change, except those of terms; `note` is for people."""
+class Explanation(NamedTuple):
+    """A number and its computation. Labels do not change, except those of terms; `note` is for people.
+
+    A tuple and not a dataclass: a page of hits has thousands.
+    """
 
     value: float
     label: str
@@ -63,9 +64,10 @@ class Explanation:
     note: str = ""
 
     @classmethod
-    def of(cls, label: str, formula: str, *children: Explanation, note: str = "") -> Explanation:
-        value = _RULES[formula][0](*(child.value for child in children))
-        return cls(value, label, formula, children, note)
+    def of(cls, label: str, formula: str, *parts: Explanation, note: str = "", **given: float) -> Explanation:
+        """A node whose children are the given numbers, then the parts."""
+        children = (*[cls(value, name) for name, value in given.items()], *parts)
+        return cls(_RULES[formula][0](*[one.value for one in children]), label, formula, children, note)
 
     def at(self, *labels: str) -> Explanation:
         """The node below this one with these labels on the way."""
@@ -112,16 +114,19 @@ class Explanation:
 
     def _part(self, digits: int) -> str:
         """It as a part of another computation."""
-        if self.formula in ("product", "quotient", "weighted sum"):
-            return self._how(digits)
-        if self.formula == "sum" and not any(child.children for child in self.children):
-            return f"({'+'.join(child._part(digits) for child in self.children)})"
         number = f"{self.value:.{digits}f}"
-        if self.formula == "idf":
-            return f"{number} {self._how(digits)}"
-        if self.formula == "given":
-            number = f"{self.value:.12g}" if round(self.value, 2) == self.value else number
-            return f"{self.label} {number}" if self.label in _NAMED else number
+        match self.formula:
+            case "product" | "quotient" | "weighted sum":
+                return self._how(digits)
+            case "sum" if not any(child.children for child in self.children):
+                return f"({'+'.join(child._part(digits) for child in self.children)})"
+            case "idf":
+                return f"{number} {self._how(digits)}"
+            case "at least 0":
+                return f"{self.label} {number}"
+            case "given":
+                number = f"{self.value:.12g}" if round(self.value, 2) == self.value else number
+                return f"bm25 {number}" if self.label == "bm25" else number
         return number
 
 
@@ -188,7 +193,7 @@ def explain(
             steps.append(Explanation(hit.retrieval.lexical_score, "words", note=note))
         cosine = hit.retrieval.vector_score if one is None else one.evidence.cosine
         if answer.encoded is not None and cosine is not None:
-            steps.append(Explanation.of("meaning", "at least 0", Explanation(cosine, "cosine")))
+            steps.append(Explanation.of("meaning", "at least 0", cosine=cosine))
             nearest = answer.encoded.semantics.encoder.nearest_sentence(hit.text, answer.encoded.vector)
             sentence = nearest or NearestSentence(0, 0, 0.0)
         if sentence is not None and sentence.end:
@@ -220,20 +225,19 @@ def explain_lexical(
     """The bm25 of several chunks, as positive sums; each phrase is looked up once."""
     chunks, average = snapshot.collection()
     lengths = snapshot.lengths(rows)
-    mean = Explanation(average or 1.0, "average length")
     norms = {
-        row: Explanation.of("norm", "length norm", Explanation(lengths.get(row, 0), "length"), mean)
+        row: Explanation.of("norm", "length norm", length=lengths.get(row, 0), average_length=average or 1.0)
         for row in rows
     }
     factors = [Explanation(getattr(weights, name), f"{name} weight") for name in FieldCounts._fields]
     terms: dict[ChunkRow, list[Explanation]] = {row: [] for row in rows}
     for phrase in phrases:
-        df = Explanation(snapshot.frequency(phrase), "df")
-        idf = Explanation.of("idf", "idf", Explanation(chunks, "passages"), df)
+        idf = Explanation.of("idf", "idf", passages=chunks, df=snapshot.frequency(phrase))
         found = snapshot.occurrences(phrase, rows)
         for row in rows:
-            counts = found.get(row, _NO_COUNTS)._asdict().items()
-            pairs = zip((Explanation(count, name) for name, count in counts), factors, strict=True)
+            pairs = zip(
+                map(Explanation, found.get(row, _NO_COUNTS), FieldCounts._fields), factors, strict=True
+            )
             tf = Explanation.of("tf", "weighted sum", *chain.from_iterable(pairs))
             terms[row].append(Explanation.of(phrase.label, "bm25 term", idf, tf, norms[row]))
     return {row: Explanation.of("bm25", "sum", *parts) for row, parts in terms.items()}
@@ -260,38 +264,37 @@ def with_fusion(
 
 
 def _fusion(fused: Fused, settings: FusionSettings) -> Explanation:
-    evidence, rrf_k = fused.evidence, Explanation(settings.rrf_k, "rrf_k")
-    words = Explanation(settings.lexical_weight, "words")
-    meaning = Explanation(settings.vector_weight, "meaning")
-    legs = []
-    for weight, rank in ((words, evidence.lexical_rank), (meaning, evidence.vector_rank)):
-        if rank is None:
-            legs.append(Explanation(0.0, weight.label, note="not in its list"))
-        else:
-            note = "among notes in the other language" if weight is meaning and evidence.other_script else ""
-            parts = (weight, rrf_k, Explanation(rank, "rank"))
-            legs.append(Explanation.of(weight.label, "reciprocal rank", *parts, note=note))
-    first = (Explanation.of("weights", "sum", words, meaning), rrf_k, Explanation(1, "rank"))
-    most = Explanation(settings.best_raw, "maximum", "reciprocal rank", first)
+    evidence, rrf_k, legs = fused.evidence, settings.rrf_k, []
+    other = "among notes in the other language" if evidence.other_script else ""
+    for leg, weight, rank, note in (
+        ("words", settings.lexical_weight, evidence.lexical_rank, ""),
+        ("meaning", settings.vector_weight, evidence.vector_rank, other),
+    ):
+        legs.append(
+            Explanation(0.0, leg, note="not in its list")
+            if rank is None
+            else Explanation.of(leg, "reciprocal rank", rrf_k=rrf_k, rank=rank, weight=weight, note=note)
+        )
+    both = Explanation.of("weights", "sum", words=settings.lexical_weight, meaning=settings.vector_weight)
+    most = Explanation.of("maximum", "reciprocal rank", both, rrf_k=rrf_k, rank=1)
     raw = Explanation.of("rrf_raw", "sum", *legs)
-    return Explanation.of("fused", "quotient", raw, most, note=f"place {fused.fusion_rank}")
+    place = f"place {fused.fusion_rank}"
+    return Explanation.of("fused", "quotient", raw, most._replace(value=settings.best_raw), note=place)
 
 
 def _rerank(fused: Fused, settings: FusionSettings, strongest: float) -> Explanation:
     evidence, note = fused.evidence, ""
     by_words, by_meaning = settings.rerank_keyword, 1 - settings.rerank_keyword
-    cosine = Explanation(evidence.cosine or fused.assumed_cosine or 0.0, "cosine")
-    if cosine.value < 0:
-        cosine = Explanation.of("cosine", "at least 0", cosine)
+    near = evidence.cosine or fused.assumed_cosine or 0.0
+    cosine = Explanation.of("cosine", "at least 0", cosine=near)
     if evidence.other_script and cosine.value and not fused.rerank_keyword:
         by_words, by_meaning, note = 0.0, OTHER_SCRIPT_SHARE, "in another language"
     words = Explanation(0.0, "words", note=note or "none of the words")
     if evidence.strength:
-        bm25 = (Explanation(evidence.strength, "bm25"), Explanation(strongest, "strongest"))
-        parts = (Explanation(by_words, "share"), Explanation.of("of the best", "quotient", *bm25))
-        words = Explanation.of("words", "product", *parts, note=note)
+        part = Explanation.of("of the best", "quotient", bm25=evidence.strength, strongest=strongest)
+        words = Explanation.of("words", "product", part, share=by_words, note=note)
     assumed = "" if fused.assumed_cosine is None else "assumed from its words: not embedded yet"
-    meaning = Explanation.of("meaning", "product", Explanation(by_meaning, "share"), cosine, note=assumed)
+    meaning = Explanation.of("meaning", "product", cosine, share=by_meaning, note=assumed)
     place = f"place {fused.rerank_rank}"
     if fused.rerank_rank is None:
         place = f"below the best {settings.rerank_depth} of the fusion: place {fused.rank} by this score"

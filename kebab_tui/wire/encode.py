@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -207,30 +206,29 @@ def timestamp(nanoseconds: int) -> str | None:
 
 def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
     """One hit of a response: its tree, and older fields filled from it; null where its mode has none."""
-    tree, fused, settings = explained.tree, explained.fused, among.fusion
-    steps = {step.label: step for step in tree.children}
+    tree, near, settings = explained.tree, explained.sentence, among.fusion
     encoded: Json = {
         "schema_version": "explanation.v1",
-        "tree": asdict(tree),
+        "tree": _tree(tree),
         "lexical": None,
         "semantic": None,
         "fusion": None,
         "settings": None,
     }
-    if "words" in steps and steps["words"].children:
-        encoded["lexical"] = _lexical(steps["words"])
-    if explained.sentence is not None:
-        start, end = explained.sentence.start, explained.sentence.end
+    for step in tree.children:
+        if step.label == "words" and step.children:
+            encoded["lexical"] = _lexical(step)
+    if near is not None:
         encoded["semantic"] = {
             "cosine": tree.at("meaning", "cosine").value,
-            "sentence": explained.hit.text[start:end],
-            "start": start,
-            "end": end,
-            "sentence_cosine": explained.sentence.cosine,
+            "sentence": explained.hit.text[near.start : near.end],
+            "start": near.start,
+            "end": near.end,
+            "sentence_cosine": near.cosine,
         }
     if settings is not None:
-        if fused is not None:
-            encoded["fusion"] = _fusion(fused, settings, tree, among.strongest_bm25)
+        if explained.fused is not None:
+            encoded["fusion"] = _fusion(explained.fused, tree, settings, among.strongest_bm25)
         encoded["settings"] = {
             "rrf_k": settings.rrf_k,
             "lexical_weight": settings.lexical_weight,
@@ -254,37 +252,51 @@ def filtered(value: Filtered) -> Json:
     }
 
 
+def _tree(node: Explanation) -> Json:
+    return node._asdict() | {"children": [_tree(child) for child in node.children]}
+
+
 def _lexical(words: Explanation) -> Json:
     """The only object with a raw bm25."""
-    bm25 = words.at("bm25")
-    idf, tf, norm = bm25.children[0].children
+    terms: list[Json] = [
+        {
+            "term": term.label,
+            "tf": {count.label: count.value for count in term.at("tf").children[::2]},
+            "weighted_tf": term.at("tf").value,
+            "df": term.at("idf", "df").value,
+            "idf": term.at("idf").value,
+            "contribution": term.value,
+        }
+        for term in words.at("bm25").children
+    ]
+    idf, tf, norm = words.at("bm25").children[0].children
     return {
-        "bm25": -bm25.value,
+        "bm25": -words.at("bm25").value,
         "score": words.value,
         "length": norm.at("length").value,
-        "average_length": norm.at("average length").value,
+        "average_length": norm.at("average_length").value,
         "chunks": idf.at("passages").value,
         "length_norm": norm.value,
-        "weights": {
-            count.label: weight.value
-            for count, weight in zip(tf.children[::2], tf.children[1::2], strict=True)
-        },
-        "terms": [
-            {
-                "term": term.label,
-                "tf": {count.label: count.value for count in term.at("tf").children[::2]},
-                "weighted_tf": term.at("tf").value,
-                "df": term.at("idf", "df").value,
-                "idf": term.at("idf").value,
-                "contribution": term.value,
-            }
-            for term in bm25.children
-        ],
+        "weights": {name: tf.at(f"{name} weight").value for name in terms[0]["tf"]},
+        "terms": terms,
     }
 
 
-def _fusion(fused: Fused, settings: FusionSettings, tree: Explanation, strongest: float) -> Json:
-    evidence, shares = fused.evidence, tree.at("fused", "rrf_raw")
+def _fusion(fused: Fused, tree: Explanation, settings: FusionSettings, strongest: float) -> Json:
+    evidence, legs = fused.evidence, {leg.label: leg.value for leg in tree.at("fused", "rrf_raw").children}
+    words = {
+        "rank": evidence.lexical_rank,
+        "bm25": None if evidence.strength is None else -evidence.strength,
+        "weight": settings.lexical_weight,
+        "share": legs["words"],
+    }
+    meaning = {
+        "rank": evidence.vector_rank,
+        "cosine": evidence.cosine,
+        "weight": settings.vector_weight,
+        "share": legs["meaning"],
+        "other_script": evidence.other_script,
+    }
     rerank = None
     if settings.rerank:
         rerank = {
@@ -295,22 +307,8 @@ def _fusion(fused: Fused, settings: FusionSettings, tree: Explanation, strongest
             "strongest_bm25": -strongest,
         }
     return {
-        "legs": {
-            "lexical": {
-                "rank": evidence.lexical_rank,
-                "bm25": None if evidence.strength is None else -evidence.strength,
-                "weight": settings.lexical_weight,
-                "share": shares.at("words").value,
-            },
-            "vector": {
-                "rank": evidence.vector_rank,
-                "cosine": evidence.cosine,
-                "weight": settings.vector_weight,
-                "share": shares.at("meaning").value,
-                "other_script": evidence.other_script,
-            },
-        },
-        "rrf_raw": shares.value,
+        "legs": {"lexical": words, "vector": meaning},
+        "rrf_raw": tree.at("fused", "rrf_raw").value,
         "fusion_score": tree.at("fused").value,
         "fusion_rank": fused.fusion_rank,
         "look": rerank,

@@ -97,7 +97,7 @@ def test_a_place_kept_for_the_other_language_is_shown(embedded_sample: Workspace
 def test_a_hit_that_no_model_has_read_shows_what_was_assumed(embedded_sample: Workspace) -> None:
     mine = Evidence(ChunkRow(-1), lexical_rank=1, strength=5.0)
     lines = chosen(embedded_sample, mine, Evidence(ChunkRow(-2), vector_rank=1, cosine=0.8))
-    assert any("0.7 × cosine 0.8, assumed from its words: not embedded yet" in line for line in lines)
+    assert any("0.7 × cosine 0.8000, assumed from its words: not embedded yet" in line for line in lines)
     assert any(re.fullmatch(r" +meaning +0\.000000 +not in its list", line) for line in lines)
 
 
@@ -214,7 +214,7 @@ def test_hostile_names_and_texts_are_made_visible(embedded_sample: Workspace) ->
     hit = among.hits[0]
     bad = "\x1b]0;x\x07\u202e[bold]"
     children = tuple(
-        replace(node, label=f"{bad}{node.label}", note=f"{bad}\nsecond") for node in hit.tree.children
+        node._replace(label=f"{bad}{node.label}", note=f"{bad}\nsecond") for node in hit.tree.children
     )
     hit = replace(
         hit,
