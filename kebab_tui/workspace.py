@@ -197,7 +197,11 @@ class Workspace:
 
         try:
             with self._parts.reader.catalogue() as catalogue:
-                facets = {kind: [value for value, _ in catalogue.values(kind)] for kind in FACETS}
+                facets = {
+                    kind.id: [value for value, _ in catalogue.values(kind.id)]
+                    for kind in FACETS.values()
+                    if kind.key is not None
+                }
                 sources = [source.source_id for source in catalogue.sources()]
                 return completions_of(facets, sources, catalogue.paths())
         except NotIndexedError:

@@ -16,6 +16,7 @@ from kebab_tui.domain.ids import DocId, SourceId
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SEARCH_MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
+FacetMatch = Literal["any", "all", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class FacetFilter:
     """A note must have any, all or none of these values of a kind of facet."""
 
     kind: str
-    match: Literal["any", "all", "none"]
+    match: FacetMatch
     values: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -31,9 +32,7 @@ class FacetFilter:
         return f"{'-' * (self.match == 'none')}{FACETS[self.kind].key}:{','.join(self.values)}"
 
 
-def facet_filters(
-    kind: FacetKind, match: Literal["any", "all", "none"], typed: Iterable[str]
-) -> tuple[FacetFilter, ...]:
+def facet_filters(kind: FacetKind, match: FacetMatch, typed: Iterable[str]) -> tuple[FacetFilter, ...]:
     """The filter by these typed values; none if all are empty."""
     values = tuple(value for text in typed if (value := kind.clean(text)))
     return (FacetFilter(kind.id, match, values),) if values else ()

@@ -112,7 +112,7 @@ def read_note(
         blocks=(*head, *body),
         trust=front.trust,
         facets=(
-            *sorted(tags, key=lambda tag: TAG.fold(tag.value)),
+            *(tags[folded] for folded in sorted(tags)),
             *(facet for facet in front.facets if facet.kind != TAG.id),
         ),
         flags=(*(("bad_front_matter",) if front.bad else ()), *text.flags),
@@ -197,12 +197,12 @@ def _front_facets(values: Mapping[str, object], lines: Sequence[str]) -> Iterato
         line_of = _line_finder(kind, lines)
         listed = [Facet(kind.id, one_line(item)) for item in _strings(values, *kind.front_matter)]
         written = (Facet(kind.id, text) for text in kind.split(_scalar(values, *kind.front_matter)))
-        for facet in distinct(kind, listed) or distinct(kind, written):
-            yield replace(facet, line=line_of(facet.value))
+        for folded, facet in (distinct(kind, listed) or distinct(kind, written)).items():
+            yield Facet(kind.id, facet.value, line_of(folded))
 
 
 def _line_finder(kind: FacetKind, lines: Sequence[str]) -> Callable[[str], int | None]:
-    """Finds the line of a list item in front matter, else the line of the first key of the kind."""
+    """Finds the line of a list item by its folded value, else the line of the first key of the kind."""
     items: dict[str, int] = {}
     first = None
     inside = False
@@ -214,7 +214,7 @@ def _line_finder(kind: FacetKind, lines: Sequence[str]) -> Callable[[str], int |
         elif inside:
             item = one_line(line.lstrip(" \t-")).strip("\"'")
             items.setdefault(kind.fold(kind.clean(item)), number)
-    return lambda value: items.get(kind.fold(value), first)
+    return lambda folded: items.get(folded, first)
 
 
 def _load(text: str) -> Mapping[str, object] | None:
@@ -276,16 +276,16 @@ def inline_tags(
                 yield Facet(TAG.id, tag, number)
 
 
-def distinct(kind: FacetKind, *groups: Iterable[Facet]) -> tuple[Facet, ...]:
-    """Join in order, clean and in NFC, without duplicates, at most `MAX_VALUES`."""
+def distinct(kind: FacetKind, *groups: Iterable[Facet]) -> dict[str, Facet]:
+    """Join in order, by folded value, clean and in NFC; at most `MAX_VALUES`."""
     known: dict[str, Facet] = {}
     for facet in chain(*groups):
         value = unicodedata.normalize("NFC", kind.clean(facet.value))
         if 0 < len(value) <= kind.longest and (key := kind.fold(value)) not in known:
-            known[key] = replace(facet, value=value)
+            known[key] = facet if value == facet.value else replace(facet, value=value)
         if len(known) == MAX_VALUES:
             break
-    return tuple(known.values())
+    return known
 
 
 def language_of(lines: Iterable[str]) -> Language:

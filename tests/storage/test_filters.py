@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kebab_tui.domain.document import LANGUAGES, ChunkKind, Trust
 from kebab_tui.domain.facets import values_of
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.domain.query import FacetFilter, SearchFilters
+from kebab_tui.domain.query import FacetFilter, FacetMatch, SearchFilters
 from kebab_tui.formats.registry import document_types
 from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
@@ -168,6 +168,23 @@ def test_a_search_passes_what_the_definition_passes(corpus: Corpus, filters: Sea
         assert sorted(d.path for d in documents) == sorted(
             note.document.path for note in corpus.notes if passes(note, filters, corpus.source_trust)
         )
+
+
+def test_a_tag_finds_the_tags_below_it_and_no_others_that_begin_alike(
+    writer: Writer, reader: StoreReader
+) -> None:
+    tags = ("ops", "ops/linux/arch", "Ops/Linux", "opsx", "ops-x", "other")
+    writer.apply([a_note(f"{n}.md", "x", tags=(tag,)) for n, tag in enumerate(tags)])
+
+    def found(match: FacetMatch, *values: str) -> set[str]:
+        with reader.catalogue() as catalogue:
+            documents, _ = catalogue.documents(SearchFilters((FacetFilter("tag", match, values),)))
+        return {tag for document in documents for tag in values_of(document.facets, "tag")}
+
+    assert found("all", "OPS") == {"ops", "ops/linux/arch", "Ops/Linux"}
+    assert found("all", "ops", "ops/linux") == {"ops/linux/arch", "Ops/Linux"}
+    assert found("any", "ops/linux/arch", "other") == {"ops/linux/arch", "other"}
+    assert found("none", "ops") == {"opsx", "ops-x", "other"}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 `chunks.id` is the rowid of `chunks_fts` and is never reused. `chunks_fts` stores no text: it reads
 `chunks`, and three triggers keep it up to date by rowid. `chunks.title` and `chunks.grams` repeat
 data of the document and the text, because an external-content index needs all indexed columns in
-one table. The key of `embeddings` is the hash of the embedded text, so a vector outlives its chunk.
+one table. `facets.ordinal` keeps the order of the note. The key of `embeddings` is the hash of the
+embedded text, so a vector outlives its chunk.
 `words` lists every whole word ever indexed, for completions: the full text stores only stems.
 """
 
