@@ -85,6 +85,7 @@ class VectorState:
 
 def index_status(engine: Engine, folder: DataFolder) -> IndexStatus:
     """All from one snapshot of the index."""
+    from kebab_tui.formats import registry
     from kebab_tui.storage.lock import WriterLock
     from kebab_tui.storage.sqlite import schema
 
@@ -100,7 +101,7 @@ def index_status(engine: Engine, folder: DataFolder) -> IndexStatus:
             database=folder.database,
             database_bytes=folder.database_bytes(),
             holder=WriterLock(folder.lock).holder(),
-            upgrading=catalogue.upgrade(engine.recipe.made_by),
+            upgrading=registry.upgrade_of(catalogue.makers(), engine.recipe.chunker),
         )
 
 
