@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from kebab_tui.domain.document import Fingerprint, Source
 from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, VectorError
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.formats.registry import upgrade_of
 from kebab_tui.indexing.callbacks import Callbacks, WatchCallbacks
 from kebab_tui.indexing.embed import BackgroundEmbedding
 from kebab_tui.indexing.ingest import Ingest
@@ -247,7 +248,7 @@ class IndexWorker:
     def _count_failed(self) -> None:
         with self._config.index.reader.catalogue() as catalogue:
             self.status.failed = catalogue.failed()
-            self.status.upgrading = catalogue.upgrade(self._config.recipe.made_by)
+            self.status.upgrading = upgrade_of(catalogue.makers(), self._config.recipe.chunker)
 
     def _embed(self, session: Session) -> None:
         assert self._config.vectors is not None

@@ -126,8 +126,8 @@ class Catalogue(Protocol):
         """Number of notes that the last run could not read."""
         ...
 
-    def upgrade(self, made_by: Mapping[str, str]) -> tuple[int, int] | None:
-        """How many of all notes these readers have read; None if no note needs to be read again."""
+    def makers(self) -> dict[str, int]:
+        """The number of notes by `<format>@<version>/<chunker>` that read them."""
         ...
 
     def model(self) -> str | None:
