@@ -56,7 +56,7 @@ async def test_help_lists_exactly_the_registry(shared: SharedScreen) -> None:
 async def test_the_palette_offers_what_can_be_done_now(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
-        offered = {command.action_id for command in commands(app.actions, app.facts)}
+        offered = {action.id for action in commands(app.actions, app.facts)}
         assert offered == {action.id for action in available(MAIN, app.facts)} - {"palette"}
         await pilot.press("f2")
         assert isinstance(app.screen, CommandPalette)
