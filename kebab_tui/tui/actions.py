@@ -1,4 +1,4 @@
-"""The registry of all keys: the actions of every screen, their bindings, and what Esc does.
+"""The registry of all keys: the actions of every screen, and their bindings.
 
 Bindings, footers, help sheet, palette, the README's table and the user's `[keys]` come
 from this registry. An action is one line here and one method: `Commands.do_<id>` for the
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from textual.app import App
 from textual.binding import Binding, BindingsMap
@@ -28,21 +28,15 @@ Place = Literal["everywhere", "query", "lists"]
 PLACES: tuple[Place, ...] = ("query", "lists")
 
 ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette"]
-SCREENS: tuple[ScreenName, ...] = ("Main", "Files", "Why not", "Help", "Palette")
+SCREENS: tuple[ScreenName, ...] = get_args(ScreenName)
 
 Section = Literal["Hits", "Query", "Preview", "Explain", "Screen", "Files", "Why not", "Help", "Palette"]
-SECTIONS: tuple[Section, ...] = (
-    "Hits", "Query", "Preview", "Explain", "Screen", "Files", "Why not", "Help", "Palette"
-)  # fmt: skip
+SECTIONS: tuple[Section, ...] = get_args(Section)
 
 When = Literal["always", "hits", "moves", "empty_query", "filters", "explain", "first_run"]
 
 EDITING_KEYS = BindingsMap(Input.BINDINGS).key_to_bindings.keys() - {"enter"}
 """The keys with which Textual's input edits and selects its text."""
-
-EscapeAction = Literal[
-    "close_overlay", "stop_search", "focus_query", "drop_marks", "clear_query", "show_how_to_quit"
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +77,10 @@ class Action:
         """The keys in one place; the first one is displayed."""
         own = {"everywhere": (), "query": self.query, "lists": self.lists}
         return (*self.everywhere, *own[place])
+
+    @property
+    def all_keys(self) -> tuple[str, ...]:
+        return (*self.everywhere, *self.query, *self.lists)
 
     def is_available(self, facts: Facts) -> bool:
         """Whether the action would have an effect now."""
@@ -273,7 +271,7 @@ def actions_on(actions: Actions, screen: ScreenName) -> Actions:
     )
 
 
-def screen_name(screen: object) -> ScreenName:
+def name_of(screen: object) -> ScreenName:
     """The name of a screen in the registry, which the screens above the main one declare."""
     name: ScreenName = getattr(screen, "screen_name", "Main")
     return name
@@ -281,8 +279,7 @@ def screen_name(screen: object) -> ScreenName:
 
 def first_key(actions: Actions, action_id: str) -> str:
     """The key of an action to display in a text; an action may have none."""
-    action = action_of(actions, action_id)
-    return next(map(shown, (*action.everywhere, *action.query, *action.lists)), "")
+    return next(map(shown, action_of(actions, action_id).all_keys), "")
 
 
 def bindings(actions: Actions, place: Place) -> Iterator[Binding]:
@@ -318,31 +315,3 @@ def bind_app(app: App[Any], actions: Actions) -> None:
         own.pop(key, None)  # Textual's own bindings
     quitting = bindings((action_of(actions, "quit"),), "everywhere")
     own.update(BindingsMap(replace(binding, priority=True) for binding in quitting).key_to_bindings)
-
-
-@dataclass(frozen=True, slots=True)
-class EscapeState:
-    """The state that decides what Esc does."""
-
-    overlay: bool
-    searching: bool
-    """Whether a slow query is running."""
-    marks: bool
-    """Whether hits are marked, of this query or an earlier one."""
-    focus: Place
-    query: str
-
-
-def escape_action(state: EscapeState) -> EscapeAction:
-    """The first possible step. No step loses more than the text of the query."""
-    if state.overlay:
-        return "close_overlay"
-    if state.searching:
-        return "stop_search"
-    if state.focus != "query":
-        return "focus_query"
-    if state.marks:
-        return "drop_marks"
-    if state.query:
-        return "clear_query"
-    return "show_how_to_quit"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES
-from kebab_tui.tui.actions import EscapeState, Place, Section, escape_action, screen_name
+from kebab_tui.tui.actions import Section, name_of
 from kebab_tui.tui.layout import Pane
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 
@@ -238,7 +238,7 @@ class Commands:
         app = self._app
         if isinstance(app.screen, HelpSheet):
             return app.screen.dismiss()
-        screen = screen_name(app.screen)
+        screen = name_of(app.screen)
         sections: dict[object, Section] = {app.preview: "Preview", app.explain: "Explain", app.hits: "Hits"}
         section = sections.get(app.focused, "Query") if screen == "Main" else screen
         return app.push_screen(HelpSheet(app.actions, section))
@@ -249,25 +249,19 @@ class Commands:
         return self._app.push_screen(palette())
 
     def do_back(self) -> None:
+        """Take the first possible step. No step loses more than the text of the query."""
         app = self._app
         app.screen.clear_selection()  # Textual does so only without a binding
-        overlay = len(app.screen_stack) > 1
-        focus: Place = "query" if app.focused is app.box else "lists"
-        match escape_action(
-            EscapeState(overlay, app.current_query.is_slow, bool(app.hits.marked), focus, app.box.value)
-        ):
-            case "close_overlay":
-                app.pop_screen()
-            case "stop_search":
-                app.stop_search()
-            case "focus_query":
-                app.screen.set_focus(app.box)
-            case "drop_marks":
-                app.hits.clear_marks()
-            case "clear_query":
-                app.box.clear()
-            case "show_how_to_quit":
-                app.results.show_how_to_quit()
+        if app.current_query.is_slow:
+            app.stop_search()
+        elif app.focused is not app.box:
+            app.screen.set_focus(app.box)
+        elif app.hits.marked:
+            app.hits.clear_marks()
+        elif app.box.value:
+            app.box.clear()
+        else:
+            app.results.show_how_to_quit()
 
     def do_quit(self) -> None:
         self._app.exit(())

@@ -113,7 +113,9 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             self.app_focus = True  # some terminals report a lost focus and still send keys
-            await self._finish_click()
+            if self._is_pressed:
+                self._is_pressed = False
+                await self._finish_click()
             if isinstance(event, events.Paste):
                 done = self._type(event.text, pasted=True)
             else:
@@ -140,9 +142,6 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
 
     async def _finish_click(self) -> None:
         """Wait until the widgets have handled an earlier click."""
-        if not self._is_pressed:
-            return
-        self._is_pressed = False
         under = self._mouse_down_widget
         if under is not None and under.is_running:
             reached = asyncio.Event()

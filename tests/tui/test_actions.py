@@ -33,7 +33,7 @@ from kebab_tui.tui.actions import (
     bind,
     bind_app,
     bindings,
-    screen_name,
+    name_of,
 )
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.keymap import keymap
@@ -88,7 +88,7 @@ def test_every_action_has_its_own_id_and_a_key() -> None:
 
 def test_keys_are_spelt_the_one_way() -> None:
     for action in ACTIONS:
-        for key in (*action.everywhere, *action.query, *action.lists):
+        for key in action.all_keys:
             assert key_name(key) == key, (action.id, key)
 
 
@@ -205,12 +205,12 @@ def test_the_help_sheet_shows_the_keys_of_the_place_where_the_user_is() -> None:
 
 
 def test_the_palette_lists_every_action_but_itself() -> None:
-    listed = [command.action_id for command in commands(ACTIONS, EVERYTHING)]
+    listed = [action.id for action in commands(ACTIONS, EVERYTHING)]
     assert listed == [action.id for action in MAIN if action.id != "palette"]
 
 
 def test_the_palette_shows_the_keys() -> None:
-    named = {command.action_id: command.keys for command in commands(ACTIONS, EVERYTHING)}
+    named = {action.id: shown_all(action.all_keys) for action in commands(ACTIONS, EVERYTHING)}
     assert named["zoom"] == "F11 z"
 
 
@@ -397,7 +397,7 @@ async def test_no_key_of_a_screen_is_outside_the_registry(data: Path) -> None:
         seen = []
         for keys in (["f12"], ["tab"], ["escape", "w"], ["escape", "f1"], ["escape", "f2"]):
             await pilot.press(*keys)
-            seen.append(screen_name(app.screen))
+            seen.append(name_of(app.screen))
             assert foreign_keys(app) == [], keys
         assert seen == ["Files", "Files", "Why not", "Help", "Palette"]
 
@@ -442,7 +442,7 @@ async def test_a_new_action_of_a_screen_above_is_one_line_and_one_method(
         await found(pilot)
         await pilot.press("f12")
         await press_and_find(pilot, key, lambda: len(played))
-        assert screen_name(app.screen) == "Files"
+        assert name_of(app.screen) == "Files"
 
 
 async def press_and_find(pilot: Screen, key: str, played: Callable[[], int]) -> None:

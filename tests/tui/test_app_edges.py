@@ -56,7 +56,7 @@ async def test_help_lists_exactly_the_registry(shared: SharedScreen) -> None:
 async def test_the_palette_offers_what_can_be_done_now(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
-        offered = {command.action_id for command in commands(app.actions, app.facts)}
+        offered = {action.id for action in commands(app.actions, app.facts)}
         assert offered == {action.id for action in available(MAIN, app.facts)} - {"palette"}
         await pilot.press("f2")
         assert isinstance(app.screen, CommandPalette)
@@ -113,6 +113,27 @@ async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Pat
         assert isinstance(app.screen, CommandPalette)
         await pilot.press("f8")
         assert app.screen is main
+
+
+async def test_remapped_keys_scroll_what_is_too_long_for_its_pane(data: Path) -> None:
+    settings = Settings(keys={"next_hit": ("f9",), "scroll_right": (">",)})
+    app = kebab(data, settings=settings, query="zzzz tag:요리 lang:ko after:2020", mode="lexical")
+    async with app.run_test(size=(60, 8)) as pilot:
+        await found(pilot)
+        await focus(pilot, app.words)
+        await pilot.press("down")
+        assert app.words.scroll_offset.y == 0
+        await pilot.press("f9")
+        assert app.words.scroll_offset.y == 1
+        await pilot.resize_terminal(*WIDE)
+        app.box.write("citation")
+        await found(pilot)
+        await focus(pilot, app.preview)
+        await until(pilot, lambda: "lower c›" in painted(app))
+        await pilot.press("right")
+        assert "lower c›" in painted(app)
+        await pilot.press(">")
+        await until(pilot, lambda: "lower case" in painted(app))
 
 
 async def test_tab_is_a_key_like_any_other(data: Path) -> None:

@@ -16,7 +16,7 @@ from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import IndexingProgress
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.tui.screen import WIDE, Proxy, SharedScreen, found, kebab, painted, paths, until
+from tests.tui.screen import WIDE, Proxy, SharedScreen, focus, found, has_keys, kebab, painted, paths, until
 
 pytestmark = pytest.mark.slow
 
@@ -98,14 +98,15 @@ async def test_a_slow_search_is_shown_and_esc_stops_it(data: Path) -> None:
         before = paths(app)
         await pilot.press("y")
         await until(pilot, lambda: "searching" in painted(app))
+        await focus(pilot, app.hits)
         await pilot.press("escape")
-        assert app.box.value == "rusty" and "searching" not in painted(app)
+        assert has_keys(app.hits) and app.box.value == "rusty" and "searching" not in painted(app)
         assert "stopped" in painted(app)
         go_on.set()
         await until(pilot, lambda: not app.engine._query)
         await pilot.pause()
         assert paths(app) == before
-        await pilot.press("escape")
+        await pilot.press("escape", "escape")
         assert app.box.value == ""
 
 

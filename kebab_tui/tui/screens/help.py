@@ -34,7 +34,7 @@ from kebab_tui.tui.actions import (
     actions_on,
     available,
     bind,
-    screen_name,
+    name_of,
 )
 from kebab_tui.tui.keys import shown_all
 from kebab_tui.tui.widgets.footer import footer_text
@@ -79,7 +79,9 @@ def help_groups(actions: Actions, section: Section) -> tuple[HelpGroup, ...]:
     groups.append(_group(_ELSEWHERE[other], (a for a in main if not a.keys(place)), other))
     for screen in SCREENS[1:]:
         typed: Place = "query" if screen in ("Why not", "Palette") else "lists"
-        groups.append(_group(screen, actions_on(actions, screen), typed))
+        # What works on several screens is listed once, and on the screen where help was asked for.
+        listed = (a for a in actions_on(actions, screen) if screen in (a.screen, section))
+        groups.append(_group(screen, listed, typed))
     groups.sort(key=lambda group: group.title != section)
     writing = (HelpGroup("Editing the query", _EDITING), HelpGroup("Query language", _LANGUAGE))
     return tuple(group for group in (*groups, *writing) if group.rows)
@@ -140,30 +142,14 @@ class Commanded(Protocol):
     def facts(self) -> Facts: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """An action as the palette lists it."""
-
-    action_id: str
-    name: str
-    keys: str
-    help: str
-    call: str
-
-
-def commands(actions: Actions, facts: Facts, screen: ScreenName = "Main") -> tuple[Command, ...]:
+def commands(actions: Actions, facts: Facts, screen: ScreenName = "Main") -> Actions:
     """The available actions of a screen, without the palette itself."""
-    found = []
-    for action in available(actions_on(actions, screen), facts):
-        if action.id != "palette":
-            keys = tuple(dict.fromkeys((*action.everywhere, *action.query, *action.lists)))
-            found.append(Command(action.id, action.label, shown_all(keys), action.help, action.call))
-    return tuple(found)
+    return tuple(a for a in available(actions_on(actions, screen), facts) if a.id != "palette")
 
 
-def _with_keys(name: Content, command: Command) -> Content:
+def _with_keys(name: Content, action: Action) -> Content:
     # The palette parses the help, a plain str, as markup.
-    return name + Content.styled(f"  {command.keys}", "dim")
+    return name + Content.styled(f"  {shown_all(action.all_keys)}", "dim")
 
 
 def palette() -> CommandPalette:
@@ -205,23 +191,23 @@ class ActionCommands(Provider):
     """Provides the actions of the registry to the palette."""
 
     async def discover(self) -> Hits:
-        for command in self._commands():
-            display = _with_keys(Content(command.name), command)
-            yield DiscoveryHit(display, self._run(command), text=command.name, help=command.help)
+        for action in self._commands():
+            display = _with_keys(Content(action.label), action)
+            yield DiscoveryHit(display, self._run(action), text=action.label, help=action.help)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for command in self._commands():
+        for action in self._commands():
             # The README and the settings use the id.
-            name = max(matcher.match(command.name), matcher.match(command.action_id))
-            score = max(name, 0.9 * matcher.match(command.help))
+            name = max(matcher.match(action.label), matcher.match(action.id))
+            score = max(name, 0.9 * matcher.match(action.help))
             if score > 0:
-                display = _with_keys(matcher.highlight(command.name), command)
-                yield Hit(score, display, self._run(command), text=command.name, help=command.help)
+                display = _with_keys(matcher.highlight(action.label), action)
+                yield Hit(score, display, self._run(action), text=action.label, help=action.help)
 
-    def _commands(self) -> tuple[Command, ...]:
+    def _commands(self) -> Actions:
         app = cast(Commanded, self.app)
-        return commands(app.actions, app.facts, screen_name(self.screen))
+        return commands(app.actions, app.facts, name_of(self.screen))
 
-    def _run(self, command: Command) -> Callable[[], Awaitable[bool]]:
-        return lambda: self.app.run_action(command.call)
+    def _run(self, action: Action) -> Callable[[], Awaitable[bool]]:
+        return lambda: self.app.run_action(action.call)
