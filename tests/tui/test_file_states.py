@@ -34,11 +34,11 @@ class Host(KeysInOrder[None]):
         self.opened: list[str] = []
         self.problem = ""
         self.retries = 0
-        self.engine = EngineThread(lambda: cast("Workspace", listing), self.post_message)
+        self.engine = EngineThread(lambda: cast("Workspace", listing))
         self.page = FileStatesScreen(self.engine, self.open_file, keys=("f12",))
 
     def on_mount(self) -> None:
-        self.engine.start()
+        self.engine.start(self.post_message)
         self.push_screen(self.page)
 
     def on_unmount(self) -> None:
