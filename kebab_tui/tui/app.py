@@ -12,8 +12,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from textual import on
-from textual.app import ComposeResult
+from textual import events, on
+from textual.app import App, ComposeResult
 from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Input
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from kebab_tui.workspace import Workspace
 
 
-class KebabApp(KeysInOrder[tuple[str, ...]]):
+class KebabApp(App[tuple[str, ...]]):
     """One query line, three panes, a status line. Returns the picked citations."""
 
     CSS_PATH = "app.tcss"
@@ -126,6 +126,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
             options=options,
             opened=self._files_edited,
         )
+        self._keys_in_order = KeysInOrder(self)
         self._commands = Commands(self)
         self._pending = PendingActions()
         self._cursor_is_pinned = False
@@ -146,6 +147,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         # An input can only be made by a running application.
         self.box = QueryBox(self.options.query, actions=self.actions, history=self.history, id="box")
         self.query_line = QueryLine(self.box, id="query")
+        self._keys_in_order.box = self.box
         self.hits.border_title = Content("hits")
         self.preview.border_title = Content("preview")
         self.explain.border_title = Content("explain")
@@ -179,9 +181,9 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
 
     # Keys and actions
 
-    def typing_box(self) -> Input | None:
-        """Text typed in a list goes to the query."""
-        return self.box if len(self.screen_stack) == 1 else super().typing_box()
+    async def on_event(self, event: events.Event) -> None:
+        if not await self._keys_in_order.handle(event):
+            await super().on_event(event)
 
     async def action_act(self, action_id: str) -> None:
         """Perform an action of the registry; the next key waits for a page that it opens."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import structs
 from textual import events
+from textual.app import App
 from textual.keys import _character_to_key
 from textual.message import Message
 from textual.pilot import Pilot
@@ -24,6 +25,7 @@ from kebab_tui.tui.current_query import PAGE
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.hit_diff import Latency
 from kebab_tui.tui.indexer import Indexing
+from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.widgets.hits_list import HitsList
 from kebab_tui.workspace import Workspace
@@ -57,6 +59,18 @@ def kebab(
         clock=clock,
         page=page,
     )
+
+
+class HostApp(App[None]):
+    """An application around one page or widget, with keys in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys_in_order = KeysInOrder(self)
+
+    async def on_event(self, event: events.Event) -> None:
+        if not await self._keys_in_order.handle(event):
+            await super().on_event(event)
 
 
 class Idle:
