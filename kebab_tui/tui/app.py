@@ -8,35 +8,38 @@ Results of an earlier query are dropped; after an error the last hits stay.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from textual import on
-from textual.app import ComposeResult
+from textual import events, on
+from textual.app import App, ComposeResult
 from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure
-from kebab_tui.domain.hit import Notice, SearchHit
+from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
 from kebab_tui.tui.actions import Facts, bind, bind_app, first_key
 from kebab_tui.tui.commands import Commands
-from kebab_tui.tui.current_query import MOVES, CurrentQuery, PendingActions, query_of
+from kebab_tui.tui.current_query import MOVES, PAGE, CurrentQuery, PendingActions, query_of
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.explain.panel import ExplainPanel
 from kebab_tui.tui.explain.what_if import Keys
 from kebab_tui.tui.hand_off import HandOff
 from kebab_tui.tui.history import History, HistoryRecorder, TypingDebounce
-from kebab_tui.tui.indexer import BackgroundIndexing
+from kebab_tui.tui.hit_diff import Latency
+from kebab_tui.tui.indexer import BackgroundIndexing, Indexing
 from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.layout import Toggles, apply_theme
 from kebab_tui.tui.preview.pane import Preview
-from kebab_tui.tui.results import ResultsPresenter
+from kebab_tui.tui.results import Panes, ResultsPresenter
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
 from kebab_tui.tui.widgets import empty_states
@@ -51,66 +54,49 @@ if TYPE_CHECKING:
     from kebab_tui.workspace import Workspace
 
 
-class KebabApp(KeysInOrder[tuple[str, ...]]):
+class KebabApp(App[tuple[str, ...]]):
     """One query line, three panes, a status line. Returns the picked citations."""
 
     CSS_PATH = "app.tcss"
     TITLE = "kebab"
     ENABLE_COMMAND_PALETTE = False
 
-    # Attributes, not lookups: a result may arrive after the last widget was removed.
     box: QueryBox
     query_line: QueryLine
-    chips: ChipsLine
-    hits: HitsList
-    words: TextPane
-    preview: Preview
-    explain: ExplainPanel
-    panes: Container
-    status: StatusLine
-    footer: KeysLine
 
-    def __init__(self, options: Options, settings: Settings, *, hits: HitsList | None = None) -> None:
+    def __init__(
+        self,
+        options: Options,
+        settings: Settings,
+        *,
+        engine: EngineThread | None = None,
+        indexing: Indexing | None = None,
+        hits: HitsList | None = None,
+        latency: Latency | None = None,
+        clock: Callable[[], float] = monotonic,
+        page: int = PAGE,
+    ) -> None:
+        """Collaborators that are not given are made from the settings; `page`: hits of one query."""
         super().__init__()
-        self.hits = hits or HitsList()
         self.actions = keymap(settings.keys)
         self._action_of = {action.id: action for action in self.actions}
         bind_app(self, self.actions)
         apply_theme(self, options.theme)
         self.options = options
         self.settings = settings
-        wanted = options.mode or settings.search.mode
-        self.mode: SearchMode = next((mode for mode in SEARCH_MODES if mode == wanted), "hybrid")
         self.toggles = Toggles(explain=options.explain)
         self.history = History(settings.data_dir)
-        self.recorder = HistoryRecorder(self.history)
-        self.engine = EngineThread(self.open_workspace, self.post_message, loads_model=self.mode != "lexical")
-        self.indexing = BackgroundIndexing(settings.data_dir, options.config, self.post_message)
-        self.results = ResultsPresenter(self, self.mode)
-        self.hand_off = HandOff(self)
+        self.recorder = HistoryRecorder(self.history, clock)
+        wanted = options.mode or settings.search.mode
+        mode: SearchMode = next((mode for mode in SEARCH_MODES if mode == wanted), "hybrid")
+        self.engine = engine or EngineThread(self._open_workspace, loads_model=mode != "lexical")
+        self.indexing = indexing or BackgroundIndexing(settings.data_dir, options.config)
+        self.current_query = CurrentQuery(self.engine, mode, page)
         self.typing = TypingDebounce(self._preview_selected)
-        self.current_query = CurrentQuery(self.engine, self.results.show_searching)
-        self._commands = Commands(self)
-        self._pending = PendingActions()
-        self._cursor_is_pinned = False
-        """Whether new results keep the cursor on its hit."""
-        self._has_news = False
-        """Whether a commit changed the index since the last final response."""
-        self._jumps = 0
-        """How many pages the user has asked to jump ahead of the loaded ones."""
 
-    def open_workspace(self) -> Workspace:
-        from kebab_tui.workspace import Workspace
-
-        return Workspace(self.settings, self.settings.data_dir)
-
-    # Life cycle
-
-    def compose(self) -> ComposeResult:
-        self.box = QueryBox(self.options.query, history=self.history, id="box")
-        self.query_line = QueryLine(self.box, id="query")
+        # Attributes, not lookups: a result may arrive after the last widget was removed.
         self.chips = ChipsLine(id="chips")
-        self.hits.id = "hits"
+        self.hits = hits or HitsList(id="hits")
         self.words = TextPane(id="words")
         self.preview = Preview(id="preview")
         key = partial(first_key, self.actions)
@@ -121,12 +107,54 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
             key("what_if_reset"),
         )
         self.explain = ExplainPanel(keys=what_if_keys, id="explain")
-        self.hits.border_title = Content("hits")
-        self.preview.border_title = Content("preview")
-        self.explain.border_title = Content("explain")
         self.panes = Container(self.hits, self.words, self.preview, self.explain, id="panes")
         self.status = StatusLine(id="status")
         self.footer = KeysLine(id="footer")
+
+        self.results = ResultsPresenter(
+            Panes(self.chips, self.hits, self.words, self.preview, self.explain, self.status),
+            self.current_query,
+            self.history,
+            self.actions,
+            data_folder=settings.data_dir,
+            reads_folder=bool(options.folders),
+            latency=latency or Latency(),
+        )
+        self.hand_off = HandOff(
+            self,
+            self.engine,
+            self.hits,
+            self.status,
+            actions=self.actions,
+            editor=settings.editor,
+            options=options,
+            opened=self._files_edited,
+        )
+        self._keys_in_order = KeysInOrder(self)
+        self._commands = Commands(self)
+        self._pending = PendingActions()
+        self._cursor_is_pinned = False
+        """Whether new results keep the cursor on its hit."""
+        self._has_news = False
+        """Whether a commit changed the index since the last final response."""
+        self._jumps = 0
+        """How many pages the user has asked to jump ahead of the loaded ones."""
+
+    def _open_workspace(self) -> Workspace:
+        from kebab_tui.workspace import Workspace  # the first paint does not need it
+
+        return Workspace(self.settings, self.settings.data_dir)
+
+    # Life cycle
+
+    def compose(self) -> ComposeResult:
+        # An input can only be made by a running application.
+        self.box = QueryBox(self.options.query, history=self.history, id="box")
+        self.query_line = QueryLine(self.box, id="query")
+        self._keys_in_order.box = self.box
+        self.hits.border_title = Content("hits")
+        self.preview.border_title = Content("preview")
+        self.explain.border_title = Content("explain")
         yield from (self.query_line, self.chips, self.panes, self.status, self.footer)
 
     def on_mount(self) -> None:
@@ -135,9 +163,10 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
             bind(pane, self.actions, "Main", "lists")
         for node in (self.screen, self.words):
             bind(node, self.actions, "Main", "everywhere")
-        self.query_line.mode = self.mode
-        self.current_query.start_clock(self)
+        self.query_line.mode = self.current_query.mode
+        self.current_query.start_clock(self, self.results.show_searching)
         self.typing.start_clock(self)
+        self.indexing.report_to(self.post_message)
         self.box.focus()
         self.arrange()
 
@@ -146,7 +175,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         self.set_timer(TUNE_AT_LATEST_S, tune_for_typing)
         self.typing.key_pressed()  # the hits first, then the preview
         self.ask()
-        self.engine.start()
+        self.engine.start(self.post_message)
         if self.options.folders:
             self.index(self.options.folders)
 
@@ -156,14 +185,14 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
 
     # Keys and actions
 
-    def typing_box(self) -> Input | None:
-        """Text typed in a list goes to the query."""
-        return self.box if len(self.screen_stack) == 1 else super().typing_box()
+    async def on_event(self, event: events.Event) -> None:
+        if not await self._keys_in_order.handle(event):
+            await super().on_event(event)
 
     async def action_act(self, action_id: str) -> None:
         """Perform an action of the registry; the next key waits for a page that it opens."""
         text, response = self.box.value, self.results.response
-        is_asked = text == self.current_query.text
+        is_asked = text == self.current_query.query.text
         is_shown = is_asked and (
             not self.current_query.is_waiting
             or self.current_query.is_again
@@ -236,7 +265,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
 
     @on(Input.Changed, "#box")
     def _typed(self) -> None:
-        if self.box.value == self.current_query.text:
+        if self.box.value == self.current_query.query.text:
             return  # the initial text of the box
         self._cursor_is_pinned = False
         self._jumps = 0
@@ -251,10 +280,9 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
 
     def ask(self, *, again: bool = False) -> None:
         """Search for the text in the box; results of earlier queries are dropped from now on."""
-        self.results.query_sent()
-        response = self.results.response
+        self.results.latency.asked()
         self.current_query.ask(
-            self.box.value, self.mode, explain=self.toggles.explain, again=again, shown=response
+            self.box.value, explain=self.toggles.explain, again=again, shown=self.results.response
         )
 
     @on(messages.SearchDone)
@@ -270,13 +298,15 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
         self.results.show_response(
             response, selected.chunk_id if keeps and selected else None, message.explained, again=again
         )
+        self.arrange()
+        self.refresh_bindings()
         if message.final:
             self.explain_selected()
             if self._has_news:
                 self._has_news = False
                 # A saved note counts as shown once the response is painted.
                 self.call_after_refresh(self.results.reload_note)
-            for action_id in self._pending.release(self.current_query.text or ""):
+            for action_id in self._pending.release(self.current_query.query.text):
                 self._commands.perform(action_id)
         if response.hits:
             self.recorder.shown(response.query)
@@ -287,6 +317,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     def _suggestions_ready(self, message: messages.SuggestionsReady) -> None:
         if self.current_query.is_current(message.generation):
             self.results.show_suggestions(message.suggestions)
+            self.refresh_bindings()
 
     @on(messages.Explained)
     def _explained(self, message: messages.Explained) -> None:
@@ -337,6 +368,8 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
             self._pending.clear()
             self._jumps = 0
         self.results.show_failure(message.failure)
+        self.arrange()
+        self.refresh_bindings()
         if message.failure.is_healed_by_ingest:
             self.index(())  # sets the damaged index aside and reads the notes again
 
@@ -366,6 +399,8 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
                 self.index(())
             else:
                 self.results.show_first_run()
+                self.arrange()
+                self.refresh_bindings()
 
     @on(messages.CompletionsReady)
     def _completions_ready(self, message: messages.CompletionsReady) -> None:
@@ -404,18 +439,15 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
     # The selected hit
 
     @on(HitsList.Moved)
-    def _hit_selected(self, message: HitsList.Moved) -> None:
+    def _hit_selected(self) -> None:
         if not self.typing.is_typing:
-            self._show_preview(message.hit)
+            self._preview_selected()
         self.explain_selected()
-
-    def _show_preview(self, hit: SearchHit) -> None:
-        self.results.show_preview(hit, None)
-        self.engine.locate(hit)
 
     def _preview_selected(self) -> None:
         if (hit := self.hits.selected) is not None:
-            self._show_preview(hit)
+            self.results.show_preview(hit)
+            self.engine.locate(hit)
 
     @on(messages.HitLocated)
     def _hit_located(self, message: messages.HitLocated) -> None:
@@ -423,7 +455,15 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
 
     @on(messages.HitsLocated)
     def _hits_located(self, message: messages.HitsLocated) -> None:
+        self.recorder.used(self.current_query.query.text)
+        for place in message.hits:
+            if place.located is not None:
+                self.results.show_located(place.hit, place.located)
         self.hand_off.resume(message)
+
+    def _files_edited(self, paths: tuple[str, ...]) -> None:
+        self.pin_cursor()
+        self.index((), paths=paths)
 
     @on(HitsList.Chosen)
     def _hit_chosen(self) -> None:
@@ -462,7 +502,7 @@ class KebabApp(KeysInOrder[tuple[str, ...]]):
 
     @on(WhyNotPrompt.Asked)
     def _why_not(self, message: WhyNotPrompt.Asked) -> None:
-        self.engine.why_not(query_of(self.box.value, self.mode), message.path)
+        self.engine.why_not(query_of(self.box.value, self.current_query.mode), message.path)
 
     @on(messages.WhyNotReady)
     def _why_not_ready(self, message: messages.WhyNotReady) -> None:

@@ -101,8 +101,9 @@ class Commands:
     def do_mode(self) -> None:
         app = self._app
         modes = ("hybrid", *(mode for mode in SEARCH_MODES if mode != "hybrid"))
-        app.mode = SEARCH_MODES[SEARCH_MODES.index(modes[(modes.index(app.mode) + 1) % len(modes)])]
-        app.query_line.mode = app.mode
+        mode = modes[(modes.index(app.current_query.mode) + 1) % len(modes)]
+        app.current_query.mode = SEARCH_MODES[SEARCH_MODES.index(mode)]
+        app.query_line.mode = app.current_query.mode
         app.ask()
 
     def do_drop_filter(self) -> None:

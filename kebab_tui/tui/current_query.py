@@ -41,9 +41,10 @@ class QueryEngine(Protocol):
 
 
 class CurrentQuery:
-    def __init__(self, engine: QueryEngine, show_searching: Callable[[bool], None], page: int = PAGE) -> None:
+    def __init__(self, engine: QueryEngine, mode: SearchMode = "hybrid", page: int = PAGE) -> None:
+        self.mode = mode
+        """The mode of the next query; without a model, its response has another."""
         self._engine = engine
-        self._show_searching = show_searching
         self._page = page
         self._generation = 0
         self._answered = 0
@@ -51,24 +52,24 @@ class CurrentQuery:
         self._explaining: int | None = None
         """The page whose scores were requested last; None once they are loaded."""
         self._clock: Timer | None = None
-        self.text: str | None = None
-        """The last text sent; None before the first query."""
+        self._show_searching: Callable[[bool], None] | None = None
         self.query = SearchQuery("")
-        """The same as sent to the engine."""
-        self.is_waiting = False
-        """Whether the final response is still to come."""
+        """The last query sent."""
+        self.is_waiting = True
+        """Whether the final response is still to come; true also before the first query."""
         self.is_again = False
         """Whether the query repeats the one before, to see changed notes."""
         self.is_slow = False
 
-    def start_clock(self, owner: MessagePump) -> None:
+    def start_clock(self, owner: MessagePump, show_searching: Callable[[bool], None]) -> None:
+        """Report from now on when the query gets slow, and when it no longer is."""
+        self._show_searching = show_searching
         # One timer for all queries: a new one for each key would cost more.
         self._clock = owner.set_interval(SLOW_S, self._update_slow, pause=True)
 
     def ask(
         self,
         text: str,
-        mode: SearchMode,
         *,
         explain: bool,
         again: bool = False,
@@ -83,12 +84,12 @@ class CurrentQuery:
             shown = None
         self.is_again = again
         self._generation += 1
-        self.text, self.is_waiting, self._is_loading = text, True, False
+        self.is_waiting, self._is_loading = True, False
         pages = 1
         if shown is not None:
             # After a complete list, leave space for one new hit.
             pages = max(1, -(-(len(shown.hits) + (shown.next_offset is None)) // self._page))
-        self.query = query_of(text, mode, pages * self._page)
+        self.query = query_of(text, self.mode, pages * self._page)
         # Scores of many hits take long: those of a longer list are requested by page.
         explain = explain and pages == 1 and bool(text.strip())
         self._explaining = 0 if explain else None
@@ -143,7 +144,7 @@ class CurrentQuery:
     def _update_slow(self) -> None:
         if self._clock is not None:
             self._clock.pause()
-        if self.is_slow != self.is_waiting:
+        if self.is_slow != self.is_waiting and self._show_searching is not None:
             self.is_slow = self.is_waiting
             self._show_searching(self.is_waiting)
 

@@ -120,12 +120,10 @@ class _Job:
 class EngineThread:
     """Started after the first paint; `close` returns at once, even during a search."""
 
-    def __init__(
-        self, open_workspace: Callable[[], Workspace], post: Post, *, loads_model: bool = True
-    ) -> None:
+    def __init__(self, open_workspace: Callable[[], Workspace], *, loads_model: bool = True) -> None:
         """`loads_model`: expect semantic queries, so load the model before the first."""
         self._open = open_workspace
-        self._post = post
+        self._post: Post = lambda _: None
         self._loads_model = loads_model
         self._ready: EngineReady | None = None
         self._warming: Iterator[None] | None = None
@@ -149,7 +147,9 @@ class EngineThread:
         """When to read the completions again; 0 if they are up to date."""
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
-    def start(self) -> None:
+    def start(self, post: Post) -> None:
+        """Open the engine, and post all results from now on."""
+        self._post = post
         self._thread.start()
 
     def close(self) -> None:

@@ -23,14 +23,17 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice, SearchHit, ambiguous_paths
 from kebab_tui.domain.text import sanitize
 from kebab_tui.editor import Launch, OpenResult, choose, line_hint, open_note
-from kebab_tui.tui.actions import first_key
+from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
-from kebab_tui.tui.launch import PickedAs
+from kebab_tui.tui.launch import Options, PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
 from kebab_tui.tui.widgets.segments import sanitize_line
 
 if TYPE_CHECKING:
-    from kebab_tui.tui.app import KebabApp
+    from kebab_tui.settings.settings import EditorSettings
+    from kebab_tui.tui.engine_thread import EngineThread
+    from kebab_tui.tui.widgets.hits_list import HitsList
+    from kebab_tui.tui.widgets.status_line import StatusLine
 
 LocatedHits = Sequence[LocatedHit]
 Result = TypeVar("Result")
@@ -42,8 +45,27 @@ _TERMINAL = "/dev/tty"
 
 
 class HandOff:
-    def __init__(self, app: KebabApp) -> None:
+    def __init__(
+        self,
+        app: App[tuple[str, ...]],
+        engine: EngineThread,
+        hits: HitsList,
+        status: StatusLine,
+        *,
+        actions: Actions,
+        editor: EditorSettings,
+        options: Options,
+        opened: Callable[[tuple[str, ...]], None],
+    ) -> None:
+        """`app` is suspended, left, and owns the clipboard; `opened` hears which files were edited."""
         self._app = app
+        self._engine = engine
+        self._hits = hits
+        self._status = status
+        self._actions = actions
+        self._editor = editor
+        self._options = options
+        self._opened = opened
         self._number = 0
         self._then: Callable[[LocatedHits], None] | None = None
 
@@ -60,17 +82,13 @@ class HandOff:
 
     def _locate(self, hits: Sequence[SearchHit], then: Callable[[LocatedHits], None]) -> None:
         if hits:
-            self._app.status.clear_message()  # earlier errors do not concern this action
-            self._app.recorder.used(self._app.box.value)
+            self._status.clear_message()  # earlier errors do not concern this action
             self._number += 1
             self._then = then
-            self._app.engine.locate_all(self._number, hits)
+            self._engine.locate_all(self._number, hits)
 
     def resume(self, message: HitsLocated) -> None:
         """Go on with the waiting action: the passages are located."""
-        for place in message.hits:
-            if place.located is not None:
-                self._app.results.show_located(place.hit, place.located)
         if message.number == self._number and self._then is not None:
             then, self._then = self._then, None
             then(message.hits)
@@ -82,16 +100,15 @@ class HandOff:
             try:
                 remarks.append(self.edit(path_of(place.hit), line_of(place)))
             except KebabError as error:
-                self._app.status.show_error(error.message, error.hint)
+                self._status.show_error(error.message, error.hint)
         if any(remarks):
-            self._app.status.show_message(Notice("opened", " · ".join(dict.fromkeys(filter(None, remarks)))))
+            self._status.show_message(Notice("opened", " · ".join(dict.fromkeys(filter(None, remarks)))))
         if len(remarks) > 1:
-            self._app.pin_cursor()
-            self._app.index((), paths=tuple(path_of(place.hit) for place in _present(places)))
+            self._opened(tuple(path_of(place.hit) for place in _present(places)))
 
     def edit(self, path: str, line: int = 1) -> str:
         """Run the editor; returns a hint for the user, raises if the editor fails."""
-        launch = choose(self._app.settings.editor, os.environ, shutil.which).at(path, line)
+        launch = choose(self._editor, os.environ, shutil.which).at(path, line)
         outcome = open_in_editor(self._app, launch, path)
         self._app.refresh(layout=True)
         if not outcome.ok:
@@ -100,18 +117,18 @@ class HandOff:
 
     def _pick(self, places: LocatedHits) -> None:
         self._report_missing(places)
-        options = self._app.options
+        options = self._options
         if len(_present(places)) < len(places):
             return
         for place in () if options.print0 else places:
             if character := misread(path_of(place.hit), options.pick_as):
                 where = place.hit.path if misread(place.hit.path, options.pick_as) else place.hit.root
-                self._app.status.show_error(f"a path with {character} needs --pick -0: {where}")
+                self._status.show_error(f"a path with {character} needs --pick -0: {where}")
                 return
         self._app.exit(tuple(picked(places, options.pick_as)))
 
     def _copy(self, places: LocatedHits, *, with_text: bool) -> None:
-        ambiguous = self._app.hits.twins | ambiguous_paths([place.hit for place in places])
+        ambiguous = self._hits.twins | ambiguous_paths([place.hit for place in places])
         cited = []
         for place in places:
             if place.hit.path in ambiguous:  # another folder has a note with the same path
@@ -122,10 +139,10 @@ class HandOff:
                 cited.append(place)
         text = quotations_text(cited) if with_text else citations_text(cited)
         message = copy(text, self._app.copy_to_clipboard, os.environ)
-        self._app.status.show_message(Notice("copied", " · ".join(filter(None, (remark(places), message)))))
+        self._status.show_message(Notice("copied", " · ".join(filter(None, (remark(places), message)))))
 
     def _report_missing(self, places: LocatedHits) -> None:
-        fail = self._app.status.show_error
+        fail = self._status.show_error
         for place in places:
             hit = place.hit
             if place.located is None:
@@ -134,11 +151,11 @@ class HandOff:
                 if os.path.isdir(hit.root):
                     fail(
                         f"the file is gone: {hit.path}",
-                        f"press {first_key(self._app.actions, 'rescan')} to look for changed notes",
+                        f"press {first_key(self._actions, 'rescan')} to look for changed notes",
                     )
                 else:
                     fail(f"the folder is not available: {hit.root}", "its notes stay in the index")
-        self._app.hits.unmark([place.hit for place in places if place not in _present(places)])
+        self._hits.unmark([place.hit for place in places if place not in _present(places)])
 
 
 def remark(places: LocatedHits) -> str:

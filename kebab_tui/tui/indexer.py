@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kebab_tui.domain.errors import Failure, defect, failure_of
 
@@ -176,6 +176,21 @@ Ended = Callable[[subprocess.Popen[str], bool], None]
 """Called with the process and whether its end is final; then a restart would not help."""
 
 
+class Indexing(Protocol):
+    """Keeps the index up to date beside the screen."""
+
+    @property
+    def watcher_pid(self) -> int: ...
+
+    def report_to(self, post: Callable[[Message], object]) -> None: ...
+
+    def watch(self, folders: Sequence[str]) -> None: ...
+
+    def start(self, folders: Sequence[str]) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class BackgroundIndexing:
     """Runs the indexing processes and passes on their reports. Never waits for them.
 
@@ -184,10 +199,10 @@ class BackgroundIndexing:
     the screen signals them and does not wait: they stop at a file boundary.
     """
 
-    def __init__(self, data_folder: str, config: str, post: Callable[[Message], object]) -> None:
+    def __init__(self, data_folder: str, config: str) -> None:
         self._data_folder = data_folder
         self._config = config
-        self._post = post
+        self._post: Callable[[Message], object] = lambda _: None
         self._lock = threading.Lock()  # guards the fields below
         self._process: subprocess.Popen[str] | None = None
         self._watcher: subprocess.Popen[str] | None = None
@@ -203,6 +218,10 @@ class BackgroundIndexing:
         """The process that keeps the index up to date for this screen, or waits to; or 0."""
         watcher = self._watcher
         return watcher.pid if watcher is not None else 0
+
+    def report_to(self, post: Callable[[Message], object]) -> None:
+        """Post all progress from now on."""
+        self._post = post
 
     def watch(self, folders: Sequence[str]) -> None:
         """Keep all sources up to date from now on, including these folders."""

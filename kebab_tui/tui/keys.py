@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from typing import Generic
+from typing import Any
 
 from textual import events
-from textual.app import App, ReturnType
+from textual.app import App
 from textual.widgets import Input
 
 from kebab_tui.tui.widgets.query_text import LONGEST, flattened
@@ -97,8 +97,8 @@ def shown_all(keys: tuple[str, ...]) -> str:
     return " ".join(shown(key) for key in keys)
 
 
-class KeysInOrder(App[ReturnType], Generic[ReturnType]):
-    """Handles every key completely before the next one.
+class KeysInOrder:
+    """Handles every key of an application completely before the next one.
 
     Textual puts a key into the queue of the focused widget, and looks for its binding when it
     comes back to the application. When keys arrive together, from a quick typist on a slow
@@ -108,41 +108,36 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
     post messages as usual.
     """
 
-    _is_pressed = False
+    def __init__(self, app: App[Any]) -> None:
+        self._app = app
+        self._is_pressed = False
+        self.box: Input | None = None
+        """Receives text typed elsewhere; over it, a screen may have a `typing_box` of its own."""
 
-    async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            self.app_focus = True  # some terminals report a lost focus and still send keys
-            if self._is_pressed:
-                self._is_pressed = False
-                await self._finish_click()
-            if isinstance(event, events.Paste):
-                done = self._type(event.text, pasted=True)
-            else:
-                done = await self._handle_key(event)
-            if done:
-                return
-        elif isinstance(event, events.MouseDown) and not event.is_forwarded:
+    async def handle(self, event: events.Event) -> bool:
+        """Handle an event, unless Textual should; the application calls this in `on_event`."""
+        app = self._app
+        if isinstance(event, events.MouseDown) and not event.is_forwarded:
             self._is_pressed = True
-        await super().on_event(event)
-
-    def typing_box(self) -> Input | None:
-        """The box for text that is typed elsewhere and is not bound."""
-        box: Input | None = getattr(self.screen, "typing_box", None)
-        return box
-
-    async def _handle_key(self, event: events.Key) -> bool:
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            return False
+        app.app_focus = True  # some terminals report a lost focus and still send keys
+        if self._is_pressed:
+            await self._finish_click()
+        if isinstance(event, events.Paste):
+            return self._type(event.text, pasted=True)
         text = event.character if event.is_printable else None
-        if text and isinstance(self.focused, Input):
+        if text and isinstance(app.focused, Input):
             return self._type(text)
         for priority in (True, False):
-            if await self._check_bindings(event.key, priority=priority):
+            if await app._check_bindings(event.key, priority=priority):
                 return True
         return text is not None and self._type(text)
 
     async def _finish_click(self) -> None:
         """Wait until the widgets have handled an earlier click."""
-        under = self._mouse_down_widget
+        self._is_pressed = False
+        under = self._app._mouse_down_widget
         if under is not None and under.is_running:
             reached = asyncio.Event()
             under.call_later(reached.set)
@@ -150,12 +145,15 @@ class KeysInOrder(App[ReturnType], Generic[ReturnType]):
                 await asyncio.wait_for(reached.wait(), _CLICK_TIMEOUT_S)
 
     def _type(self, text: str, *, pasted: bool = False) -> bool:
-        focused = self.focused
-        box = focused if isinstance(focused, Input) else self.typing_box()
+        app, box = self._app, self.box
+        if isinstance(app.focused, Input):
+            box = app.focused
+        elif len(app.screen_stack) > 1:
+            box = getattr(app.screen, "typing_box", None)
         if box is None:
             return False
-        if box is not focused:
-            self.screen.set_focus(box)  # synchronous: the next key may already be queued
+        if box is not app.focused:
+            app.screen.set_focus(box)  # synchronous: the next key may already be queued
         (paste if pasted else insert)(box, text)
         return True
 

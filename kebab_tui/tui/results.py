@@ -1,38 +1,70 @@
 """Distributes search results and the indexing status to the panes; keeps the last response.
 
-Sends no query: the application does.
+Sends no query and arranges no panes: the application does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse, append_page
 from kebab_tui.domain.ids import ChunkId
-from kebab_tui.domain.query import SearchMode
-from kebab_tui.tui.actions import first_key
+from kebab_tui.tui.actions import Actions, first_key
+from kebab_tui.tui.current_query import CurrentQuery
+from kebab_tui.tui.explain.panel import ExplainPanel
+from kebab_tui.tui.history import History
 from kebab_tui.tui.hit_diff import Latency
 from kebab_tui.tui.messages import IndexingProgress
+from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.widgets import empty_states
-from kebab_tui.tui.widgets.hits_list import FRESH_S
-from kebab_tui.tui.widgets.status_line import LiveWords, StatusContent, changed_words, live_words
+from kebab_tui.tui.widgets.empty_states import TextPane
+from kebab_tui.tui.widgets.hits_list import FRESH_S, HitsList
+from kebab_tui.tui.widgets.query_text import ChipsLine
+from kebab_tui.tui.widgets.status_line import LiveWords, StatusContent, StatusLine, changed_words, live_words
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.status import LastChange, LiveState
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.query_language import Chip, ParsedQuery
-    from kebab_tui.tui.app import KebabApp
     from kebab_tui.tui.engine_thread import RelaxedQuery
 
 
+@dataclass(frozen=True, slots=True)
+class Panes:
+    """The widgets that show results."""
+
+    chips: ChipsLine
+    hits: HitsList
+    words: TextPane
+    preview: Preview
+    explain: ExplainPanel
+    status: StatusLine
+
+
 class ResultsPresenter:
-    def __init__(self, app: KebabApp, mode: SearchMode) -> None:
-        self._app = app
+    def __init__(
+        self,
+        panes: Panes,
+        query: CurrentQuery,
+        history: History,
+        actions: Actions,
+        *,
+        data_folder: str,
+        reads_folder: bool,
+        latency: Latency,
+    ) -> None:
+        """`reads_folder`: a folder will be read at once."""
+        self._panes = panes
+        self._query = query
+        self._history = history
+        self._actions = actions
+        self._data_folder = data_folder
+        self.latency = latency
         self.response: SearchResponse | None = None
         self.explained: ExplainedResponse | None = None
         self.parse: Callable[[str], ParsedQuery] | None = None
@@ -40,23 +72,19 @@ class ResultsPresenter:
         self.suggestions: tuple[RelaxedQuery, ...] | None = None
         """Shorter queries that find something, after a query without hits; None while unknown."""
         self.first_run = False
-        self.is_reading = bool(app.options.folders)
+        self.is_reading = reads_folder
         """Whether a folder is being read: better hits may follow."""
         self._is_awaited = self.is_reading
         """Whether the indexing process has not yet begun to read."""
         self._files_read = (0, 0)
         self._error: Failure | None = None
-        self._latency = Latency()
         self._last_change: LastChange | None = None
         self._live = LiveWords()
         self._run: IndexingProgress | None = None
         """The last progress of our own process, until the live file reports more."""
-        self._status = StatusContent(mode=mode)
+        panes.status.status = StatusContent(mode=query.mode)
 
     # Results
-
-    def query_sent(self) -> None:
-        self._latency.asked()
 
     def show_response(
         self,
@@ -67,45 +95,42 @@ class ResultsPresenter:
         again: bool = False,
     ) -> None:
         """Show a response; the cursor stays on the passage `keep`. After a repeated query, mark news."""
-        app = self._app
+        panes = self._panes
         self.explained = explained
         again = again and self.response is not None
         if not again or self._error is not None:
-            app.status.clear_message()
+            panes.status.clear_message()
         self.response, self.suggestions, self.first_run, self._error = response, None, False, None
-        news = app.hits.show(response, keep, again=again)
+        news = panes.hits.show(response, keep, again=again)
         if again and str(news):
-            app.status.show_message(Notice("news", str(news)), FRESH_S)
-        app.hits.border_title = "hits" if response.query else "changed lately"
-        self.chips = self.parse(app.box.value).chips if self.parse is not None else ()
-        app.chips.show(self.chips)
-        self.update_words()
-        app.arrange()
+            panes.status.show_message(Notice("news", str(news)), FRESH_S)
+        panes.hits.border_title = "hits" if response.query else "changed lately"
+        self.chips = self.parse(response.query).chips if self.parse is not None else ()
+        panes.chips.show(self.chips)
         self._show_status(response)
         if not response.hits:
-            app.preview.clear()
-            app.explain.clear("No hit is selected.")
-        app.refresh_bindings()
+            panes.preview.clear()
+            panes.explain.clear("No hit is selected.")
+        if not response.hits or not response.query.strip():
+            self.update_words()
 
     def append_page(self, page: SearchResponse) -> None:
         if self.response is not None:
             self.response = append_page(self.response, page)
-            self._app.hits.append(self.response)
+            self._panes.hits.append(self.response)
             self._show_status(self.response)
 
     def reload_note(self) -> None:
         """After a commit: show the selected note as it is now."""
-        self._latency.shown()
-        self._update_last_change()
-        self._app.status.show(self._status)
-        if (hit := self._app.hits.selected) is not None:
-            self._app.preview.reread(hit)
+        self.latency.shown()
+        self._show_last_change()
+        if (hit := self._panes.hits.selected) is not None:
+            self._panes.preview.reread(hit)
 
     def show_suggestions(self, suggestions: tuple[RelaxedQuery, ...]) -> None:
         """Show which filters and words exclude all hits."""
         self.suggestions = suggestions
         self.update_words()
-        self._app.refresh_bindings()
 
     def show_failure(self, failure: Failure) -> None:
         """Show why there is no response; present hits stay unless the index is lost."""
@@ -114,19 +139,16 @@ class ResultsPresenter:
             return
         self._error = failure
         self.suggestions = None
-        self._app.status.show_error(failure.message, failure.hint)
+        self._panes.status.show_error(failure.message, failure.hint)
         if not self.has_hits or failure.is_healed_by_ingest:
             self.response = None
             self.update_words()
-        self._app.arrange()
 
     def show_first_run(self) -> None:
         """Show how to start: nothing is indexed yet."""
         self.first_run = True
         self.response = None
         self.update_words()
-        self._app.arrange()
-        self._app.refresh_bindings()
 
     @property
     def has_hits(self) -> bool:
@@ -136,7 +158,7 @@ class ResultsPresenter:
 
     def add_explanation(self, explained: ExplainedResponse) -> None:
         """Add the scores of one page to those of the other pages."""
-        before, selected = self.explained, self._app.hits.selected
+        before, selected = self.explained, self._panes.hits.selected
         if before is not None and before.response.corpus_revision == explained.response.corpus_revision:
             explained = replace(explained, hits=(*before.hits, *explained.hits))
         self.explained = explained
@@ -149,24 +171,24 @@ class ResultsPresenter:
             return False
         found = next((one for one in self.explained.hits if one.hit.chunk_id == hit.chunk_id), None)
         if found is not None:
-            self._app.explain.show(found, self.explained)
+            self._panes.explain.show(found, self.explained)
         return found is not None
 
-    def show_preview(self, hit: SearchHit, located: Located | None) -> None:
-        self._app.preview.show(hit, located, self.response.query if self.response else "")
+    def show_preview(self, hit: SearchHit, located: Located | None = None) -> None:
+        self._panes.preview.show(hit, located, self.response.query if self.response else "")
 
     def show_located(self, hit: SearchHit, located: Located) -> None:
         """Badge a hit with the state of its passage; if it is selected, show its present lines."""
-        app = self._app
-        app.hits.show_location(hit, located)
-        selected = app.hits.selected
+        hits = self._panes.hits
+        hits.show_location(hit, located)
+        selected = hits.selected
         if selected is not None and selected.chunk_id == hit.chunk_id:
             self.show_preview(selected, located)
 
     # The text shown instead of hits
 
     def update_words(self) -> None:
-        self._app.words.show(self._words())
+        self._panes.words.show(self._words())
 
     def _words(self) -> empty_states.Words:
         response = self.response
@@ -181,7 +203,7 @@ class ResultsPresenter:
                     mode_key=self._key("mode"),
                 )
             if response.hits:
-                recent = self._app.history.queries
+                recent = self._history.queries
                 return partial(empty_states.start, recent=recent, recall_key=self._key("recall_query"))
         elif self._error is not None:
             error = self._error
@@ -198,25 +220,23 @@ class ResultsPresenter:
             empty_states.first_run,
             sample_key=self._key("sample_vault"),
             quit_key=self._key("quit"),
-            data_folder=self._app.settings.data_dir,
+            data_folder=self._data_folder,
         )
 
     def _key(self, action_id: str) -> str:
-        return first_key(self._app.actions, action_id)
+        return first_key(self._actions, action_id)
 
     # The status line
 
     def show_how_to_quit(self) -> None:
-        self._app.status.show_message(Notice("quit", f"press {self._key('quit')} to quit"))
+        self._panes.status.show_message(Notice("quit", f"press {self._key('quit')} to quit"))
 
     def show_searching(self, running: bool) -> None:
         """Show or hide that a slow query is running."""
-        self._status = replace(self._status, searching=running)
-        self._app.status.show(self._status)
+        self._update_status(searching=running)
 
     def show_marked(self, count: int) -> None:
-        self._status = replace(self._status, marked=count)
-        self._app.status.show(self._status)
+        self._update_status(marked=count)
 
     def show_progress(self, message: IndexingProgress) -> None:
         """Show the progress of our own indexing process."""
@@ -237,7 +257,7 @@ class ResultsPresenter:
             self._files_read = (live.phase.done, live.phase.total)
             if own_pid:
                 self._run = None
-        self._update_last_change()
+        self._show_last_change()
         self._show_indexing()
 
     @property
@@ -251,35 +271,34 @@ class ResultsPresenter:
         live, run = self._live, self._run
         failure = run.failure if run is not None else None
         error = _not_indexed(failure) if failure is not None and not self.is_read_only else ""
-        self._status = replace(
-            self._status,
+        self._update_status(
             index="read-only" if self.is_read_only else live.index,
             progress=(run.text if run is not None else "") or live.progress,
             trouble=error or live.trouble,
             failed=run.failed if run is not None else live.failed,
         )
-        self._app.status.show(self._status)
         if not self.has_hits:
             self.update_words()
 
-    def _update_last_change(self) -> None:
+    def _show_last_change(self) -> None:
         last = self._last_change
         if last is not None:
-            self._status = replace(self._status, changed=changed_words(last.path, self._latency.of(last)))
+            self._update_status(changed=changed_words(last.path, self.latency.of(last)))
 
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
-        self._status = replace(
-            self._status,
+        self._update_status(
             hits=len(response.hits) if has_query else None,
             total=response.total_matches,
             milliseconds=sum(stage.milliseconds for stage in response.stages) if has_query else None,
-            mode=response.mode if has_query else self._app.mode,
+            mode=response.mode if has_query else self._query.mode,
             raw=response.raw,
             complete=response.complete,
             notices=response.notices,
         )
-        self._app.status.show(self._status)
+
+    def _update_status(self, **changes: Any) -> None:
+        self._panes.status.show(replace(self._panes.status.status, **changes))
 
 
 def _not_indexed(failure: Failure) -> str:

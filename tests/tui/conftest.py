@@ -22,20 +22,15 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     wanted = pyfuncitem._fixtureinfo.argnames
-    given = {name: pyfuncitem.funcargs[name] for name in wanted}
-    shared = next((value for value in given.values() if isinstance(value, SharedScreen)), None)
-    run = asyncio.run if shared is None else shared.run
-    run(pyfuncitem.obj(**given))
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in wanted}))
     return True
 
 
 @pytest.fixture(scope="session")
-def shared(embedded_place: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedScreen]:
-    """A screen on the sample vault, for tests that change no note and do not end it."""
+def shared(embedded_place: Path, tmp_path_factory: pytest.TempPathFactory) -> SharedScreen:
+    """Screens on the sample vault, for tests that change no note."""
     data = tmp_path_factory.mktemp("shared") / "data"
-    screen = SharedScreen(shutil.copytree(embedded_place / "data", data))
-    yield screen
-    screen.close()
+    return SharedScreen(shutil.copytree(embedded_place / "data", data))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 from textual import events
+from textual.app import App
 from textual.keys import _character_to_key
+from textual.message import Message
 from textual.pilot import Pilot
 from textual.widget import Widget
-from textual.widgets import Input
 
-from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.settings.settings import Settings
+from kebab_tui.tui import history
 from kebab_tui.tui.app import KebabApp
-from kebab_tui.tui.current_query import PAGE, CurrentQuery, PendingActions
+from kebab_tui.tui.current_query import PAGE
 from kebab_tui.tui.engine_thread import EngineThread
-from kebab_tui.tui.history import HistoryRecorder
+from kebab_tui.tui.hit_diff import Latency
+from kebab_tui.tui.indexer import Indexing
+from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.layout import Toggles, apply_theme
-from kebab_tui.tui.results import ResultsPresenter
-from kebab_tui.tui.widgets.status_line import StatusContent
+from kebab_tui.tui.widgets.hits_list import HitsList
 from kebab_tui.workspace import Workspace
 
 Screen = Pilot[tuple[str, ...]]
@@ -39,19 +40,37 @@ def kebab(
     data: Path,
     workspace: Callable[[], Any] | None = None,
     settings: Settings | None = None,
+    *,
+    indexing: Indexing | None = None,
+    hits: HitsList | None = None,
+    latency: Latency | None = None,
+    clock: Callable[[], float] = time.monotonic,
     page: int = PAGE,
     **options: Any,
 ) -> KebabApp:
     """The application on an index, without background indexing."""
-    made = structs.replace(settings or Settings(), data_dir=str(data))
-    hits = options.pop("hits", None)
-    app = KebabApp(Options(**({"watch": False} | options)), made, hits=hits)
-    app.indexing = Idle()  # type: ignore[assignment]
-    if workspace is not None:
-        app.engine = EngineThread(workspace, app.post_message)
-    if workspace is not None or page != PAGE:
-        app.current_query = CurrentQuery(app.engine, app.results.show_searching, page)
-    return app
+    return KebabApp(
+        Options(**({"watch": False} | options)),
+        structs.replace(settings or Settings(), data_dir=str(data)),
+        engine=None if workspace is None else EngineThread(workspace),
+        indexing=indexing or Idle(),
+        hits=hits,
+        latency=latency,
+        clock=clock,
+        page=page,
+    )
+
+
+class HostApp(App[None]):
+    """An application around one page or widget, with keys in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys_in_order = KeysInOrder(self)
+
+    async def on_event(self, event: events.Event) -> None:
+        if not await self._keys_in_order.handle(event):
+            await super().on_event(event)
 
 
 class Idle:
@@ -63,6 +82,12 @@ class Idle:
     @property
     def watcher_pid(self) -> int:
         return 0
+
+    def report_to(self, post: Callable[[Message], object]) -> None:
+        pass
+
+    def watch(self, folders: Sequence[str]) -> None:
+        self.asked.append(tuple(folders))
 
     def start(self, folders: Sequence[str]) -> None:
         self.asked.append(tuple(folders))
@@ -97,24 +122,11 @@ class Proxy:
 
 
 class SharedScreen:
-    """One running application that many tests use, one after the other.
-
-    Each test finds it as if it had just been started with its options: the widgets, their styles
-    and the open engine stay, all state is new. A test that fails takes the application with it.
-    For tests that end or configure the application, `kebab` makes one of their own.
-    """
+    """Screens on one open engine, one after the other, for tests that change no note."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
-        self._runner = asyncio.Runner()
-        self._proxy: Proxy | None = None
-        self._app: KebabApp | None = None
-        self._pilot: Screen | None = None
-        self._running: AbstractAsyncContextManager[Screen] | None = None
-
-    def run(self, test: Coroutine[Any, Any, None]) -> None:
-        """All tests that use it share its event loop."""
-        self._runner.run(test)
+        self._proxy = Proxy(data)
 
     @asynccontextmanager
     async def __call__(
@@ -123,92 +135,29 @@ class SharedScreen:
         *,
         mode: str = "lexical",
         explain: bool = False,
-        theme: str = "",
+        theme: str = "dark",
         size: tuple[int, int] = WIDE,
         verbs: Mapping[str, Callable[..., Any]] | None = None,
+        latency: Latency | None = None,
     ) -> AsyncIterator[Screen]:
         """The screen with this in its box; `verbs` replace the engine's, as in `Proxy`.
 
         Searches by words unless the test is about meaning.
         """
-        pilot = self._pilot or await self._start()
-        app, proxy = self._app, self._proxy
-        assert app is not None and proxy is not None
-        try:
-            proxy.verbs = dict(verbs or {})
-            await _begin_anew(
-                pilot, app, Options(query=query, mode=mode, explain=explain, theme=theme, watch=False), size
-            )
+        (self._data / history.FILE).unlink(missing_ok=True)
+        self._proxy.verbs = dict(verbs or {})
+        app = kebab(
+            self._data,
+            lambda: self._proxy,
+            latency=latency,
+            query=query,
+            mode=mode,
+            explain=explain,
+            theme=theme,
+        )
+        async with app.run_test(size=size) as pilot:
             yield pilot
-            proxy.verbs = {}
-            await _leave_be(pilot, app)
-        except BaseException:
-            await self._stop()
-            raise
-
-    def close(self) -> None:
-        with self._runner:
-            self._runner.run(self._stop())
-
-    async def _start(self) -> Screen:
-        self._proxy = Proxy(self._data)
-        self._app = kebab(self._data, lambda: self._proxy)
-        self._running = self._app.run_test(size=WIDE)
-        self._pilot = await self._running.__aenter__()
-        await found(self._pilot)
-        return self._pilot
-
-    async def _stop(self) -> None:
-        running, self._running, self._pilot = self._running, None, None
-        if running is not None:
-            await running.__aexit__(None, None, None)
-
-
-_NOTHING = SearchResponse("", "hybrid", (), 0, None, (), (), "", 0)
-
-
-async def _begin_anew(pilot: Screen, app: KebabApp, options: Options, size: tuple[int, int]) -> None:
-    app.options = options
-    app.indexing = Idle()  # type: ignore[assignment]
-    apply_theme(app, options.theme or "dark")
-    app.mode = options.mode  # type: ignore[assignment]
-    app.query_line.mode = app.mode
-    app.toggles = Toggles(explain=options.explain)
-    Path(app.history._path).unlink(missing_ok=True)
-    app.history._queries.clear()
-    app.history._at = 0
-    app.recorder = HistoryRecorder(app.history)
-    parse, app.results = app.results.parse, ResultsPresenter(app, app.mode)
-    app.results.parse = parse
-    app.current_query._show_searching = app.results.show_searching
-    app.current_query.cancel()
-    app._pending, app._cursor_is_pinned, app._has_news = PendingActions(), False, False
-    app.hits._marks.clear()
-    app.hits._located.clear()
-    app.hits.show(_NOTHING)
-    app.preview.clear()
-    app.explain.clear("")
-    for pane in (app.hits, app.preview, app.explain):
-        pane.vertical_scrollbar.position = 0
-    app.status.clear_message()
-    app.status.show(StatusContent(mode=app.mode))
-    app.chips.show(())
-    with app.prevent(Input.Changed):
-        app.box.write(options.query)
-    app.screen.set_focus(app.box)
-    if app.size != size:
-        await pilot.resize_terminal(*size)
-    app.typing.key_pressed()
-    app.ask()
-
-
-async def _leave_be(pilot: Screen, app: KebabApp) -> None:
-    """Close overlays, and let the engine finish its jobs."""
-    app.app_focus = True
-    while len(app.screen_stack) > 1:
-        app.pop_screen()
-    app.engine.cancel()
-    await until(pilot, lambda: not app.engine._jobs)
+        app.engine._thread.join(_DEADLINE_S)
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
@@ -262,7 +211,7 @@ def is_answered(app: KebabApp) -> bool:
         answer is not None
         and answer.complete
         and answer.query.strip() == app.box.value.strip()
-        and (not answer.query.strip() or answer.mode == app.mode)
+        and (not answer.query.strip() or answer.mode == app.current_query.mode)
     )
 
 

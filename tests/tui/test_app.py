@@ -50,7 +50,7 @@ async def test_the_query_of_the_command_line_is_asked_at_once(shared: SharedScre
     async with shared(query="김치찌개") as pilot:
         app = await found(pilot)
         assert paths(app)[0] == "요리/김치찌개.md"
-        assert app.mode == "lexical"
+        assert app.current_query.mode == "lexical"
 
 
 async def test_an_empty_box_shows_what_changed_lately(shared: SharedScreen) -> None:
@@ -242,9 +242,9 @@ async def test_the_mode_goes_round_and_the_hits_with_it(shared: SharedScreen) ->
         for _ in range(3):
             await pilot.press("ctrl+t")
             await found(pilot)
-            seen.append(app.mode)
-            assert app.query_line.mode == app.mode
-            assert app.results.response is not None and app.results.response.mode == app.mode
+            seen.append(mode := app.current_query.mode)
+            assert app.query_line.mode == mode
+            assert app.results.response is not None and app.results.response.mode == mode
         assert seen == ["lexical", "vector", "hybrid"]
 
 

@@ -26,13 +26,14 @@ from kebab_tui.storage.ports import Rescan
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.tui import hand_off, results
 from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.indexer import Indexing
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import CorpusChanged, IndexingProgress, LiveChanged
 from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.workspace import Workspace
 from tests.indexing.keeping import Kept
 from tests.indexing.keeping import until as until_seen
-from tests.tui.screen import WIDE, Proxy, Screen, found, has_keys, kebab, painted, paths, until
+from tests.tui.screen import WIDE, Idle, Proxy, Screen, found, has_keys, kebab, painted, paths, until
 from tests.vault import Vault, index_in
 
 pytestmark = pytest.mark.slow
@@ -42,17 +43,18 @@ CLOCK_TICK_S = 0.05
 FOLDER = FolderState(SourceId("notes"), "/notes", "live", "", 3)
 
 
-class Beside:
+class Beside(Idle):
     """Keeps the index in step beside the screen, in its process."""
 
     def __init__(self, vault: Vault) -> None:
+        super().__init__()
         self._kept = Kept(vault)
 
     @property
     def watcher_pid(self) -> int:
         return os.getpid() if self._kept.is_running else 0
 
-    def watch(self, _folders: Sequence[str]) -> None:
+    def watch(self, folders: Sequence[str]) -> None:
         self._kept.start()
 
     def close(self) -> None:
@@ -74,14 +76,15 @@ class Desk:
         (self.notes / name).write_text(text)
 
     def screen(self, query: str = "quokka", **options: object) -> KebabApp:
-        app = self.whole_screen(query, **options)
-        app.indexing = Beside(self.vault)  # type: ignore[assignment]
-        return app
+        return self.whole_screen(query, Beside(self.vault), **options)
 
-    def whole_screen(self, query: str = "quokka", **options: object) -> KebabApp:
+    def whole_screen(
+        self, query: str = "quokka", indexing: Indexing | None = None, **options: object
+    ) -> KebabApp:
         """One that starts processes for its indexing."""
         asked: dict[str, object] = {"query": query, "mode": "lexical", "watch": True}
-        return KebabApp(Options(**(asked | options)), Settings(data_dir=str(self.data)))  # type: ignore[arg-type]
+        made = Options(**(asked | options))  # type: ignore[arg-type]
+        return KebabApp(made, Settings(data_dir=str(self.data)), indexing=indexing)
 
     @property
     def writer_pid(self) -> int:
@@ -259,7 +262,7 @@ async def test_many_notes_at_once_are_all_found(desk: Desk) -> None:
         for number in range(400):
             desk.write(f"many-{number}.md", f"# {number}\n\nA quokka of many, the {number}th.\n" * 30)
         await until(pilot, lambda: app.results.response and app.results.response.total_matches > 400)
-        await until(pilot, lambda: app.results._status.index == "live")
+        await until(pilot, lambda: app.status.status.index == "live")
 
 
 # Who keeps the index
@@ -340,19 +343,16 @@ class Asked:
         return request in self.requests
 
 
-class Deaf:
+class Deaf(Idle):
     """Replaces an indexing process that takes no requests."""
 
-    watcher_pid = 1
-
-    def close(self) -> None:
-        pass
+    @property
+    def watcher_pid(self) -> int:
+        return 1
 
 
 def only_asking(desk: Desk, **options: object) -> KebabApp:
-    app = desk.whole_screen(**options)  # type: ignore[arg-type]
-    app.indexing = Deaf()  # type: ignore[assignment]
-    return app
+    return desk.whole_screen(indexing=Deaf(), **options)  # type: ignore[arg-type]
 
 
 async def test_f5_requests_a_scan_of_everything(desk: Desk) -> None:

@@ -324,17 +324,17 @@ def test_as_many_hits_are_asked_for_again_as_are_shown(
     loaded: int, total: int, text: str, asked: int
 ) -> None:
     engine = Asked()
-    questions = CurrentQuery(engine, lambda _: None)
+    questions = CurrentQuery(engine, "lexical")
     shown = answer_of(loaded, total=total)
     for wanted in (False, True):
-        questions.ask(text, "lexical", explain=wanted, shown=shown)
+        questions.ask(text, explain=wanted, shown=shown)
     assert engine.all == [("ask", asked, 0), ("explained" if asked == 50 else "ask", asked, 0)]
 
 
 def test_one_page_is_asked_for_at_a_time_and_pages_grow_with_the_list() -> None:
     engine = Asked()
-    questions = CurrentQuery(engine, lambda _: None)
-    questions.ask("workspace", "lexical", explain=False)
+    questions = CurrentQuery(engine, "lexical")
+    questions.ask("workspace", explain=False)
     questions.load_more(answer_of(50, total=9_000))
     assert len(engine.all) == 1  # there is no answer yet
     questions.finish(answered=True)

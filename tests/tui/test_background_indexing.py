@@ -41,7 +41,8 @@ class Behind:
         self.notes.mkdir()
         self.data = place / "data"
         self._told: Told = queue.Queue()
-        self.indexing = BackgroundIndexing(str(self.data), "", self.take)
+        self.indexing = BackgroundIndexing(str(self.data), "")
+        self.indexing.report_to(self.take)
         self._index = index_in(str(self.data))
 
     def take(self, message: Message) -> None:
@@ -229,7 +230,7 @@ def test_one_that_never_works_restarts_after_growing_pauses(
     monkeypatch.setattr(indexer, "_RESTART_S", 0.01)
     monkeypatch.setattr(indexer, "_LONGEST_RESTART_S", 0.08)
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    behind.indexing = BackgroundIndexing(str(behind.data), "", behind.take)
+    behind.indexing = BackgroundIndexing(str(behind.data), "")
     pauses: list[float] = []
 
     def wait(pause: float) -> bool:
@@ -254,7 +255,7 @@ def test_one_that_ends_with_an_error_is_not_restarted(behind: Behind) -> None:
 def test_another_watching_process_follows_and_takes_over(behind: Behind) -> None:
     behind.write("a.md")
     behind.keep()
-    second = BackgroundIndexing(str(behind.data), "", behind.take)
+    second = BackgroundIndexing(str(behind.data), "")
     second.watch(())
     behind.wait(lambda: second.watcher_pid)
     behind.indexing.close()

@@ -87,7 +87,10 @@ class Asking:
     def __init__(self, engine: Any) -> None:
         self.engine = engine
         self._posted: queue.Queue[Message] = queue.Queue()
-        self.thread = EngineThread(lambda: engine, self._posted.put)
+        self.thread = EngineThread(lambda: engine)
+
+    def start(self) -> None:
+        self.thread.start(self._posted.put)
 
     def next(self) -> Message:
         return self._posted.get(timeout=_PATIENCE_S)
@@ -146,7 +149,7 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
         monkeypatch.setattr(engine_thread, "_QUIET_S", rest_s)
         monkeypatch.setattr(engine_thread, "_COMPLETIONS_S", offer_s)
         begun.append(made := Asking(engine))
-        made.thread.start()
+        made.start()
         offered = [CompletionsReady] if engine.has_index else []
         for kind in (EngineReady, SourcesCounted, *offered, EngineWarm):
             assert isinstance(made.next(), kind)
@@ -161,7 +164,7 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
 def test_the_first_question_is_answered_before_anything_else_is_read(begin: Begin) -> None:
     made = Asking(Engine())
     made.thread.ask(1, RUST, False)
-    made.thread.start()
+    made.start()
     kinds = [type(made.next()) for _ in range(5)]
     made.thread.close()
     assert kinds == [EngineReady, SearchDone, SearchDone, SourcesCounted, CompletionsReady]
@@ -173,7 +176,7 @@ def test_a_new_question_takes_the_place_of_pages_that_wait() -> None:
     made.thread.explain(1, RUST)
     made.thread.ask(2, replace(RUST, mode="lexical"), False)
     made.thread.load_page(2, replace(RUST, offset=50))
-    made.thread.start()
+    made.start()
     *_, more = made.until(MoreFound)
     made.thread.close()
     assert isinstance(more, MoreFound) and more.generation == 2
@@ -208,7 +211,7 @@ def test_a_query_waits_for_one_step_of_the_warm_up_only(begin: Begin) -> None:
     engine = Engine()
     made = Asking(engine)
     engine.bits = (lambda: made.thread.ask(1, RUST, False), lambda: engine.asked.append(("bit", False)))
-    made.thread.start()
+    made.start()
     made.until(EngineWarm)
     made.thread.close()
     assert engine.asked == [("lexical", True), ("hybrid", False), ("bit", False)]

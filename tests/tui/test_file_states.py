@@ -17,29 +17,28 @@ from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.actions import ACTIONS
 from kebab_tui.tui.engine_thread import EngineThread
-from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.tui.screens.file_table import Heading
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.hits import HOSTILE
 from tests.tui.listed_files import NOTES, Listing, a_file, some_files
-from tests.tui.screen import WIDE, Idle, found, kebab, painted, until
+from tests.tui.screen import WIDE, HostApp, Idle, found, kebab, painted, until
 
 pytestmark = pytest.mark.slow
 
 
-class Host(KeysInOrder[None]):
+class Host(HostApp):
     def __init__(self, listing: Listing) -> None:
         super().__init__()
         self.listing = listing
         self.opened: list[str] = []
         self.problem = ""
         self.retries = 0
-        self.engine = EngineThread(lambda: cast("Workspace", listing), self.post_message)
+        self.engine = EngineThread(lambda: cast("Workspace", listing))
         self.page = FileStatesScreen(ACTIONS, self.engine, self.open_file)
 
     def on_mount(self) -> None:
-        self.engine.start()
+        self.engine.start(self.post_message)
         self.push_screen(self.page)
 
     def on_unmount(self) -> None:

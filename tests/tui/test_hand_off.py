@@ -327,9 +327,8 @@ async def test_a_query_is_added_to_the_history_when_a_hit_is_used(
 async def test_a_query_whose_hits_were_read_is_remembered_when_another_takes_its_place(
     desk: Desk, seconds: float, kept: list[str]
 ) -> None:
-    app = desk.screen()
     now = [100.0]
-    app.recorder._clock = Clock(now)
+    app = desk.screen(clock=Clock(now))
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         now[0] += seconds

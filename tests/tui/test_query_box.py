@@ -16,7 +16,6 @@ from textual.widgets import Input
 from kebab_tui.domain.text import sanitize
 from kebab_tui.tui.actions import ACTIONS, Facts, action_of, bind, bind_app
 from kebab_tui.tui.history import History
-from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.widgets.query_box import QueryBox, QueryLine, frame_title
 from kebab_tui.tui.widgets.query_text import (
     LONGEST,
@@ -28,11 +27,12 @@ from kebab_tui.tui.widgets.query_text import (
     word_start,
 )
 from kebab_tui.workspace import Workspace
+from tests.tui.screen import HostApp
 
 pytestmark = pytest.mark.slow
 
 
-class Host(KeysInOrder[None]):
+class Host(HostApp):
     def __init__(self, value: str = "", history: History | None = None, engine: bool = True) -> None:
         super().__init__()
         bind_app(self, ACTIONS)

@@ -72,13 +72,13 @@ async def test_the_explanation_opened_before_the_final_response_asks_for_no_othe
         await until(pilot, lambda: hits.changes)
         await pilot.press("f4")
         go_on.set()
-        await until(pilot, lambda: app.explain._explained is not None)
+        await until(pilot, lambda: app.explain.explained is not None)
         words, both = hits.changes
         assert words.selected != both.selected, "the test needs a query with another first hit by words"
         assert words.cursor == both.cursor == 0
         assert asked == ["lexical", "hybrid"]
-        assert app.explain._explained is not None and app.hits.selected is not None
-        assert app.explain._explained.hit.chunk_id == app.hits.selected.chunk_id
+        assert app.explain.explained is not None and app.hits.selected is not None
+        assert app.explain.explained.hit.chunk_id == app.hits.selected.chunk_id
 
 
 async def test_a_moved_cursor_stays_on_its_hit_through_modes_commits_and_explanations(

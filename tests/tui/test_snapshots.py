@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 from pytest_textual_snapshot import SVGImageExtension  # type: ignore[import-untyped]
 from syrupy.assertion import SnapshotAssertion
 
@@ -87,11 +86,9 @@ def index(place: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def screen(vault: Path) -> Iterator[SharedScreen]:
+def screen(vault: Path) -> SharedScreen:
     """The screen on that index, for one state after the other."""
-    made = SharedScreen(vault / "data")
-    yield made
-    made.close()
+    return SharedScreen(vault / "data")
 
 
 @pytest.fixture
@@ -180,12 +177,11 @@ def nowhere() -> Workspace:
     return Workspace(Settings(), "/nonexistent/kebab")
 
 
-async def test_first_run(look_at: Look, tmp_path: Path) -> None:
+async def test_first_run(look_at: Look) -> None:
     async def begun(pilot: Screen, app: KebabApp) -> None:
         await until(pilot, lambda: app.facts.first_run)
 
-    app = kebab(tmp_path / "data", nowhere)
-    app.settings = structs.replace(app.settings, data_dir="~/.local/share/kebab")
+    app = kebab(Path("~/.local/share/kebab"), nowhere)
     await look_at(app.run_test(size=SMALLEST), begun)
 
 
@@ -300,6 +296,7 @@ async def test_what_a_saved_note_changes_is_marked(
     for module in (hits_list, results):
         monkeypatch.setattr(module, "FRESH_S", 1000)
     saved = False
+    time_ns = _NOW - 1_000_000_000
 
     def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         response = in_both_lists(real, query, first_answer)
@@ -309,9 +306,7 @@ async def test_what_a_saved_note_changes_is_marked(
         return replace(response, hits=(new, changed, *rest) if saved else before)
 
     async def save(pilot: Screen, app: KebabApp) -> None:
-        nonlocal saved
-        time_ns = _NOW - 1_000_000_000
-        app.results._latency = Latency(lambda: time_ns, lambda: time_ns)
+        nonlocal saved, time_ns
         time_ns = _NOW
         await answered(pilot, app)
         saved = True
@@ -322,7 +317,8 @@ async def test_what_a_saved_note_changes_is_marked(
         await until(pilot, lambda: app.status.status.changed == "lifetimes.md 0.31 s")
         await located(pilot, app)
 
-    opened = screen("rust errors", mode="hybrid", size=SMALLEST, verbs={"search": search})
+    latency = Latency(lambda: time_ns, lambda: time_ns)
+    opened = screen("rust errors", mode="hybrid", size=SMALLEST, verbs={"search": search}, latency=latency)
     await look_at(opened, save)
 
 

@@ -77,6 +77,12 @@ class ExplainPanel(RowsView, can_focus=True):
         self.lay_out()
 
     @property
+    def explained(self) -> ExplainedHit | None:
+        """The hit that is explained, under the what-if."""
+        hits = () if self._now is None else self._now.hits
+        return next((one for one in hits if one.hit.row == self._row), None)
+
+    @property
     def _settings(self) -> FusionSettings | None:
         return None if self._now is None else self._now.fusion
 
@@ -120,6 +126,5 @@ class ExplainPanel(RowsView, can_focus=True):
         if self._base is None or self._now is None:
             return rows
         strip = list(strip_rows(self._base, self._now, self._changes, width, self._keys))
-        explained = next((one for one in self._now.hits if one.hit.row == self._row), None)
-        rows += explain_rows(explained, self._now, width, self._changes)
+        rows += explain_rows(self.explained, self._now, width, self._changes)
         return [*strip, (), *rows] if strip else rows
