@@ -120,7 +120,7 @@ def _read_older(connection: sqlite3.Connection) -> None:
 
 def is_older(connection: sqlite3.Connection) -> bool:
     """Whether a reader sees an older index through views, which a migration invalidates."""
-    return connection.execute("SELECT 1 FROM sqlite_temp_schema").fetchone() is not None
+    return connection.execute("SELECT 1 FROM sqlite_temp_schema WHERE type = 'view'").fetchone() is not None
 
 
 def _require_space(path: str) -> None:
