@@ -13,8 +13,6 @@ from kebab_tui.tui.layout import Pane
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 
 if TYPE_CHECKING:
-    from textual.widget import Widget
-
     from kebab_tui.tui.app import KebabApp
 
 
@@ -134,13 +132,10 @@ class Commands:
         self._app.preview.scroll_up(animate=False)
 
     def do_scroll_left(self) -> None:
-        self._scrolled().action_scroll_left()
+        self._app.preview.action_scroll_left()
 
     def do_scroll_right(self) -> None:
-        self._scrolled().action_scroll_right()
-
-    def _scrolled(self) -> Widget:
-        return self._app.explain if self._app.focused is self._app.explain else self._app.preview
+        self._app.preview.action_scroll_right()
 
     def do_half_page_down(self) -> None:
         self._app.preview.scroll_relative(y=self._app.preview.size.height // 2, animate=False)

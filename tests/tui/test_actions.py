@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from textual.actions import parse
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Footer, Input
@@ -35,11 +38,13 @@ from kebab_tui.tui.actions import (
     bindings,
     name_of,
 )
+from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import RESERVED, arrives_as, key_name, shown, shown_all, types_a_character
 from kebab_tui.tui.screens.file_states import FileStatesScreen
-from kebab_tui.tui.screens.help import commands, help_groups
+from kebab_tui.tui.screens.help import HelpSheet, commands, help_groups, palette
+from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from tests.tui.key_table import BEGIN, END, key_table, with_key_table
 from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
 
@@ -400,6 +405,21 @@ async def test_no_key_of_a_screen_is_outside_the_registry(data: Path) -> None:
             seen.append(name_of(app.screen))
             assert foreign_keys(app) == [], keys
         assert seen == ["Files", "Files", "Why not", "Help", "Palette"]
+
+
+@pytest.mark.parametrize(
+    "action", [action for action in ACTIONS if action.runs], ids=lambda action: action.id
+)
+def test_what_an_action_runs_exists(action: Action) -> None:
+    screens: dict[str, type[DOMNode]] = {
+        "Files": FileStatesScreen,
+        "Why not": WhyNotPrompt,
+        "Help": HelpSheet,
+        "Palette": type(palette()),
+    }
+    owners = {"app": KebabApp, "screen": screens[action.screen], "": VerticalScroll}
+    owner, name, _ = parse(action.runs)
+    assert hasattr(owners[owner], f"action_{name}") or hasattr(owners[owner], f"_action_{name}")
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
