@@ -88,7 +88,10 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """FTS5 syntax for SQLite alone. `operator`: the one that no tree has; empty if the text is invalid."""
+    """FTS5 syntax, which SQLite alone reads; another engine refuses `operator` by name.
+
+    `operator`: NEAR or a character; empty if the text is invalid, which SQLite explains.
+    """
 
     text: str
     operator: str

@@ -15,7 +15,7 @@ from kebab_tui.domain.document import Chunk, Document
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.search.match import Match
+from kebab_tui.search.match import Match, Term
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +73,10 @@ Script = Literal["hangul", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """Which chunks a ranking, a count or a vector search is about; all of them by default."""
+    """Which chunks a ranking, a count or a vector search is about; all of them by default.
+
+    Stands for any number of chunks, so that no list of them passes through the ports.
+    """
 
     filters: SearchFilters = SearchFilters()
     script: Script | None = None
@@ -98,10 +101,10 @@ class Snapshot(Protocol):
         leaving_out: Sequence[ChunkRow] = (),
         newest: int | None = None,
     ) -> list[Scored]:
-        """The best `limit` chunks by bm25, ties by chunk id.
+        """The best `limit` chunks by bm25, ties by chunk id; `among` has a match.
 
-        `scored`: the tree whose terms are scored, if not `among.match`. `newest`: score only that many of
-        the latest matches, for a quick preview.
+        `scored`: the tree whose terms are scored, if not `among.match`. `leaving_out`: a few rows that are
+        already listed. `newest`: score only that many of the latest matches, for a quick preview.
         """
         ...
 
@@ -113,7 +116,10 @@ class Snapshot(Protocol):
         leaving_out: Sequence[ChunkRow] = (),
         worst: float | None = None,
     ) -> int:
-        """How many chunks there are; with `worst`, only those with at least as good a raw bm25."""
+        """How many chunks there are; with `worst`, only those with at least as good a raw bm25.
+
+        The other arguments, as those of `rank`, need a match.
+        """
         ...
 
     def better(self, among: Among, than: Scored, *, scored: Match | None = None) -> int:
@@ -153,14 +159,14 @@ class Snapshot(Protocol):
 
     def collection(self) -> Collection: ...
 
-    def frequency(self, match: Match) -> int:
-        """How many chunks of the corpus match, regardless of filters."""
+    def frequency(self, term: Term) -> int:
+        """How many chunks of the corpus have the term, regardless of filters."""
         ...
 
     def lengths(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]: ...
 
-    def occurrences(self, match: Match, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
-        """The occurrences of a phrase in each field of the given chunks; rows without any are absent."""
+    def occurrences(self, term: Term, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
+        """The occurrences of a term in each field of the given chunks; rows without any are absent."""
         ...
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]: ...
@@ -200,7 +206,10 @@ class VectorIndex(Protocol):
         ...
 
     def begin(self, query: Vector, k: int, among: Sequence[Among | None]) -> Callable[[], list[list[Near]]]:
-        """Start `nearest` for each of `among` beside the caller's work; the function waits for it."""
+        """Start `nearest` for each of `among` beside the caller's work; the function waits for the results.
+
+        Storage is read, if at all, before this returns: it may belong to the caller's thread.
+        """
         ...
 
     def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:

@@ -257,6 +257,23 @@ def test_a_narrow_filter_costs_no_recall(chosen: Chosen, mode: str) -> None:
     assert response.total_matches == 12
 
 
+@pytest.mark.parametrize("mode", ["vector", "hybrid"])
+@pytest.mark.parametrize("narrowed", ["{} tag:x", "{} -gamma", "tag:x {} -gamma"])
+def test_the_chunks_of_a_filter_are_listed_once_for_each_revision(
+    chosen: Chosen, mode: str, narrowed: str
+) -> None:
+    def listed(word: str) -> bool:
+        with chosen.statements() as statements:
+            assert chosen.texts(narrowed.format(word), mode=mode)
+        return any("group_concat" in one for one in statements)
+
+    chosen.add("a.md", {"alpha": 0.9, "beta": 0.8, "충돌": 0.7, "gamma": 0.6}, tags=("x",))
+    assert listed("alpha")
+    assert not listed("beta")
+    chosen.add("b.md", {"delta": 0.5}, tags=("x",))
+    assert listed("beta")
+
+
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
 def test_a_filter_that_leaves_nothing_leaves_nothing(chosen: Chosen, mode: str) -> None:
     chosen.add("a.md", {"alpha": 0.9})

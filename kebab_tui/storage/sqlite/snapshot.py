@@ -24,7 +24,7 @@ from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
-from kebab_tui.search.match import Match, Not, Word, any_of
+from kebab_tui.search.match import Match, Not, Term, Word, any_of
 from kebab_tui.search.ports import Among, Collection, FieldCounts, FieldWeights, FoundChunk, Scored
 from kebab_tui.storage.sqlite import recovery, rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
@@ -244,19 +244,19 @@ class StoreSnapshot:
             return Collection(0, 0.0)
         return Collection(numbers[0], sum(numbers[1:]) / numbers[0])
 
-    def frequency(self, match: Match) -> int:
-        return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [fts5(match)])
+    def frequency(self, term: Term) -> int:
+        return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [fts5(term)])
 
     def lengths(self, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
         statement = "SELECT id, sz FROM chunks_fts_docsize WHERE id IN (SELECT value FROM json_each(?))"
         found = self._connection.execute(statement, (json.dumps(wanted),))
         return {ChunkRow(row): sum(_varints(sizes)) for row, sizes in found}
 
-    def occurrences(self, match: Match, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
+    def occurrences(self, term: Term, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
         collection, lengths = self.collection(), self.lengths(wanted)
-        idf = inverse_document_frequency(collection.chunks, self.frequency(match))
+        idf = inverse_document_frequency(collection.chunks, self.frequency(term))
         counts = {}
-        for row, *scores in self._connection.execute(_OCCURRENCES, (fts5(match), json.dumps(wanted))):
+        for row, *scores in self._connection.execute(_OCCURRENCES, (fts5(term), json.dumps(wanted))):
             norm = length_norm(lengths[row], collection.average_length)
             numbers = []
             for score in scores:  # solve `-score = idf * f * (K1 + 1) / (f + norm)` for f
@@ -350,12 +350,11 @@ def _passing(among: Among, columns: str = "c.id") -> rows.Condition:
 
 
 def _chosen(among: Among, columns: str = "c.id") -> rows.Condition:
-    """A SELECT of all of them from the chunks: for many rows without a ranking."""
+    """A SELECT of all of them, for an `among` without a match."""
     statement, values = _passing(among, columns)
-    for wanted, match in (("IN", among.match), ("NOT IN", any_of(among.without) if among.without else None)):
-        if match is not None:
-            statement += f" AND c.id {wanted} (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
-            values = [*values, fts5(match)]
+    if among.without:
+        statement += " AND c.id NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+        values = [*values, fts5(any_of(among.without))]
     return statement, values
 
 
