@@ -105,8 +105,9 @@ class Explanation(NamedTuple):
         parts = [child._part(digits) for child in self.children]
         if self.formula == "weighted sum":
             pairs = zip(self.children[::2], parts[::2], parts[1::2], strict=True)
-            found = [f"{part} {one.label} × {weight}" for one, part, weight in pairs if one.value]
-            return " + ".join(found) or "0"
+            return " + ".join(f"{part} {one.label} × {weight}" for one, part, weight in pairs if one.value)
+        if self.formula == "bm25 term" and not self.value:
+            return "not in this passage"
         if self.formula == "sum" and self.children[0].formula == "bm25 term":
             norm = self.children[0].children[2]
             return f"idf × tf × {K1 + 1:g}/(tf+{norm._part(digits)}), {norm._how(digits)}"
