@@ -231,16 +231,17 @@ def explain_lexical(
         for row in rows
     }
     factors = [Explanation(getattr(weights, name), f"{name} weight") for name in FieldCounts._fields]
+    weighted: dict[FieldCounts, Explanation] = {}
     terms: dict[ChunkRow, list[Explanation]] = {row: [] for row in rows}
     for phrase in phrases:
         idf = Explanation.of("idf", "idf", passages=chunks, df=snapshot.frequency(phrase.match))
         found = snapshot.occurrences(phrase.match, rows)
         for row in rows:
-            pairs = zip(
-                map(Explanation, found.get(row, _NO_COUNTS), FieldCounts._fields), factors, strict=True
-            )
-            tf = Explanation.of("tf", "weighted sum", *chain.from_iterable(pairs))
-            terms[row].append(Explanation.of(phrase.label, "bm25 term", idf, tf, norms[row]))
+            counts = found.get(row, _NO_COUNTS)
+            if counts not in weighted:  # many passages have the same counts
+                pairs = zip(map(Explanation, counts, FieldCounts._fields), factors, strict=True)
+                weighted[counts] = Explanation.of("tf", "weighted sum", *chain.from_iterable(pairs))
+            terms[row].append(Explanation.of(phrase.label, "bm25 term", idf, weighted[counts], norms[row]))
     return {row: Explanation.of("bm25", "sum", *parts) for row, parts in terms.items()}
 
 
