@@ -105,8 +105,9 @@ class Explanation(NamedTuple):
         parts = [child._part(digits) for child in self.children]
         if self.formula == "weighted sum":
             pairs = zip(self.children[::2], parts[::2], parts[1::2], strict=True)
-            found = [f"{part} {one.label} × {weight}" for one, part, weight in pairs if one.value]
-            return " + ".join(found) or "0"
+            return " + ".join(f"{part} {one.label} × {weight}" for one, part, weight in pairs if one.value)
+        if self.formula == "bm25 term" and not self.value:
+            return "not in this passage"
         if self.formula == "sum" and self.children[0].formula == "bm25 term":
             norm = self.children[0].children[2]
             return f"idf × tf × {K1 + 1:g}/(tf+{norm._part(digits)}), {norm._how(digits)}"
@@ -230,16 +231,17 @@ def explain_lexical(
         for row in rows
     }
     factors = [Explanation(getattr(weights, name), f"{name} weight") for name in FieldCounts._fields]
+    weighted: dict[FieldCounts, Explanation] = {}
     terms: dict[ChunkRow, list[Explanation]] = {row: [] for row in rows}
     for phrase in phrases:
         idf = Explanation.of("idf", "idf", passages=chunks, df=snapshot.frequency(phrase))
         found = snapshot.occurrences(phrase, rows)
         for row in rows:
-            pairs = zip(
-                map(Explanation, found.get(row, _NO_COUNTS), FieldCounts._fields), factors, strict=True
-            )
-            tf = Explanation.of("tf", "weighted sum", *chain.from_iterable(pairs))
-            terms[row].append(Explanation.of(phrase.label, "bm25 term", idf, tf, norms[row]))
+            counts = found.get(row, _NO_COUNTS)
+            if counts not in weighted:  # many passages have the same counts
+                pairs = zip(map(Explanation, counts, FieldCounts._fields), factors, strict=True)
+                weighted[counts] = Explanation.of("tf", "weighted sum", *chain.from_iterable(pairs))
+            terms[row].append(Explanation.of(phrase.label, "bm25 term", idf, weighted[counts], norms[row]))
     return {row: Explanation.of("bm25", "sum", *parts) for row, parts in terms.items()}
 
 

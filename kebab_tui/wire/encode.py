@@ -207,17 +207,11 @@ def timestamp(nanoseconds: int) -> str | None:
 def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
     """One hit of a response: its tree, and older fields filled from it; null where its mode has none."""
     tree, near, settings = explained.tree, explained.sentence, among.fusion
-    encoded: Json = {
-        "schema_version": "explanation.v1",
-        "tree": _tree(tree),
-        "lexical": None,
-        "semantic": None,
-        "fusion": None,
-        "settings": None,
-    }
+    encoded: Json = {"schema_version": "explanation.v1", "tree": _tree(tree)}
+    encoded |= dict.fromkeys(("lexical", "semantic", "fusion", "settings"))
     for step in tree.children:
         if step.label == "words" and step.children:
-            encoded["lexical"] = _lexical(step)
+            encoded["lexical"] = _lexical(step.at("bm25"), step.value)
     if near is not None:
         encoded["semantic"] = {
             "cosine": tree.at("meaning", "cosine").value,
@@ -256,48 +250,34 @@ def _tree(node: Explanation) -> Json:
     return node._asdict() | {"children": [_tree(child) for child in node.children]}
 
 
-def _lexical(words: Explanation) -> Json:
+def _lexical(bm25: Explanation, score: float) -> Json:
     """The only object with a raw bm25."""
-    terms: list[Json] = [
-        {
-            "term": term.label,
-            "tf": {count.label: count.value for count in term.at("tf").children[::2]},
-            "weighted_tf": term.at("tf").value,
-            "df": term.at("idf", "df").value,
-            "idf": term.at("idf").value,
-            "contribution": term.value,
-        }
-        for term in words.at("bm25").children
-    ]
-    idf, tf, norm = words.at("bm25").children[0].children
+    idf, tf, norm = bm25.children[0].children
+    fields = [count.label for count in tf.children[::2]]
     return {
-        "bm25": -words.at("bm25").value,
-        "score": words.value,
+        "bm25": -bm25.value,
+        "score": score,
         "length": norm.at("length").value,
         "average_length": norm.at("average_length").value,
         "chunks": idf.at("passages").value,
         "length_norm": norm.value,
-        "weights": {name: tf.at(f"{name} weight").value for name in terms[0]["tf"]},
-        "terms": terms,
+        "weights": {name: tf.at(f"{name} weight").value for name in fields},
+        "terms": [
+            {
+                "term": term.label,
+                "tf": {name: term.at("tf", name).value for name in fields},
+                "weighted_tf": term.at("tf").value,
+                "df": term.at("idf", "df").value,
+                "idf": term.at("idf").value,
+                "contribution": term.value,
+            }
+            for term in bm25.children
+        ],
     }
 
 
 def _fusion(fused: Fused, tree: Explanation, settings: FusionSettings, strongest: float) -> Json:
-    evidence, legs = fused.evidence, {leg.label: leg.value for leg in tree.at("fused", "rrf_raw").children}
-    words = {
-        "rank": evidence.lexical_rank,
-        "bm25": None if evidence.strength is None else -evidence.strength,
-        "weight": settings.lexical_weight,
-        "share": legs["words"],
-    }
-    meaning = {
-        "rank": evidence.vector_rank,
-        "cosine": evidence.cosine,
-        "weight": settings.vector_weight,
-        "share": legs["meaning"],
-        "other_script": evidence.other_script,
-    }
-    rerank = None
+    evidence, raw, rerank = fused.evidence, tree.at("fused", "rrf_raw"), None
     if settings.rerank:
         rerank = {
             "lexical": tree.at("rerank", "words").value,
@@ -307,8 +287,22 @@ def _fusion(fused: Fused, tree: Explanation, settings: FusionSettings, strongest
             "strongest_bm25": -strongest,
         }
     return {
-        "legs": {"lexical": words, "vector": meaning},
-        "rrf_raw": tree.at("fused", "rrf_raw").value,
+        "legs": {
+            "lexical": {
+                "rank": evidence.lexical_rank,
+                "bm25": None if evidence.strength is None else -evidence.strength,
+                "weight": settings.lexical_weight,
+                "share": raw.at("words").value,
+            },
+            "vector": {
+                "rank": evidence.vector_rank,
+                "cosine": evidence.cosine,
+                "weight": settings.vector_weight,
+                "share": raw.at("meaning").value,
+                "other_script": evidence.other_script,
+            },
+        },
+        "rrf_raw": raw.value,
         "fusion_score": tree.at("fused").value,
         "fusion_rank": fused.fusion_rank,
         "look": rerank,

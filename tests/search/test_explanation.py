@@ -288,6 +288,14 @@ def test_the_bm25_of_a_hit_is_that_of_the_index(embedded_sample: Workspace) -> N
             assert one.tree.at("words", "bm25").value == pytest.approx(by_words, abs=1e-6)
 
 
+def test_a_word_that_a_partial_match_lacks_is_named(embedded_sample: Workspace) -> None:
+    explained = embedded_sample.explain(SearchQuery("docker sourdough", mode="lexical", k=1))
+    lines = {line.label: line for line in explained.hits[0].tree.lines()}
+    absent, found = sorted((lines["docker"], lines["sourdough"]), key=lambda line: line.share)
+    assert found.share == 1
+    assert (absent.value, absent.how) == ("0.0000", "not in this passage")
+
+
 def test_what_decides_a_place_beside_the_numbers_is_noted(embedded_sample: Workspace) -> None:
     base = embedded_sample.explain(SearchQuery("port conflict", k=1))
     row = base.hits[0].hit.row

@@ -15,6 +15,7 @@ from referencing import Registry, Resource
 from kebab_tui.domain.facets import FACETS
 from tests.command_line import Kebab
 from tests.embedding.tiny_models import write_tiny
+from tests.explanations import FORMULAS
 
 SCHEMAS: dict[str, Any] = {
     entry.name.removesuffix(".json"): json.loads(entry.read_text("utf-8"))
@@ -43,6 +44,11 @@ def test_each_schema_is_one_and_is_called_as_its_file(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
     assert SCHEMAS[name]["$id"] == f"urn:kebab:{name}"
     assert SCHEMAS[name]["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_the_schema_names_every_formula_of_a_tree() -> None:
+    node = SCHEMAS["explanation.v1"]["$defs"]["tree"]["properties"]
+    assert set(node["formula"]["enum"]) == {"given", *FORMULAS}
 
 
 def objects(schema: Any) -> Iterator[Any]:
