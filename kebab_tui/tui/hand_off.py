@@ -149,7 +149,9 @@ class HandOff:
                     fail(f"the file is gone: {hit.path}", "press F5 to look for changed notes")
                 else:
                     fail(f"the folder is not available: {hit.root}", "its notes stay in the index")
-        self._hits.unmark([place.hit for place in places if place not in _present(places)])
+        present = _present(places)
+        if len(present) < len(places):
+            self._hits.unmark([place.hit for place in places if place not in present])
 
 
 def remark(places: LocatedHits) -> str:

@@ -130,7 +130,12 @@ class HitsList(LineView, can_focus=True):
         """
         before, old = self.selected, self._cursor
         found_news = diff_hits(self._hits, response.hits) if again else HitDiff()
-        self._mark_fresh(found_news)
+        # If everything is new, as during the first scan of a folder, no mark helps.
+        self._fresh = found_news.fresh if len(found_news.fresh) < max(len(response.hits), 2) else {}
+        if self._fresh_timer is not None:
+            self._fresh_timer.stop()
+        if self._fresh:
+            self._fresh_timer = self.set_timer(FRESH_S, self._forget_fresh)
         self._hits = response.hits
         self.twins = ambiguous_paths(response.hits)
         self._best = max((hit.score for hit in self._hits if not hit.further), default=0.0)
@@ -139,7 +144,7 @@ class HitsList(LineView, can_focus=True):
         for hit in self._hits if self._marks else ():
             if hit.chunk_id in self._marks:
                 self._marks[hit.chunk_id] = hit
-        self._cursor = self._place_of(keep, before, found_news)
+        self._cursor = 0 if keep is None else self._place_of(keep, before, found_news)
         self.virtual_size = Size(0, len(self._hits) * LINES_PER_HIT)
         moved_by = self._cursor - old
         self._scroll(0 if keep is None else self.scroll_offset.y + moved_by * LINES_PER_HIT)
@@ -273,23 +278,13 @@ class HitsList(LineView, can_focus=True):
             segments.append(Segment(text, self._styles[key]))
         return Strip(segments, style.width)
 
-    def _place_of(self, keep: ChunkId | None, before: SearchHit | None, found: HitDiff) -> int:
-        """The index of `keep` or of its successor; else the present index; without `keep` the first."""
-        if keep is None:
-            return 0
+    def _place_of(self, keep: ChunkId, before: SearchHit | None, found: HitDiff) -> int:
+        """The index of `keep` or of its successor; else the present index."""
         for index, hit in enumerate(self._hits):
             if hit.chunk_id == keep:
                 return index
         heir = successor(before, self._hits, found.fresh) if before is not None else None
         return max(0, min(self._cursor, len(self._hits) - 1)) if heir is None else heir
-
-    def _mark_fresh(self, found: HitDiff) -> None:
-        # If everything is new, as during the first scan of a folder, no mark helps.
-        self._fresh = found.fresh if len(found.fresh) < max(len(self._hits), 2) else {}
-        if self._fresh_timer is not None:
-            self._fresh_timer.stop()
-        if self._fresh:
-            self._fresh_timer = self.set_timer(FRESH_S, self._forget_fresh)
 
     def _forget_fresh(self) -> None:
         self._fresh = {}
