@@ -92,7 +92,10 @@ def highlight(text: str, phrases: Sequence[Phrase]) -> tuple[Highlight, ...]:
 
 def marks(text: str, phrases: Sequence[Phrase]) -> list[Mark]:
     """Every match in `text`, in order."""
-    return sorted([*_word_marks(text, phrases), *_gram_marks(text, phrases)])
+    words = [(i, phrase) for i, phrase in enumerate(phrases) if phrase.kind == "words"]
+    others = [(i, phrase) for i, phrase in enumerate(phrases) if phrase.kind != "words"]
+    found = list(_word_marks(text, words)) if words else []
+    return sorted([*found, *_gram_marks(text, others)] if others else found)
 
 
 def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
@@ -106,14 +109,12 @@ def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
     return tuple(joined)
 
 
-def _word_marks(text: str, phrases: Sequence[Phrase]) -> Iterator[Mark]:
-    wanted = [(i, phrase) for i, phrase in enumerate(phrases) if phrase.kind == "words"]
-    if not wanted:
-        return
+def _word_marks(text: str, wanted: Sequence[tuple[int, Phrase]]) -> Iterator[Mark]:
     words = list(folded_tokens(text))
     single = [(i, phrase) for i, phrase in wanted if len(phrase.parts) == 1]
     if single:
-        yield from _single_marks([*words, *_glued_words(text, words)], single)
+        glued = _glued_words(text, words) if _ANY_CJK.search(text) else ()
+        yield from _single_marks([*words, *glued], single)
     several = [(i, phrase) for i, phrase in wanted if len(phrase.parts) > 1]
     terms = [stem(word) for _, _, word in words] if several else []
     for i, phrase in several:
@@ -145,8 +146,6 @@ def _single_marks(words: Sequence[Token], wanted: Sequence[tuple[int, Phrase]]) 
 
 def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:
     """The Latin parts of words that contain CJK, as the grams have them."""
-    if not _ANY_CJK.search(text):
-        return
     other_word = re.compile(_OTHER_WORD)
     for start, end, _ in words:
         if _ANY_CJK.search(text, start, end):
@@ -155,10 +154,7 @@ def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:
                     yield Token(part.start(), part.end(), folded[0])
 
 
-def _gram_marks(text: str, phrases: Sequence[Phrase]) -> Iterator[Mark]:
-    wanted = [(i, phrase) for i, phrase in enumerate(phrases) if phrase.kind != "words"]
-    if not wanted:
-        return
+def _gram_marks(text: str, wanted: Sequence[tuple[int, Phrase]]) -> Iterator[Mark]:
     if unicodedata.is_normalized("NFC", text):
         composed, places = text, None
     else:

@@ -198,7 +198,7 @@ class EngineThread:
         def run(workspace: Workspace) -> Message:
             found = []
             for shorter_query in shorter(query.text, workspace.parse(query.text)):
-                if self._is_superseded():
+                if self._query is not None or self._closing:
                     return SuggestionsReady(generation, ())
                 # Count as the box would search if the suggestion were typed.
                 response = workspace.search(replace(query, text=shorter_query.text, k=1, typing=True))
@@ -341,7 +341,7 @@ class EngineThread:
                     self._wake.wait_for(
                         lambda: self._is_painted or self._query is not None or self._closing, _PAINT_S
                     )
-            if self._is_superseded():
+            if self._query is not None or self._closing:
                 return
         if job.explain:
             explained = workspace.explain(query)
@@ -355,10 +355,6 @@ class EngineThread:
             self._post(self._ready)
             self._ready = None
         self._post(message)
-
-    def _is_superseded(self) -> bool:
-        with self._wake:
-            return self._query is not None or self._closing
 
     def _warm_up(self, warming: Iterator[None]) -> None:
         """Load one more part of the engine while idle."""

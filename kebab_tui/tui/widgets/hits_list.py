@@ -76,7 +76,7 @@ class HitsList(LineView, can_focus=True):
         """The user wants to open the selected hit."""
 
     class NearEnd(Message):
-        """The cursor or the view is near the end: the list needs more hits."""
+        """The cursor or the view is near the end, and there are more hits."""
 
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, HitsList.NearEnd)
@@ -90,6 +90,8 @@ class HitsList(LineView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
         super().__init__(id=id)
         self._hits: tuple[SearchHit, ...] = ()
+        self._has_more = False
+        """Whether there are hits behind those in the list."""
         self._cursor = 0
         self._best = 0.0
         self._korean: bool | None = None
@@ -136,7 +138,7 @@ class HitsList(LineView, can_focus=True):
             self._fresh_timer.stop()
         if self._fresh:
             self._fresh_timer = self.set_timer(FRESH_S, self._forget_fresh)
-        self._hits = response.hits
+        self._hits, self._has_more = response.hits, response.next_offset is not None
         self.twins = ambiguous_paths(response.hits)
         self._best = max((hit.score for hit in self._hits if not hit.further), default=0.0)
         self._korean = None if response.raw else is_korean(response.read)
@@ -155,7 +157,7 @@ class HitsList(LineView, can_focus=True):
 
     def append(self, response: SearchResponse) -> None:
         """Show a response that begins with the present hits; the view does not move."""
-        self._hits = response.hits
+        self._hits, self._has_more = response.hits, response.next_offset is not None
         self.twins = ambiguous_paths(response.hits)
         self.virtual_size = Size(0, len(self._hits) * LINES_PER_HIT)
         self.refresh()
@@ -223,7 +225,18 @@ class HitsList(LineView, can_focus=True):
         width = self.scrollable_content_region.width
         if index >= len(self._hits):
             return Strip.blank(width, self.rich_style)
-        hit, style = self._hits[index], self._hit_style(index, width)
+        hit = self._hits[index]
+        style = HitStyle(
+            width=width,
+            share=share(hit.score, self._best),
+            cursor=index == self._cursor,
+            marked=hit.chunk_id in self._marks,
+            korean=self._korean,
+            located=self._located.get((hit.chunk_id, hit.indexed_ns)),
+            change=self._changes.get(hit.row, 0),
+            source=cut(sanitize_line(hit.source), _SOURCE) if hit.path in self.twins else "",
+            fresh=self._fresh.get(hit.chunk_id),
+        )
         row = self._rows.get((hit, style))
         if row is None:
             first, second = hit_lines(hit, style)
@@ -253,20 +266,6 @@ class HitsList(LineView, can_focus=True):
             self.move_to(index)
             if event.chain == 2:
                 self.choose()
-
-    def _hit_style(self, index: int, width: int) -> HitStyle:
-        hit = self._hits[index]
-        return HitStyle(
-            width=width,
-            share=share(hit.score, self._best),
-            cursor=index == self._cursor,
-            marked=hit.chunk_id in self._marks,
-            korean=self._korean,
-            located=self._located.get((hit.chunk_id, hit.indexed_ns)),
-            change=self._changes.get(hit.row, 0),
-            source=cut(sanitize_line(hit.source), _SOURCE) if hit.path in self.twins else "",
-            fresh=self._fresh.get(hit.chunk_id),
-        )
 
     def _strip(self, line: Line, style: HitStyle) -> Strip:
         segments = []
@@ -312,5 +311,5 @@ class HitsList(LineView, can_focus=True):
     def _post_near_end(self) -> None:
         visible = self.scrollable_content_region.height // LINES_PER_HIT
         lowest = max(self._cursor, int(self.scroll_y) // LINES_PER_HIT + visible)
-        if self._hits and lowest + max(NEAR, visible) >= len(self._hits):
+        if self._has_more and lowest + max(NEAR, visible) >= len(self._hits):
             self.post_message(self.NearEnd())
