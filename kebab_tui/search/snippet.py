@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kebab_tui.domain.hit import Highlight
 from kebab_tui.domain.tokens import CJK, OTHER, Token, folded_tokens, plain_words, stem
@@ -31,6 +31,8 @@ _OTHER_WORD = rf"{OTHER}+"
 """Compiled by the first text with CJK; a short search may not need it."""
 _ANY_CJK = re.compile(rf"[{CJK}]")
 _CONTINUING_JAMO = re.compile("[\u1160-\u11ff]")
+_Words: TypeAlias = tuple[int, tuple[str, ...], bool]
+"""The place of a phrase, its stems, and whether the last one may be longer."""
 
 
 class Snippet(NamedTuple):
@@ -92,7 +94,15 @@ def highlight(text: str, phrases: Sequence[Term]) -> tuple[Highlight, ...]:
 
 def marks(text: str, phrases: Sequence[Term]) -> list[Mark]:
     """Every match in `text`, in order."""
-    return sorted([*_word_marks(text, phrases), *_gram_marks(text, phrases)])
+    words: list[_Words] = []
+    grams: list[tuple[int, Gram]] = []
+    for i, phrase in enumerate(phrases):
+        if isinstance(phrase, Gram):
+            grams.append((i, phrase))
+        else:
+            words.append((i, tuple(map(stem, phrase.text.split(" "))), isinstance(phrase, Prefix)))
+    found = list(_word_marks(text, words)) if words else []
+    return sorted([*found, *_gram_marks(text, grams)] if grams else found)
 
 
 def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
@@ -106,18 +116,12 @@ def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
     return tuple(joined)
 
 
-def _word_marks(text: str, phrases: Sequence[Term]) -> Iterator[Mark]:
-    wanted = [
-        (i, tuple(map(stem, phrase.text.split(" "))), isinstance(phrase, Prefix))
-        for i, phrase in enumerate(phrases)
-        if not isinstance(phrase, Gram)
-    ]
-    if not wanted:
-        return
+def _word_marks(text: str, wanted: Sequence[_Words]) -> Iterator[Mark]:
     words = list(folded_tokens(text))
     single = [(i, parts[0], prefix) for i, parts, prefix in wanted if len(parts) == 1]
     if single:
-        yield from _single_marks([*words, *_glued_words(text, words)], single)
+        glued = _glued_words(text, words) if _ANY_CJK.search(text) else ()
+        yield from _single_marks([*words, *glued], single)
     several = [each for each in wanted if len(each[1]) > 1]
     terms = [stem(word) for _, _, word in words] if several else []
     for i, (*others, last), prefix in several:
@@ -148,8 +152,6 @@ def _single_marks(words: Sequence[Token], wanted: Sequence[tuple[int, str, bool]
 
 def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:
     """The Latin parts of words that contain CJK, as the grams have them."""
-    if not _ANY_CJK.search(text):
-        return
     other_word = re.compile(_OTHER_WORD)
     for start, end, _ in words:
         if _ANY_CJK.search(text, start, end):
@@ -158,10 +160,7 @@ def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:
                     yield Token(part.start(), part.end(), folded[0])
 
 
-def _gram_marks(text: str, phrases: Sequence[Term]) -> Iterator[Mark]:
-    wanted = [(i, phrase) for i, phrase in enumerate(phrases) if isinstance(phrase, Gram)]
-    if not wanted:
-        return
+def _gram_marks(text: str, wanted: Sequence[tuple[int, Gram]]) -> Iterator[Mark]:
     if unicodedata.is_normalized("NFC", text):
         composed, places = text, None
     else:

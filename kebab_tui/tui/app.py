@@ -17,6 +17,7 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.containers import Container
 from textual.content import Content
+from textual.geometry import Size
 from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure
@@ -137,6 +138,8 @@ class KebabApp(App[tuple[str, ...]]):
         """Whether new results keep the cursor on its hit."""
         self._has_news = False
         """Whether a commit changed the index since the last final response."""
+        self._arranged: tuple[Size, Toggles, bool, bool] | None = None
+        """What the present arrangement of the panes is for."""
         self._jumps = 0
         """How many pages the user has asked to jump ahead of the loaded ones."""
 
@@ -237,14 +240,17 @@ class KebabApp(App[tuple[str, ...]]):
 
     def arrange(self) -> None:
         """Place the panes for the present size and toggles; a text replaces missing hits."""
-        chosen = layout.choose(self.size.width, self.size.height, self.toggles)
         has_hits = self.results.has_hits
+        is_start = has_hits and not self.box.value and not self._cursor_is_pinned
+        state = self.size, self.toggles, has_hits, is_start
+        if state == self._arranged:
+            return
+        chosen = layout.choose(self.size.width, self.size.height, self.toggles)
+        self._arranged = None if chosen.too_small else state
         for arrangement in ("stacked", "beside", "columns", "single"):
             self.panes.set_class(has_hits and arrangement == chosen.arrangement, f"-{arrangement}")
         self.panes.set_class(len(chosen.panes) < 3, "-pair")
-        shows_start = (
-            has_hits and not self.box.value and not self._cursor_is_pinned and "preview" in chosen.panes
-        )
+        shows_start = is_start and "preview" in chosen.panes
         self.hits.display = has_hits and "hits" in chosen.panes
         self.words.display = shows_start or not has_hits
         self.preview.display = has_hits and "preview" in chosen.panes and not shows_start
@@ -328,7 +334,7 @@ class KebabApp(App[tuple[str, ...]]):
     def explain_selected(self) -> None:
         """Show the scores of the selected hit; request those of its page if they are missing."""
         selected = self.hits.selected
-        if selected is not None and not self.results.explain_hit(selected) and self.toggles.explain:
+        if selected is not None and self.toggles.explain and not self.results.explain_hit(selected):
             self.current_query.explain(selected.rank)
 
     @on(HitsList.NearEnd)
@@ -457,7 +463,7 @@ class KebabApp(App[tuple[str, ...]]):
     def _hits_located(self, message: messages.HitsLocated) -> None:
         self.recorder.used(self.current_query.query.text)
         for place in message.hits:
-            if place.located is not None:
+            if place.located is not None and not self.preview.is_showing(place.hit, place.located):
                 self.results.show_located(place.hit, place.located)
         self.hand_off.resume(message)
 

@@ -165,7 +165,8 @@ class EngineThread:
         `again`: only a complete response may replace the one on the screen.
         """
         with self._wake:
-            self._drop("page", "explain")
+            if self._jobs:
+                self._drop("page", "explain")
             self._query = _QueryJob(generation, query, explain, again)
             self._wake.notify()
 
@@ -197,7 +198,7 @@ class EngineThread:
         def run(workspace: Workspace) -> Message:
             found = []
             for shorter_query in shorter(query.text, workspace.parse(query.text)):
-                if self._is_superseded():
+                if self._query is not None or self._closing:
                     return SuggestionsReady(generation, ())
                 # Count as the box would search if the suggestion were typed.
                 response = workspace.search(replace(query, text=shorter_query.text, k=1, typing=True))
@@ -267,7 +268,7 @@ class EngineThread:
 
     def _send(self, job: _Job, *, replaces: bool = False) -> None:
         with self._wake:
-            if replaces:
+            if replaces and self._jobs:
                 self._drop(job.name)
             self._jobs.append(job)
             self._wake.notify()
@@ -303,9 +304,11 @@ class EngineThread:
                     if (message := job.run(workspace)) is not None:
                         self._post_result(message)
                 else:
-                    self._warm_up()
+                    if self._warming is not None:
+                        self._warm_up(self._warming)
                     self._poll(workspace)
-                    self._step(workspace)
+                    if self._long_job is not None:
+                        self._step(workspace)
             except Exception as error:  # noqa: BLE001 - a defect must not end the thread
                 self._revision = _UNKNOWN  # once the index is readable again, that is a change
                 failure = failure_of(error) or defect(error)
@@ -338,7 +341,7 @@ class EngineThread:
                     self._wake.wait_for(
                         lambda: self._is_painted or self._query is not None or self._closing, _PAINT_S
                     )
-            if self._is_superseded():
+            if self._query is not None or self._closing:
                 return
         if job.explain:
             explained = workspace.explain(query)
@@ -353,18 +356,13 @@ class EngineThread:
             self._ready = None
         self._post(message)
 
-    def _is_superseded(self) -> bool:
-        with self._wake:
-            return self._query is not None or self._closing
-
-    def _warm_up(self) -> None:
+    def _warm_up(self, warming: Iterator[None]) -> None:
         """Load one more part of the engine while idle."""
-        if self._warming is not None:
-            try:
-                next(self._warming)
-            except Exception:  # noqa: BLE001 - the end, or an error that a query will report
-                self._warming = None
-                self._post_result(EngineWarm())
+        try:
+            next(warming)
+        except Exception:  # noqa: BLE001 - the end, or an error that a query will report
+            self._warming = None
+            self._post_result(EngineWarm())
 
     def _step(self, workspace: Workspace) -> None:
         """Work on the long job until a request comes, or for a moment."""

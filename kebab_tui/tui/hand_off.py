@@ -155,7 +155,9 @@ class HandOff:
                     )
                 else:
                     fail(f"the folder is not available: {hit.root}", "its notes stay in the index")
-        self._hits.unmark([place.hit for place in places if place not in _present(places)])
+        present = _present(places)
+        if len(present) < len(places):
+            self._hits.unmark([place.hit for place in places if place not in present])
 
 
 def remark(places: LocatedHits) -> str:

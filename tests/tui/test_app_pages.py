@@ -290,7 +290,8 @@ async def test_pages_by_words_and_by_meaning_make_one_list(data: Path) -> None:
             await pilot.press("ctrl+t")
             await until(pilot, lambda: app.results.response and app.results.response.mode == mode)  # noqa: B023
         assert not any(first_answer for _, first_answer in asked)  # the list stays until the whole answer
-        assert before is not None and before.chunk_id in {hit.chunk_id for hit in app.hits._hits}
+        assert before is not None
+        await until(pilot, lambda: before.chunk_id in {hit.chunk_id for hit in app.hits._hits})
 
 
 class Asked:

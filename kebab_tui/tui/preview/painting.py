@@ -46,12 +46,8 @@ class View:
     digits: int
 
     @property
-    def gutter(self) -> int:
-        return self.digits + 2
-
-    @property
     def columns(self) -> int:
-        return max(1, self.width - self.gutter)
+        return max(1, self.width - self.digits - 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +63,16 @@ def paint(line: Line, view: View, styles: Mapping[str, Style]) -> Strip:
     """The line as wide as the view; `styles` come from `styles_of`."""
     base = styles["text"] if line.mark == " " else styles["cited"]
     number = Segment(f"{line.number:>{view.digits}}", base + styles["gutter"])
-    gutter = Strip([number, Segment(f"{line.mark} ", base + styles["mark"])], view.gutter)
+    gutter = Strip([number, Segment(f"{line.mark} ", base + styles["mark"])], view.digits + 2)
     width = view.columns
-    if _is_long(line.text):
+    if len(line.text) > LONG_LINE:
         shown = line.text[view.left : view.left + width + 1].replace("\t", " ")
         spans: Iterable[Span] = [
             (start - view.left, end - view.left, name) for start, end, name in line.spans
         ]
         body, left = Strip(_segments(shown, spans, base, styles)), 0
     else:
-        shown, spans = _expanded(line.text, line.spans)
+        shown, spans = _expanded(line.text, line.spans) if "\t" in line.text else (line.text, line.spans)
         body, left = Strip(_segments(shown, spans, base, styles)), view.left
     is_cut = body.cell_length > left + width
     body = body.crop_extend(left, left + width, base)
@@ -90,11 +86,7 @@ def paint(line: Line, view: View, styles: Mapping[str, Style]) -> Strip:
 
 def column_of(text: str, index: int) -> int:
     """The column of a character."""
-    return index if _is_long(text) else cell_len(_expanded(text[:index], ())[0])
-
-
-def _is_long(text: str) -> bool:
-    return len(text) > LONG_LINE
+    return index if len(text) > LONG_LINE else cell_len(_expanded(text[:index], ())[0])
 
 
 def _segments(
@@ -115,8 +107,6 @@ def _segments(
 
 def _expanded(text: str, spans: Sequence[Span]) -> tuple[str, Sequence[Span]]:
     """The text with its tabs expanded, and the spans moved accordingly."""
-    if "\t" not in text:
-        return text, spans
     parts: list[str] = []
     places: list[int] = []
     length = cells = 0

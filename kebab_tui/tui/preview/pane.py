@@ -8,7 +8,7 @@ one; the first row reports the difference. The engine only decodes bytes and fin
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -120,6 +120,10 @@ class Preview(LineView, can_focus=True):
         if is_other or was_remarked or not is_same_view:
             self._open(note, is_other)
 
+    def is_showing(self, hit: SearchHit, located: Located) -> bool:
+        """Whether the passage is shown at these lines."""
+        return hit == self._hit and located == self._located
+
     def reread(self, hit: SearchHit) -> None:
         """Show the present file again, at the same place, after a possible change."""
         if self._hit is not None and self._hit.chunk_id == hit.chunk_id:
@@ -199,7 +203,9 @@ class Preview(LineView, can_focus=True):
     # Painting
 
     def render_line(self, y: int) -> Strip:
-        width, base = self.columns, self._all_styles()["text"]
+        if not self._styles:
+            self._styles = painting.styles_of(self)
+        width, base = self.columns, self._styles["text"]
         if y == 0:
             if self._hit is None:
                 return Strip.blank(width, base)
@@ -229,11 +235,6 @@ class Preview(LineView, can_focus=True):
 
     def _view(self, note: Note) -> View:
         return View(self._left, self.columns, len(str(note.lines.count)))
-
-    def _all_styles(self) -> Mapping[str, Style]:
-        if not self._styles:
-            self._styles = painting.styles_of(self)
-        return self._styles
 
     def _repaint(self) -> None:
         self._strips.clear()
@@ -386,7 +387,7 @@ class Preview(LineView, can_focus=True):
         target = self._target
         first, last = (1, 0) if target.sure is None else (target.first, target.last)
         style = RenderStyles(
-            self.columns, target.sign(target.first), self.app.current_theme.dark, self._all_styles()
+            self.columns, target.sign(target.first), self.app.current_theme.dark, painting.styles_of(self)
         )
         work = partial(self._render_in_thread, note, partial(rendered, lines, first, last, style))
         self.run_worker(work, thread=True, exclusive=True, group="preview-markdown")

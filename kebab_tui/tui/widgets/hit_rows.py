@@ -81,7 +81,16 @@ def hit_lines(hit: SearchHit, style: HitStyle) -> tuple[Line, Line]:
     gutter = 3 if style.width >= _WIDE_GUTTER_FROM else 2
     cursor: Piece = (CURSOR if style.cursor else " ", "cursor")
     mark = CHECK if style.marked else " "
-    figures, noted = tuple(_figures(hit, style)), tuple(_badges_shown(hit, style))
+    figures: Line = ()
+    # A listed hit has no score, and the score of a further match does not compare with those above.
+    if style.width >= _SCORE_FROM and hit.score and not hit.further:
+        figures = ((f" {shown_score(hit.score):>4}", "score"),)
+        if style.width >= _BAR_FROM:
+            cells = 8 if style.width >= _WIDE_BAR_FROM else 5
+            figures = ((f" {bar(style.share, cells)}", "bar"), *figures)
+        if style.change:
+            figures = ((f" {moved(style.change)}", "score"), *figures)
+    noted = tuple(_badges_shown(hit, style))
     named = _named(hit, max(0, style.width - gutter - _width(figures)))
     passage = _passage(hit, max(0, style.width - gutter - _width(noted)))
     first: Line = (cursor, (mark.ljust(gutter - 1), "mark"), *named)
@@ -113,18 +122,6 @@ def shown_score(score: float) -> str:
 def bar(steps: int, cells: int) -> str:
     """`steps` of a full bar, drawn in that many cells."""
     return blocks(-(-steps * cells * 8 // FULL)).ljust(cells)
-
-
-def _figures(hit: SearchHit, style: HitStyle) -> Iterator[Piece]:
-    # A listed hit has no score, and the score of a further match does not compare with those above.
-    if style.width < _SCORE_FROM or not hit.score or hit.further:
-        return
-    if style.change:
-        yield f" {moved(style.change)}", "score"
-    if style.width >= _BAR_FROM:
-        cells = 8 if style.width >= _WIDE_BAR_FROM else 5
-        yield f" {bar(style.share, cells)}", "bar"
-    yield f" {shown_score(hit.score):>4}", "score"
 
 
 def _named(hit: SearchHit, width: int) -> Iterator[Piece]:

@@ -76,7 +76,7 @@ class HitsList(LineView, can_focus=True):
         """The user wants to open the selected hit."""
 
     class NearEnd(Message):
-        """The cursor or the view is near the end: the list needs more hits."""
+        """The cursor or the view is near the end, and there are more hits."""
 
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, HitsList.NearEnd)
@@ -90,6 +90,8 @@ class HitsList(LineView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
         super().__init__(id=id)
         self._hits: tuple[SearchHit, ...] = ()
+        self._has_more = False
+        """Whether there are hits behind those in the list."""
         self._cursor = 0
         self._best = 0.0
         self._korean: bool | None = None
@@ -130,8 +132,13 @@ class HitsList(LineView, can_focus=True):
         """
         before, old = self.selected, self._cursor
         found_news = diff_hits(self._hits, response.hits) if again else HitDiff()
-        self._mark_fresh(found_news)
-        self._hits = response.hits
+        # If everything is new, as during the first scan of a folder, no mark helps.
+        self._fresh = found_news.fresh if len(found_news.fresh) < max(len(response.hits), 2) else {}
+        if self._fresh_timer is not None:
+            self._fresh_timer.stop()
+        if self._fresh:
+            self._fresh_timer = self.set_timer(FRESH_S, self._forget_fresh)
+        self._hits, self._has_more = response.hits, response.next_offset is not None
         self.twins = ambiguous_paths(response.hits)
         self._best = max((hit.score for hit in self._hits if not hit.further), default=0.0)
         self._korean = None if response.raw else is_korean(response.read)
@@ -139,7 +146,7 @@ class HitsList(LineView, can_focus=True):
         for hit in self._hits if self._marks else ():
             if hit.chunk_id in self._marks:
                 self._marks[hit.chunk_id] = hit
-        self._cursor = self._place_of(keep, before, found_news)
+        self._cursor = 0 if keep is None else self._place_of(keep, before, found_news)
         self.virtual_size = Size(0, len(self._hits) * LINES_PER_HIT)
         moved_by = self._cursor - old
         self._scroll(0 if keep is None else self.scroll_offset.y + moved_by * LINES_PER_HIT)
@@ -150,7 +157,7 @@ class HitsList(LineView, can_focus=True):
 
     def append(self, response: SearchResponse) -> None:
         """Show a response that begins with the present hits; the view does not move."""
-        self._hits = response.hits
+        self._hits, self._has_more = response.hits, response.next_offset is not None
         self.twins = ambiguous_paths(response.hits)
         self.virtual_size = Size(0, len(self._hits) * LINES_PER_HIT)
         self.refresh()
@@ -218,7 +225,18 @@ class HitsList(LineView, can_focus=True):
         width = self.scrollable_content_region.width
         if index >= len(self._hits):
             return Strip.blank(width, self.rich_style)
-        hit, style = self._hits[index], self._hit_style(index, width)
+        hit = self._hits[index]
+        style = HitStyle(
+            width=width,
+            share=share(hit.score, self._best),
+            cursor=index == self._cursor,
+            marked=hit.chunk_id in self._marks,
+            korean=self._korean,
+            located=self._located.get((hit.chunk_id, hit.indexed_ns)),
+            change=self._changes.get(hit.row, 0),
+            source=cut(sanitize_line(hit.source), _SOURCE) if hit.path in self.twins else "",
+            fresh=self._fresh.get(hit.chunk_id),
+        )
         row = self._rows.get((hit, style))
         if row is None:
             first, second = hit_lines(hit, style)
@@ -249,20 +267,6 @@ class HitsList(LineView, can_focus=True):
             if event.chain == 2:
                 self.choose()
 
-    def _hit_style(self, index: int, width: int) -> HitStyle:
-        hit = self._hits[index]
-        return HitStyle(
-            width=width,
-            share=share(hit.score, self._best),
-            cursor=index == self._cursor,
-            marked=hit.chunk_id in self._marks,
-            korean=self._korean,
-            located=self._located.get((hit.chunk_id, hit.indexed_ns)),
-            change=self._changes.get(hit.row, 0),
-            source=cut(sanitize_line(hit.source), _SOURCE) if hit.path in self.twins else "",
-            fresh=self._fresh.get(hit.chunk_id),
-        )
-
     def _strip(self, line: Line, style: HitStyle) -> Strip:
         segments = []
         for text, role in line:
@@ -273,23 +277,13 @@ class HitsList(LineView, can_focus=True):
             segments.append(Segment(text, self._styles[key]))
         return Strip(segments, style.width)
 
-    def _place_of(self, keep: ChunkId | None, before: SearchHit | None, found: HitDiff) -> int:
-        """The index of `keep` or of its successor; else the present index; without `keep` the first."""
-        if keep is None:
-            return 0
+    def _place_of(self, keep: ChunkId, before: SearchHit | None, found: HitDiff) -> int:
+        """The index of `keep` or of its successor; else the present index."""
         for index, hit in enumerate(self._hits):
             if hit.chunk_id == keep:
                 return index
         heir = successor(before, self._hits, found.fresh) if before is not None else None
         return max(0, min(self._cursor, len(self._hits) - 1)) if heir is None else heir
-
-    def _mark_fresh(self, found: HitDiff) -> None:
-        # If everything is new, as during the first scan of a folder, no mark helps.
-        self._fresh = found.fresh if len(found.fresh) < max(len(self._hits), 2) else {}
-        if self._fresh_timer is not None:
-            self._fresh_timer.stop()
-        if self._fresh:
-            self._fresh_timer = self.set_timer(FRESH_S, self._forget_fresh)
 
     def _forget_fresh(self) -> None:
         self._fresh = {}
@@ -317,5 +311,5 @@ class HitsList(LineView, can_focus=True):
     def _post_near_end(self) -> None:
         visible = self.scrollable_content_region.height // LINES_PER_HIT
         lowest = max(self._cursor, int(self.scroll_y) // LINES_PER_HIT + visible)
-        if self._hits and lowest + max(NEAR, visible) >= len(self._hits):
+        if self._has_more and lowest + max(NEAR, visible) >= len(self._hits):
             self.post_message(self.NearEnd())

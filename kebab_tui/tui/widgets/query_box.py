@@ -191,22 +191,15 @@ class QueryLine(Horizontal):
     def frame(self, framed: bool) -> None:
         self.set_class(framed, "-framed")
 
-    def watch_mode(self) -> None:
-        self._show_mode()
-
-    def on_resize(self) -> None:
-        self._show_mode()
-
-    def on_input_changed(self) -> None:
-        self._show_mode()
-
-    def _show_mode(self) -> None:
+    def show_mode(self) -> None:
         mode = f"{self.mode} RAW" if self.box.is_raw else self.mode
         title = mode, self.outer_size.width - _CORNERS
         if title != self._title:  # a new label triggers a layout: too slow for every key
             self._title = title
             self._mode_label.update(Content(mode))
             self.border_title = Content(frame_title(*title))
+
+    watch_mode = on_resize = on_input_changed = show_mode
 
 
 def frame_title(mode: str, width: int) -> str:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -255,9 +254,7 @@ class StatusLine(Widget):
         segments: list[Segment] = []
         for piece in fitted([*pieces, *facts(self.status)], width):
             if segments:
-                segments.append(Segment(f" {DOT} ", self._style("fact")))
-            segments.append(Segment(piece.text, self._style(piece.tone)))
+                segments.append(Segment(f" {DOT} ", self.get_visual_style("status-line--fact").rich_style))
+            style = self.get_visual_style(f"status-line--{piece.tone}").rich_style
+            segments.append(Segment(piece.text, style))
         return Strip(segments).adjust_cell_length(width, self.rich_style)
-
-    def _style(self, tone: Tone) -> Style:
-        return self.get_visual_style(f"status-line--{tone}").rich_style
