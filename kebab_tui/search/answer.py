@@ -12,9 +12,9 @@ from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind, Stage
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search.limits import Limits
+from kebab_tui.search.match import Term
 from kebab_tui.search.ports import Semantics, Snapshot, Vector
 from kebab_tui.search.query_language import ParsedQuery
-from kebab_tui.search.words import Phrase
 
 if TYPE_CHECKING:  # a keyword search loads no fusion
     from kebab_tui.search.ranking import Fused, FusionSettings
@@ -65,14 +65,14 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk with its rank. `phrases` are the phrases to highlight in it."""
+    """A chunk with its rank. `phrases` are to be highlighted in it."""
 
     row: ChunkRow
     rank: int
     score: float
     score_kind: ScoreKind
     detail: RetrievalDetail
-    phrases: tuple[Phrase, ...] = ()
+    phrases: tuple[Term, ...] = ()
     relaxed: bool = False
     further: bool = False
     """A keyword match behind the fused pool of a hybrid list."""

@@ -1,7 +1,7 @@
 """The search engine: from a query to a response, through retrieval and hydration.
 
 Everything in one response is read from one snapshot of the corpus. No query text causes
-an error, except raw FTS5 syntax that FTS5 rejects; ignored parts of a query and
+an error, except an invalid raw query; ignored parts of a query and
 unavailable means become notices in the response.
 """
 
@@ -21,13 +21,13 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.limits import HybridOptions, Limits, threshold_notices
+from kebab_tui.search.match import Match
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, SemanticsSource, Snapshot
 from kebab_tui.search.query_language import merge, parse
 from kebab_tui.search.snippet import snippet
 
 if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
-    from kebab_tui.search.semantic import Scripts
     from kebab_tui.search.why_not import WhyNot
 
 _DEEP = 300
@@ -68,7 +68,6 @@ class SearchEngine:
         self._options = options
         self._semantics = semantics
         self._now = now
-        self._scripts: Scripts | None = None
 
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         """A page of hits; a first answer may be a quick keyword preview of the full ranking."""
@@ -144,9 +143,7 @@ class SearchEngine:
             return replace(answer, notices=(_by_words(encoded), *answer.notices))
         if query.mode == "vector":
             return semantic.find(search, encoded)
-        if self._scripts is None:
-            self._scripts = semantic.Scripts()
-        return hybrid.find(search, encoded, self._options.hybrid, self._scripts)
+        return hybrid.find(search, encoded, self._options.hybrid)
 
     def _respond(self, search: Search, answer: Answer) -> SearchResponse:
         query, snapshot = search.query, search.snapshot
@@ -189,7 +186,7 @@ def _by_words(notice: Notice) -> Notice:
     return replace(notice, text=f"{notice.text} Searched by words only.")
 
 
-def _browsed(search: Search, without: Sequence[str] = ()) -> Answer:
+def _browsed(search: Search, without: Sequence[Match] = ()) -> Answer:
     """The notes that a query without search words does not exclude, latest change first."""
     query = search.query
     with search.watch.stage("browse") as stage:

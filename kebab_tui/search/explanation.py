@@ -13,10 +13,10 @@ from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.answer import Answer, Search
 from kebab_tui.search.bm25 import TermWeight, inverse_document_frequency, length_norm, normalised, term_weight
+from kebab_tui.search.match import Term
 from kebab_tui.search.ports import FieldCounts, FieldWeights, Snapshot
 from kebab_tui.search.ranking import Fused, FusionSettings
 from kebab_tui.search.why_not import single_filters
-from kebab_tui.search.words import Phrase
 
 _NO_COUNTS = FieldCounts(0, 0, 0, 0)
 
@@ -91,7 +91,7 @@ def explain(
 ) -> ExplainedResponse:
     """Explain every hit of a page."""
     snapshot = search.snapshot
-    by_phrases: dict[tuple[Phrase, ...], list[ChunkRow]] = {}
+    by_phrases: dict[tuple[Term, ...], list[ChunkRow]] = {}
     for ranked in answer.page:
         if ranked.detail.lexical_rank is not None and ranked.phrases:
             by_phrases.setdefault(ranked.phrases, []).append(ranked.row)
@@ -121,7 +121,7 @@ def explain(
 
 
 def explain_lexical(
-    snapshot: Snapshot, phrases: Sequence[Phrase], rows: Sequence[ChunkRow], weights: FieldWeights
+    snapshot: Snapshot, phrases: Sequence[Term], rows: Sequence[ChunkRow], weights: FieldWeights
 ) -> dict[ChunkRow, LexicalExplanation]:
     """The bm25 tables of several chunks; each phrase is looked up once."""
     chunks, average = snapshot.collection()
@@ -129,9 +129,9 @@ def explain_lexical(
     terms: dict[ChunkRow, list[TermWeight]] = {row: [] for row in rows}
     norms = {row: length_norm(lengths.get(row, 0), average or 1.0) for row in rows}
     for phrase in phrases:
-        frequency = snapshot.frequency(phrase.match)
+        frequency = snapshot.frequency(phrase)
         idf = inverse_document_frequency(chunks, frequency)
-        counts = snapshot.occurrences(phrase.match, rows)
+        counts = snapshot.occurrences(phrase, rows)
         for row in rows:
             found = counts.get(row, _NO_COUNTS)
             terms[row].append(term_weight(phrase.label, found, frequency, idf, norms[row], weights))

@@ -11,38 +11,37 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
-from kebab_tui.domain.text import is_korean
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.lexical import LexicalLeg
 from kebab_tui.search.limits import HybridOptions
+from kebab_tui.search.ports import Among
 from kebab_tui.search.ranking import Evidence, Fused, FusionSettings, fuse, rrf_part
-from kebab_tui.search.semantic import Legs, NearestSearch, Scripts, among, scopes
+from kebab_tui.search.semantic import Legs, NearestSearch, script_of
 
 DEPTH = 300
 """Candidates of each leg, whatever the page."""
 
 
-def find(search: Search, encoded: EncodedQuery, options: HybridOptions, scripts: Scripts) -> Answer:
+def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the list."""
     query, limits, watch = search.query, search.limits, search.watch
     searching = None
     if not match_tree.rules_out(search.parsed, query.strict):
         with watch.stage("meaning"):
-            searching = NearestSearch(encoded, scopes(search, encoded, scripts, None), DEPTH)
+            searching = NearestSearch(search, encoded, Among(search.filters), DEPTH)
     with watch.stage("words") as stage:
         words = lexical.leg(search, DEPTH)
         stage.kept = len(words.found)
     with watch.stage("meaning") as stage:
         if searching is None:
-            admitted = lexical.admission(search, words.lexical_query)
-            searching = NearestSearch(encoded, scopes(search, encoded, scripts, admitted), DEPTH)
-        near, notices = _near_enough(searching.legs(search.snapshot), encoded, nothing_else=not words.found)
+            searching = NearestSearch(search, encoded, lexical.admitted(search, words.lexical_query), DEPTH)
+        near, notices = _near_enough(searching.legs(), encoded, nothing_else=not words.found)
         stage.kept = len(near.own) + len(near.other)
     settings = options.fusion(encoded.text, query)
     with watch.stage("fusion") as stage:
-        fused = fuse(gather(search, encoded, words, near, scripts, with_ids=not settings.rerank), settings)
+        fused = fuse(gather(search, encoded, words, near, with_ids=not settings.rerank), settings)
         kept = [one for one in fused if limits.admit_raw(one.rrf_raw) and limits.admit(one.score)]
         stage.kept = len(kept)
     first, end = query.offset, query.offset + query.k
@@ -98,7 +97,7 @@ def _near_enough(near: Legs, encoded: EncodedQuery, *, nothing_else: bool) -> tu
 
 
 def gather(
-    search: Search, encoded: EncodedQuery, words: LexicalLeg, near: Legs, scripts: Scripts, *, with_ids: bool
+    search: Search, encoded: EncodedQuery, words: LexicalLeg, near: Legs, *, with_ids: bool
 ) -> list[Evidence]:
     """The evidence of every candidate; keyword matches outside the semantic leg get their cosine too."""
     by_words = {scored.row: (rank, -scored.bm25) for rank, scored in enumerate(words.found, 1)}
@@ -110,8 +109,7 @@ def gather(
     cosines = encoded.semantics.index.cosines(encoded.vector, only_words)
     others = {one.row for one in near.other}
     if others:  # a corpus of one script has no "other" one
-        hangul, rest = scripts.of(search.snapshot, search.filters)
-        others |= among(only_words, rest if is_korean(encoded.text) else hangul)
+        others |= search.snapshot.which(only_words, Among(script=script_of(encoded.text, other=True)))
     ids = search.snapshot.chunk_ids(only_meaning) if with_ids else {}
     found = []
     for row, (rank, strength) in by_words.items():

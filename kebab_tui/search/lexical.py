@@ -7,17 +7,18 @@ so they fit together while the corpus does not change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search import match_tree
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.bm25 import normalised
+from kebab_tui.search.match import Not, Term, parse_raw
 from kebab_tui.search.match_tree import Expression
-from kebab_tui.search.ports import Scored
-from kebab_tui.search.words import Phrase
+from kebab_tui.search.ports import Among, Scored
 
 FIRST_ANSWER = 1_000
 """How many of the newest matches a first answer scores: a fraction of a frame's time."""
@@ -36,7 +37,7 @@ class Tier(NamedTuple):
 
 
 class LexicalQuery(NamedTuple):
-    """The expressions for FTS5.
+    """The expressions of a query.
 
     `strict`: all the words. `begun`: all of them, the last one as a prefix; only set if the last
     word is also indexed as it is. `relaxed`: any of the words.
@@ -73,7 +74,7 @@ class LexicalLeg(NamedTuple):
     lexical_query: LexicalQuery
     found: Sequence[Scored] = ()
     strict: Set[ChunkRow] = frozenset()
-    phrases: tuple[Phrase, ...] = ()
+    phrases: tuple[Term, ...] = ()
     further: tuple[Tier, ...] = ()
 
 
@@ -81,7 +82,7 @@ def find(search: Search, *, first_answer: bool = False) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the ranking."""
     parsed, query, limits = search.parsed, search.query, search.limits
     if parsed.raw is not None:
-        tiers: tuple[Tier, ...] = (Tier("raw", Expression(parsed.raw, ())),)
+        tiers: tuple[Tier, ...] = (Tier("raw", Expression(parse_raw(parsed.raw), ())),)
     else:
         tiers = prepare(search, first_answer).tiers
         if first_answer:
@@ -137,26 +138,22 @@ def leg(search: Search, depth: int) -> LexicalLeg:
     is_strict = loose.match == strict.match
     matching = set(rows)
     if not is_strict:
-        matching = search.snapshot.matching(strict.match, rows, without=strict.excluded)
+        matching = search.snapshot.which(rows, strict.among(SearchFilters()))
     further = [tier for tier in lexical_query.tiers if tier.name == "unfinished word"]
     if len(found) == depth:
         # The tier of the unfinished word lacks the chunks with all the words: this tier has them.
-        above = (f"({tier.wanted.match}) NOT ({strict.match})" for tier in further)
+        above = (Not(tier.wanted.match, strict.match) for tier in further)
         rest = loose._replace(excluded=(*loose.excluded, *above))
         further.append(Tier("any word", rest, relaxed=not is_strict))
     return LexicalLeg(lexical_query, found, matching, loose.phrases, tuple(further))
 
 
-def admission(search: Search, lexical_query: LexicalQuery) -> Callable[[Rows], Rows]:
-    """A function that drops the rows that the words of the query rule out."""
+def admitted(search: Search, lexical_query: LexicalQuery) -> Among:
+    """The chunks that filters and words do not rule out, though they need not have any of the words."""
     strict = lexical_query.strict
-    if strict is not None and search.query.strict:
-        wanted = search.snapshot.matching(strict.match, without=strict.excluded)
-        return lambda rows: [row for row in rows if row in wanted]
-    if strict is not None and strict.excluded:
-        unwanted = search.snapshot.matching(" OR ".join(f"({match})" for match in strict.excluded))
-        return lambda rows: [row for row in rows if row not in unwanted]
-    return lambda rows: rows
+    if strict is None:
+        return Among(search.filters)
+    return Among(search.filters, None, strict.match if search.query.strict else None, strict.excluded)
 
 
 def prepare(search: Search, first_answer: bool = False) -> LexicalQuery:
@@ -169,13 +166,12 @@ def prepare(search: Search, first_answer: bool = False) -> LexicalQuery:
         instead = snapshot.common_words(prefix, _COMMON) or None
     if prefix is not None and instead is None:
         unfinished = snapshot.unfinished(prefix, _UNFINISHED)
-    strict = begun = match_tree.strict(parsed, unfinished=unfinished, instead=instead, starred=starred)
+    begun = None
     finished = match_tree.open_end(parsed) if prefix is not None else None
     if finished is not None and snapshot.has(finished):
+        begun = match_tree.strict(parsed, unfinished=unfinished, instead=instead, starred=starred)
         unfinished = instead = None
-        strict = match_tree.strict(parsed, starred=starred)
-    else:
-        begun = None
+    strict = match_tree.strict(parsed, unfinished=unfinished, instead=instead, starred=starred)
     common = snapshot.too_frequent(match_tree.wanted_words(parsed))
     loose = match_tree.relaxed(parsed, unfinished=unfinished, instead=instead, starred=starred, common=common)
     return LexicalQuery(strict, begun, None if query.strict else loose)
@@ -194,13 +190,16 @@ def listed(search: Search, tier: Tier, wanted: int, leaving_out: Rows = ()) -> t
 
 def count(search: Search, wanted: Expression, leaving_out: Rows = (), worst: float | None = None) -> int:
     """How many chunks match; with `worst`, only those with at least as good a raw bm25."""
-    return search.snapshot.count(wanted.among(search.filters, leaving_out), worst=worst)
+    among = wanted.among(search.filters)
+    return search.snapshot.count(among, scored=wanted.scored, leaving_out=leaving_out, worst=worst)
 
 
 def _rank(
     search: Search, wanted: Expression, limit: int, *, leaving_out: Rows = (), newest: int | None = None
 ) -> list[Scored]:
-    return search.snapshot.rank(wanted.among(search.filters, leaving_out), limit, newest=newest)
+    return search.snapshot.rank(
+        wanted.among(search.filters), limit, scored=wanted.scored, leaving_out=leaving_out, newest=newest
+    )
 
 
 def below_limits(kept: int, total: int) -> tuple[Notice, ...]:

@@ -1,40 +1,40 @@
-"""From a parsed query to the expressions for FTS5.
+"""From a parsed query to match trees.
 
-There are two expressions: the strict one matches what the query says, the relaxed one any
-of its words. Excluded terms are kept beside the match, not in it, except within one
-operand of an OR. Nothing here runs a query.
+There are two: the strict one matches what the query says, the relaxed one any of its words. Excluded
+terms are kept beside the match, not in it, except within one operand of an OR. Nothing here runs a query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
-from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import plain_words
+from kebab_tui.search import match
+from kebab_tui.search.match import Match, Term
 from kebab_tui.search.ports import Among
 from kebab_tui.search.query_language import All, Any, Leaf, Node, Not, ParsedQuery
-from kebab_tui.search.words import STOP_WORDS, Completion, Phrase, Unit, joined, last_word, unit
+from kebab_tui.search.words import STOP_WORDS, Completion, last_word, unit
 
 _SHORTEST_UNFINISHED = 2
 
 
 class Expression(NamedTuple):
-    """`phrases` are scored; `excluded` are MATCH strings of chunks to leave out.
+    """`phrases` are scored; chunks that match any of `excluded` are left out.
 
-    `scored` is the expression for bm25, if not `match`. FTS5 ignores words in a branch of an OR
-    that does not match as a whole, so a match with such branches is scored by its phrases alone.
+    `scored`: score the terms of this tree, if not of `match`. An index may ignore words in a branch of
+    an OR that does not match as a whole, so a match with such branches is scored by its phrases alone.
     """
 
-    match: str
-    phrases: tuple[Phrase, ...]
-    excluded: tuple[str, ...] = ()
-    scored: str | None = None
+    match: Match
+    phrases: tuple[Term, ...]
+    excluded: tuple[Match, ...] = ()
+    scored: Match | None = None
 
-    def among(self, filters: SearchFilters, leaving_out: Sequence[ChunkRow] = ()) -> Among:
-        return Among(self.match, filters, self.excluded, self.scored, leaving_out)
+    def among(self, filters: SearchFilters) -> Among:
+        return Among(filters, None, self.match, self.excluded)
 
 
 def strict(
@@ -50,9 +50,8 @@ def strict(
     `instead`: the last word stands for any of these, and is not searched as a prefix.
     `starred`: completions for each of `starred_words`.
     """
-    completions = _completions(parsed, unfinished, instead, starred or {})
-    built = _build(parsed.terms, completions) if completions else _plain(parsed.terms)
-    return _expression(built.found, built.branched, built.excluded) if built.found else None
+    found = _found(parsed.terms, _completions(parsed, unfinished, instead, starred or {}))
+    return _expression(found, _excluded(parsed.terms)) if found else None
 
 
 def relaxed(
@@ -73,9 +72,7 @@ def relaxed(
     content = [leaf for leaf in leaves if leaf in completions or not _is_among(leaf, STOP_WORDS)]
     distinctive = [leaf for leaf in content if leaf in completions or not _is_among(leaf, common)]
     units = _distinct(unit(leaf, completions.get(leaf)) for leaf in distinctive or content or leaves)
-    if not units:
-        return None
-    return _expression(joined(units, "OR"), _is_branched(units), _plain(parsed.terms).excluded)
+    return _expression(match.any_of(units), _excluded(parsed.terms)) if units else None
 
 
 def unfinished_word(parsed: ParsedQuery) -> str | None:
@@ -85,11 +82,10 @@ def unfinished_word(parsed: ParsedQuery) -> str | None:
     return word if word and len(word) >= _SHORTEST_UNFINISHED else None
 
 
-def open_end(parsed: ParsedQuery) -> str | None:
-    """The MATCH string of the last word or phrase of a text, read as finished, if it may continue."""
+def open_end(parsed: ParsedQuery) -> Match | None:
+    """The last word or phrase of a text, read as finished, if it may continue."""
     leaf = _last_open(parsed)
-    found = unit(leaf) if leaf else None
-    return found.match if found else None
+    return unit(leaf) if leaf else None
 
 
 def starred_words(parsed: ParsedQuery) -> tuple[str, ...]:
@@ -104,15 +100,14 @@ def wanted_words(parsed: ParsedQuery) -> list[str]:
     return [word for leaf in leaves for word in plain_words(leaf.text)]
 
 
-def excluded_alone(parsed: ParsedQuery) -> tuple[str, ...]:
+def excluded_alone(parsed: ParsedQuery) -> tuple[Match, ...]:
     """The exclusions of a query that has nothing to search for."""
-    plain = _plain(parsed.terms)
-    return () if plain.found else plain.excluded
+    return () if any(_wanted(parsed.terms)) else _excluded(parsed.terms)
 
 
 def rules_out(parsed: ParsedQuery, only_strict: bool) -> bool:
     """Whether the words of a query exclude chunks that the semantic leg may find."""
-    return only_strict or bool(_plain(parsed.terms).excluded)
+    return only_strict or bool(_excluded(parsed.terms))
 
 
 def _completions(
@@ -122,15 +117,15 @@ def _completions(
     starred: Mapping[str, Sequence[str]],
 ) -> dict[Leaf, Completion]:
     known = {
-        leaf: Completion(starred.get(last_word(leaf) or "", ()))
+        leaf: Completion(tuple(starred.get(last_word(leaf) or "", ())))
         for leaf in _wanted(parsed.terms)
         if leaf.kind == "prefix"
     }
     leaf = _last_open(parsed)
     if leaf is not None and instead is not None:
-        known[leaf] = Completion(instead, prefix=False)
+        known[leaf] = Completion(tuple(instead), prefix=False)
     elif leaf is not None and unfinished is not None:
-        known[leaf] = Completion(unfinished)
+        known[leaf] = Completion(tuple(unfinished))
     return known
 
 
@@ -151,74 +146,56 @@ def _is_among(leaf: Leaf, words: Collection[str]) -> bool:
     return leaf.kind == "word" and all(word in words for word in plain_words(leaf.text))
 
 
-def _expression(found: Unit, branched: bool, excluded: tuple[str, ...]) -> Expression:
-    if not branched:
-        return Expression(found.match, found.phrases, excluded)
-    phrases = {phrase.match: phrase for phrase in found.phrases}
-    return Expression(found.match, tuple(phrases.values()), excluded, " OR ".join(phrases))
+def _expression(found: Match, excluded: tuple[Match, ...]) -> Expression:
+    phrases = match.terms(found)
+    if not _is_branched(found):
+        return Expression(found, phrases, excluded)
+    phrases = tuple({phrase: phrase for phrase in phrases}.values())
+    return Expression(found, phrases, excluded, match.any_of(phrases))
 
 
-def _is_branched(units: Sequence[Unit]) -> bool:
-    """Whether one of several alternatives has an operator; words are folded, so they are lower case."""
-    return len(units) > 1 and any(" AND " in one.match or " NOT " in one.match for one in units)
+def _is_branched(found: Match) -> bool:
+    """Whether one of several alternatives is more than a leaf."""
+    if isinstance(found, match.Any):
+        return any(isinstance(part, match.All | match.Not) or _is_branched(part) for part in found.parts)
+    if isinstance(found, match.All):
+        return any(map(_is_branched, found.parts))
+    return isinstance(found, match.Not) and _is_branched(found.part)
 
 
-def _distinct(units: Iterable[Unit | None]) -> list[Unit]:
-    return list({one.match: one for one in units if one is not None}.values())
+def _distinct(units: Iterable[Match | None]) -> tuple[Match, ...]:
+    return tuple({one: one for one in units if one is not None}.values())
 
 
-class _Built(NamedTuple):
-    """The strict expression of a whole query."""
+def _found(node: Node | None, completions: Mapping[Leaf, Completion], narrow: bool = False) -> Match | None:
+    """What a part of the query searches for."""
+    match_of = partial(_found, completions=completions, narrow=narrow)
+    if isinstance(node, Leaf):
+        return unit(node, completions.get(node), narrow)
+    if isinstance(node, All):
+        parts = _distinct(map(match_of, node.parts))
+        return match.all_of(parts) if parts else None
+    if isinstance(node, Any):
+        alternatives = []
+        for part in node.parts:
+            found, excluded = match_of(part), _excluded(part)
+            if found is not None and excluded:
+                found = match.Not(found, match.any_of(excluded))
+            alternatives.append(found)
+        parts = _distinct(alternatives)
+        return match.any_of(parts) if parts else None
+    return None
 
-    found: Unit | None
-    excluded: tuple[str, ...]
-    branched: bool
 
-
-def _build(terms: Node | None, completions: Mapping[Leaf, Completion]) -> _Built:
-    builder = _Builder(completions)
-    found, excluded = builder.build(terms)
-    return _Built(found, tuple(dict.fromkeys(excluded)), builder.branched)
-
-
-@lru_cache(maxsize=4)
-def _plain(terms: Node | None) -> _Built:
-    """The expression with every word as finished; cached, since several steps of a search need it."""
-    return _build(terms, {})
-
-
-class _Builder:
-    """Builds the strict expression from the tree, part by part."""
-
-    def __init__(self, completions: Mapping[Leaf, Completion], narrow: bool = False) -> None:
-        self._completions = completions
-        self._narrow = narrow
-        self.branched = False
-
-    def build(self, node: Node | None) -> tuple[Unit | None, list[str]]:
-        """The searched and the excluded terms of a part."""
-        match node:
-            case Leaf():
-                return unit(node, self._completions.get(node), self._narrow), []
-            case All():
-                built = [self.build(part) for part in node.parts]
-                units = _distinct(found for found, _ in built)
-                excluded = [match for _, matches in built for match in matches]
-                return joined(units, "AND") if units else None, excluded
-            case Any():
-                units, left_over = [], []
-                for found, excluded in map(self.build, node.parts):
-                    if found is None:
-                        left_over += excluded
-                    elif excluded:
-                        without = f"({found.match} NOT ({' OR '.join(excluded)}))"
-                        units.append(Unit(without, found.phrases))
-                    else:
-                        units.append(found)
-                units = _distinct(units)
-                self.branched |= _is_branched(units)
-                return joined(units, "OR") if units else None, left_over
-            case Not():
-                found, _ = _Builder({}, narrow=True).build(node.part)
-                return None, [found.match] if found else []
-        return None, []
+@lru_cache(maxsize=16)
+def _excluded(node: Node | None) -> tuple[Match, ...]:
+    """What a part of the query excludes as a whole; cached, since several steps of a search need it."""
+    found: list[Match] = []
+    if isinstance(node, Not):
+        excluded = _found(node.part, {}, narrow=True)
+        found += [excluded] if excluded else []
+    elif isinstance(node, All | Any):
+        for part in node.parts:
+            if isinstance(node, All) or not any(_wanted(part)):
+                found += _excluded(part)
+    return tuple(dict.fromkeys(found))

@@ -6,7 +6,7 @@ revision, however long the search takes and whatever is written meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
@@ -15,6 +15,7 @@ from kebab_tui.domain.document import Chunk, Document
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.search.match import Match
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,17 +68,18 @@ class Collection(NamedTuple):
     average_length: float
 
 
-class Among(NamedTuple):
-    """The chunks that a ranking or a count is about."""
+Script = Literal["hangul", "other"]
 
-    match: str
-    filters: SearchFilters
-    without: Sequence[str] = ()
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """Which chunks a ranking, a count or a vector search is about; all of them by default."""
+
+    filters: SearchFilters = SearchFilters()
+    script: Script | None = None
+    match: Match | None = None
+    without: tuple[Match, ...] = ()
     """Matches that exclude a chunk."""
-    scored: str | None = None
-    """The expression to score, if not `match`."""
-    leaving_out: Sequence[ChunkRow] = ()
-    """Rows already listed."""
 
 
 class Snapshot(Protocol):
@@ -87,31 +89,47 @@ class Snapshot(Protocol):
     @property
     def lexical_version(self) -> str: ...
 
-    def rank(self, among: Among, limit: int, *, newest: int | None = None) -> list[Scored]:
+    def rank(
+        self,
+        among: Among,
+        limit: int,
+        *,
+        scored: Match | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        newest: int | None = None,
+    ) -> list[Scored]:
         """The best `limit` chunks by bm25, ties by chunk id.
 
-        `newest`: score only that many of the latest matches, for a quick preview.
+        `scored`: the tree whose terms are scored, if not `among.match`. `newest`: score only that many of
+        the latest matches, for a quick preview.
         """
         ...
 
-    def count(self, among: Among, *, worst: float | None = None) -> int:
-        """How many chunks match; with `worst`, only those with at least as good a raw bm25."""
+    def count(
+        self,
+        among: Among,
+        *,
+        scored: Match | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        worst: float | None = None,
+    ) -> int:
+        """How many chunks there are; with `worst`, only those with at least as good a raw bm25."""
         ...
 
-    def better(self, among: Among, than: Scored) -> int:
-        """How many matching chunks rank above the given one."""
+    def better(self, among: Among, than: Scored, *, scored: Match | None = None) -> int:
+        """How many chunks rank above the given one."""
         ...
 
     def chunk_ids(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, str]:
         """The chunk ids, which order equal scores."""
         ...
 
-    def has(self, match: str) -> bool:
+    def has(self, match: Match) -> bool:
         """Whether any chunk of the corpus matches, regardless of filters."""
         ...
 
     def browse(
-        self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[str] = ()
+        self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[Match] = ()
     ) -> tuple[list[ChunkRow], int]:
         """The first chunk of each note that passes, latest change first, and the number of such notes.
 
@@ -135,13 +153,13 @@ class Snapshot(Protocol):
 
     def collection(self) -> Collection: ...
 
-    def frequency(self, match: str) -> int:
+    def frequency(self, match: Match) -> int:
         """How many chunks of the corpus match, regardless of filters."""
         ...
 
     def lengths(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]: ...
 
-    def occurrences(self, match: str, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
+    def occurrences(self, match: Match, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
         """The occurrences of a phrase in each field of the given chunks; rows without any are absent."""
         ...
 
@@ -151,18 +169,8 @@ class Snapshot(Protocol):
         """Whether the corpus has both Hangul chunks and others."""
         ...
 
-    def rows_by_script(self, filters: SearchFilters) -> tuple[Sequence[ChunkRow], Sequence[ChunkRow]]:
-        """The chunks that pass, ordered by row: those in Hangul, and all others."""
-        ...
-
-    def known(self, rows: Sequence[ChunkRow]) -> set[ChunkRow]:
-        """Which of the given rows still exist."""
-        ...
-
-    def matching(
-        self, match: str, rows: Sequence[ChunkRow] | None = None, *, without: Sequence[str] = ()
-    ) -> set[ChunkRow]:
-        """Which of the given chunks match; of all chunks if `rows` is None."""
+    def which(self, rows: Sequence[ChunkRow], among: Among) -> set[ChunkRow]:
+        """Which of a few given chunks still exist and are among these."""
         ...
 
     def passes(self, rows: Sequence[ChunkRow], filters: SearchFilters) -> bool:
@@ -184,11 +192,15 @@ class Near(NamedTuple):
 class VectorIndex(Protocol):
     """The vectors of one model, as of some revision at or behind the corpus's."""
 
-    def nearest(self, query: Vector, k: int, allowed: Sequence[ChunkRow] | None = None) -> list[Near]:
-        """The k chunks of highest cosine, ties by row; only among `allowed` when given.
+    def nearest(self, query: Vector, k: int, among: Among | None = None) -> list[Near]:
+        """The k chunks of highest cosine, ties by row; of every chunk with a vector if `among` is None.
 
         The filter goes into the search: fewer than k come back only when fewer pass.
         """
+        ...
+
+    def begin(self, query: Vector, k: int, among: Sequence[Among | None]) -> Callable[[], list[list[Near]]]:
+        """Start `nearest` for each of `among` beside the caller's work; the function waits for it."""
         ...
 
     def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:

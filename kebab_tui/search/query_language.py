@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from itertools import accumulate
 from typing import Literal, TypeVar
 
@@ -103,28 +104,37 @@ class ParsedQuery:
 
 def parse(text: str, now: datetime) -> ParsedQuery:
     """Parse a query; relative dates such as `7d` and `today` count from `now`."""
-    notices: list[Notice] = []
     clean = _UNREADABLE.sub(" ", text[:_MAX_CHARACTERS])
-    if len(text) > _MAX_CHARACTERS and text[_MAX_CHARACTERS:].strip():
-        notices.append(_too_long(f"{_MAX_CHARACTERS:,} characters"))
+    parsed, found, unknown = _without_filters(clean, bool(text[_MAX_CHARACTERS:].strip()))
+    filters, chips, complaints = _filters(clean, found, now)
+    return replace(parsed, filters=filters, chips=chips, notices=(*parsed.notices, *complaints, *unknown))
+
+
+@lru_cache(maxsize=8)
+def _without_filters(clean: str, cut: bool) -> tuple[ParsedQuery, tuple[Piece, ...], tuple[Notice, ...]]:
+    """What does not depend on the time, then the filters, and the notices of unknown ones.
+
+    Cached: for each letter the query box, two searches and the highlights parse the same text.
+    """
+    notices = [_too_long(f"{_MAX_CHARACTERS:,} characters")] if cut else []
     bare = clean.strip()
     if len(bare) >= 2 and bare[0] == bare[-1] == "'":
         start = len(clean) - len(clean.lstrip())
         token = QueryToken(start, start + len(bare), "raw")
-        return ParsedQuery(raw=bare[1:-1].strip() or None, notices=tuple(notices), tokens=(token,))
+        return ParsedQuery(raw=bare[1:-1].strip() or None, notices=tuple(notices), tokens=(token,)), (), ()
     found = list(pieces(clean))
     kept, is_whole = _within_budget(found)
     if not is_whole:
         notices.append(_too_long(f"{MAX_WORDS} words"))
     terms, operators = _grouped(kept, len(clean))
-    filters, chips, complaints = _filters(clean, found, now)
-    notices += complaints
+    unknown = []
     for piece in found:
         if key := _unknown_key(clean, piece):
             message = f"Unknown filter {key}: searched as text. Did you mean {nearest(key)}:?"
-            notices.append(Notice("unknown_key", message))
+            unknown.append(Notice("unknown_key", message))
     tokens = tuple(token for piece in found for token in _coloured(clean, piece, operators))
-    return ParsedQuery(terms, filters, None, tuple(notices), tokens, chips)
+    parsed = ParsedQuery(terms, notices=tuple(notices), tokens=tokens)
+    return parsed, tuple(piece for piece in found if piece.kind == "filter"), tuple(unknown)
 
 
 def _too_long(limit: str) -> Notice:

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from kebab_tui.domain.hit import Highlight
 from kebab_tui.domain.tokens import CJK, OTHER, Token, folded_tokens, plain_words, stem
+from kebab_tui.search.match import Gram, Prefix, Term
 from kebab_tui.search.match_tree import relaxed, unfinished_word
 from kebab_tui.search.query_language import parse
-from kebab_tui.search.words import Phrase
 
 _MOST_READ = 16_000
 """Four times the longest chunk; the rest is ignored."""
@@ -38,7 +38,7 @@ class Snippet(NamedTuple):
     highlights: tuple[Highlight, ...]
 
 
-def snippet(text: str, phrases: Sequence[Phrase], limit: int = 220) -> Snippet:
+def snippet(text: str, phrases: Sequence[Term], limit: int = 220) -> Snippet:
     """The `limit` characters of a chunk with the most different matches, then the rarest ones.
 
     White space is collapsed, and a heading at the top is omitted: the heading path shows it. The
@@ -65,10 +65,10 @@ def snippet(text: str, phrases: Sequence[Phrase], limit: int = 220) -> Snippet:
 
 
 @lru_cache(maxsize=16)
-def highlight_phrases(query: str) -> tuple[Phrase, ...]:
+def highlight_phrases(query: str) -> tuple[Term, ...]:
     """The phrases to highlight in a text that no search has found, such as a whole note.
 
-    They are those of the relaxed expression; an unfinished last word is a prefix. Raw FTS5 syntax
+    They are those of the relaxed expression; an unfinished last word is a prefix. A raw query
     has none. Cached, since a note is highlighted block by block.
     """
     parsed = parse(query, datetime.now())  # noqa: DTZ005 - only filters have dates
@@ -85,12 +85,12 @@ class Mark(NamedTuple):
     phrase: int
 
 
-def highlight(text: str, phrases: Sequence[Phrase]) -> tuple[Highlight, ...]:
+def highlight(text: str, phrases: Sequence[Term]) -> tuple[Highlight, ...]:
     """Every match in `text`, overlapping ones merged."""
     return merged(marks(text, phrases))
 
 
-def marks(text: str, phrases: Sequence[Phrase]) -> list[Mark]:
+def marks(text: str, phrases: Sequence[Term]) -> list[Mark]:
     """Every match in `text`, in order."""
     return sorted([*_word_marks(text, phrases), *_gram_marks(text, phrases)])
 
@@ -106,32 +106,35 @@ def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
     return tuple(joined)
 
 
-def _word_marks(text: str, phrases: Sequence[Phrase]) -> Iterator[Mark]:
-    wanted = [(i, phrase) for i, phrase in enumerate(phrases) if phrase.kind == "words"]
+def _word_marks(text: str, phrases: Sequence[Term]) -> Iterator[Mark]:
+    wanted = [
+        (i, tuple(map(stem, phrase.text.split(" "))), isinstance(phrase, Prefix))
+        for i, phrase in enumerate(phrases)
+        if not isinstance(phrase, Gram)
+    ]
     if not wanted:
         return
     words = list(folded_tokens(text))
-    single = [(i, phrase) for i, phrase in wanted if len(phrase.parts) == 1]
+    single = [(i, parts[0], prefix) for i, parts, prefix in wanted if len(parts) == 1]
     if single:
         yield from _single_marks([*words, *_glued_words(text, words)], single)
-    several = [(i, phrase) for i, phrase in wanted if len(phrase.parts) > 1]
+    several = [each for each in wanted if len(each[1]) > 1]
     terms = [stem(word) for _, _, word in words] if several else []
-    for i, phrase in several:
-        *others, last = phrase.parts
+    for i, (*others, last), prefix in several:
         for at in range(len(words) - len(others)):
             end = at + len(others)
             if (
                 terms[at] == others[0]
                 and terms[at:end] == others
-                and (terms[end] == last or (phrase.prefix and terms[end].startswith(last)))
+                and (terms[end] == last or (prefix and terms[end].startswith(last)))
             ):
                 yield Mark(words[at].start, words[end].end, i)
 
 
-def _single_marks(words: Sequence[Token], wanted: Sequence[tuple[int, Phrase]]) -> Iterator[Mark]:
-    initials = {phrase.parts[0][0] for _, phrase in wanted}  # a stem keeps its first letter
-    whole = {phrase.parts[0]: i for i, phrase in wanted if not phrase.prefix}
-    starts = {phrase.parts[0]: i for i, phrase in wanted if phrase.prefix}
+def _single_marks(words: Sequence[Token], wanted: Sequence[tuple[int, str, bool]]) -> Iterator[Mark]:
+    initials = {part[0] for _, part, _ in wanted}  # a stem keeps its first letter
+    whole = {part: i for i, part, prefix in wanted if not prefix}
+    starts = {part: i for i, part, prefix in wanted if prefix}
     beginnings = tuple(starts)
     for start, end, word in words:
         if word[0] not in initials:
@@ -155,8 +158,8 @@ def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:
                     yield Token(part.start(), part.end(), folded[0])
 
 
-def _gram_marks(text: str, phrases: Sequence[Phrase]) -> Iterator[Mark]:
-    wanted = [(i, phrase) for i, phrase in enumerate(phrases) if phrase.kind != "words"]
+def _gram_marks(text: str, phrases: Sequence[Term]) -> Iterator[Mark]:
+    wanted = [(i, phrase) for i, phrase in enumerate(phrases) if isinstance(phrase, Gram)]
     if not wanted:
         return
     if unicodedata.is_normalized("NFC", text):
@@ -164,15 +167,15 @@ def _gram_marks(text: str, phrases: Sequence[Phrase]) -> Iterator[Mark]:
     else:
         composed, places = _composed(text)
     for i, phrase in wanted:
-        for match in _pattern(phrase.kind, phrase.parts).finditer(composed):
+        for match in _pattern(phrase.marked, phrase.parts).finditer(composed):
             start, end = match.span()
             yield Mark(places[start][0], places[end - 1][1], i) if places else Mark(start, end, i)
 
 
 @lru_cache(maxsize=256)
-def _pattern(kind: str, parts: tuple[str, ...]) -> re.Pattern[str]:
+def _pattern(marked: bool, parts: tuple[str, ...]) -> re.Pattern[str]:
     body = r"[\W_]{1,40}".join(map(re.escape, parts))
-    if kind == "marked":
+    if marked:
         ending = "(?![A-Za-z0-9_#])" if parts[0].endswith("#") else ""
         return re.compile(f"(?i)(?<![A-Za-z0-9]){body}{ending}")
     border = rf"(?<!{OTHER})" if not _ANY_CJK.match(parts[0]) else ""

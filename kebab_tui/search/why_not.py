@@ -12,6 +12,7 @@ from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search import lexical
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.bm25 import normalised
+from kebab_tui.search.match import parse_raw
 from kebab_tui.search.match_tree import Expression, excluded_alone
 from kebab_tui.search.ports import Among
 
@@ -50,7 +51,7 @@ def judge(search: Search, document: Document) -> WhyNot:
     if dropping:
         return WhyNot(path, "filtered", f"left out by {', '.join(dropping)}", "drop the filter to see it")
     if search.parsed.raw is not None:
-        found = _placed(search, Expression(search.parsed.raw, ()), document, 0)
+        found = _placed(search, Expression(parse_raw(search.parsed.raw), ()), document, 0)
         return found or WhyNot(path, "no match", "no passage matches", _OTHER_WORDS)
     lexical_query = lexical.prepare(search)
     if lexical_query.strict is None:
@@ -59,7 +60,7 @@ def judge(search: Search, document: Document) -> WhyNot:
         return WhyNot(path, "no match", why)
     own = SearchFilters(doc_ids=(document.doc_id,))
     phrases = lexical_query.strict.phrases
-    absent = [phrase.label for phrase in phrases if not snapshot.count(Among(phrase.match, own))]
+    absent = [phrase.label for phrase in phrases if not snapshot.count(Among(own, None, phrase))]
     missing = f" (missing from the note: {', '.join(dict.fromkeys(absent))})" if absent else ""
     above = 0
     for tier in lexical_query.tiers:
@@ -91,13 +92,13 @@ def _placed(search: Search, wanted: Expression, document: Document, above: int) 
     """The rank of the note's best chunk in a tier that has `above` chunks before it."""
     snapshot, limits, filters = search.snapshot, search.limits, search.filters
     own = replace(filters, doc_ids=(document.doc_id,))
-    best = snapshot.rank(wanted.among(own), 1)
+    best = snapshot.rank(wanted.among(own), 1, scored=wanted.scored)
     if not best:
         return None
     score = normalised(best[0].bm25)
     if not limits.admit(score):
         return _below(document, score, f"its score {score:.4f} is below {search.query.min_score:g}")
-    better = snapshot.better(wanted.among(filters), best[0])
+    better = snapshot.better(wanted.among(filters), best[0], scored=wanted.scored)
     rank = above + better + 1
     if not limits.admit_rank(rank):
         return _below(document, score, _rank_below_threshold(search, rank))

@@ -1,9 +1,9 @@
-"""One word or phrase of a query as FTS5 phrases.
+"""One word or phrase of a query as a match tree.
 
 A Latin word stays a word. A CJK word is searched in the grams by its syllables, so that
 particles and compounds do not hide it; also without its ending, and as two words if it
 may be a compound. A word of both scripts needs each part; a particle after a Latin word
-is dropped. Phrases are made of folded words only, so nothing typed reaches FTS5 as syntax.
+is dropped.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from kebab_tui.domain.tokens import CJK, MARKED, gram_phrase, marked_token, plain_words, stem
+from kebab_tui.search.match import Gram, Match, Phrase, Prefix, Word, all_of, any_of
 from kebab_tui.search.query_language import Leaf
 
 LONGEST = 32
@@ -52,35 +53,11 @@ STOP_WORDS = frozenset(
 )
 """Words so common that a relaxed search ranks better without them."""
 
-PhraseKind = Literal["words", "grams", "marked"]
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """`match` is a MATCH string; the other fields describe its matches, for highlighting.
-
-    `parts` are stems of adjacent words, stretches of text for `grams`, or the one lower-case
-    name for `marked`. `prefix`: the last word is only a prefix.
-    """
-
-    match: str
-    label: str
-    kind: PhraseKind
-    parts: tuple[str, ...]
-    prefix: bool = False
-
-
-class Unit(NamedTuple):
-    """A MATCH string and its phrases, in order."""
-
-    match: str
-    phrases: tuple[Phrase, ...]
-
 
 class Completion(NamedTuple):
     """The possible completions of an unfinished word; `prefix`: also any other word that begins with it."""
 
-    words: Sequence[str]
+    words: tuple[str, ...]
     prefix: bool = True
 
 
@@ -88,10 +65,11 @@ _Part = tuple[str, str]
 """The kind and the text of a part of a word."""
 
 
-def unit(leaf: Leaf, completion: Completion | None = None, narrow: bool = False) -> Unit | None:
-    """The expression for a leaf; None if nothing of it is indexed.
+@lru_cache(maxsize=256)
+def unit(leaf: Leaf, completion: Completion | None = None, narrow: bool = False) -> Match | None:
+    """The tree for a leaf; None if nothing of it is indexed.
 
-    `narrow`: a CJK word matches only as typed, for exclusions.
+    `narrow`: a CJK word matches only as typed, for exclusions. Cached, since a keystroke changes one word.
     """
     text = unicodedata.normalize("NFC", leaf.text)
     if leaf.kind == "phrase":
@@ -99,19 +77,19 @@ def unit(leaf: Leaf, completion: Completion | None = None, narrow: bool = False)
     parts = _glued(list(islice(_parts(text), _MOST_PARTS)))
     if leaf.kind == "prefix" and completion is None:
         completion = Completion(())
-    units = []
+    found: list[Match] = []
     for i, (kind, value) in enumerate(parts):
         if kind == "marked":
-            units.append(_alone(marked_phrase(value)))
+            found.append(marked_phrase(value))
         elif kind == "glued":  # one syllable after a word of another script: 3월, A형
-            units.append(_alone(_grams([value[:-1], value[-1]], (value,), prefix=True)))
+            found.append(Gram(f"{value[:-1]} {value[-1]}", prefix=True, parts=(value,)))
         elif kind == "run":
-            units.append(_any_of([grams_phrase((value,))] if narrow else _readings(value)))
+            found.append(grams_phrase((value,)) if narrow else any_of(_readings(value)))
         elif completion is not None and i == len(parts) - 1:
-            units.append(_unfinished(value, completion))
+            found.append(_unfinished(value, completion))
         else:
-            units.append(_alone(words_phrase(value)))
-    return joined(units, "AND") if units else None
+            found.append(words_phrase(value))
+    return all_of(tuple(found)) if found else None
 
 
 def last_word(leaf: Leaf) -> str | None:
@@ -121,50 +99,27 @@ def last_word(leaf: Leaf) -> str | None:
     return plain_words(parts[-1][1])[-1] if parts and parts[-1][0] == "words" else None
 
 
-def joined(units: Sequence[Unit], operator: str) -> Unit:
-    """Combine one or more units with AND or OR."""
-    if len(units) == 1:
-        return units[0]
-    phrases = tuple(phrase for one in units for phrase in one.phrases)
-    return Unit(f"({f' {operator} '.join(one.match for one in units)})", phrases)
-
-
-def words_phrase(text: str, prefix: bool = False) -> Phrase:
+def words_phrase(text: str, prefix: bool = False) -> Word | Phrase | Prefix:
     """Adjacent words; `text` has at least one."""
     words = plain_words(text)[:LONGEST]
     text = " ".join(words)
-    label = f"{text}*" if prefix else text
-    return Phrase(_quoted(text, prefix), label, "words", tuple(map(stem, words)), prefix)
+    if prefix:
+        return Prefix(text)
+    return Phrase(text) if len(words) > 1 else Word(text)
 
 
-def grams_phrase(runs: Sequence[str]) -> Phrase:
+def grams_phrase(runs: Sequence[str]) -> Gram:
     """Adjacent CJK words, the first up to its end, the last from anywhere inside it."""
     shown = tuple(run[:LONGEST] for run in runs[:LONGEST])
     *others, last = shown
     spelled = [token for run in others for token in (*(gram_phrase(run) if len(run) > 1 else ()), run[-1])]
     spelled += gram_phrase(last)
-    return _grams(spelled[:LONGEST], shown, prefix=len(last) == 1)
+    return Gram(" ".join(spelled[:LONGEST]), len(last) == 1, shown)
 
 
-def marked_phrase(name: str) -> Phrase:
+def marked_phrase(name: str) -> Gram:
     """A name with its marks: C++."""
-    return Phrase(f"grams : {_quoted(marked_token(name))}", name.lower(), "marked", (name.lower(),))
-
-
-def _grams(spelled: Sequence[str], runs: tuple[str, ...], prefix: bool) -> Phrase:
-    return Phrase(f"grams : {_quoted(' '.join(spelled), prefix)}", " ".join(runs), "grams", runs)
-
-
-def _quoted(words: str, prefix: bool = False) -> str:
-    return f'"{words}" *' if prefix else f'"{words}"'
-
-
-def _alone(phrase: Phrase) -> Unit:
-    return Unit(phrase.match, (phrase,))
-
-
-def _any_of(phrases: Sequence[Phrase]) -> Unit:
-    return joined([_alone(phrase) for phrase in phrases], "OR")
+    return Gram(marked_token(name), parts=(name.lower(),), marked=True)
 
 
 def _parts(text: str) -> Iterator[_Part]:
@@ -197,7 +152,7 @@ def _glued(parts: Sequence[_Part]) -> list[_Part]:
     return result
 
 
-def _readings(run: str) -> list[Phrase]:
+def _readings(run: str) -> tuple[Gram, ...]:
     """The forms in which a CJK word may occur in a note."""
     endings = (e for e in _ENDINGS if run.endswith(e) and len(run) - len(e) >= _SHORTEST_STEM)
     bare = run.removesuffix(next(endings, ""))
@@ -206,31 +161,30 @@ def _readings(run: str) -> list[Phrase]:
         readings.append(grams_phrase((run,)))
     if _SHORTEST_COMPOUND <= len(bare) <= _LONGEST_COMPOUND:
         readings += [grams_phrase((bare[:at], bare[at:])) for at in range(2, len(bare) - 1)]
-    return readings
+    return tuple(readings)
 
 
-def _unfinished(text: str, completion: Completion) -> Unit:
+def _unfinished(text: str, completion: Completion) -> Match:
     """A prefix also matches the word itself, so the word is only added if there is no prefix."""
     words = plain_words(text)
     if len(words) > 1:
-        return _alone(words_phrase(text, prefix=True))
-    whole = words_phrase(text)
-    known = {whole.parts[0]}
-    found = [words_phrase(text, prefix=True)] if completion.prefix else [whole]
+        return words_phrase(text, prefix=True)
+    known = {stem(words[0])}
+    found = [words_phrase(text, prefix=completion.prefix)]
     for word in completion.words:
         if len(plain_words(word)) == 1 and stem(word) not in known:
             known.add(stem(word))
             found.append(words_phrase(word))
-    return _any_of(found)
+    return any_of(tuple(found))
 
 
-def _phrase(text: str, prefix: bool) -> Unit | None:
+def _phrase(text: str, prefix: bool) -> Match | None:
     if not plain_words(text):
         return None
     parts = list(_parts(text))
     runs = [value for kind, value in parts if kind == "run"]
     if runs and len(runs) == len(parts):
-        return _alone(grams_phrase(runs))
+        return grams_phrase(runs)
     if len(parts) == 1 and parts[0][0] == "marked":
-        return _alone(marked_phrase(parts[0][1]))
-    return _alone(words_phrase(text, prefix=prefix or bool(runs)))
+        return marked_phrase(parts[0][1])
+    return words_phrase(text, prefix=prefix or bool(runs))

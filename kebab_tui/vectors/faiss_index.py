@@ -16,13 +16,14 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.search.ports import Near, Vector
+from kebab_tui.search.ports import Among, Near, Vector
 from kebab_tui.vectors.segment import (
     Codes,
     FaissSegment,
@@ -37,6 +38,8 @@ from kebab_tui.vectors.segment import (
 )
 from kebab_tui.vectors.sync import VectorLog
 
+Resolve: TypeAlias = Callable[[Among], Sequence[ChunkRow]]
+"""Lists the chunks; the same object as long as they do not change."""
 COMPACTION_THREAD = "kebab-vectors-compaction"
 
 _DELETED_MOST, _DELETED_SHARE = 256, 20
@@ -49,11 +52,15 @@ _SAMPLED = 64
 
 
 class FaissIndex:
-    """Any number of threads may search while one changes."""
+    """Any number of threads may search while one changes.
 
-    def __init__(self, snapshot: VectorSnapshot, exact_up_to: int) -> None:
+    A filter is resolved to rows in the thread that asks, so that they belong to its snapshot of the corpus.
+    """
+
+    def __init__(self, snapshot: VectorSnapshot, exact_up_to: int, resolve: Resolve) -> None:
         self._snapshot = snapshot
         self._exact_up_to = exact_up_to
+        self._resolve = resolve
         self._changing = threading.Lock()
         self._since_compaction: list[_Change] | None = None
         """Changes since the running compaction began; None if none is running."""
@@ -70,14 +77,39 @@ class FaissIndex:
     def count(self) -> int:
         return self._snapshot.count
 
-    def nearest(self, query: Vector, k: int, allowed: Sequence[ChunkRow] | None = None) -> list[Near]:
-        """See the port. The filter is cached by the identity of `allowed`, which must not change later.
+    def nearest(self, query: Vector, k: int, among: Among | None = None) -> list[Near]:
+        return self._searching(query, k, [among])()[0]
 
-        An int64 array is the fastest form of `allowed`.
-        """
+    def begin(self, query: Vector, k: int, among: Sequence[Among | None]) -> Callable[[], list[list[Near]]]:
+        search = self._searching(query, k, among)
+        found: list[list[Near]] = []
+        failures: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                found.extend(search())
+            except BaseException as failure:  # noqa: BLE001 - raised again by `result`
+                failures.append(failure)
+
+        def result() -> list[list[Near]]:
+            thread.join()
+            if failures:
+                raise failures[0]
+            return found
+
+        thread = threading.Thread(target=run, name="kebab-vectors", daemon=True)
+        thread.start()
+        return result
+
+    def _searching(
+        self, query: Vector, k: int, among: Sequence[Among | None]
+    ) -> Callable[[], list[list[Near]]]:
         snapshot = self._snapshot
         valid = validated_query(query, snapshot.dims)
-        return snapshot.nearest(valid, k, self._filter(snapshot, allowed)) if k > 0 else []
+        allowed = [None if one is None else self._resolve(one) for one in among]
+        return lambda: [
+            snapshot.nearest(valid, k, self._filter(snapshot, rows)) if k > 0 else [] for rows in allowed
+        ]
 
     def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:
         snapshot = self._snapshot
@@ -137,6 +169,7 @@ class FaissIndex:
         self._filters = ()
 
     def _filter(self, snapshot: VectorSnapshot, allowed: Sequence[ChunkRow] | None) -> Filter:
+        """Cached by the identity of `allowed`. An int64 array is its fastest form."""
         if allowed is None:
             return snapshot.allowing(None)
         cached = self._filters

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.ids import ChunkRow
+    from kebab_tui.search.ports import Among
     from kebab_tui.vectors.faiss_index import FaissIndex, VectorSnapshot
 
 FILE_NAME = "vectors.kebabvec"
@@ -49,6 +51,10 @@ class VectorStore(Protocol):
     """A protocol, because this package must not import the storage package."""
 
     def vectors(self, model: str) -> AbstractContextManager[VectorLog]: ...
+
+    def rows(self, among: Among) -> Sequence[ChunkRow]:
+        """The chunks in the caller's snapshot; the same object as long as they do not change."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,7 @@ class VectorFollower:
                 self._saved_revision = None
                 snapshot, opened = self._rebuilt(log), Opened("rebuilt", error.message)
             self._revision = log.revision()
-            self._index = FaissIndex(snapshot, self._exact_up_to)
+            self._index = FaissIndex(snapshot, self._exact_up_to, self._store.rows)
         return opened
 
     def catch_up(self) -> bool:

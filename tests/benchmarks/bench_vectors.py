@@ -13,21 +13,19 @@ import itertools
 import os
 import resource
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import cast
 
 import faiss
 import numpy as np
 
-from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Vector
 from kebab_tui.vectors.faiss_index import FaissIndex, VectorSnapshot, snapshot_of, stored_vectors
 from kebab_tui.vectors.file import Saved, read, write
 from kebab_tui.vectors.segment import Codes
 from kebab_tui.vectors.sync import EXACT_UP_TO
 from tests.benchmarks.measuring import Figure, machine, median, report, seconds
-from tests.vectors.making import MODEL, DictLog, DictStore, Floats, clustered, normal
+from tests.vectors.making import MODEL, DictLog, DictStore, Floats, clustered, normal, only, resolved
 
 K, QUERIES, ROUNDS, BLOCK = 10, 100, 5, 50_000
 NOISE = 0.51
@@ -92,9 +90,8 @@ def filtered(index: FaissIndex, count: int, queries: Floats) -> list[Figure]:
     figures = [Figure("no filter, p50", timed(partial(index.nearest, k=K), queries), "ms")]
     for share in FILTERS:
         rows = np.flatnonzero(dice.random(count) < share).astype(np.int64) + 1
-        allowed = cast("Sequence[ChunkRow]", rows)
         first = median([seconds(partial(index.snapshot.allowing, rows)) for _ in range(20)]) * 1e3
-        spent = timed(partial(index.nearest, k=K, allowed=allowed), queries)
+        spent = timed(partial(index.nearest, k=K, among=only(rows)), queries)
         figures.append(Figure(f"filter keeping {share:.1%}, p50", spent, "ms"))
         figures.append(Figure(f"filter keeping {share:.1%}, making the bitmap", first, "ms"))
     return figures
@@ -112,7 +109,7 @@ def threads(index: FaissIndex, queries: Floats) -> list[Figure]:
 
 def upkeep(contents: VectorSnapshot, codes: Codes, exact_up_to: int) -> list[Figure]:
     """Changes, the file, and making everything anew."""
-    index = FaissIndex(contents, exact_up_to)
+    index = FaissIndex(contents, exact_up_to, resolved)
     one = codes[:1].astype(np.float32)
     adding = [seconds(partial(index.change, [len(codes) + n], one, [])) for n in range(1, 201)]
     removing = [seconds(partial(index.change, [], one[:0], [n])) for n in range(1, 201)]
@@ -157,7 +154,7 @@ def main() -> None:
     flat, codes = made_of(vectors_like(real, given.vectors), real.shape[1])
     before = resident_mb()
     contents = snapshot_of([(np.arange(1, len(codes) + 1), codes)], codes.shape[1], EXACT_UP_TO)
-    index = FaissIndex(contents, EXACT_UP_TO)
+    index = FaissIndex(contents, EXACT_UP_TO, resolved)
     held = Figure("memory of the index", resident_mb() - before, "MB")
     print(machine())
     print(f"faiss {faiss.__version__}, numpy {np.__version__}, {given.real or 'random clusters'}, k={K}")

@@ -90,7 +90,7 @@ def assert_adds_up(reader: StoreReader, wanted: Expression | None) -> None:
     if wanted is None:
         return
     with reader.snapshot() as snapshot:
-        found = snapshot.rank(wanted.among(SearchFilters()), 100)
+        found = snapshot.rank(wanted.among(SearchFilters()), 100, scored=wanted.scored)
         assert len(found) == snapshot.count(wanted.among(SearchFilters()))
         tables = explain_lexical(snapshot, wanted.phrases, [one.row for one in found], FieldWeights())
         for one in found:
@@ -147,7 +147,7 @@ def test_words_of_a_branch_that_does_not_match_count_all_the_same(indexed: Store
     assert wanted is not None
     assert wanted.scored is not None
     with indexed.snapshot() as snapshot:
-        scored = snapshot.rank(wanted.among(SearchFilters()), 100)
+        scored = snapshot.rank(wanted.among(SearchFilters()), 100, scored=wanted.scored)
         by_text = {
             chunk.chunk.text: score.bm25
             for score in scored

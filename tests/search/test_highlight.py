@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.search import match_tree
+from kebab_tui.search.match import Term
 from kebab_tui.search.query_language import parse
 from kebab_tui.search.snippet import highlight
-from kebab_tui.search.words import Phrase
 
 
-def _phrases(text: str) -> tuple[Phrase, ...]:
+def _phrases(text: str) -> tuple[Term, ...]:
     wanted = match_tree.strict(parse(text, datetime(2026, 1, 1, tzinfo=UTC)))
     return wanted.phrases if wanted else ()
 

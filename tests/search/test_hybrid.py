@@ -17,7 +17,8 @@ from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import match_tree
 from kebab_tui.search.engine import SearchEngine, SearchOptions
 from kebab_tui.search.limits import HybridOptions
-from kebab_tui.search.query_language import Leaf, Node
+from kebab_tui.search.match import Match
+from kebab_tui.search.query_language import Leaf, Node, parse
 from kebab_tui.search.ranking import rescore
 from kebab_tui.search.words import Completion
 from kebab_tui.workspace import Workspace
@@ -140,22 +141,23 @@ def test_a_limit_cuts_every_page_alike(thousands: Chosen, limit: Any) -> None:
 
 @pytest.mark.parametrize("text", ["alpha -beta", "'(alpha beta)'", '"alpha beta" gamma* OR delta'])
 @pytest.mark.parametrize("typing", [False, True])
-def test_the_expression_for_fts5_is_built_once(
+def test_a_match_tree_is_built_once_for_a_query(
     chosen: Chosen, monkeypatch: pytest.MonkeyPatch, text: str, typing: bool
 ) -> None:
     chosen.add("a.md", {"alpha gamma": 0.5})
-    match_tree._plain.cache_clear()
-    built: list[tuple[Node | None, Mapping[Leaf, Completion]]] = []
-    build = match_tree._build
+    built: list[Mapping[Leaf, Completion]] = []
+    strict = match_tree._found
 
-    def counted(terms: Node | None, completions: Mapping[Leaf, Completion]) -> match_tree._Built:
-        built.append((terms, completions))
-        return build(terms, completions)
+    def counted(
+        node: Node | None, completions: Mapping[Leaf, Completion], narrow: bool = False
+    ) -> Match | None:
+        if node == parse(text, NOW).terms:
+            built.append(completions)
+        return strict(node, completions, narrow)
 
-    monkeypatch.setattr(match_tree, "_build", counted)
+    monkeypatch.setattr(match_tree, "_found", counted)
     chosen.ask(text, typing=typing)
-    assert len(built) == len({repr(one) for one in built})
-    assert sum(not completions for _, completions in built) == 1
+    assert len(built) == (0 if text.startswith("'") else 1)
 
 
 def test_equal_scores_stand_in_the_order_of_their_chunk_ids(chosen: Chosen) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.document import Trust
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.search.lexer import Piece, pieces
 from kebab_tui.search.query_language import (
     MAX_WORDS,
     All,
@@ -345,3 +348,19 @@ def test_any_text_parses_and_its_tokens_lie_in_order(text: str) -> None:
         at = token.end
     for chip in parsed.chips:
         assert chip.label == text[chip.start : chip.end].replace("\0", " ").replace("\ud800", " ")
+
+
+def test_one_text_is_read_once_however_often_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A letter is parsed by the query box, by two searches and for the highlights."""
+    read: list[str] = []
+
+    def counted(text: str) -> Iterator[Piece]:
+        read.append(text)
+        return pieces(text)
+
+    monkeypatch.setattr("kebab_tui.search.query_language.pieces", counted)
+    text = "after:1d some text that no other test parses"
+    first, later = (parse(text, _NOW + timedelta(hours=n)) for n in (0, 3))
+    assert read == [text]
+    assert replace(later, filters=first.filters) == first
+    assert (later.filters.after_ns or 0) - (first.filters.after_ns or 0) == 3 * 3600 * 10**9

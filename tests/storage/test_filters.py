@@ -15,6 +15,7 @@ from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, ChunkKind, Trust
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.search.match import Word
 from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
@@ -146,12 +147,14 @@ def test_a_search_passes_what_the_definition_passes(corpus: Corpus, filters: Sea
         note.passages[0].text for note in corpus.notes if passes(note, filters, corpus.source_trust)
     )
     with corpus.reader.snapshot() as snapshot:
-        found = snapshot.hydrate([scored.row for scored in snapshot.rank(Among("text", filters), 1000)])
+        found = snapshot.hydrate(
+            [scored.row for scored in snapshot.rank(Among(filters, match=Word("text")), 1000)]
+        )
         assert sorted(one.chunk.text for one in found.values()) == expected
-        assert snapshot.count(Among("text", filters)) == len(expected)
+        assert snapshot.count(Among(filters, match=Word("text"))) == len(expected)
         rows, total = snapshot.browse(filters, 1000, 0)
         assert len(rows) == total == len(expected)
-        everything = [scored.row for scored in snapshot.rank(Among("text", SearchFilters()), 1000)]
+        everything = [scored.row for scored in snapshot.rank(Among(match=Word("text")), 1000)]
         assert snapshot.passes(everything, filters) == bool(expected)
     with corpus.reader.catalogue() as catalogue:
         documents, _ = catalogue.documents(filters)
@@ -169,5 +172,5 @@ def test_no_filter_value_injects_sql(corpus: Corpus, text: str) -> None:
         paths_none=(text,), titles=(text,), headings=(text,),
     )  # fmt: skip
     with corpus.reader.snapshot() as snapshot:
-        assert snapshot.rank(Among("text", filters), 10) == []
-        assert len(snapshot.rank(Among("text", SearchFilters()), 100)) == 60
+        assert snapshot.rank(Among(filters, match=Word("text")), 10) == []
+        assert len(snapshot.rank(Among(match=Word("text")), 100)) == 60

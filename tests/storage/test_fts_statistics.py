@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from kebab_tui.domain.change import RemoveNote
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.explanation import explain_lexical
+from kebab_tui.search.match import Any, Word, any_of
 from kebab_tui.search.ports import Among, FieldCounts, FieldWeights
 from kebab_tui.search.words import grams_phrase, words_phrase
 from kebab_tui.storage.lock import DataFolder
@@ -71,9 +71,7 @@ def test_the_parts_of_a_score_add_up_to_the_score(
         if gone and len(notes) > 1:
             writer.apply([RemoveNote(a_note("0.md").document.doc_id)])
         with reader.snapshot() as snapshot:
-            scored = snapshot.rank(
-                Among(" OR ".join(phrase.match for phrase in chosen), SearchFilters()), 1000
-            )
+            scored = snapshot.rank(Among(match=any_of(tuple(chosen))), 1000)
             tables = explain_lexical(snapshot, chosen, [one.row for one in scored], weights)
             for one in scored:
                 assert tables[one.row].bm25 == pytest.approx(one.bm25, abs=1e-6)
@@ -82,20 +80,20 @@ def test_the_parts_of_a_score_add_up_to_the_score(
 def test_occurrences_are_counted_field_by_field() -> None:
     note = ("port", "The Ports", ["port port conflict 충돌은", "nothing here", "port"])
     with indexed([note], FieldWeights()) as (_, reader), reader.snapshot() as snapshot:
-        rows = [one.row for one in snapshot.rank(Among("port OR nothing", SearchFilters()), 10)]
+        rows = [one.row for one in snapshot.rank(Among(match=Any((Word("port"), Word("nothing")))), 10)]
         by_text = {found.chunk.text: row for row, found in snapshot.hydrate(rows).items()}
-        counts = snapshot.occurrences(words_phrase("port").match, rows)
+        counts = snapshot.occurrences(Word("port"), rows)
         first = by_text["port port conflict 충돌은"]
         assert counts[first] == FieldCounts(heading=1, text=2, title=1, grams=0)
         assert counts[by_text["nothing here"]] == FieldCounts(1, 0, 1, 0)
-        grams = snapshot.occurrences(grams_phrase(("충돌",)).match, rows)
+        grams = snapshot.occurrences(grams_phrase(("충돌",)), rows)
         assert grams == {first: FieldCounts(0, 0, 0, 1)}
 
 
 def test_lengths_and_their_mean_follow_the_present_chunks() -> None:
     with indexed([("", "", ["a b c"]), ("", "", ["a b c d e"])], FieldWeights()) as (writer, reader):
         with reader.snapshot() as snapshot:
-            rows = [one.row for one in snapshot.rank(Among("a", SearchFilters()), 10)]
+            rows = [one.row for one in snapshot.rank(Among(match=Word("a")), 10)]
             assert sorted(snapshot.lengths(rows).values()) == [3, 5]
             assert (snapshot.collection().chunks, snapshot.collection().average_length) == (2, 4.0)
         writer.apply([RemoveNote(a_note("0.md").document.doc_id)])
@@ -109,8 +107,8 @@ def test_lengths_and_their_mean_follow_the_present_chunks() -> None:
 def test_a_word_in_every_chunk_still_counts() -> None:
     notes = [("", "", [f"port {n}"]) for n in range(5)]
     with indexed(notes, FieldWeights()) as (_, reader), reader.snapshot() as snapshot:
-        rows = [one.row for one in snapshot.rank(Among("port", SearchFilters()), 10)]
-        assert {counts.text for counts in snapshot.occurrences('"port"', rows).values()} == {1}
+        rows = [one.row for one in snapshot.rank(Among(match=Word("port")), 10)]
+        assert {counts.text for counts in snapshot.occurrences(Word("port"), rows).values()} == {1}
 
 
 def varint(number: int) -> bytes:
@@ -132,8 +130,8 @@ def test_varints_of_any_length_are_decoded(numbers: list[int]) -> None:
 def test_a_filter_does_not_change_the_figures() -> None:
     notes = [("", "", ["port a"]), ("", "", ["port b", "b"])]
     with indexed(notes, FieldWeights()) as (_, reader), reader.snapshot() as snapshot:
-        everywhere = {one.row: one.bm25 for one in snapshot.rank(Among("port", SearchFilters()), 10)}
-        narrowed = snapshot.rank(Among("port", replace(SearchFilters(), paths=("1.md",))), 10)
+        everywhere = {one.row: one.bm25 for one in snapshot.rank(Among(match=Word("port")), 10)}
+        narrowed = snapshot.rank(Among(SearchFilters(paths=("1.md",)), match=Word("port")), 10)
         assert [(one.row, one.bm25) for one in narrowed] == [
             (one.row, everywhere[one.row]) for one in narrowed
         ]

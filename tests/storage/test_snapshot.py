@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from kebab_tui.domain.change import RemoveNote
 from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.search.match import Any, Word, parse_raw
 from kebab_tui.search.ports import Among, FieldWeights, Scored
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
@@ -17,6 +19,7 @@ from kebab_tui.storage.sqlite.writer import Writer
 from tests.notes import a_note
 
 EVERYTHING = SearchFilters()
+ALPHA, SAME = Among(match=Word("alpha")), Among(match=Word("same"))
 
 
 def fill(writer: Writer, notes: int = 12) -> None:
@@ -27,13 +30,13 @@ def fill(writer: Writer, notes: int = 12) -> None:
 def test_pages_of_a_ranking_do_not_overlap(writer: Writer, reader: StoreReader) -> None:
     fill(writer)
     with reader.snapshot() as snapshot:
-        whole = snapshot.rank(Among("alpha", EVERYTHING), 100)
+        whole = snapshot.rank(ALPHA, 100)
         assert [one.bm25 for one in whole] == sorted(one.bm25 for one in whole)
         for size in (1, 5, 12):
-            assert snapshot.rank(Among("alpha", EVERYTHING), size) == whole[:size]
-        rest = snapshot.rank(Among("alpha", EVERYTHING, leaving_out=[one.row for one in whole[:5]]), 100)
+            assert snapshot.rank(ALPHA, size) == whole[:size]
+        rest = snapshot.rank(ALPHA, 100, leaving_out=[one.row for one in whole[:5]])
         assert rest == whole[5:]
-        assert snapshot.count(Among("alpha", EVERYTHING)) == len(whole) == snapshot.frequency("alpha")
+        assert snapshot.count(ALPHA) == len(whole) == snapshot.frequency(Word("alpha"))
 
 
 @pytest.mark.parametrize("looked_at", [500, 3])
@@ -44,23 +47,23 @@ def test_equal_scores_stand_in_the_order_of_their_chunk_ids(
     texts = [*["same words"] * 12, "same", "same same words and more"]
     writer.apply([a_note("a.md", *texts, title="", heading="")])
     with reader.snapshot() as snapshot:
-        whole = snapshot.rank(Among("same", EVERYTHING), 20)
+        whole = snapshot.rank(SAME, 20)
         ids = snapshot.chunk_ids([one.row for one in whole])
         assert whole == sorted(whole, key=lambda one: (one.bm25, ids[one.row]))
         for limit in range(1, 15):
-            assert snapshot.rank(Among("same", EVERYTHING), limit) == whole[:limit]
-        assert [snapshot.better(Among("same", EVERYTHING), one) for one in whole] == list(range(14))
+            assert snapshot.rank(SAME, limit) == whole[:limit]
+        assert [snapshot.better(SAME, one) for one in whole] == list(range(14))
 
 
 def test_chunks_down_to_a_score_can_be_counted(writer: Writer, reader: StoreReader) -> None:
     fill(writer)
     with reader.snapshot() as snapshot:
-        whole = snapshot.rank(Among("alpha", EVERYTHING), 100)
+        whole = snapshot.rank(ALPHA, 100)
         for one in whole:
             expected = sum(other.bm25 <= one.bm25 for other in whole)
-            assert snapshot.count(Among("alpha", EVERYTHING), worst=one.bm25) == expected
+            assert snapshot.count(ALPHA, worst=one.bm25) == expected
         left_out = [one.row for one in whole[:5]]
-        assert snapshot.count(Among("alpha", EVERYTHING, leaving_out=left_out)) == len(whole) - 5
+        assert snapshot.count(ALPHA, leaving_out=left_out) == len(whole) - 5
 
 
 def test_a_ranking_is_made_once_for_each_revision(writer: Writer, reader: StoreReader) -> None:
@@ -71,8 +74,8 @@ def test_a_ranking_is_made_once_for_each_revision(writer: Writer, reader: StoreR
         statements.clear()
         with reader.snapshot() as snapshot:
             snapshot._connection.set_trace_callback(statements.append)
-            ranked = snapshot.rank(Among("alpha", EVERYTHING), 1_000)
-            assert snapshot.count(Among("alpha", EVERYTHING)) == len(ranked)
+            ranked = snapshot.rank(ALPHA, 1_000)
+            assert snapshot.count(ALPHA) == len(ranked)
             snapshot._connection.set_trace_callback(None)
         return len(ranked)
 
@@ -119,13 +122,14 @@ def test_rows_are_never_looked_up_in_the_full_text_one_by_one(writer: Writer, re
     with reader.snapshot() as snapshot:
         connection = snapshot._connection
         connection.set_trace_callback(statements.append)
-        scored, rows = "alpha OR beta", [ChunkRow(1)]
-        ranked = snapshot.rank(Among("alpha", narrow, without=["word3"], scored=scored, leaving_out=rows), 5)
-        snapshot.rank(Among("alpha", narrow, without=["word3"], scored=scored), 5, newest=4)
-        snapshot.count(Among("alpha", narrow, without=["word3"], scored=scored, leaving_out=rows))
-        snapshot.count(Among("alpha", narrow, without=["word3"], scored=scored), worst=-0.1)
-        snapshot.better(Among("alpha", EVERYTHING, without=["word3"], scored=scored), Scored(rows[0], -0.1))
-        snapshot.matching("alpha", [ChunkRow(n) for n in range(10)], without=["word3"])
+        scored, rows = Any((Word("alpha"), Word("beta"))), [ChunkRow(1)]
+        among = Among(narrow, "other", Word("alpha"), (Word("word3"),))
+        ranked = snapshot.rank(among, 5, scored=scored, leaving_out=rows)
+        snapshot.rank(among, 5, scored=scored, newest=4)
+        snapshot.count(among, scored=scored, leaving_out=rows)
+        snapshot.count(among, scored=scored, worst=-0.1)
+        snapshot.better(replace(among, filters=EVERYTHING), Scored(rows[0], -0.1), scored=scored)
+        snapshot.which([ChunkRow(n) for n in range(10)], among)
         connection.set_trace_callback(None)
         plans = [
             row[3]
@@ -142,9 +146,9 @@ def test_rows_are_never_looked_up_in_the_full_text_one_by_one(writer: Writer, re
 def test_the_newest_matches_alone_can_be_scored(writer: Writer, reader: StoreReader) -> None:
     fill(writer)
     with reader.snapshot() as snapshot:
-        whole = snapshot.rank(Among("alpha", EVERYTHING), 100)
+        whole = snapshot.rank(ALPHA, 100)
         latest = sorted((one.row for one in whole), reverse=True)[:4]
-        quick = snapshot.rank(Among("alpha", EVERYTHING), 3, newest=4)
+        quick = snapshot.rank(ALPHA, 3, newest=4)
         assert quick == [one for one in whole if one.row in latest][:3]
 
 
@@ -163,11 +167,12 @@ def test_words_are_common_by_the_passages_that_have_them_now(
 def test_an_excluded_word_leaves_its_chunks_out(writer: Writer, reader: StoreReader) -> None:
     fill(writer)
     with reader.snapshot() as snapshot:
-        kept = snapshot.rank(Among("alpha", EVERYTHING, without=["word3", "word5"]), 100)
+        kept_ones = replace(ALPHA, without=(Word("word3"), Word("word5")))
+        kept = snapshot.rank(kept_ones, 100)
         texts = {found.chunk.text for found in snapshot.hydrate([one.row for one in kept]).values()}
         assert len(texts) == 10
         assert not any("word3" in text or "word5" in text for text in texts)
-        assert snapshot.count(Among("alpha", EVERYTHING, without=["word3", "word5"])) == 10
+        assert snapshot.count(kept_ones) == 10
 
 
 def test_weights_decide_which_field_counts(writer: Writer, folder: DataFolder) -> None:
@@ -180,7 +185,7 @@ def test_weights_decide_which_field_counts(writer: Writer, folder: DataFolder) -
     for weights, first in ((FieldWeights(title=9.0), "title.md"), (FieldWeights(title=0.1), "text.md")):
         reader = StoreReader(folder, weights)
         with reader.snapshot() as snapshot:
-            best = snapshot.rank(Among("needle", EVERYTHING), 1)[0].row
+            best = snapshot.rank(Among(match=Word("needle")), 1)[0].row
             assert snapshot.hydrate([best])[best].document.path == first
         reader.close()
 
@@ -190,22 +195,22 @@ def test_an_invalid_fts5_query_is_a_user_error(writer: Writer, reader: StoreRead
     fill(writer, 1)
     with reader.snapshot() as snapshot:
         for ask in (
-            lambda: snapshot.rank(Among(match, EVERYTHING), 5),
-            lambda: snapshot.count(Among(match, EVERYTHING)),
+            lambda: snapshot.rank(Among(match=parse_raw(match)), 5),
+            lambda: snapshot.count(Among(match=parse_raw(match))),
         ):
             try:
                 assert not ask()
             except RawQueryError as error:
                 assert error.hint  # noqa: PT017 - FTS5 takes some of these as finding nothing
     with reader.snapshot() as snapshot:
-        assert snapshot.count(Among("alpha", EVERYTHING)) == 1, "the connection is as good as before"
+        assert snapshot.count(ALPHA) == 1, "the connection is as good as before"
 
 
 def test_a_snapshot_is_consistent(writer: Writer, reader: StoreReader) -> None:
     note = a_note("a.md", "alpha", "alpha beta")
     writer.apply([note])
     with reader.snapshot() as snapshot:
-        rows = [one.row for one in snapshot.rank(Among("alpha", EVERYTHING), 10)]
+        rows = [one.row for one in snapshot.rank(ALPHA, 10)]
         revision = snapshot.revision
         writer.apply([RemoveNote(note.document.doc_id), a_note("b.md", "gamma")])
         assert snapshot.revision == revision
@@ -224,7 +229,7 @@ def test_every_thread_has_a_separate_connection(writer: Writer, reader: StoreRea
     def ask() -> None:
         for _ in range(20):
             with reader.snapshot() as snapshot:
-                counts.append(snapshot.count(Among("alpha", EVERYTHING)))
+                counts.append(snapshot.count(ALPHA))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -238,7 +243,7 @@ def test_a_closed_reader_opens_again_when_asked(writer: Writer, reader: StoreRea
     fill(writer, 1)
     for _ in range(2):
         with reader.snapshot() as snapshot:
-            assert snapshot.count(Among("alpha", EVERYTHING)) == 1
+            assert snapshot.count(ALPHA) == 1
         reader.close()
 
 

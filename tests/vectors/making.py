@@ -6,12 +6,14 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.search.ports import Near, Vector
+from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.search.ports import Among, Near, Vector
 from kebab_tui.vectors.faiss_index import FaissIndex, snapshot_of
 from kebab_tui.vectors.segment import Codes, Rows, rows_of
 from kebab_tui.vectors.sync import VectorFollower
@@ -49,7 +51,21 @@ def codes(vectors: Floats) -> Codes:
 def index_of(rows: Sequence[int] | Rows, vectors: Floats, exact_up_to: int = EXACT) -> FaissIndex:
     """An index as a rebuild makes it."""
     made = snapshot_of([(rows_of(rows), codes(vectors))], vectors.shape[1], exact_up_to)
-    return FaissIndex(made, exact_up_to)
+    return FaissIndex(made, exact_up_to, resolved)
+
+
+_ROWS: dict[Among, Sequence[ChunkRow] | Rows] = {}
+
+
+def only(rows: Iterable[int] | Rows) -> Among:
+    """A filter that passes these rows."""
+    among = Among(SearchFilters(doc_ids=(DocId(str(len(_ROWS))),)))
+    _ROWS[among] = rows if isinstance(rows, np.ndarray) else [ChunkRow(row) for row in rows]
+    return among
+
+
+def resolved(among: Among) -> Sequence[ChunkRow]:
+    return cast("Sequence[ChunkRow]", _ROWS[among])
 
 
 def brute(
@@ -87,6 +103,9 @@ class DictStore:
     def vectors(self, model: str) -> Iterator[DictLog]:
         assert model == MODEL
         yield DictLog(self)
+
+    def rows(self, among: Among) -> Sequence[ChunkRow]:
+        return resolved(among)
 
     def save(self, added: Mapping[int, bytes], removed: Iterable[int] = ()) -> None:
         self.now += 1

@@ -9,7 +9,7 @@ import pytest
 
 from kebab_tui.vectors.faiss_index import FaissIndex
 from kebab_tui.vectors.file import Saved, read, write
-from tests.vectors.making import EXACT, MODEL, Floats, chunk_rows, clustered, index_of, rows_in
+from tests.vectors.making import EXACT, MODEL, Floats, clustered, index_of, only, resolved, rows_in
 from tests.vectors.test_faiss_index import wait_for_compaction
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ def recall(index: FaissIndex, held: dict[int, Floats], allowed: list[int] | None
     cosines = queries @ np.stack([held[row] for row in looked_at.tolist()]).T
     hits = 0
     for query, row in zip(queries, cosines, strict=True):
-        found = index.nearest(query, K, None if allowed is None else chunk_rows(allowed))
+        found = index.nearest(query, K, None if allowed is None else only(allowed))
         assert len(found) == K
         hits += len(set(rows_in(found)) & set(looked_at[np.argsort(-row)[:K]].tolist()))
     return hits / (K * len(queries))
@@ -65,7 +65,7 @@ def test_it_does_after_changes_and_cosines_stay_exact() -> None:
 
 
 def test_growing_over_the_limit_brings_it_and_shrinking_takes_it_away() -> None:
-    index = FaissIndex(index_of(range(1, 4_001), clustered(4_000)).snapshot, 5_000)
+    index = FaissIndex(index_of(range(1, 4_001), clustered(4_000)).snapshot, 5_000, resolved)
     seen = [index.snapshot.base.is_coarse]
     index.change(range(5_000, 10_000), clustered(5_000, 4), [])
     wait_for_compaction()
@@ -78,7 +78,7 @@ def test_growing_over_the_limit_brings_it_and_shrinking_takes_it_away() -> None:
 
 
 def test_closing_stops_the_building_of_it() -> None:
-    index = FaissIndex(index_of(range(1, 4_001), clustered(4_000)).snapshot, 5_000)
+    index = FaissIndex(index_of(range(1, 4_001), clustered(4_000)).snapshot, 5_000, resolved)
     index.change(range(5_000, 10_000), clustered(5_000, 4), [])
     index.close()
     assert index.count == 9_000
@@ -89,7 +89,7 @@ def test_it_is_in_the_file(tmp_path: Path) -> None:
     index, path = large(), str(tmp_path / "file")
     index.change([20_000], clustered(1, 9), [5, 6])
     write(path, MODEL, Saved(index.snapshot, 3))
-    again = FaissIndex(read(path, MODEL, DIMS).snapshot, EXACT)
+    again = FaissIndex(read(path, MODEL, DIMS).snapshot, EXACT, resolved)
     assert again.snapshot.base.is_coarse
     for query in clustered(10, 8):
         assert again.nearest(query, K) == index.nearest(query, K)

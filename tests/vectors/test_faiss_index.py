@@ -7,16 +7,17 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.search.ports import Among
 from kebab_tui.vectors.faiss_index import COMPACTION_THREAD, FaissIndex, Filter, VectorSnapshot
 from kebab_tui.vectors.segment import Rows, rows_of
-from tests.vectors.making import Floats, brute, chunk_rows, clustered, index_of, rows_in, unit
+from tests.vectors.making import Floats, brute, chunk_rows, clustered, index_of, only, resolved, rows_in, unit
 
 SHARES = (0.001, 0.01, 0.1, 0.24, 0.26, 0.5, 0.9)
 
@@ -49,7 +50,7 @@ class Held:
                 return False
             for share in SHARES:
                 allowed = self.rows[dice.random(len(self.rows)) < share].tolist()
-                found = self.index.nearest(query, k, chunk_rows(allowed))
+                found = self.index.nearest(query, k, only(allowed))
                 if rows_in(found) != brute(self.by_row, query, k, allowed):
                     return False
         return True
@@ -87,7 +88,7 @@ def test_a_filter_whose_rows_are_all_far_is_still_answered_in_full() -> None:
     held = Held(2_000)
     query = clustered(1, 5)[0]
     far = brute(held.by_row, query, 2_000)[800:]
-    assert rows_in(held.index.nearest(query, 10, chunk_rows(far))) == far[:10]
+    assert rows_in(held.index.nearest(query, 10, only(far))) == far[:10]
 
 
 def test_a_row_added_again_is_found_by_its_new_vector_only() -> None:
@@ -112,16 +113,13 @@ def test_equal_vectors_come_in_the_order_of_their_rows_however_many_they_are() -
     index = index_of(rows, same)
     index.change([20_000, 10_000], same[:2], [])
     assert rows_in(index.nearest(same[0], 25)) == np.sort(rows)[:25].tolist()
-    assert (
-        rows_in(index.nearest(same[0], 25, chunk_rows(np.sort(rows)[100:])))
-        == np.sort(rows)[100:125].tolist()
-    )
+    assert rows_in(index.nearest(same[0], 25, only(np.sort(rows)[100:]))) == np.sort(rows)[100:125].tolist()
 
 
 def test_more_than_there_are_gives_all_there_are() -> None:
     index = index_of(range(1, 31), unit(30))
     assert len(index.nearest(unit(1)[0], 10_000)) == 30
-    assert rows_in(index.nearest(unit(1)[0], 10_000, chunk_rows([4, 99]))) == [4]
+    assert rows_in(index.nearest(unit(1)[0], 10_000, only([4, 99]))) == [4]
 
 
 def test_nothing_is_found_where_nothing_is() -> None:
@@ -132,7 +130,7 @@ def test_nothing_is_found_where_nothing_is() -> None:
         {},
     )
     full = index_of([1, 2], unit(2))
-    assert full.nearest(unit(1)[0], 10, []) == []
+    assert full.nearest(unit(1)[0], 10, only([])) == []
     assert full.nearest(unit(1)[0], 0) == []
     full.change([], unit(0), [1, 2])
     assert full.nearest(unit(1)[0], 10) == []
@@ -142,7 +140,7 @@ def test_rows_may_be_far_apart() -> None:
     rows = [3, 2**40, 2**61]
     index = index_of(rows, unit(3))
     assert sorted(rows_in(index.nearest(unit(1)[0], 5))) == rows
-    assert rows_in(index.nearest(unit(1)[0], 5, chunk_rows([2**61]))) == [2**61]
+    assert rows_in(index.nearest(unit(1)[0], 5, only([2**61]))) == [2**61]
 
 
 def test_a_cosine_is_the_same_whether_searched_or_asked_for() -> None:
@@ -160,7 +158,7 @@ def test_a_cosine_is_the_same_whether_searched_or_asked_for() -> None:
 
 def test_the_answer_does_not_depend_on_how_the_vectors_arrived() -> None:
     held = Held(600)
-    piecemeal = FaissIndex(index_of([], clustered(0)).snapshot, 10_000)
+    piecemeal = FaissIndex(index_of([], clustered(0)).snapshot, 10_000, resolved)
     for begin in range(580, -1, -20):
         rows = held.rows[begin : begin + 20]
         piecemeal.change(rows, held.vectors[begin : begin + 20], [])
@@ -170,7 +168,7 @@ def test_the_answer_does_not_depend_on_how_the_vectors_arrived() -> None:
 
 def test_a_filter_given_again_is_not_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
     index = index_of(range(1, 101), unit(100))
-    allowed, query, made = chunk_rows(range(1, 50)), unit(1)[0], []
+    among, query, made = only(range(1, 50)), unit(1)[0], []
     real = VectorSnapshot.allowing
 
     def counted(snapshot: VectorSnapshot, rows: Rows | None) -> Filter:
@@ -178,11 +176,11 @@ def test_a_filter_given_again_is_not_worked_out_again(monkeypatch: pytest.Monkey
         return real(snapshot, rows)
 
     monkeypatch.setattr(VectorSnapshot, "allowing", counted)
-    first = index.nearest(query, 5, allowed)
-    assert index.nearest(query, 5, allowed) == first
+    first = index.nearest(query, 5, among)
+    assert index.nearest(query, 5, among) == first
     assert len(made) == 1
     index.change([], unit(0), [first[0].row])
-    assert rows_in(index.nearest(query, 5, allowed))[:4] == rows_in(first)[1:]
+    assert rows_in(index.nearest(query, 5, among))[:4] == rows_in(first)[1:]
 
 
 def nan(vector: Floats) -> Floats:
@@ -313,5 +311,38 @@ def test_searches_in_many_threads_see_whole_changes_only() -> None:
 
 def test_rows_may_be_given_as_an_array() -> None:
     index = index_of(range(1, 101), unit(100))
-    query, as_array = unit(1, seed=2)[0], cast("list[ChunkRow]", rows_of(range(10, 40)))
-    assert index.nearest(query, 5, as_array) == index.nearest(query, 5, chunk_rows(range(10, 40)))
+    query, as_array = unit(1, seed=2)[0], only(rows_of(range(10, 40)))
+    assert index.nearest(query, 5, as_array) == index.nearest(query, 5, only(range(10, 40)))
+
+
+def test_several_searches_beside_other_work_find_the_same() -> None:
+    held = Held(600)
+    query, some = held.vectors[3], only(held.rows[::7])
+    found = held.index.begin(query, 12, [None, some, only([])])
+    assert found() == [held.index.nearest(query, 12), held.index.nearest(query, 12, some), []]
+
+
+def test_a_filter_is_resolved_in_the_thread_that_asks() -> None:
+    asked: list[int] = []
+
+    def resolve(among: Among) -> list[ChunkRow]:
+        asked.append(threading.get_ident())
+        return chunk_rows([2])
+
+    index = FaissIndex(index_of(range(1, 9), unit(8)).snapshot, 10_000, resolve)
+    assert rows_in(index.begin(unit(1)[0], 3, [Among()])()[0]) == [2]
+    assert asked == [threading.get_ident()]
+
+
+def test_a_search_that_fails_in_its_thread_fails_for_the_one_who_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = index_of(range(1, 9), unit(8))
+
+    def fail(*_: object) -> None:
+        raise VectorError("broken")
+
+    monkeypatch.setattr(VectorSnapshot, "nearest", fail)
+    found = index.begin(unit(1)[0], 3, [None])
+    with pytest.raises(VectorError, match="broken"):
+        found()

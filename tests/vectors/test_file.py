@@ -19,7 +19,7 @@ from kebab_tui.vectors import segment
 from kebab_tui.vectors.faiss_index import FaissIndex, VectorSnapshot
 from kebab_tui.vectors.file import Saved, UnusableFileError, read, write
 from kebab_tui.vectors.segment import FaissSegment
-from tests.vectors.making import DIMS, EXACT, MODEL, codes, index_of, unit
+from tests.vectors.making import DIMS, EXACT, MODEL, codes, index_of, resolved, unit
 
 HEADER_BYTES = 128
 PAYLOAD = 120
@@ -177,7 +177,7 @@ def test_no_bytes_of_a_coarse_index_upset_faiss(tmp_path: Path) -> None:
             changed[dice.randrange(start, len(whole))] = dice.randrange(256)
         Path(name).write_bytes(resigned(bytes(changed)))
         with contextlib.suppress(UnusableFileError):
-            index = FaissIndex(read(name, MODEL, DIMS).snapshot, 1_000)
+            index = FaissIndex(read(name, MODEL, DIMS).snapshot, 1_000, resolved)
             assert index.snapshot.base.is_coarse
             assert len(index.nearest(unit(1, 7)[0], 5)) == 5
 

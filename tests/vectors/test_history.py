@@ -13,11 +13,11 @@ from kebab_tui.search.ports import Vector
 from tests.vectors.making import (
     DictStore,
     brute,
-    chunk_rows,
     codes,
     follower_of,
     holds,
     normal,
+    only,
     rows_in,
     unit,
 )
@@ -86,9 +86,9 @@ class History(RuleBasedStateMachine):
         query = self.vector(near[0]) if near and seed % 2 else unit(1, seed)[0]
         allowed = None if share is None else self.some(share, seed)
         held = {row: self.vector(row) for row in self.store.held}
-        found = self.second.index.nearest(query, k, None if allowed is None else chunk_rows(allowed))
+        found = self.second.index.nearest(query, k, None if allowed is None else only(allowed))
         assert rows_in(found) == brute(held, query, k, allowed)
-        assert self.first.index.nearest(query, k, None if allowed is None else chunk_rows(allowed)) == found
+        assert self.first.index.nearest(query, k, None if allowed is None else only(allowed)) == found
 
     def some(self, share: float, seed: int) -> list[int]:
         rows = sorted(self.store.held)

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import StoreDamagedError
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.own_files import Stamp, stamp_of
-from kebab_tui.search.ports import FieldWeights
+from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import recovery
 from kebab_tui.storage.sqlite.connection import Detached, meta_value, translated
@@ -63,6 +64,11 @@ class StoreReader:
     def vectors(self, model: str) -> Iterator[VectorSource]:
         with self._transaction() as connection:
             yield VectorSource(connection, model)
+
+    def rows(self, among: Among) -> Sequence[ChunkRow]:
+        """Every chunk among these, in this thread's snapshot; cached by revision."""
+        with self.snapshot() as snapshot:
+            return snapshot.rows(among)
 
     def close(self) -> None:
         """Close the connections of all threads; the next read opens a new one."""

@@ -13,7 +13,8 @@ import math
 import sqlite3
 from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
@@ -23,9 +24,11 @@ from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
+from kebab_tui.search.match import Match, Not, Word, any_of
 from kebab_tui.search.ports import Among, Collection, FieldCounts, FieldWeights, FoundChunk, Scored
 from kebab_tui.storage.sqlite import recovery, rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
+from kebab_tui.storage.sqlite.fts import fts5
 
 _UP = "\U0010ffff"
 _HYDRATE = (
@@ -92,8 +95,16 @@ class StoreSnapshot:
             str(meta_value(self._connection, "made_by") or ""),
         )
 
-    def rank(self, among: Among, limit: int, *, newest: int | None = None) -> list[Scored]:
-        where, values = self._where(among)
+    def rank(
+        self,
+        among: Among,
+        limit: int,
+        *,
+        scored: Match | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        newest: int | None = None,
+    ) -> list[Scored]:
+        where, values = _where(among, scored, leaving_out)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         if newest is not None:
             found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
@@ -125,23 +136,32 @@ class StoreSnapshot:
             ranked.sort(key=lambda one: (one[1], ids.get(one[0], "")))
         return [Scored(row, score) for row, score in ranked[:limit]]
 
-    def count(self, among: Among, *, worst: float | None = None) -> int:
-        if worst is None:
-            unscored = among._replace(match=_except(among.match, among.without), without=(), scored=None)
-            where, values = self._where(unscored)
+    def count(
+        self,
+        among: Among,
+        *,
+        scored: Match | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        worst: float | None = None,
+    ) -> int:
+        values: Sequence[str | float]
+        if among.match is None:
+            chosen, values = _chosen(among)
+            statement = f"SELECT count(*) FROM ({chosen})"
+        elif worst is None:
+            where, values = _where(_folded(among), None, leaving_out)
             statement = f"SELECT count(*) FROM chunks_fts WHERE {where}"
         else:
-            where, values = self._where(among)
+            where, values = _where(among, scored, leaving_out)
             scores = f"SELECT {self._bm25} AS score FROM chunks_fts WHERE {where}"
-            statement = f"SELECT count(*) FROM ({scores}) WHERE score <= ?"
-            values.append(worst)
+            statement, values = f"SELECT count(*) FROM ({scores}) WHERE score <= ?", [*values, worst]
         with _raw_query_errors():
             return self._answers.get(
                 self.revision, (statement, *values), lambda: self._number(statement, values)
             )
 
-    def better(self, among: Among, than: Scored) -> int:
-        where, values = self._where(among)
+    def better(self, among: Among, than: Scored, *, scored: Match | None = None) -> int:
+        where, values = _where(among, scored)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         statement = (
             f"SELECT count(*) FROM ({found}) WHERE score < ? OR "
@@ -154,12 +174,12 @@ class StoreSnapshot:
         statement = "SELECT id, chunk_id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
         return dict(self._connection.execute(statement, (json.dumps(list(wanted)),)).fetchall())
 
-    def has(self, match: str) -> bool:
+    def has(self, match: Match) -> bool:
         statement = "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?)"
-        return self._number(statement, [match]) > 0
+        return self._number(statement, [fts5(match)]) > 0
 
     def browse(
-        self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[str] = ()
+        self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[Match] = ()
     ) -> tuple[list[ChunkRow], int]:
         where, values = rows.predicate(filters)
         if without:
@@ -167,7 +187,7 @@ class StoreSnapshot:
                 " AND d.doc_id NOT IN (SELECT doc_id FROM chunks WHERE id IN "
                 "(SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))"
             )
-            values = [*values, " OR ".join(f"({match})" for match in without)]
+            values = [*values, fts5(any_of(tuple(without)))]
         notes = (
             f"SELECT min(c.id) AS row, max(d.mtime_ns) AS mtime FROM {rows.FROM} WHERE {where} "
             "GROUP BY d.doc_id"
@@ -206,7 +226,7 @@ class StoreSnapshot:
             word
             for word in self._words(statement, (json.dumps(list(words)), least))
             if self._answers.get(
-                revision, (count, word, least), partial(self._number, count, (f'"{word}"', least + 1))
+                revision, (count, word, least), partial(self._number, count, (fts5(Word(word)), least + 1))
             )
             > least
         }
@@ -224,19 +244,19 @@ class StoreSnapshot:
             return Collection(0, 0.0)
         return Collection(numbers[0], sum(numbers[1:]) / numbers[0])
 
-    def frequency(self, match: str) -> int:
-        return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [match])
+    def frequency(self, match: Match) -> int:
+        return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [fts5(match)])
 
     def lengths(self, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
         statement = "SELECT id, sz FROM chunks_fts_docsize WHERE id IN (SELECT value FROM json_each(?))"
         found = self._connection.execute(statement, (json.dumps(wanted),))
         return {ChunkRow(row): sum(_varints(sizes)) for row, sizes in found}
 
-    def occurrences(self, match: str, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
+    def occurrences(self, match: Match, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
         collection, lengths = self.collection(), self.lengths(wanted)
         idf = inverse_document_frequency(collection.chunks, self.frequency(match))
         counts = {}
-        for row, *scores in self._connection.execute(_OCCURRENCES, (match, json.dumps(wanted))):
+        for row, *scores in self._connection.execute(_OCCURRENCES, (fts5(match), json.dumps(wanted))):
             norm = length_norm(lengths[row], collection.average_length)
             numbers = []
             for score in scores:  # solve `-score = idf * f * (K1 + 1) / (f + norm)` for f
@@ -254,32 +274,39 @@ class StoreSnapshot:
 
     def has_both_scripts(self) -> bool:
         some = "EXISTS (SELECT 1 FROM chunks WHERE {})"
-        return self._number(f"SELECT {some.format('hangul')} AND {some.format('NOT hangul')}", ()) > 0
+        statement = f"SELECT {some.format('hangul')} AND {some.format('NOT hangul')}"
+        return self._answers.get(self.revision, statement, lambda: self._number(statement, ()) > 0)
 
-    def rows_by_script(self, filters: SearchFilters) -> tuple[Sequence[ChunkRow], Sequence[ChunkRow]]:
-        passing, values = rows.passing_chunks(filters, "c.id, c.hangul")
+    def rows(self, among: Among) -> Sequence[ChunkRow]:
+        """Every chunk among these; the same object until the revision changes."""
+        both = replace(among, script=None)
+        hangul, others = self._answers.get(self.revision, ("scripts", both), lambda: self._by_script(both))
+        if among.script is None:
+            return self._answers.get(self.revision, ("rows", both), lambda: _listed(hangul + others))
+        return _listed(hangul if among.script == "hangul" else others)
+
+    def _by_script(self, among: Among) -> tuple[array[int], array[int]]:
+        chosen, values = _chosen(among, "c.id, c.hangul")
         # As text: one result row for each of 100,000 chunks takes five times longer.
-        hangul, others = self._connection.execute(
+        joined = self._connection.execute(
             "SELECT group_concat(id) FILTER (WHERE hangul), group_concat(id) FILTER (WHERE NOT hangul) "
-            f"FROM ({passing})",
+            f"FROM ({chosen})",
             values,
         ).fetchone()
-        return _ordered(hangul), _ordered(others)
+        hangul, others = (array("q", json.loads(f"[{rows or ''}]")) for rows in joined)
+        return hangul, others
 
-    def known(self, wanted: Sequence[ChunkRow]) -> set[ChunkRow]:
-        statement = "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
-        return {ChunkRow(row) for (row,) in self._connection.execute(statement, (json.dumps(list(wanted)),))}
-
-    def matching(
-        self, match: str, wanted: Sequence[ChunkRow] | None = None, *, without: Sequence[str] = ()
-    ) -> set[ChunkRow]:
-        where, values = self._where(Among(_except(match, without), SearchFilters()))
-        if wanted is not None:
-            where += " AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
-            values.append(json.dumps(list(wanted)))
-        statement = f"SELECT group_concat(rowid) FROM chunks_fts WHERE {where}"
-        (found,) = self._connection.execute(statement, values).fetchone()
-        return set(_numbers(found))
+    def which(self, wanted: Sequence[ChunkRow], among: Among) -> set[ChunkRow]:
+        values: Sequence[str | float]
+        if among.match is None:
+            statement, values = _chosen(among)
+            statement += " AND c.id IN (SELECT value FROM json_each(?))"
+        else:
+            where, values = _where(_folded(among))
+            statement = f"SELECT rowid FROM chunks_fts WHERE {where}"
+            statement += " AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
+        found = self._connection.execute(statement, [*values, json.dumps(list(wanted))])
+        return {ChunkRow(row) for (row,) in found}
 
     def passes(self, wanted: Sequence[ChunkRow], filters: SearchFilters) -> bool:
         where, values = rows.predicate(filters)
@@ -288,25 +315,6 @@ class StoreSnapshot:
         )
         return self._number(statement, [json.dumps(wanted), *values]) > 0
 
-    def _where(self, among: Among) -> tuple[str, list[str | float]]:
-        """The condition. A plus hides a row list from FTS5, which would start one search per row."""
-        match, filters, without, scored, leaving_out = among
-        where, parameters = "chunks_fts MATCH ?", list[str | float]([scored or match])
-        if scored is not None:
-            where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
-            parameters.append(match)
-        if filters.active:
-            passing, more = rows.passing_chunks(filters)
-            where += f" AND +chunks_fts.rowid IN ({passing})"
-            parameters += more
-        for excluded in without:
-            where += " AND +chunks_fts.rowid NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
-            parameters.append(excluded)
-        if leaving_out:
-            where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
-            parameters.append(json.dumps(list(leaving_out)))
-        return where, parameters
-
     def _number(self, statement: str, values: Sequence[str | float]) -> int:
         return int(self._connection.execute(statement, values).fetchone()[0])
 
@@ -314,18 +322,55 @@ class StoreSnapshot:
         return [word for (word,) in self._connection.execute(statement, values)]
 
 
-def _numbers(joined: str | None) -> list[ChunkRow]:
-    found: list[ChunkRow] = json.loads(f"[{joined or ''}]")
-    return found
+def _listed(numbers: array[int]) -> Sequence[ChunkRow]:
+    return cast(Sequence[ChunkRow], numbers)
 
 
-def _ordered(joined: str | None) -> Sequence[ChunkRow]:
-    return cast(Sequence[ChunkRow], array("q", sorted(_numbers(joined))))
+def _passing(among: Among, columns: str = "c.id") -> rows.Condition:
+    """A SELECT of the chunks that filters and script let pass."""
+    statement, values = rows.passing_chunks(among.filters, columns)
+    script = {None: "", "hangul": " AND c.hangul", "other": " AND NOT c.hangul"}[among.script]
+    return statement + script, values
 
 
-def _except(match: str, without: Sequence[str]) -> str:
-    """Faster than a condition on the rows, but not for ranking: bm25 counts the excluded words too."""
-    return " NOT ".join(f"({one})" for one in (match, *without)) if without else match
+def _chosen(among: Among, columns: str = "c.id") -> rows.Condition:
+    """A SELECT of all of them from the chunks: for many rows without a ranking."""
+    statement, values = _passing(among, columns)
+    for wanted, match in (("IN", among.match), ("NOT IN", any_of(among.without) if among.without else None)):
+        if match is not None:
+            statement += f" AND c.id {wanted} (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+            values = [*values, fts5(match)]
+    return statement, values
+
+
+def _where(
+    among: Among, scored: Match | None = None, leaving_out: Sequence[ChunkRow] = ()
+) -> tuple[str, list[str | float]]:
+    """The condition on the full text. A plus hides a row list from FTS5, which would search once per row."""
+    if among.match is None:
+        raise ValueError("nothing to match")
+    where, parameters = "chunks_fts MATCH ?", list[str | float]([fts5(scored or among.match)])
+    if scored is not None:
+        where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+        parameters.append(fts5(among.match))
+    if among.filters.active or among.script is not None:
+        passing, more = _passing(among)
+        where += f" AND +chunks_fts.rowid IN ({passing})"
+        parameters += more
+    for excluded in among.without:
+        where += " AND +chunks_fts.rowid NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+        parameters.append(fts5(excluded))
+    if leaving_out:
+        where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
+        parameters.append(json.dumps(list(leaving_out)))
+    return where, parameters
+
+
+def _folded(among: Among) -> Among:
+    """The exclusions within the match: faster, but not for ranking, since bm25 counts excluded words too."""
+    if among.match is None:
+        return among
+    return replace(among, match=reduce(Not, among.without, among.match), without=())
 
 
 @contextlib.contextmanager
