@@ -44,6 +44,8 @@ class IndexStatus:
     database: str
     database_bytes: int
     holder: Holder | None
+    upgrading: tuple[int, int] | None
+    """How many notes the present version has read, and of how many; None if all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,14 @@ def index_status(engine: Engine) -> IndexStatus:
     with index.reader.catalogue() as catalogue:
         return IndexStatus(
             figures=catalogue.figures(),
-            expected_lexical_version=index.version(engine.recipe.made_by),
+            expected_lexical_version=index.version(engine.recipe.all_made_by),
             vectors=vector_state(engine.semantics, index),
             sources=catalogue.sources(),
             runs=catalogue.runs(_LISTED_RUNS),
             database=index.location,
             database_bytes=index.size(),
             holder=index.lease("write").holder(),
+            upgrading=catalogue.upgrade(engine.recipe.made_by),
         )
 
 

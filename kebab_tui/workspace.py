@@ -14,6 +14,7 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError, UsageError
+from kebab_tui.domain.facets import FACETS
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing.callbacks import Callbacks as Callbacks
 from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
@@ -107,6 +108,13 @@ class Workspace:
         return parse(text, datetime.now())  # noqa: DTZ005 - the machine's own time zone is meant
 
     @staticmethod
+    def document_types() -> tuple[str, ...]:
+        """The types that a note can have."""
+        from kebab_tui.formats.registry import document_types
+
+        return document_types()
+
+    @staticmethod
     def remove_chip(text: str, chip: Chip) -> str:
         """Remove one filter from the text of a query."""
         from kebab_tui.search.query_language import remove_chip
@@ -191,11 +199,15 @@ class Workspace:
 
         try:
             with self._parts.index.reader.catalogue() as catalogue:
-                tags = [tag for tag, _ in catalogue.tags()]
+                facets = {
+                    kind.id: [value for value, _ in catalogue.values(kind.id)]
+                    for kind in FACETS.values()
+                    if kind.key is not None
+                }
                 sources = [source.source_id for source in catalogue.sources()]
-                return completions_of(tags, sources, catalogue.paths())
+                return completions_of(facets, sources, catalogue.paths())
         except NotIndexedError:
-            return completions_of((), (), ())
+            return completions_of({}, (), ())
 
     # Read
 
@@ -285,7 +297,7 @@ class Workspace:
     def doctor(self) -> Iterator[Finding]:
         from kebab_tui.doctor import check_vectors
 
-        yield from self._parts.index.check(self._parts.recipe.made_by)
+        yield from self._parts.index.check(self._parts.recipe.chunker)
         yield from check_vectors(self._parts.semantics, self._parts.index)
 
     # Write
@@ -421,12 +433,13 @@ class Engine:
     def engine(self) -> SearchEngine:
         from kebab_tui.domain import document
         from kebab_tui.files.file_state import file_state
+        from kebab_tui.formats import registry
         from kebab_tui.search.engine import SearchEngine, SearchOptions
         from kebab_tui.search.limits import HybridOptions
 
         search, chunking = self._settings.search, self._settings.chunking
-        # Same value as `recipe.made_by`, but `recipe` imports all parsers.
-        made_by = document.made_by(document.chunker(chunking.target, chunking.cap))
+        # Same value as `recipe.all_made_by`, but `recipe` imports all that reads notes.
+        made_by = registry.all_made_by(document.chunker(chunking.target, chunking.cap))
         versions = frozenset({self.index.version(made_by), self.index.version("")})
         fusion = HybridOptions(search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.rerank)
         return SearchEngine(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.document import Document, Fingerprint, Passage, Source, Trust
+from kebab_tui.domain.facets import Facet
 from kebab_tui.domain.ids import SourceId, document_id
 
 SOURCE = SourceId("notes")
@@ -51,6 +52,6 @@ def a_note(
         trust=trust or Trust.PRIMARY,
         fingerprint=Fingerprint(len(texts), mtime_ns, mtime_ns, 7),
         content_hash=content,
-        tags=tags,
+        facets=tuple(Facet("tag", tag) for tag in tags),
     )
     return SaveNote(document, passages_of(texts, heading), trust, "chunker", MADE_BY)

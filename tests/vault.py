@@ -75,7 +75,7 @@ class Vault:
 
     def everything(self) -> tuple[Rows, ...]:
         """All that indexing writes about notes; equal before and after means: nothing was touched."""
-        tables = ("documents", "document_tags", "chunks", "changes", "words")
+        tables = ("documents", "facets", "chunks", "changes", "words")
         revision = self.rows("SELECT value FROM meta WHERE key = 'corpus_revision'")
         return (revision, *(self.rows(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables))
 

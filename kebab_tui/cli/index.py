@@ -194,6 +194,10 @@ def _status_lines(status: IndexStatus) -> Iterator[str]:
     figures, vectors = status.figures, status.vectors
     yield f"database: {field(status.database)} ({plural(status.database_bytes, 'byte')})"
     yield f"notes: {figures.documents:,} ({figures.failed:,} failed, {figures.skipped:,} skipped)"
+    if status.upgrading is not None:
+        done, total = status.upgrading
+        advice = "" if status.holder else "; run `kebab ingest`"
+        yield f"upgrading: {done:,} of {plural(total, 'note')}{advice}"
     yield f"passages: {figures.chunks:,}"
     yield f"words: {figures.words:,}"
     yield f"revision: {figures.corpus_revision}, schema {figures.schema_version}"

@@ -5,15 +5,16 @@ Declares each option once, with its help and its check, and converts the given v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from kebab_tui.domain.document import CHUNK_KINDS, DOCUMENT_TYPES, LANGUAGES, Trust
+from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
 from kebab_tui.domain.errors import UsageError
+from kebab_tui.domain.facets import FACETS, FacetKind
 from kebab_tui.domain.ids import DocId, SourceId
-from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.query import FacetFilter, SearchFilters, facet_filters
 from kebab_tui.domain.text import glob_problem
 from kebab_tui.workspace import Workspace
 
@@ -22,6 +23,7 @@ Given = Mapping[str, Any]
 """Option name -> value, as click passes them."""
 
 TRUST_LABELS = tuple(level.label for level in sorted(Trust, reverse=True))
+_TYPES = Workspace.document_types()
 _MOST = 1_000_000_000
 _DATES = "dates are written 2026, 2026-01, 2026-01-31, 7d, 2w, today, yesterday"
 
@@ -42,11 +44,20 @@ def _glob(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> S
     return value
 
 
+def _facet_options(kind: FacetKind) -> Iterator[Callable[[Decorated], Decorated]]:
+    one = f"this {kind.id} or one below it" if kind.nested else f"this {kind.id}"
+    for name, metavar, text in (
+        (kind.id, kind.id.upper(), f"With {one}; repeated: with any of them."),
+        (kind.plural, "A,B", f"With all of these {kind.plural}."),
+        (f"no-{kind.id}", kind.id.upper(), f"Without {one}."),
+    ):
+        yield click.option(f"--{name}", multiple=True, metavar=metavar, help=text)
+
+
+_FACETS = tuple(kind for kind in FACETS.values() if kind.key is not None)
 _FILTERS = (
-    click.option("--tag", multiple=True, metavar="TAG", help="With this tag; repeated: with any of them."),
-    click.option("--tags", multiple=True, metavar="A,B", help="With all of these tags."),
-    click.option("--no-tag", multiple=True, metavar="TAG", help="Without this tag."),
-    click.option("--type", "types", multiple=True, type=_TypeChoice(DOCUMENT_TYPES), help="Of this type."),
+    *(option for kind in _FACETS for option in _facet_options(kind)),
+    click.option("--type", "types", multiple=True, type=_TypeChoice(_TYPES), help="Of this type."),
     click.option("--kind", "kinds", multiple=True, type=click.Choice(CHUNK_KINDS), help="Prose or code."),
     click.option("--lang", "langs", multiple=True, type=click.Choice(LANGUAGES), help="In this language."),
     click.option(
@@ -119,10 +130,13 @@ def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
         for name in names:
             if name not in known:
                 raise UsageError(f"there is no source named {name!r}", f"the sources are: {', '.join(known)}")
+    facets: list[FacetFilter] = []
+    for kind in _FACETS:
+        facets += facet_filters(kind, "any", given[kind.id])
+        facets += facet_filters(kind, "all", ",".join(given[kind.plural]).split(","))
+        facets += facet_filters(kind, "none", given[f"no_{kind.id}"])
     return SearchFilters(
-        tags_any=_names(given["tag"]),
-        tags_all=_names(tag for tags in given["tags"] for tag in tags.split(",")),
-        tags_none=_names(given["no_tag"]),
+        facets=tuple(facets),
         types=given["types"],
         kinds=given["kinds"],
         langs=given["langs"],
@@ -133,10 +147,6 @@ def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
         before_ns=_instant("--before", given["before"], workspace),
         doc_ids=tuple(DocId(doc_id) for doc_id in given["doc_ids"]),
     )
-
-
-def _names(tags: Sequence[str] | Any) -> tuple[str, ...]:
-    return tuple(name for tag in tags if (name := tag.strip().lstrip("#")))
 
 
 def _instant(option: str, date: str | None, workspace: Workspace) -> int | None:

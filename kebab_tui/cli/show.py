@@ -23,11 +23,13 @@ from kebab_tui.cli.output import Style, detect, field, notify, plural, table_lin
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import DocumentState
 from kebab_tui.domain.errors import NotFoundError, UsageError
+from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.text import glob_problem, sanitize
 from kebab_tui.editor import EditorError, choose, line_hint, open_note
 
 STATES: tuple[DocumentState, ...] = ("ok", "failed", "skipped")
-_COLUMNS = ("path", "state", "type", "tags", "passages", "reason")
+_LISTED = tuple(kind for kind in FACETS.values() if kind.listed)
+_COLUMNS = ("path", "state", "type", *(kind.plural for kind in _LISTED), "passages", "reason")
 _FILE_STATES = {
     "same": "unchanged since it was indexed",
     "changed": "changed since it was indexed; run `kebab ingest` to update the index",
@@ -63,7 +65,14 @@ def list_command(
         found, total = workspace.documents(filters, states, limit, given["offset"])
     if form == "human":
         rows = (
-            (note.path, note.state, note.type, ",".join(note.tags), str(note.chunks), note.reason)
+            (
+                note.path,
+                note.state,
+                note.type,
+                *(",".join(values_of(note.facets, kind.id)) for kind in _LISTED),
+                str(note.chunks),
+                note.reason,
+            )
             for note in found
         )
         for line in table_lines(_COLUMNS, rows):
@@ -105,10 +114,9 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
     write(f"file: {_FILE_STATES[found.file_state]}")
     write(f"state: {document.state}" + (f": {field(document.reason)}" if document.reason else ""))
     write(f"type: {document.type}, {document.lang}, {document.trust.label}")
-    if document.tags:
-        write(f"tags: {field(', '.join(document.tags))}")
-    if document.aliases:
-        write(f"aliases: {field(', '.join(document.aliases))}")
+    for kind in FACETS.values():
+        if values := values_of(document.facets, kind.id):
+            write(f"{kind.plural}: {field(', '.join(values))}")
     if document.flags:
         write(f"flags: {', '.join(flag.replace('_', ' ') for flag in document.flags)}")
     write(f"size: {plural(document.fingerprint.size, 'byte')}")

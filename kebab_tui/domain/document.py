@@ -1,7 +1,6 @@
-"""Documents, their chunks and their sources, and the versions of the rules that make chunks of files.
+"""Documents, their chunks and their sources, and the version of the rules that make chunks of notes.
 
-The versions are here, not beside the rules, because every search compares them and must
-not load the readers of notes.
+The version is here, not beside the rules, because every search compares it and must not load the chunker.
 """
 
 from __future__ import annotations
@@ -12,14 +11,15 @@ from enum import IntEnum
 from typing import Literal
 
 from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.domain.facets import Facet
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 
-DocumentType = Literal["markdown", "note", "code", "pdf"]
+DocumentType = str
+"""One of `formats.registry.document_types`."""
 Language = Literal["ko", "en", "und"]
 DocumentState = Literal["ok", "failed", "skipped"]
 DocumentFlag = Literal["bad_front_matter", "lossy_decoding"]
 
-DOCUMENT_TYPES: tuple[DocumentType, ...] = ("markdown", "note", "code", "pdf")
 LANGUAGES: tuple[Language, ...] = ("ko", "en", "und")
 
 
@@ -79,8 +79,7 @@ class Document:
     content_hash: str
     state: DocumentState = "ok"
     reason: str = ""
-    tags: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
+    facets: tuple[Facet, ...] = ()
     flags: tuple[DocumentFlag, ...] = ()
     chunks: int = 0
     indexed_ns: int = 0
@@ -96,8 +95,7 @@ class ParsedNote:
     lines: tuple[str, ...]
     blocks: tuple[Block, ...]
     trust: Trust | None = None
-    tags: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
+    facets: tuple[Facet, ...] = ()
     flags: tuple[DocumentFlag, ...] = ()
 
 
@@ -177,9 +175,6 @@ class Source:
     chunks: int = 0
 
 
-PARSER_VERSION = "parse-2"
-"""Raise it when the same bytes give other facts or blocks: every file is then read again."""
-
 CHUNKER_VERSION = "2"
 """Part of every chunk id: raise it when the same note gives other chunks."""
 
@@ -189,10 +184,6 @@ def chunker(target: int, cap: int) -> str:
     return f"{CHUNKER_VERSION}:{target}-{cap}"
 
 
-def made_by(chunker: str) -> str:
-    """Parser and chunker version of a document; a document of another version is read again."""
-    return f"{PARSER_VERSION}/{chunker}"
-
-
-def chunker_of(maker: str) -> str:
-    return maker.partition("/")[2]
+def chunker_of(made_by: str) -> str:
+    """The chunker in the `<format>@<version>/<chunker>` of a document."""
+    return made_by.partition("/")[2]

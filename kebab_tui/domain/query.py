@@ -1,27 +1,47 @@
 """A search request: the text, the mode, the page, the limits and the filters.
 
-Tag groups combine by AND: a note must have one of `tags_any`, every one of `tags_all`
-and none of `tags_none`. Of every other list, one value must match. Times are
+Filters by facets combine by AND. Of every other list, one value must match. Times are
 nanoseconds since the epoch, `after` inclusive, `before` exclusive.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from kebab_tui.domain.document import ChunkKind, DocumentType, Language, Trust
+from kebab_tui.domain.facets import FACETS, FacetKind
 from kebab_tui.domain.ids import DocId, SourceId
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SEARCH_MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
+FacetMatch = Literal["any", "all", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class FacetFilter:
+    """A note must have any, all or none of these values of a kind of facet."""
+
+    kind: str
+    match: FacetMatch
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """As a user would type it."""
+        return f"{'-' * (self.match == 'none')}{FACETS[self.kind].key}:{','.join(self.values)}"
+
+
+def facet_filters(kind: FacetKind, match: FacetMatch, typed: Iterable[str]) -> tuple[FacetFilter, ...]:
+    """The filter by these typed values; none if all are empty."""
+    values = tuple(value for text in typed if (value := kind.clean(text)))
+    return (FacetFilter(kind.id, match, values),) if values else ()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchFilters:
-    tags_any: tuple[str, ...] = ()
-    tags_all: tuple[str, ...] = ()
-    tags_none: tuple[str, ...] = ()
+    facets: tuple[FacetFilter, ...] = ()
+    """At most one for each kind and `match`."""
     types: tuple[DocumentType, ...] = ()
     kinds: tuple[ChunkKind, ...] = ()
     langs: tuple[Language, ...] = ()

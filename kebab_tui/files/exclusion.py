@@ -12,7 +12,7 @@ import stat
 from dataclasses import dataclass
 
 from kebab_tui.files.ignore import IgnoreRule, Scope
-from kebab_tui.formats.registry import file_type_of
+from kebab_tui.formats.registry import format_of
 
 _EDITOR_FILE = re.compile(r"(?s).+~|\..+\.sw[a-z]|4913|#.+#|\.#.+|\._.+|\.goutputstream-.+")
 
@@ -57,7 +57,7 @@ def exclusion_of_file(root: str, prefix: str, name: str, scope: Scope) -> Exclus
         return Exclusion("temporary file of an editor")
     if reason := _problem_of_entry(root, path, name, stat.S_IFREG):
         return Exclusion(reason)
-    if file_type_of(name) is None:
+    if format_of(name) is None:
         return Exclusion("unsupported file type")
     if rule := scope.rule_against(name, path):
         return Exclusion("ignored by", rule)

@@ -26,7 +26,7 @@ from kebab_tui.files.exclusion import LeftOut, exclusion_of_file, exclusion_of_f
 from kebab_tui.files.ignore import IGNORE_FILES, IgnoreRule, Scope, rules_of_file, scope_of_root
 from kebab_tui.files.read import read_file
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
-from kebab_tui.formats.registry import FileType, file_type_of
+from kebab_tui.formats.registry import Format, format_of
 
 _NAME = itemgetter(0)
 _IGNORE_FILE_LIMITS = ReadLimits(MEGABYTE)
@@ -45,7 +45,7 @@ class WalkRules:
 class FoundFile:
     path: str
     fingerprint: Fingerprint
-    file_type: FileType
+    format: Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class WalkProblem:
 
 
 Entry = FoundFile | WalkProblem | LeftOut
-_Listing = tuple[list[str], list[tuple[str, os.DirEntry[str], FileType | None]], list[str]]
+_Listing = tuple[list[str], list[tuple[str, os.DirEntry[str], Format | None]], list[str]]
 
 
 def walk(
@@ -151,7 +151,7 @@ class PathScanner:
         if stat.S_ISDIR(status.st_mode):
             yield from self._below(path + "/")
         elif stat.S_ISREG(status.st_mode):
-            kind = file_type_of(name)
+            kind = format_of(name)
             if kind is not None and self._takes_file(prefix, name):
                 yield FoundFile(path, fingerprint_of(status), kind)
 
@@ -162,7 +162,7 @@ class PathScanner:
         prefix, name = _split(path)
         if name in IGNORE_FILES:
             return self._scope_above(prefix) is not None
-        return file_type_of(name) is not None and self._takes_file(prefix, name)
+        return format_of(name) is not None and self._takes_file(prefix, name)
 
     def _below(self, prefix: str) -> Iterator[FoundFile | WalkProblem]:
         if (scope := self._scope_above(prefix)) is not None:
@@ -252,7 +252,7 @@ def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
     With `explain`, also hidden names and, with type None, entries that cannot be notes.
     """
     folders: list[str] = []
-    files: list[tuple[str, os.DirEntry[str], FileType | None]] = []
+    files: list[tuple[str, os.DirEntry[str], Format | None]] = []
     ignore_files: list[str] = []
     with os.scandir(folder) as entries:
         checkpoint()
@@ -268,7 +268,7 @@ def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
                     continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(name)
-            elif not hidden and (kind := file_type_of(name)) and entry.is_file(follow_symlinks=False):
+            elif not hidden and (kind := format_of(name)) and entry.is_file(follow_symlinks=False):
                 files.append((name, entry, kind))
             elif explain and name not in IGNORE_FILES:
                 files.append((name, entry, None))

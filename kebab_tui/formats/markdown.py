@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import cast
 
 from kebab_tui.domain.checkpoint import OFTEN, UNLIMITED, Checkpoint
-from kebab_tui.domain.document import Block, BlockKind
+from kebab_tui.domain.document import Block, BlockKind, ParsedNote
 from kebab_tui.formats.markdown_lines import (
     begins_table,
     fence_end,
@@ -33,6 +33,7 @@ from kebab_tui.formats.markdown_lines import (
     plain_text,
     table_end,
 )
+from kebab_tui.formats.note import read_note
 
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+|\Z)")
 _CLOSING_MARKS = re.compile(r"(?:\A|(?<=[ \t]))#++[ \t]*+\Z")
@@ -43,6 +44,10 @@ _MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?: ++|\Z)")
 _INTERRUPTS = re.compile(r"#{1,6}(?:[ \t]|\Z)|" + _FENCE.pattern + r"|>|(?:[-+*]|\d{1,9}[.)])(?:[ \t]|\Z)")
 _LONGEST_HEADING_LINE = 2000
 """The rest of the line is ignored: the plain text of a heading is shorter, and the cache keeps the line."""
+
+
+def parse(data: bytes, path: str, checkpoint: Checkpoint = UNLIMITED) -> ParsedNote:
+    return read_note(data, path, "markdown", scan_markdown, checkpoint)
 
 
 def scan_markdown(

@@ -9,6 +9,7 @@ formats. Valid front matter belongs to no block; invalid front matter becomes pr
   strings (`title: 1.10` stays `1.10`); no tags, no merge keys. Values of an unexpected type
   are ignored. If the YAML is invalid, its plain `key: value` lines are still read. A `---`
   before a blank line is a rule, not front matter.
+- Facets: values of front matter by the keys of each kind, and tags in prose, each with its line.
 - Tags: `#tag` in prose after a line start, space, comma, `|`, `>`, `*` or parenthesis, with
   at least one letter, and not a colour; not in code, links or addresses. NFC, unique
   regardless of case.
@@ -22,12 +23,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 from kebab_tui.domain.checkpoint import UNLIMITED, Checkpoint
 from kebab_tui.domain.document import (
-    DOCUMENT_TYPES,
     LANGUAGES,
     Block,
     DocumentType,
@@ -35,9 +35,11 @@ from kebab_tui.domain.document import (
     ParsedNote,
     Trust,
 )
+from kebab_tui.domain.facets import FACETS, TAG, Facet, FacetKind
 from kebab_tui.domain.text import KOREAN_SHARE, MODERN_HANGUL
-from kebab_tui.formats.decode import ReadLimits, decode
+from kebab_tui.formats.decode import decode
 from kebab_tui.formats.markdown_lines import plain_text
+from kebab_tui.formats.registry import document_types
 
 ScanLines = Callable[[Sequence[str], int, Checkpoint], tuple[Block, ...]]
 
@@ -50,8 +52,8 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _LINE_MARKS = re.compile(r"[\s>]*+(?:(?:[-+*]|\d{1,9}[.)])[ \t]++)?(?:\[[ xX]\][ \t]++)?")
 _WORD = re.compile(r"\w")
 
-MAX_TAGS = 64
-_MAX_TAG_LENGTH = 100
+MAX_VALUES = 64
+"""Of one kind of facet in a note."""
 _MAX_LINE = 4_000
 _NOT_PROSE = re.compile(
     r"(?<!`)(?P<ticks>`++)(?:[^`]++|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)(?!`)"  # code
@@ -74,7 +76,6 @@ _MAX_OPENED = 500
 _OPENED_IN_A_LINE = re.compile(r"(?<!\S)[-?](?!\S)")
 _PLAIN_LINE = re.compile(r"(?P<key>[A-Za-z_]+)[ \t]*:[ \t]+(?P<value>\S.*)")
 _ABSENT = ("", "~", "null")
-_MAX_ALIASES = 64
 
 _HANGUL = re.compile(f"[{MODERN_HANGUL}\u1100-\u11ff]")
 _ACCENTED = re.compile("[À-ɏ]")
@@ -84,10 +85,9 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def read_note(
-    data: bytes, path: str, limits: ReadLimits, type_: DocumentType, scan: ScanLines, checkpoint: Checkpoint
+    data: bytes, path: str, type_: DocumentType, scan: ScanLines, checkpoint: Checkpoint
 ) -> ParsedNote:
-    """Parse the bytes of a file; raise UnsuitableFileError if it is binary or too large."""
-    limits.check(len(data))
+    """Parse the bytes of a file; raise UnsuitableFileError if it is binary."""
     text = decode(data)
     lines = text.lines
     checkpoint()
@@ -95,11 +95,15 @@ def read_note(
     checkpoint()
     body = scan(lines, front.length, checkpoint)
     prose: list[str] = []
+    numbers: list[int] = []
     for block in body:
         if block.kind not in ("code", "comment"):
             prose += lines[block.first - 1 : block.last]
+            numbers += range(block.first, block.last + 1)
     checkpoint()
     head = (Block("prose", 1, front.length),) if front.bad else ()
+    stated = [facet for facet in front.facets if facet.kind == TAG.id]
+    tags = distinct(TAG, stated, inline_tags(prose, numbers, checkpoint))
     return ParsedNote(
         title=title_of(front.title, body, lines, path),
         type=front.type or type_,
@@ -107,8 +111,10 @@ def read_note(
         lines=lines,
         blocks=(*head, *body),
         trust=front.trust,
-        tags=merge_tags(front.tags, inline_tags(prose, checkpoint)),
-        aliases=front.aliases,
+        facets=(
+            *(tags[folded] for folded in sorted(tags)),
+            *(facet for facet in front.facets if facet.kind != TAG.id),
+        ),
         flags=(*(("bad_front_matter",) if front.bad else ()), *text.flags),
     )
 
@@ -151,8 +157,7 @@ class FrontMatter:
     length: int = 0
     bad: bool = False
     title: str = ""
-    tags: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
+    facets: tuple[Facet, ...] = ()
     trust: Trust | None = None
     lang: Language | None = None
     type: DocumentType | None = None
@@ -172,21 +177,44 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     if values is None:
         found = (_PLAIN_LINE.fullmatch(line.rstrip()) for line in inside)
         values = {match["key"].lower(): match["value"].strip("\"'") for match in found if match}
-    tags = tags_of_list(_strings(values, "tags", "tag"))
-    alias = _scalar(values, "aliases", "alias")
-    aliases = _strings(values, "aliases", "alias") or [name for name in alias.split(",") if name.strip()]
     lang = _scalar(values, "lang", "language").lower().replace("_", "-").split("-")[0]
     type_ = _scalar(values, "type").lower()
     return FrontMatter(
         length=length,
         bad=bad,
         title=_scalar(values, "title"),
-        tags=tags or tags_of_text(_scalar(values, "tags", "tag")),
-        aliases=tuple(dict.fromkeys(map(one_line, aliases)))[:_MAX_ALIASES],
+        facets=tuple(_front_facets(values, inside)),
         trust=Trust.parse(_scalar(values, "trust", "trust_level")),
         lang=next((language for language in LANGUAGES if language == lang), None),
-        type=next((kind for kind in DOCUMENT_TYPES if kind == type_), None),
+        type=next((kind for kind in document_types() if kind == type_), None),
     )
+
+
+def _front_facets(values: Mapping[str, object], lines: Sequence[str]) -> Iterator[Facet]:
+    for kind in FACETS.values():
+        if values.keys().isdisjoint(kind.front_matter):
+            continue
+        line_of = _line_finder(kind, lines)
+        listed = [Facet(kind.id, one_line(item)) for item in _strings(values, *kind.front_matter)]
+        written = (Facet(kind.id, text) for text in kind.split(_scalar(values, *kind.front_matter)))
+        for folded, facet in (distinct(kind, listed) or distinct(kind, written)).items():
+            yield Facet(kind.id, facet.value, line_of(folded))
+
+
+def _line_finder(kind: FacetKind, lines: Sequence[str]) -> Callable[[str], int | None]:
+    """Finds the line of a list item by its folded value, else the line of the first key of the kind."""
+    items: dict[str, int] = {}
+    first = None
+    inside = False
+    for number, line in enumerate(lines, 2):
+        if line[:1].strip(" \t-#"):
+            inside = line.partition(":")[0].strip("\"' ").lower() in kind.front_matter
+            if inside and first is None:
+                first = number
+        elif inside:
+            item = one_line(line.lstrip(" \t-")).strip("\"'")
+            items.setdefault(kind.fold(kind.clean(item)), number)
+    return lambda folded: items.get(folded, first)
 
 
 def _load(text: str) -> Mapping[str, object] | None:
@@ -231,13 +259,13 @@ def _strings(values: Mapping[str, object], *keys: str) -> list[str]:
     return [item for item in items if isinstance(item, str) and item.strip().lower() not in _ABSENT]
 
 
-def inline_tags(lines: Sequence[str], checkpoint: Checkpoint = UNLIMITED) -> tuple[str, ...]:
-    """Collect the tags of prose lines, in order, from the first 4,000 characters of each line."""
-    return merge_tags(_find_tags(lines, checkpoint)) if _TAG.search("\n".join(lines)) else ()
-
-
-def _find_tags(lines: Sequence[str], checkpoint: Checkpoint) -> Iterator[str]:
-    for line in lines:
+def inline_tags(
+    lines: Sequence[str], numbers: Sequence[int], checkpoint: Checkpoint = UNLIMITED
+) -> Iterator[Facet]:
+    """The tags of prose, in order, from the first 4,000 characters of each line; `numbers` of the lines."""
+    if not _TAG.search("\n".join(lines)):
+        return
+    for number, line in zip(numbers, lines, strict=True):
         if "#" not in line or not _TAG.search(line[:_MAX_LINE]):
             continue
         checkpoint()
@@ -245,30 +273,19 @@ def _find_tags(lines: Sequence[str], checkpoint: Checkpoint) -> Iterator[str]:
         for match in _TAG.finditer(prose):
             tag = match["tag"].rstrip("/-").lstrip("/")
             if _LETTER.search(tag) and not _COLOUR.fullmatch(tag):
-                yield tag
+                yield Facet(TAG.id, tag, number)
 
 
-def tags_of_text(text: str) -> tuple[str, ...]:
-    """Parse `a, b`, `a b` and `#a #b`."""
-    parts = text.strip("[]").split("," if "," in text else None)
-    return tags_of_list(part.strip().strip("\"'") for part in parts)
-
-
-def tags_of_list(items: Iterable[str]) -> tuple[str, ...]:
-    return merge_tags(one_line(item).lstrip("#").strip("/ ") for item in items)
-
-
-def merge_tags(*groups: Iterable[str]) -> tuple[str, ...]:
-    """Join in order, without duplicates regardless of case, at most `MAX_TAGS`."""
-    known: dict[str, str] = {}
-    for group in groups:
-        for tag in group:
-            normal = unicodedata.normalize("NFC", tag)
-            if 0 < len(normal) <= _MAX_TAG_LENGTH:
-                known.setdefault(normal.casefold(), normal)
-            if len(known) == MAX_TAGS:
-                return tuple(known.values())
-    return tuple(known.values())
+def distinct(kind: FacetKind, *groups: Iterable[Facet]) -> dict[str, Facet]:
+    """Join in order, by folded value, clean and in NFC; at most `MAX_VALUES`."""
+    known: dict[str, Facet] = {}
+    for facet in chain(*groups):
+        value = unicodedata.normalize("NFC", kind.clean(facet.value))
+        if 0 < len(value) <= kind.longest and (key := kind.fold(value)) not in known:
+            known[key] = facet if value == facet.value else replace(facet, value=value)
+        if len(known) == MAX_VALUES:
+            break
+    return known
 
 
 def language_of(lines: Iterable[str]) -> Language:

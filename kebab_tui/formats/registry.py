@@ -1,102 +1,78 @@
-"""Registry of file formats: maps file names to parsers. Also parses plain text.
+"""Registry of file formats: maps file names to readers.
 
-A new format is one module with a `parse` function and one line in `FILE_TYPES`.
+A new format is one module with a function `parse(data, path, checkpoint) -> ParsedNote` and one line in
+`FORMATS`. `parse` raises UnreadableFileError, and calls the checkpoint at every block. A search imports
+this module but no reader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from unicodedata import east_asian_width
+from importlib import import_module
 
-from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
-from kebab_tui.domain.document import Block, DocumentType, ParsedNote
-from kebab_tui.formats.decode import MEGABYTE, ReadLimits
-from kebab_tui.formats.markdown import scan_markdown
-from kebab_tui.formats.note import read_note
+from kebab_tui.domain.checkpoint import Checkpoint
+from kebab_tui.domain.document import DocumentType, ParsedNote
 
 CPU_SECONDS_A_MEGABYTE = 1.0
-_SLACK = 2
-"""By how many columns an underline may be shorter or longer than its heading."""
-_LONGEST_HEADING = 200
-
-
-def parse_markdown(
-    data: bytes, path: str, limits: ReadLimits, checkpoint: Checkpoint = UNLIMITED
-) -> ParsedNote:
-    return read_note(data, path, limits, "markdown", scan_markdown, checkpoint)
-
-
-def parse_plain_text(
-    data: bytes, path: str, limits: ReadLimits, checkpoint: Checkpoint = UNLIMITED
-) -> ParsedNote:
-    return read_note(data, path, limits, "note", scan_plain, checkpoint)
-
-
-def scan_plain(lines: Sequence[str], start: int = 0, checkpoint: Checkpoint = UNLIMITED) -> tuple[Block, ...]:
-    """Split plain text into paragraphs at blank lines; `start` is the first line of the body.
-
-    The first line of a paragraph is a heading of level 1 or 2 if it is underlined along its width
-    with `===` or `---`. No other markup is recognised.
-    """
-    blocks = []
-    first = -1
-    for at in range(start, len(lines) + 1):
-        if not at & SELDOM:
-            checkpoint()
-        if at < len(lines) and lines[at] and not lines[at].isspace():
-            if first < 0:
-                first = at
-        elif first >= 0:
-            if at - first > 1 and (level := _underlined(lines[first], lines[first + 1])):
-                blocks.append(Block("heading", first + 1, first + 2, level, " ".join(lines[first].split())))
-                first += 2
-            if first < at:
-                blocks.append(Block("prose", first + 1, at))
-            first = -1
-    return tuple(blocks)
-
-
-def _underlined(text: str, rule: str) -> int:
-    """Return the heading level of `text` if `rule` underlines it, else 0."""
-    rule = rule.strip()
-    if len(text) > _LONGEST_HEADING or len(rule) < 3 or rule[0] not in "=-" or rule.strip(rule[0]):
-        return 0
-    text = text.strip()
-    wide = sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
-    fits = len(text) - _SLACK <= len(rule) <= wide + _SLACK
-    if not fits or not any(letter.isalnum() for letter in text):
-        return 0
-    return 1 if rule[0] == "=" else 2
-
-
-Parse = Callable[[bytes, str, ReadLimits, Checkpoint], ParsedNote]
-"""Called with the bytes of a file, its path within the source, the limits, and the checkpoint.
-
-Raises UnreadableFileError."""
 
 
 @dataclass(frozen=True, slots=True)
-class FileType:
-    type: DocumentType
+class Format:
+    id: DocumentType
+    """The type of its documents, unless their front matter states another."""
     extensions: tuple[str, ...]
-    parse: Parse
+    module: str
+    """The module with its `parse`."""
+    version: int
+    """Raise it when the same bytes give other facts or blocks: its files are then read again."""
     cpu_seconds: float = 5.0
     """CPU time limit for parsing and chunking a small file."""
+    max_bytes: int | None = None
+    """Larger files are skipped; None: the limit in the settings."""
+
+    def parse(self, data: bytes, path: str, checkpoint: Checkpoint) -> ParsedNote:
+        note: ParsedNote = import_module(self.module).parse(data, path, checkpoint)
+        return note
 
     def cpu_budget(self, size: int) -> float:
-        return self.cpu_seconds + size / MEGABYTE * CPU_SECONDS_A_MEGABYTE
+        return self.cpu_seconds + size / 1024**2 * CPU_SECONDS_A_MEGABYTE
 
 
-FILE_TYPES: tuple[FileType, ...] = (
-    FileType("markdown", (".md", ".markdown", ".mdown", ".mkd", ".mdx"), parse_markdown),
-    FileType("note", (".txt", ".text"), parse_plain_text),
-)
+_MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
+FORMATS: dict[str, Format] = {
+    known.id: known
+    for known in (
+        Format("markdown", _MARKDOWN, "kebab_tui.formats.markdown", version=1),
+        Format("note", (".txt", ".text"), "kebab_tui.formats.text", version=1),
+    )
+}
 
-_BY_EXTENSION = {extension: kind for kind in FILE_TYPES for extension in kind.extensions}
+_STATED_TYPES = ("code", "pdf")
+"""Types that front matter may state, though no format here reads such files yet."""
 
 
-def file_type_of(name: str) -> FileType | None:
+def format_of(name: str) -> Format | None:
     """Look up the format by the extension, in any case; a name such as `.md` has no extension."""
     dot = name.rfind(".")
-    return _BY_EXTENSION.get(name[dot:].lower()) if dot > 0 else None
+    if dot > 0:
+        extension = name[dot:].lower()
+        for known in FORMATS.values():
+            if extension in known.extensions:
+                return known
+    return None
+
+
+def document_types() -> tuple[DocumentType, ...]:
+    """The types that a document can have, for filters and completions."""
+    return tuple(dict.fromkeys((*FORMATS, *_STATED_TYPES)))
+
+
+def made_by(chunker: str) -> Mapping[str, str]:
+    """For each format: what a document made by its present version and this chunker is marked with."""
+    return {known.id: f"{known.id}@{known.version}/{chunker}" for known in FORMATS.values()}
+
+
+def all_made_by(chunker: str) -> str:
+    """The mark of an index whose documents are all made by the present versions."""
+    return "+".join(f"{known.id}@{known.version}" for known in FORMATS.values()) + f"/{chunker}"

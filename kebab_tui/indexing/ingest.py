@@ -83,7 +83,7 @@ def run_ingest(
     ingest = Ingest(session.writer, session.reader, recipe, callbacks, known=session.sources())
     reports = [ingest.source(source) for source in sources if not ingest.cancelled]
     if not ingest.cancelled and len(sources) == len(session.sources()):
-        session.writer.set_made_by(recipe.made_by)
+        session.writer.set_made_by(recipe.all_made_by)
     report = IngestReport(
         sources=tuple(reports),
         chunks_added=ingest.batch.added,
@@ -197,7 +197,7 @@ class Ingest:
         tally.counts["unchanged"] = plan.unchanged
         tally.problems += [f"{display_path(p.path) or '.'}: {p.reason}" for p in plan.problems]
         if known:
-            recognise_moves(plan, known, source.root, self._recipe.limits)
+            recognise_moves(plan, known, source.root, self._recipe.limits_of)
         if self._grace is not None:
             # A note whose path was taken by a moved one goes at once, the others after the grace period.
             replaced = set(map(os.fsencode, plan.moved))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,7 +24,8 @@ from kebab_tui.files.exclusion import LeftOut
 from kebab_tui.files.file_state import file_state
 from kebab_tui.files.read import VanishedFileError, read_file
 from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, WalkRules, explain_ignored, survey
-from kebab_tui.formats.decode import ReadLimits, decode
+from kebab_tui.formats.decode import decode
+from kebab_tui.formats.registry import format_of
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import clipped, locate, locate_within
 from kebab_tui.search.ports import FileState
@@ -183,7 +184,7 @@ def locate_hit(hit: SearchHit, recipe: Recipe) -> Located:
     """The current lines of a hit. The stamp decides if the file cannot be read as text."""
     span = hit.citation.span
     try:
-        lines = _lines(hit.root, hit.raw_path, recipe.limits)
+        lines = _lines(hit.root, hit.raw_path, recipe)
     except VanishedFileError:
         return Located(span, "gone")
     if lines is None:
@@ -198,7 +199,7 @@ def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe) -> CitedP
     path = os.path.join(found.root, os.fsdecode(found.document.raw_path))
     citation = Citation(found.document.path, span)
     try:
-        lines = _lines(found.root, found.document.raw_path, recipe.limits)
+        lines = _lines(found.root, found.document.raw_path, recipe)
     except VanishedFileError:
         return CitedPlace(citation, path, Located(span, "gone"))
     if found.cited is None or found.file_state == "same":
@@ -228,21 +229,22 @@ def _locate_lines(span: SourceSpan, chunks: Sequence[Chunk], lines: Sequence[str
     return Located(whole, begin.state if together else "changed", begin.shift)
 
 
-def _lines(root: str, raw_path: bytes, limits: ReadLimits) -> Sequence[str] | None:
+def _lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:
     """The lines of a file; None if it cannot be read as text. Raises VanishedFileError."""
+    path = os.fsdecode(raw_path)
     try:
-        return decode(read_file(root, os.fsdecode(raw_path), limits).data).lines
+        return decode(read_file(root, path, recipe.limits_of(format_of(path))).data).lines
     except VanishedFileError:
         raise
     except UnreadableFileError:
         return None
 
 
-def file_states(reader: Reader, made_by: str) -> Iterator[ListedFile]:
+def file_states(reader: Reader, made_by: Mapping[str, str]) -> Iterator[ListedFile]:
     """The files of every source: failed and skipped ones first, the others in the order of the walk.
 
     Compares the folders with the index as an ingest would. Opens no file except ignore files, and keeps
-    no read transaction open during the walk. `made_by`: notes from other parser versions are pending.
+    no read transaction open during the walk. `made_by`: of each format; notes of other versions are pending.
     """
     try:
         with reader.catalogue() as catalogue:
@@ -285,7 +287,7 @@ def file_states(reader: Reader, made_by: str) -> Iterator[ListedFile]:
                 yield _file(source, path, "pending", _EXCLUDED if exists else _DELETED)
 
 
-def _walked(source: Source, entry: Entry, file: KnownFile | None, made_by: str) -> ListedFile:
+def _walked(source: Source, entry: Entry, file: KnownFile | None, made_by: Mapping[str, str]) -> ListedFile:
     match entry:
         case LeftOut(path, exclusion) if exclusion.rule is not None:
             rule = exclusion.rule
@@ -294,10 +296,10 @@ def _walked(source: Source, entry: Entry, file: KnownFile | None, made_by: str) 
             return _file(source, path, "ignored", exclusion.reason)
         case WalkProblem(path, reason):
             return _file(source, path, "failed", reason)
-        case FoundFile(path, fingerprint):
+        case FoundFile(path, fingerprint, kind):
             if file is None:
                 return _file(source, path, "pending", _NEW)
-            if file.made_by != made_by:
+            if file.made_by != made_by[kind.id]:
                 return _file(source, path, "pending", _OLD_READER)
             if file.state == "ok" and fingerprint != file.fingerprint:
                 return _file(source, path, "pending", _CHANGED)

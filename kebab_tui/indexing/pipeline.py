@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 
 from kebab_tui.chunking.chunker import chunk
@@ -21,7 +21,9 @@ from kebab_tui.domain.ids import DocId, SourceId, document_id
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.read import VanishedFileError, read_file
 from kebab_tui.files.walk import FoundFile
+from kebab_tui.formats import registry
 from kebab_tui.formats.decode import ReadLimits
+from kebab_tui.formats.registry import Format
 from kebab_tui.indexing.reconcile import checked_ns
 from kebab_tui.indexing.report import FileOutcome, NoteChange
 from kebab_tui.storage.ports import KnownFile, Writer
@@ -39,8 +41,15 @@ class Recipe:
         return document.chunker(self.chunk_limits.target, self.chunk_limits.cap)
 
     @property
-    def made_by(self) -> str:
-        return document.made_by(self.chunker)
+    def made_by(self) -> Mapping[str, str]:
+        return registry.made_by(self.chunker)
+
+    @property
+    def all_made_by(self) -> str:
+        return registry.all_made_by(self.chunker)
+
+    def limits_of(self, kind: Format | None) -> ReadLimits:
+        return ReadLimits(kind.max_bytes) if kind and kind.max_bytes else self.limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +85,20 @@ def change_of(
     `taken`: ids that a new note must not get. Raises ReadingStopped.
     """
     patience = patience or Patience()
-    known = target.known
+    known, made_by = target.known, recipe.made_by[found.format.id]
     stamp = target.source, target.path, found.fingerprint
     if stamp in patience.too_slow and known is not None and known.state == "failed":
         return None
     now_ns = time.time_ns()
     try:
-        content = read_file(target.root, target.path, recipe.limits)
-        current = (content.content_hash, recipe.made_by, "ok")
+        content = read_file(target.root, target.path, recipe.limits_of(found.format))
+        current = (content.content_hash, made_by, "ok")
         if known and not target.moved and (known.content_hash, known.made_by, known.state) == current:
             fingerprint = content.fingerprint
             return TouchNote(known.doc_id, fingerprint, checked_ns(known, fingerprint, now_ns))
-        checkpoint = Checkpoint(found.file_type.cpu_budget(len(content.data)), patience.stopping)
+        checkpoint = Checkpoint(found.format.cpu_budget(len(content.data)), patience.stopping)
         try:
-            note = found.file_type.parse(content.data, target.path, recipe.limits, checkpoint)
+            note = found.format.parse(content.data, target.path, checkpoint)
             passages = chunk(note, recipe.chunk_limits, checkpoint)
         except (UnreadableFileError, ReadingStopped):
             raise
@@ -104,7 +113,7 @@ def change_of(
     except UnreadableFileError as error:
         if isinstance(error, TookTooLongError):
             patience.too_slow.add(stamp)
-        return _marked(error, found, target, recipe, taken)
+        return _marked(error, found, target, made_by, taken)
     saved = Document(
         doc_id=_doc_id(target, content.content_hash, taken),
         source=target.source,
@@ -116,21 +125,20 @@ def change_of(
         trust=note.trust or Trust.PRIMARY,
         fingerprint=content.fingerprint,
         content_hash=content.content_hash,
-        tags=note.tags,
-        aliases=note.aliases,
+        facets=note.facets,
         flags=note.flags,
     )
-    return SaveNote(saved, passages, note.trust, recipe.chunker, recipe.made_by, now_ns)
+    return SaveNote(saved, passages, note.trust, recipe.chunker, made_by, now_ns)
 
 
 def _marked(
-    error: UnreadableFileError, found: FoundFile, target: FileTarget, recipe: Recipe, taken: Container[DocId]
+    error: UnreadableFileError, found: FoundFile, target: FileTarget, made_by: str, taken: Container[DocId]
 ) -> MarkNote | None:
     skipped = isinstance(error, UnsuitableFileError)
     state, known = ("skipped" if skipped else "failed"), target.known
     # A failed note keeps the stamp of its last successful read; only skipped ones have a current stamp.
     same_stamp = known and (not skipped or known.fingerprint == found.fingerprint)
-    if known and same_stamp and (known.state, known.reason) == (state, error.message):
+    if known and same_stamp and (known.state, known.reason, known.made_by) == (state, error.message, made_by):
         return None
     marked = Document(
         doc_id=_doc_id(target, "", taken),
@@ -138,7 +146,7 @@ def _marked(
         path=display_path(target.path),
         raw_path=os.fsencode(target.path),
         title=os.path.basename(display_path(target.path)),
-        type=found.file_type.type,
+        type=found.format.id,
         lang="und",
         trust=Trust.PRIMARY,
         fingerprint=found.fingerprint,
@@ -147,7 +155,7 @@ def _marked(
         state="skipped" if skipped else "failed",
         reason=error.message,
     )
-    return MarkNote(marked, recipe.made_by, keep_text=not skipped)
+    return MarkNote(marked, made_by, keep_text=not skipped)
 
 
 def _doc_id(target: FileTarget, content_hash: str, taken: Container[DocId]) -> DocId:

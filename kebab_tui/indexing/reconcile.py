@@ -17,6 +17,7 @@ from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.read import read_file
 from kebab_tui.files.walk import FoundFile, WalkProblem
 from kebab_tui.formats.decode import ReadLimits
+from kebab_tui.formats.registry import Format
 from kebab_tui.storage.ports import KnownFile
 
 GRACE_S = 0.45
@@ -37,8 +38,13 @@ class Plan:
     unchanged: int = 0
 
 
-def compare(found: Iterable[FoundFile | WalkProblem], known: Mapping[bytes, KnownFile], made_by: str) -> Plan:
-    """Sort the result of a walk into unchanged, to be read, and missing."""
+def compare(
+    found: Iterable[FoundFile | WalkProblem], known: Mapping[bytes, KnownFile], made_by: Mapping[str, str]
+) -> Plan:
+    """Sort the result of a walk into unchanged, to be read, and missing.
+
+    Files to be read that have not changed come last: the newest first of those that an older version read.
+    """
     plan = Plan()
     left = dict(known)
     encode = os.fsencode
@@ -50,13 +56,20 @@ def compare(found: Iterable[FoundFile | WalkProblem], known: Mapping[bytes, Know
         if (
             file is not None
             and item.fingerprint == file.fingerprint
-            and file.made_by == made_by
+            and file.made_by == made_by[item.format.id]
             and file.state == "ok"
             and max(file.fingerprint.mtime_ns, file.fingerprint.ctime_ns) + _RACY_NS < file.checked_ns
         ):
             plan.unchanged += 1
         else:
             plan.to_read.append(item)
+
+    def urgency(item: FoundFile) -> tuple[bool, int]:
+        file = known.get(encode(item.path))
+        unchanged = file is not None and file.fingerprint == item.fingerprint
+        return unchanged, -item.fingerprint.mtime_ns if unchanged else 0
+
+    plan.to_read.sort(key=urgency)
     plan.missing = left
     if unseen := {
         encode(problem.path) for problem in plan.problems
@@ -87,7 +100,9 @@ def checked_ns(known: KnownFile, stamp: Fingerprint, now_ns: int) -> int:
     return now_ns
 
 
-def recognise_moves(plan: Plan, known: Mapping[bytes, KnownFile], root: str, limits: ReadLimits) -> None:
+def recognise_moves(
+    plan: Plan, known: Mapping[bytes, KnownFile], root: str, limits_of: Callable[[Format], ReadLimits]
+) -> None:
     """Find known notes under new paths, so that they keep their identity.
 
     A note is recognised by its content: at a new path if its old path is missing, or by its inode if
@@ -112,7 +127,7 @@ def recognise_moves(plan: Plan, known: Mapping[bytes, KnownFile], root: str, lim
         if item.fingerprint.size not in sizes or (path in known and path not in displaced):
             continue
         try:
-            candidates = owners.get(read_file(root, item.path, limits).content_hash, [])
+            candidates = owners.get(read_file(root, item.path, limits_of(item.format)).content_hash, [])
         except UnreadableFileError:
             continue
         own = [old for old in candidates if known[old].fingerprint.inode == item.fingerprint.inode]

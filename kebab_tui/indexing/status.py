@@ -96,6 +96,8 @@ class LiveState:
     last: LastChange | None = None
     error: Trouble | None = None
     given_way_to: str = ""
+    upgrading: tuple[int, int] | None = None
+    """How many notes the present version has read, and of how many; None if all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ class StatusPublisher:
         self._error: Trouble | None = None
         self._yielded_to = ""
         self.failed = 0
+        self.upgrading: tuple[int, int] | None = None
 
     def publish(self, *, at_once: bool = False) -> None:
         """Write the state if it changed. Does nothing shortly after the last write; call again then."""
@@ -152,11 +155,15 @@ class StatusPublisher:
             last=self._last,
             error=self._error,
             given_way_to=self._yielded_to,
+            upgrading=self.upgrading,
         )
         self._file.write(state)
 
     def changed(self, change: NoteChange) -> None:
         self._counts[change.outcome] += 1
+        if self.upgrading is not None and change.outcome in ("changed", "failed", "skipped"):
+            done, total = self.upgrading  # counted anew when the folder is done
+            self.upgrading = min(done + 1, total), total
         self._chunks_added += change.chunks_added
         self._chunks_removed += change.chunks_removed
         self._last = LastChange(change.path, change.outcome, change.saved_ns, change.committed_ns)

@@ -212,7 +212,7 @@ class IndexWorker:
         elif batch.whole and not report.paused:
             self._complete.add(source.source_id)
             if self._complete.issuperset(known.source_id for known in self._watched.sources()):
-                session.writer.set_made_by(self._config.recipe.made_by)
+                session.writer.set_made_by(self._config.recipe.all_made_by)
                 self.status.clear_error(StoreDamagedError.code)
         left = self._grace.left(source.source_id)
         for path in self._grace.waiting(source.source_id):
@@ -233,6 +233,7 @@ class IndexWorker:
     def _count_failed(self) -> None:
         with self._config.index.reader.catalogue() as catalogue:
             self.status.failed = catalogue.failed()
+            self.status.upgrading = catalogue.upgrade(self._config.recipe.made_by)
 
     def _embed(self, session: Session) -> None:
         def cancelled() -> bool:

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from kebab_tui.domain.document import CHUNK_KINDS, DOCUMENT_TYPES, LANGUAGES, Trust
+from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
+from kebab_tui.domain.facets import FACETS, FacetKind
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.query import SearchFilters, facet_filters
 from kebab_tui.domain.text import closest, glob_problem
+from kebab_tui.formats.registry import document_types
 
 T = TypeVar("T", bound=str)
 
@@ -60,11 +62,13 @@ def interpret(typed: TypedFilter, now: datetime) -> SearchFilters | Notice:
     try:
         if not typed.negated:
             return _READERS[typed.key](values, now)
-        if typed.key == "tag":
-            return SearchFilters(tags_none=_tag_names(values))
+        if kind := _FACET_KEYS.get(typed.key):
+            return SearchFilters(facet_filters(kind, "none", values))
         if typed.key == "path":
             return SearchFilters(paths_none=_globs(values))
-        return Notice("bad_filter", f"-{typed.key}: ignored: only tag: and path: can be excluded.", "warning")
+        *first, last = (f"{key}:" for key in NEGATABLE_KEYS)
+        can = f"only {', '.join(first)} and {last} can be excluded"
+        return Notice("bad_filter", f"-{typed.key}: ignored: {can}.", "warning")
     except _BadValue as problem:
         return Notice("bad_filter", str(problem), "warning")
 
@@ -101,13 +105,12 @@ def parse_date(text: str, now: datetime) -> int | None:
         return None
 
 
-def _tags(values: tuple[str, ...], _now: datetime) -> SearchFilters:
-    names = _tag_names(values)
-    return SearchFilters(tags_any=names) if len(names) > 1 else SearchFilters(tags_all=names)
+def _facet_reader(kind: FacetKind) -> Callable[[tuple[str, ...], datetime], SearchFilters]:
+    def read(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+        several = sum(bool(kind.clean(value)) for value in values) > 1
+        return SearchFilters(facet_filters(kind, "any" if several else "all", values))
 
-
-def _tag_names(values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for value in values if (name := value.lstrip("#").strip()))
+    return read
 
 
 def _globs(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -125,7 +128,7 @@ def _chosen(key: str, values: tuple[str, ...], known: tuple[T, ...]) -> tuple[T,
             continue
         if key == "type" and name in CHUNK_KINDS:
             raise _BadValue(f"type:{value} ignored: {name} is a kind; write kind:{value}.")
-        if key == "kind" and name in DOCUMENT_TYPES:
+        if key == "kind" and name in document_types():
             raise _BadValue(f"kind:{value} ignored: {name} is a type; write type:{value}.")
         raise _BadValue(f"{key}:{value} ignored: {key} is one of {', '.join(known)}.")
     return tuple(by_name[value.lower()] for value in values)
@@ -146,10 +149,11 @@ def _instants(key: str, values: tuple[str, ...], now: datetime) -> list[int]:
     return found
 
 
+_FACET_KEYS = {kind.key: kind for kind in FACETS.values() if kind.key is not None}
 _READERS: dict[str, Callable[[tuple[str, ...], datetime], SearchFilters]] = {
-    "tag": _tags,
+    **{key: _facet_reader(kind) for key, kind in _FACET_KEYS.items()},
     "path": lambda values, _: SearchFilters(paths=_globs(values)),
-    "type": lambda values, _: SearchFilters(types=_chosen("type", values, DOCUMENT_TYPES)),
+    "type": lambda values, _: SearchFilters(types=_chosen("type", values, document_types())),
     "kind": lambda values, _: SearchFilters(kinds=_chosen("kind", values, CHUNK_KINDS)),
     "lang": lambda values, _: SearchFilters(langs=_chosen("lang", values, LANGUAGES)),
     "in": lambda values, _: SearchFilters(sources=tuple(map(SourceId, values))),
@@ -160,10 +164,10 @@ _READERS: dict[str, Callable[[tuple[str, ...], datetime], SearchFilters]] = {
     "heading": lambda values, _: SearchFilters(headings=values),
 }
 FILTER_KEYS = tuple(_READERS)
+NEGATABLE_KEYS = (*_FACET_KEYS, "path")
 
 _DATE_EXAMPLES = ("7d", "30d", "today", "yesterday")
 _FIXED: dict[str, tuple[str, ...]] = {
-    "type": DOCUMENT_TYPES,
     "kind": CHUNK_KINDS,
     "lang": LANGUAGES,
     "trust": _TRUST_LABELS,
@@ -177,10 +181,13 @@ class Completions:
     """Every filter key with its known values, the most useful first."""
 
     values: Mapping[str, tuple[str, ...]]
+    negatable: tuple[str, ...] = NEGATABLE_KEYS
 
 
-def completions_of(tags: Iterable[str], sources: Iterable[str], paths: Iterable[str]) -> Completions:
-    """The values of an index and the fixed ones; of paths, the folders with most notes come first."""
+def completions_of(
+    facets: Mapping[str, Iterable[str]], sources: Iterable[str], paths: Iterable[str]
+) -> Completions:
+    """The values of an index, facets by kind, and the fixed ones; folders with most notes come first."""
     notes = tuple(paths)
     in_folder: Counter[str] = Counter()
     for folder, count in Counter(path.rpartition("/")[0] for path in notes).items():
@@ -188,5 +195,6 @@ def completions_of(tags: Iterable[str], sources: Iterable[str], paths: Iterable[
         for depth in range(len(parts)):
             in_folder["/".join(parts[: depth + 1]) + "/"] += count
     folders = sorted(in_folder, key=lambda folder: (-in_folder[folder], folder))
-    known = _FIXED | {"tag": tuple(tags), "in": tuple(sources), "path": (*folders, *notes)}
+    known = _FIXED | {"in": tuple(sources), "path": (*folders, *notes), "type": document_types()}
+    known |= {key: tuple(facets.get(kind.id, ())) for key, kind in _FACET_KEYS.items()}
     return Completions({key: known.get(key, ())[:MAX_COMPLETIONS] for key in FILTER_KEYS})

@@ -14,15 +14,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import accumulate
-from typing import Literal, TypeVar
+from typing import Literal
 
+from kebab_tui.domain.facets import FACETS
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.domain.tokens import plain_words
 from kebab_tui.search.filter_keys import TypedFilter, interpret, nearest
 from kebab_tui.search.lexer import Piece, QueryToken, pieces
-
-T = TypeVar("T", bound=str)
 
 MAX_WORDS = 32
 _MAX_CHARACTERS = 4_000
@@ -252,8 +251,12 @@ def _filters(
         if isinstance(meant, Notice):
             complaints.append(meant)
             continue
-        if meant.tags_any and filters.tags_any:
-            complaints.append(Notice("tags_joined", "Several tag lists were combined: any of the tags."))
+        lists = {one.kind for one in filters.facets if one.match == "any"}
+        for one in meant.facets:
+            if one.match == "any" and one.kind in lists:
+                plural = FACETS[one.kind].plural
+                message = f"Several {one.kind} lists were combined: any of the {plural}."
+                complaints.append(Notice(f"{plural}_joined", message))
         filters = merge(filters, meant)
         if meant.active:
             chips.append(Chip(piece.start, piece.end, text[piece.start : piece.end]))
@@ -297,24 +300,20 @@ def remove_chip(text: str, chip: Chip) -> str:
 
 def merge(a: SearchFilters, b: SearchFilters) -> SearchFilters:
     """Combine two sets of filters: lists are joined; of two limits, the narrower one applies."""
-    return SearchFilters(
-        tags_any=_joined(a.tags_any, b.tags_any),
-        tags_all=_joined(a.tags_all, b.tags_all),
-        tags_none=_joined(a.tags_none, b.tags_none),
-        types=_joined(a.types, b.types),
-        kinds=_joined(a.kinds, b.kinds),
-        langs=_joined(a.langs, b.langs),
-        sources=_joined(a.sources, b.sources),
-        paths=_joined(a.paths, b.paths),
-        paths_none=_joined(a.paths_none, b.paths_none),
-        trust_min=max((t for t in (a.trust_min, b.trust_min) if t is not None), default=None),
-        after_ns=max((t for t in (a.after_ns, b.after_ns) if t is not None), default=None),
-        before_ns=min((t for t in (a.before_ns, b.before_ns) if t is not None), default=None),
-        doc_ids=_joined(a.doc_ids, b.doc_ids),
-        titles=_joined(a.titles, b.titles),
-        headings=_joined(a.headings, b.headings),
-    )
-
-
-def _joined(a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys((*a, *b)))
+    joined: dict[str, object] = {}
+    for name in SearchFilters.__dataclass_fields__:
+        ours, theirs = getattr(a, name), getattr(b, name)
+        if name == "facets":
+            values: dict[tuple[str, str], FacetFilter] = {}
+            for one in (*ours, *theirs):
+                known = values.get((one.kind, one.match))
+                if known is not None:
+                    one = replace(one, values=tuple(dict.fromkeys((*known.values, *one.values))))
+                values[one.kind, one.match] = one
+            joined[name] = tuple(values.values())
+        elif isinstance(ours, tuple):
+            joined[name] = tuple(dict.fromkeys((*ours, *theirs)))
+        else:
+            limits = [limit for limit in (ours, theirs) if limit is not None]
+            joined[name] = (min if name == "before_ns" else max)(limits, default=None)
+    return SearchFilters(**joined)  # type: ignore[arg-type]  # each value has the type of its field

@@ -19,9 +19,9 @@ from kebab_tui.search.ports import Among
 WhyNotStage = Literal["not indexed", "filtered", "no match", "below score", "ranked", "listed"]
 
 _FILTER_NAMES = {
-    "tags_any": "tag", "tags_all": "tag", "tags_none": "-tag", "types": "type", "kinds": "kind",
-    "langs": "lang", "sources": "in", "paths": "path", "paths_none": "-path", "trust_min": "trust",
-    "after_ns": "after", "before_ns": "before", "doc_ids": "doc", "titles": "title", "headings": "heading",
+    "types": "type", "kinds": "kind", "langs": "lang", "sources": "in", "paths": "path",
+    "paths_none": "-path", "trust_min": "trust", "after_ns": "after", "before_ns": "before",
+    "doc_ids": "doc", "titles": "title", "headings": "heading",
 }  # fmt: skip
 _OTHER_WORDS = "use fewer or other words"
 
@@ -74,9 +74,11 @@ def judge(search: Search, document: Document) -> WhyNot:
 
 def single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters]]:
     """Each filter alone, with its text as a user would type it."""
+    for one in filters.facets:
+        yield str(one), SearchFilters((one,))
     for field in fields(filters):
         value = getattr(filters, field.name)
-        if value in ((), None):
+        if field.name == "facets" or value in ((), None):
             continue
         if field.name.endswith("_ns"):
             moment = datetime.fromtimestamp(value // 10**9, UTC).astimezone()

@@ -9,7 +9,7 @@ or returns a list of all chunks that pass a filter.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -114,8 +114,8 @@ class Catalogue(Protocol):
         """At most two chunks whose id starts with `prefix`: two show that it is ambiguous."""
         ...
 
-    def tags(self) -> list[tuple[str, int]]:
-        """Every tag with its number of notes, most frequent first."""
+    def values(self, kind: str) -> list[tuple[str, int]]:
+        """Every value of a kind of facet with its number of notes, most frequent first."""
         ...
 
     def paths(self) -> list[str]:
@@ -124,6 +124,13 @@ class Catalogue(Protocol):
 
     def failed(self) -> int:
         """Number of notes that the last run could not read."""
+        ...
+
+    def upgrade(self, made_by: Mapping[str, str]) -> tuple[int, int] | None:
+        """How many notes the present version has read, and of how many; None if all.
+
+        `made_by`: format -> its version with that of the chunker.
+        """
         ...
 
     def model(self) -> str | None:
@@ -395,7 +402,7 @@ class Index(Protocol):
         """A cheap check whether the index or the status may have changed since the last call."""
         ...
 
-    def check(self, made_by: str) -> Iterator[Finding]:
+    def check(self, chunker: str) -> Iterator[Finding]:
         """The checks of `kebab doctor`; repairs nothing."""
         ...
 

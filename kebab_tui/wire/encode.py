@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk, Document, Source
+from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.text import UNSAFE
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Filtered, LexicalExplanation
@@ -132,8 +133,7 @@ def document(value: Document) -> Json:
         "type": value.type,
         "lang": value.lang,
         "trust": value.trust.label,
-        "tags": list(value.tags),
-        "aliases": list(value.aliases),
+        **{kind.plural: list(values_of(value.facets, kind.id)) for kind in FACETS.values()},
         "state": value.state,
         "reason": value.reason,
         "flags": list(value.flags),

@@ -77,6 +77,9 @@ def inspection(found: Inspection) -> Json:
 def index_status(status: IndexStatus) -> Json:
     """`vector.expected`: the version that the model makes; `vector.present` is empty without vectors."""
     figures, vectors, holder = status.figures, status.vectors, status.holder
+    upgrading = None
+    if status.upgrading is not None:
+        upgrading = {"done": status.upgrading[0], "total": status.upgrading[1]}
     return {
         "schema_version": "index_status.v1",
         "database": status.database,
@@ -96,6 +99,7 @@ def index_status(status: IndexStatus) -> Json:
             "indexed": vectors.indexed,
             "file": {"state": vectors.file, "detail": vectors.file_detail, "bytes": vectors.file_bytes},
         },
+        "upgrading": upgrading,
         "documents": figures.documents,
         "failed": figures.failed,
         "skipped": figures.skipped,

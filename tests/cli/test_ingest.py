@@ -17,7 +17,7 @@ import pytest
 from kebab_tui.cli.index import report_lines
 from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.formats import registry
+from kebab_tui.formats import markdown
 from kebab_tui.formats.markdown import scan_markdown
 from kebab_tui.indexing.report import FileOutcome, IngestReport, SourceReport
 from kebab_tui.storage.lock import WriterLock
@@ -148,7 +148,7 @@ def test_sigterm_stops_within_a_file_and_keeps_the_others(
             checkpoint()
 
     with monkeypatch.context() as patched:
-        patched.setattr(registry, "scan_markdown", read)
+        patched.setattr(markdown, "scan_markdown", read)
         done = kebab("ingest", str(notes))
     assert done.code == 130
     assert done.lines[0] == "notes: 3 added"

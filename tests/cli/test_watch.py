@@ -188,7 +188,7 @@ def test_nothing_to_watch_says_what_to_do(kebab: Kebab) -> None:
 ENDLESS = """
 import sys, time
 from kebab_tui.cli import main
-from kebab_tui.formats import registry as markdown_note
+from kebab_tui.formats import markdown as markdown_note
 scan = markdown_note.scan_markdown
 def read(lines, start, checkpoint):
     if lines[0] != "endless":

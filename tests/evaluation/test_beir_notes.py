@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.evaluation.beir import BeirDocument, corpus_notes
-from kebab_tui.formats.decode import ReadLimits
-from kebab_tui.formats.registry import parse_markdown
+from kebab_tui.formats.markdown import parse
 from tests.evaluation.answers import a_hit
 
 DOCUMENTS = [
@@ -29,10 +28,10 @@ class Untouched:
 def test_a_note_holds_the_title_and_the_text(tmp_path: Path) -> None:
     notes = corpus_notes(str(tmp_path / "corpus"), DOCUMENTS)
     first, second, _ = sorted(Path(notes.folder).rglob("*.md"))
-    parsed = parse_markdown(first.read_bytes(), "x.md", ReadLimits())
+    parsed = parse(first.read_bytes(), "x.md")
     assert parsed.title == 'A "title": with marks'
     assert parsed.lines[3:6] == ("one", "", "two")
-    parsed = parse_markdown(second.read_bytes(), "x.md", ReadLimits())
+    parsed = parse(second.read_bytes(), "x.md")
     assert "title: not mine" in parsed.lines[3:]
     assert not parsed.flags
 

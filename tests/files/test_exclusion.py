@@ -9,7 +9,7 @@ import pytest
 
 from kebab_tui.files.exclusion import is_editor_file
 from kebab_tui.files.walk import WalkRules, explain_ignored, walk
-from kebab_tui.formats.registry import file_type_of
+from kebab_tui.formats.registry import format_of
 
 RULES = WalkRules(include=("*.md", "*.txt", "!todo.md"), exclude=("private/", "!revived.md"))
 
@@ -64,7 +64,7 @@ def test_a_path_has_no_reason_exactly_when_the_walk_finds_it(vault: Path) -> Non
 )
 def test_a_file_of_an_editor_is_never_a_note(name: str) -> None:
     assert is_editor_file(name)
-    assert name.startswith(".") or file_type_of(name) is None
+    assert name.startswith(".") or format_of(name) is None
 
 
 @pytest.mark.parametrize("name", ["note.md", "4913.md", "#note.md", "a~b.md", "C#.md"])

@@ -42,7 +42,7 @@ def test_a_found_file_carries_its_fingerprint_and_its_type(tmp_path: Path) -> No
     (file,) = walk(str(tmp_path), WalkRules())
     status = (tmp_path / "note.txt").stat()
     assert isinstance(file, FoundFile)
-    assert file.file_type.type == "note"
+    assert file.format.id == "note"
     assert (file.fingerprint.size, file.fingerprint.inode) == (4, status.st_ino)
     assert (file.fingerprint.mtime_ns, file.fingerprint.ctime_ns) == (status.st_mtime_ns, status.st_ctime_ns)
 

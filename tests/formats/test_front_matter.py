@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.document import Trust
+from kebab_tui.domain.facets import Facet, values_of
 from kebab_tui.formats.note import FrontMatter, read_front_matter
 from tests.effort import cpu_seconds
 
@@ -34,8 +35,12 @@ def test_every_fact_of_a_note_is_read() -> None:
     assert front == FrontMatter(
         length=11,
         title="소유권 이해하기",
-        tags=("rust", "메모리"),
-        aliases=("오너십", "Ownership"),
+        facets=(
+            Facet("tag", "rust", 3),
+            Facet("tag", "메모리", 3),
+            Facet("alias", "오너십", 5),
+            Facet("alias", "Ownership", 6),
+        ),
         trust=Trust.SECONDARY,
         lang="ko",
         type="note",
@@ -92,7 +97,7 @@ def test_a_note_that_begins_with_a_rule_has_no_front_matter() -> None:
     ],
 )
 def test_tags_come_in_every_spelling(line: str, tags: tuple[str, ...]) -> None:
-    assert head(line).tags == tags
+    assert values_of(head(line).facets, "tag") == tags
 
 
 @pytest.mark.parametrize(
@@ -106,7 +111,7 @@ def test_tags_come_in_every_spelling(line: str, tags: tuple[str, ...]) -> None:
     ],
 )
 def test_aliases_come_as_a_list_or_a_line(line: str, aliases: tuple[str, ...]) -> None:
-    assert head(line).aliases == aliases
+    assert values_of(head(line).facets, "alias") == aliases
 
 
 @pytest.mark.parametrize(
@@ -152,7 +157,8 @@ def test_yaml_that_is_not_a_mapping_is_flagged(lines: tuple[str, ...]) -> None:
 def test_the_plain_lines_of_bad_yaml_are_still_read() -> None:
     front = head("title: Rust: a love story", "tags: [a, b]", "other: [open", "trust: secondary")
     assert front.bad
-    assert (front.title, front.tags, front.trust) == ("Rust: a love story", ("a", "b"), Trust.SECONDARY)
+    assert (front.title, front.trust) == ("Rust: a love story", Trust.SECONDARY)
+    assert front.facets == (Facet("tag", "a", 3), Facet("tag", "b", 3))
 
 
 BOMB = "\n".join(
@@ -200,7 +206,7 @@ def test_no_head_ever_raises_and_its_length_is_within_the_note(text: str) -> Non
     front = read_front_matter(lines)
     assert 0 <= front.length <= len(lines)
     assert front.length == 0 or lines[front.length - 1].rstrip() in ("---", "...")
-    for name in (front.title, *front.tags, *front.aliases):
+    for name in (front.title, *(facet.value for facet in front.facets)):
         name.encode()
         assert name.isprintable() or not name.isascii()
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 from kebab_tui.chunking.chunker import chunk
-from kebab_tui.formats import registry
-from kebab_tui.formats.decode import ReadLimits
+from kebab_tui.formats import markdown
+from kebab_tui.formats import text as plain_text
 
 FRAGMENTS = (
     *("- ", "* ", "+ ", "-", "*", "_", "1. ", "10) ", "- - -", "***\n", "-\n", "- a\n", "1.\n", "   - "),
@@ -25,7 +25,6 @@ FRAGMENTS = (
     *("가", "가나 ", "\u0301\u0323", "e\u0301", "\u3000", "c++ ", "http://", "...\n", "? ", "{", "&a ", "*a"),
 )
 HEADS = ("", "", "", "---\na: b\n", "---\n", "# h\n", "x\n", "- ", "# ", "\n")
-LIMITS = ReadLimits()
 LINEAR_UP_TO = 10.0
 """Four times the text in less than ten times the CPU time: quadratic is sixteen times."""
 
@@ -51,8 +50,8 @@ def text_of(case: tuple[str, str, str, str, bool], size: int) -> str:
 
 def read(text: str) -> None:
     data = text.encode()
-    chunk(registry.parse_markdown(data, "a.md", LIMITS))
-    chunk(registry.parse_plain_text(data, "a.txt", LIMITS))
+    chunk(markdown.parse(data, "a.md"))
+    chunk(plain_text.parse(data, "a.txt"))
 
 
 def cost(case: tuple[str, str, str, str, bool], size: int, tries: int = 3) -> float:

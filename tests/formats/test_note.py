@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.checkpoint import UNLIMITED
 from kebab_tui.domain.document import ParsedNote, Trust
 from kebab_tui.domain.errors import UnsuitableFileError
+from kebab_tui.domain.facets import Facet, values_of
 from kebab_tui.files.walk import FoundFile, WalkRules, walk
-from kebab_tui.formats import registry
-from kebab_tui.formats.decode import ReadLimits
-from kebab_tui.formats.registry import file_type_of
+from kebab_tui.formats import markdown as markdown_notes
+from kebab_tui.formats import text as plain_notes
+from kebab_tui.formats.registry import format_of
 
-LIMITS = ReadLimits()
 VAULT = Path(__file__).parents[2] / "fixtures" / "notes"
 
 
 def markdown(text: str) -> ParsedNote:
-    return registry.parse_markdown(text.encode(), "sub/name.md", LIMITS)
+    return markdown_notes.parse(text.encode(), "sub/name.md")
 
 
 def covered(note: ParsedNote) -> list[int]:
@@ -35,8 +34,8 @@ def test_a_note_has_its_metadata_and_blocks() -> None:
     )
     assert note.title == "소유권 #Rust #메모리"
     assert (note.type, note.lang, note.trust) == ("markdown", "ko", Trust.SECONDARY)
-    assert note.tags == ("rust", "메모리")
-    assert note.aliases == ("오너십",)
+    assert values_of(note.facets, "tag") == ("rust", "메모리")
+    assert values_of(note.facets, "alias") == ("오너십",)
     assert note.flags == ()
 
 
@@ -69,20 +68,16 @@ def test_bad_front_matter_is_flagged_and_stays_findable() -> None:
 
 
 def test_every_flag_is_kept() -> None:
-    note = registry.parse_markdown(b"---\n[open\n---\n\xff\n", "a.md", LIMITS)
+    note = markdown_notes.parse(b"---\n[open\n---\n\xff\n", "a.md")
     assert note.flags == ("bad_front_matter", "lossy_decoding")
 
 
 def test_a_plain_note_takes_its_first_line_for_a_title() -> None:
-    note = registry.parse_plain_text("장보기 #집\r\n\r\n배추\r\n".encode("cp949"), "장.txt", LIMITS)
-    assert (note.type, note.title, note.lang, note.tags) == ("note", "장보기 #집", "ko", ("집",))
+    note = plain_notes.parse("장보기 #집\r\n\r\n배추\r\n".encode("cp949"), "장.txt")
+    assert (note.type, note.title, note.lang) == ("note", "장보기 #집", "ko")
+    assert note.facets == (Facet("tag", "집", 1),)
     assert note.lines == ("장보기 #집", "", "배추")
     assert covered(note)
-
-
-def test_a_file_above_the_limit_is_refused() -> None:
-    with pytest.raises(UnsuitableFileError, match="larger than 8 MB"):
-        registry.parse_markdown(b"x" * (8 * 1024 * 1024 + 1), "a.md", LIMITS)
 
 
 def test_an_empty_file_is_a_note_named_after_itself() -> None:
@@ -107,22 +102,22 @@ def test_every_line_with_text_behind_the_front_matter_is_in_one_block(lines: lis
 
 @given(st.binary(max_size=400))
 def test_any_bytes_are_a_note_or_a_binary_file(data: bytes) -> None:
-    for parse in (registry.parse_markdown, registry.parse_plain_text):
+    for parse in (markdown_notes.parse, plain_notes.parse):
         try:
-            note = parse(data, "a.md", LIMITS)
+            note = parse(data, "a.md")
         except UnsuitableFileError:
             assert b"\0" in data
         else:
             assert note.title
-            "\n".join((note.title, *note.tags, *note.aliases, *note.lines)).encode()
+            "\n".join((note.title, *(facet.value for facet in note.facets), *note.lines)).encode()
 
 
 def test_the_sample_vault_is_read_without_a_flag() -> None:
     files = [step for step in walk(str(VAULT), WalkRules()) if isinstance(step, FoundFile)]
     assert files
     for file in files:
-        kind = file_type_of(file.path)
-        assert kind is file.file_type
-        note = kind.parse((VAULT / file.path).read_bytes(), file.path, LIMITS, UNLIMITED)
+        kind = format_of(file.path)
+        assert kind is file.format
+        note = kind.parse((VAULT / file.path).read_bytes(), file.path, UNLIMITED)
         assert note.title
         assert note.lang != "und"

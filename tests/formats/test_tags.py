@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.formats.note import MAX_TAGS, inline_tags, merge_tags
+from kebab_tui.domain.facets import TAG, Facet
+from kebab_tui.formats import note
+from kebab_tui.formats.note import MAX_VALUES, distinct
 from tests.effort import cpu_seconds, sizes
+
+
+def inline_tags(lines: Sequence[str]) -> tuple[str, ...]:
+    found = distinct(TAG, note.inline_tags(lines, range(1, len(lines) + 1)))
+    return tuple(facet.value for facet in found.values())
 
 
 @pytest.mark.parametrize(
@@ -69,11 +77,17 @@ def test_tags_are_composed() -> None:
 
 
 def test_groups_are_joined_in_order() -> None:
-    assert merge_tags(("B", "a"), ("A", "c")) == ("B", "a", "c")
+    groups = ([Facet("tag", value) for value in values] for values in ("Ba", "Ac"))
+    assert [facet.value for facet in distinct(TAG, *groups).values()] == ["B", "a", "c"]
+
+
+def test_a_tag_has_the_line_of_its_first_occurrence() -> None:
+    found = distinct(TAG, note.inline_tags(["plain", "#a #b", "#A #c"], [4, 8, 9]))
+    assert [(facet.value, facet.line) for facet in found.values()] == [("a", 8), ("b", 8), ("c", 9)]
 
 
 def test_a_note_has_at_most_sixty_four_tags() -> None:
-    assert MAX_TAGS == 64
+    assert MAX_VALUES == 64
     assert inline_tags([f"#tag{number}" for number in range(100)]) == tuple(
         f"tag{number}" for number in range(64)
     )

@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from kebab_tui.domain.document import Fingerprint, Trust
 from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.formats.registry import FORMATS
 from kebab_tui.settings.settings import ChunkingSettings, ReadingSettings, Settings
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault, files
@@ -213,11 +215,11 @@ def test_other_chunk_settings_index_the_notes_anew(vault: Vault) -> None:
     finer.close()
 
 
-def test_another_parser_version_reads_every_note_again(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_a_format_reads_its_notes(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     vault.write("a.md", "alpha")
     vault.ingest()
     ids = vault.rows("SELECT id, chunk_id FROM chunks")
-    monkeypatch.setattr("kebab_tui.domain.document.PARSER_VERSION", "parser-of-tomorrow")
+    monkeypatch.setitem(FORMATS, "markdown", replace(FORMATS["markdown"], version=99))
     assert vault.outcomes() == {"a.md": "changed"}
     assert vault.rows("SELECT id, chunk_id FROM chunks") == ids, "the same passages keep their rows"
     assert vault.outcomes() == {}

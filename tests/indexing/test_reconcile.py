@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.files.read import FileContent, read_file
 from kebab_tui.files.walk import WalkProblem
 from kebab_tui.formats.decode import ReadLimits
+from kebab_tui.formats.registry import FORMATS
 from kebab_tui.indexing.reconcile import compare
 from kebab_tui.storage.ports import KnownFile
 from kebab_tui.storage.sqlite.health import check_index
@@ -77,6 +79,17 @@ def test_a_file_from_the_future_is_read_only_until_no_later_write_can_get_its_st
     path.write_text("beta!")
     os.utime(path, ns=(stamp, stamp))
     assert vault.ingest().count("changed") == 1, "its other time tells"
+
+
+def test_notes_of_an_older_version_are_read_last_and_the_newest_of_them_first(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for day, name in enumerate(("b.md", "a.md", "c.md")):
+        os.utime(vault.write(name, name), (day, day))
+    vault.ingest()
+    vault.write("z.md", "new")
+    monkeypatch.setitem(FORMATS, "markdown", replace(FORMATS["markdown"], version=99))
+    assert list(vault.outcomes()) == ["z.md", "c.md", "a.md", "b.md"]
 
 
 @pytest.mark.usefixtures("settled")
@@ -270,7 +283,7 @@ def test_a_deleted_note_leaves_no_orphan(vault: Vault) -> None:
     os.remove(vault.root / "a.md")
     assert vault.outcomes() == {"a.md": "removed"}
     assert not vault.orphans()
-    assert vault.rows("SELECT * FROM document_tags") == []
+    assert vault.rows("SELECT * FROM facets") == []
     assert vault.find("alpha") == []
 
 
@@ -423,8 +436,8 @@ def test_thousands_of_files_that_cannot_be_seen_are_none_of_them_missing() -> No
         for n in range(20_000)
     }
     unseen = [WalkProblem(f"s/{n}.md", "permission denied") for n in range(19_000)]
-    assert cpu_seconds(lambda: compare(unseen, known, "")) < 5
-    assert len(compare(unseen, known, "").missing) == 1_000
-    assert compare([WalkProblem("s", "permission denied")], known, "").missing == {}
-    assert compare([WalkProblem("", "permission denied")], known, "").missing == {}
-    assert len(compare([WalkProblem("s/1", "permission denied")], known, "").missing) == 20_000
+    assert cpu_seconds(lambda: compare(unseen, known, {})) < 5
+    assert len(compare(unseen, known, {}).missing) == 1_000
+    assert compare([WalkProblem("s", "permission denied")], known, {}).missing == {}
+    assert compare([WalkProblem("", "permission denied")], known, {}).missing == {}
+    assert len(compare([WalkProblem("s/1", "permission denied")], known, {}).missing) == 20_000

@@ -12,7 +12,7 @@ from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import Block, Source
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.walk import FoundFile, WalkRules, walk
-from kebab_tui.formats import registry
+from kebab_tui.formats import markdown
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.path_queue import PathQueue
 from kebab_tui.indexing.pipeline import FileTarget, Patience, Recipe, change_of
@@ -75,7 +75,7 @@ def test_a_process_that_goes_on_tries_it_again_only_when_it_has_changed(
         while True:
             checkpoint()
 
-    monkeypatch.setattr(registry, "scan_markdown", scan)
+    monkeypatch.setattr(markdown, "scan_markdown", scan)
     patience, known = Patience(), None
 
     def look() -> MarkNote | None:

@@ -39,6 +39,7 @@ FULL = LiveState(
     phase=Phase("embedding", 3, 9, 1.5, 4.0),
     last=LastChange("메모.md", "changed", 5, 6),
     error=Trouble("disk_full", "no room", "make room"),
+    upgrading=(1, 2),
 )
 HOLD = """
 import signal, sys

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.change import RemoveNote
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.query import FacetFilter, SearchQuery
 from tests.meaning import Chosen, codes
 
 MODES = ("lexical", "vector", "hybrid")
@@ -69,7 +69,7 @@ def test_the_query_is_read_once_and_without_its_filters(chosen: Chosen) -> None:
 def test_filters_in_the_text_and_beside_it_hold_together(chosen: Chosen, mode: str) -> None:
     chosen.add("a.md", {"alpha one": 0.9}, tags=("x",))
     chosen.add("b.md", {"alpha two": 0.8}, tags=("x", "y"))
-    filters = replace(SearchQuery("").filters, tags_all=("y",))
+    filters = replace(SearchQuery("").filters, facets=(FacetFilter("tag", "all", ("y",)),))
     assert chosen.texts("alpha tag:x", mode=mode, filters=filters) == ["alpha two"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kebab_tui.domain.errors import RawQueryError
-from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.query import FacetFilter, SearchFilters, SearchQuery
 from kebab_tui.workspace import Workspace
 from tests.meaning import Chosen, codes
 
@@ -203,4 +203,4 @@ def test_filters_alone_list_notes_and_not_chunks(chosen: Chosen) -> None:
     chosen.add("a.md", {"one": 0, "two": 0}, tags=("x",))
     chosen.add("b.md", {"three": 0})
     assert words(chosen, "tag:x") == ["one"]
-    assert words(chosen, "", filters=SearchFilters(tags_none=("x",))) == ["three"]
+    assert words(chosen, "", filters=SearchFilters((FacetFilter("tag", "none", ("x",)),))) == ["three"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.document import Trust
-from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.search.lexer import Piece, pieces
 from kebab_tui.search.query_language import (
     MAX_WORDS,
@@ -149,11 +149,11 @@ def test_single_quotes_around_everything_are_fts5s_own_syntax() -> None:
 @pytest.mark.parametrize(
     ("text", "filters"),
     [
-        ("tag:a,b", SearchFilters(tags_any=("a", "b"))),
-        ("tag:a tag:b", SearchFilters(tags_all=("a", "b"))),
-        ("tag:#a", SearchFilters(tags_all=("a",))),
-        ('tag:"a b",c', SearchFilters(tags_any=("a b", "c"))),
-        ("-tag:x", SearchFilters(tags_none=("x",))),
+        ("tag:a,b", SearchFilters((FacetFilter("tag", "any", ("a", "b")),))),
+        ("tag:a tag:b", SearchFilters((FacetFilter("tag", "all", ("a", "b")),))),
+        ("tag:#a", SearchFilters((FacetFilter("tag", "all", ("a",)),))),
+        ('tag:"a b",c', SearchFilters((FacetFilter("tag", "any", ("a b", "c")),))),
+        ("-tag:x", SearchFilters((FacetFilter("tag", "none", ("x",)),))),
         ("path:notes/**", SearchFilters(paths=("notes/**",))),
         ("-path:old/**", SearchFilters(paths_none=("old/**",))),
         ("type:code,note", SearchFilters(types=("code", "note"))),
@@ -188,7 +188,7 @@ def test_a_source_is_named_by_in() -> None:
 def test_filters_stand_anywhere_among_the_words() -> None:
     parsed = _parse("git tag:a install OR lang:ko undo")
     assert _shape(parsed.terms) == ("any", ("all", "git", "install"), "undo")
-    assert parsed.filters == SearchFilters(tags_all=("a",), langs=("ko",))
+    assert parsed.filters == SearchFilters((FacetFilter("tag", "all", ("a",)),), langs=("ko",))
 
 
 @pytest.mark.parametrize("text", ["tag:", "git tag:", "path: ", 'tag:"', "tag:,", "-tag:"])
@@ -233,7 +233,7 @@ def test_a_mistyped_key_is_searched_and_named(text: str, meant: str) -> None:
 
 def test_two_lists_of_tags_become_one_and_are_named() -> None:
     parsed = _parse("tag:a,b tag:c,d")
-    assert parsed.filters.tags_any == ("a", "b", "c", "d")
+    assert parsed.filters.facets == (FacetFilter("tag", "any", ("a", "b", "c", "d")),)
     assert [notice.code for notice in parsed.notices] == ["tags_joined"]
 
 
@@ -256,14 +256,15 @@ def test_a_chip_can_be_taken_out_of_the_text() -> None:
 
 
 def test_filters_of_flags_and_of_the_text_add_up() -> None:
-    flags = SearchFilters(
-        tags_all=("a",), types=("code",), trust_min=Trust.SECONDARY, after_ns=5, before_ns=9
+    a, both, without = (
+        FacetFilter("tag", "all", ("a",)),
+        FacetFilter("tag", "all", ("a", "b")),
+        FacetFilter("tag", "none", ("x",)),
     )
-    typed = SearchFilters(
-        tags_all=("a", "b"), types=("note",), trust_min=Trust.PRIMARY, after_ns=3, before_ns=8
-    )
+    flags = SearchFilters((a,), types=("code",), trust_min=Trust.SECONDARY, after_ns=5, before_ns=9)
+    typed = SearchFilters((without, both), types=("note",), trust_min=Trust.PRIMARY, after_ns=3, before_ns=8)
     assert merge(flags, typed) == SearchFilters(
-        tags_all=("a", "b"), types=("code", "note"), trust_min=Trust.PRIMARY, after_ns=5, before_ns=8
+        (both, without), types=("code", "note"), trust_min=Trust.PRIMARY, after_ns=5, before_ns=8
     )
     assert merge(flags, SearchFilters()) == flags == merge(SearchFilters(), flags)
 

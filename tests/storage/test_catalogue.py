@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kebab_tui.domain.change import MarkNote
 from kebab_tui.domain.document import Document, DocumentState, Trust
+from kebab_tui.domain.facets import Facet
 from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.storage.sqlite.reader import StoreReader
@@ -24,25 +25,24 @@ def paths(found: tuple[list[Document], int]) -> list[str]:
 
 def test_a_document_is_read_as_it_was_saved(writer: Writer, reader: StoreReader) -> None:
     note = a_note("ops/포트.md", "one", "two", title="제목", tags=("Ops", "b"), trust=Trust.SECONDARY)
-    saved = replace(note.document, aliases=("별명", "x"), flags=("bad_front_matter",), lang="ko")
+    facets = (*note.document.facets, Facet("alias", "별명", 3, "target.md", "extra"), Facet("alias", "x"))
+    saved = replace(note.document, facets=facets, flags=("bad_front_matter",), lang="ko")
     writer.apply([replace(note, document=saved)])
     with reader.catalogue() as catalogue:
         found = catalogue.document(saved.doc_id)
         assert found is not None
         assert found.indexed_ns > 0
-        assert replace(found, indexed_ns=0, tags=()) == replace(saved, chunks=2, tags=())
-        assert set(found.tags) == {"Ops", "b"}
+        assert replace(found, indexed_ns=0) == replace(saved, chunks=2)
         assert [chunk.text for chunk in catalogue.chunks_of(saved.doc_id)] == ["one", "two"]
 
 
 def test_invalid_text_is_stored_with_replacement_characters(writer: Writer, reader: StoreReader) -> None:
     for title in ("good", "bad \ud800"):
-        note = a_note("a.md", "same", title=title, tags=("t\ud800",))
-        applied = writer.apply([replace(note, document=replace(note.document, aliases=("\udcff",)))])
+        applied = writer.apply([a_note("a.md", "same", title=title, tags=("t\ud800",))])
     assert applied.chunks_kept == 1
     with reader.catalogue() as catalogue:
         (document,), _ = catalogue.documents(SearchFilters())
-    assert (document.title, document.tags, document.aliases) == ("bad ?", ("t?",), ("?",))
+    assert (document.title, document.facets) == ("bad ?", (Facet("tag", "t?"),))
 
 
 def test_documents_are_listed_by_path_and_page_by_page(writer: Writer, reader: StoreReader) -> None:
@@ -83,7 +83,7 @@ def test_a_skipped_note_loses_its_text(writer: Writer, reader: StoreReader) -> N
     writer.apply([a_failure("a.md", "skipped")])
     with reader.catalogue() as catalogue:
         (document,), _ = catalogue.documents(SearchFilters())
-    assert (document.state, document.chunks, document.tags) == ("skipped", 0, ())
+    assert (document.state, document.chunks, document.facets) == ("skipped", 0, ())
 
 
 def test_a_note_is_found_by_the_end_of_its_path_at_a_folder_only(writer: Writer, reader: StoreReader) -> None:
@@ -110,7 +110,7 @@ def test_tags_are_counted_in_any_case_commonest_first(writer: Writer, reader: St
         [a_note("1.md", "x", tags=("Rust",)), a_note("2.md", "x", tags=("rust", "다른")), a_note("3.md", "x")]
     )
     with reader.catalogue() as catalogue:
-        assert catalogue.tags() == [("Rust", 2), ("다른", 1)]
+        assert catalogue.values("tag") == [("Rust", 2), ("다른", 1)]
 
 
 def test_only_the_latest_runs_are_kept(writer: Writer, reader: StoreReader) -> None:

@@ -12,9 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kebab_tui.domain.change import SaveNote
-from kebab_tui.domain.document import DOCUMENT_TYPES, LANGUAGES, ChunkKind, Trust
+from kebab_tui.domain.document import LANGUAGES, ChunkKind, Trust
+from kebab_tui.domain.facets import values_of
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.query import FacetFilter, FacetMatch, SearchFilters
+from kebab_tui.formats.registry import document_types
 from kebab_tui.search.match import Word
 from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
@@ -22,7 +24,7 @@ from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import Writer
 from tests.notes import a_note, a_source
 
-TAGS = ("ops", "Rust", "한글", "a,b")
+TAGS = ("ops", "Rust", "한글/문법", "ops/a,b")
 TITLES = ("Port Conflict", "포트 충돌", "STRASSE", "x")
 HEADINGS = ("Setup > Linux", "설치", "")
 PATHS = ("a.md", "ops/a.md", "ops/deep/b.md", "OPS2/c.txt", "노트/d.md")
@@ -53,7 +55,7 @@ def the_notes() -> Iterator[SaveNote]:
         )
         kind: ChunkKind = "code" if n % 3 == 0 else "info"
         lang = LANGUAGES[n // 4 % 3]
-        type_ = DOCUMENT_TYPES[n // 6 % 4]
+        type_ = document_types()[n // 6 % 4]
         yield replace(
             note,
             document=replace(note.document, lang=lang, type=type_),
@@ -89,19 +91,23 @@ def globbed(pattern: str, path: str) -> bool:
     return re.fullmatch(glob_regex(pattern), path) is not None
 
 
+def has_tags(tags: set[str], wanted: FacetFilter) -> bool:
+    """A tag also has the names of its parents: `ops/linux` is `ops`."""
+    found = [any(f"{tag}/".startswith(f"{fold(value)}/") for tag in tags) for value in wanted.values]
+    return all(found) if wanted.match == "all" else any(found) == (wanted.match == "any")
+
+
 def passes(note: SaveNote, filters: SearchFilters, source_trust: dict[str, Trust]) -> bool:
     """The definition in `domain.query`, word for word."""
     document, passage = note.document, note.passages[0]
-    tags = {fold(tag) for tag in document.tags}
+    tags = {fold(tag) for tag in values_of(document.facets, "tag")}
     trust = note.own_trust or source_trust[document.source]
     lists: list[tuple[object, tuple[object, ...]]] = [
         (document.type, filters.types), (passage.kind, filters.kinds), (document.lang, filters.langs),
         (document.source, filters.sources), (document.doc_id, filters.doc_ids),
     ]  # fmt: skip
     return (
-        (not filters.tags_any or bool(tags & {fold(tag) for tag in filters.tags_any}))
-        and all(fold(tag) in tags for tag in filters.tags_all)
-        and not tags & {fold(tag) for tag in filters.tags_none}
+        all(has_tags(tags, one) for one in filters.facets)
         and all(value in wanted for value, wanted in lists if wanted)
         and (not filters.paths or any(globbed(glob, document.path) for glob in filters.paths))
         and not any(globbed(glob, document.path) for glob in filters.paths_none)
@@ -118,13 +124,17 @@ def some(*values: str) -> st.SearchStrategy[tuple[str, ...]]:
 
 
 DOC_IDS = tuple(str(note.document.doc_id) for note in the_notes())
-SPELLED = (*TAGS, "OPS", "rust", unicodedata.normalize("NFD", "한글"), "nothing")
+SPELLED = (*TAGS, "OPS", "rust", "op", unicodedata.normalize("NFD", "한글"), "nothing")
 TIMES = st.none() | st.integers(0, 7)
+TAG_FILTERS = st.builds(
+    FacetFilter,
+    st.just("tag"),
+    st.sampled_from(("any", "all", "none")),
+    st.lists(st.sampled_from(SPELLED), min_size=1, max_size=2).map(tuple),
+)
 ANY_FILTERS = st.builds(
     SearchFilters,
-    tags_any=some(*SPELLED),
-    tags_all=some(*SPELLED),
-    tags_none=some(*SPELLED),
+    facets=st.lists(TAG_FILTERS, max_size=3, unique_by=lambda one: one.match).map(tuple),
     types=some("markdown", "note", "pdf"),
     kinds=some("info", "code"),
     langs=some("ko", "en", "und"),
@@ -163,13 +173,30 @@ def test_a_search_passes_what_the_definition_passes(corpus: Corpus, filters: Sea
         )
 
 
+def test_a_tag_finds_the_tags_below_it_and_no_others_that_begin_alike(
+    writer: Writer, reader: StoreReader
+) -> None:
+    tags = ("ops", "ops/linux/arch", "Ops/Linux", "opsx", "ops-x", "other")
+    writer.apply([a_note(f"{n}.md", "x", tags=(tag,)) for n, tag in enumerate(tags)])
+
+    def found(match: FacetMatch, *values: str) -> set[str]:
+        with reader.catalogue() as catalogue:
+            documents, _ = catalogue.documents(SearchFilters((FacetFilter("tag", match, values),)))
+        return {tag for document in documents for tag in values_of(document.facets, "tag")}
+
+    assert found("all", "OPS") == {"ops", "ops/linux/arch", "Ops/Linux"}
+    assert found("all", "ops", "ops/linux") == {"ops/linux/arch", "Ops/Linux"}
+    assert found("any", "ops/linux/arch", "other") == {"ops/linux/arch", "other"}
+    assert found("none", "ops") == {"opsx", "ops-x", "other"}
+
+
 @pytest.mark.parametrize(
     "text", ["\udcff", "\ud800x", "a\0b", "'; DROP TABLE chunks; --", "%", "\\", "x" * 10_000]
 )
 def test_no_filter_value_injects_sql(corpus: Corpus, text: str) -> None:
     filters = SearchFilters(
-        tags_any=(text,), tags_all=(text,), tags_none=(text,), sources=(SourceId(text),), paths=(text,),
-        paths_none=(text,), titles=(text,), headings=(text,),
+        (FacetFilter("tag", "any", (text,)), FacetFilter("tag", "all", (text,))), sources=(SourceId(text),),
+        paths=(text,), paths_none=(text,), titles=(text,), headings=(text,),
     )  # fmt: skip
     with corpus.reader.snapshot() as snapshot:
         assert snapshot.rank(Among(filters, match=Word("text")), 10) == []

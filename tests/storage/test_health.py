@@ -7,10 +7,12 @@ import shutil
 import sqlite3
 from collections import namedtuple
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kebab_tui.formats.registry import FORMATS
 from kebab_tui.storage.lock import WriterLock
 from kebab_tui.storage.ports import Finding
 from kebab_tui.storage.sqlite import schema
@@ -31,8 +33,8 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
 
 def findings(vault: Vault) -> dict[str, Finding]:
     """The findings of the storage checks; `kebab doctor` has more."""
-    made_by = vault.workspace._parts.recipe.made_by
-    return {finding.check: finding for finding in check_index(vault.files, made_by)}
+    chunker = vault.workspace._parts.recipe.chunker
+    return {finding.check: finding for finding in check_index(vault.files, chunker)}
 
 
 def unwell(vault: Vault) -> dict[str, str]:
@@ -147,8 +149,9 @@ def test_a_disk_that_fills_up_is_a_problem(vault: Vault, monkeypatch: pytest.Mon
 
 def test_another_parser_or_tokenizer_is_a_finding(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("kebab_tui.domain.document.PARSER_VERSION", "another")
+        patch.setitem(FORMATS, "markdown", replace(FORMATS["markdown"], version=99))
         assert unwell(vault) == {"index version": "warning"}
+        assert findings(vault)["index version"].detail.startswith("30 of 30 files")
     with monkeypatch.context() as patch:
         patch.setattr(schema, "GRAMS_VERSION", 99)
         assert findings(vault)["index version"].level == "problem"

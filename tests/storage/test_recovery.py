@@ -133,7 +133,7 @@ def pages_of(path: Path, table: str) -> list[int]:
     return [row for (row,) in rows]
 
 
-@pytest.mark.parametrize("table", ["chunks", "chunks_fts_data", "chunks_by_document", "document_tags"])
+@pytest.mark.parametrize("table", ["chunks", "chunks_fts_data", "chunks_by_document", "facets"])
 def test_damage_that_a_search_met_is_repaired_although_the_folder_is_unchanged(
     vault: Vault, table: str
 ) -> None:

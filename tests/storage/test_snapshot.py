@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import replace
 
@@ -277,4 +278,4 @@ def test_the_version_of_an_answer_changes_with_what_made_the_notes(
         with reader.snapshot() as snapshot:
             versions.append(snapshot.lexical_version)
     assert versions[0] != versions[1]
-    assert all(version.startswith("fts1-") and len(version) == 13 for version in versions)
+    assert all(re.fullmatch(r"fts\d-[0-9a-f]{8}", version) for version in versions)

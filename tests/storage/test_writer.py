@@ -91,7 +91,7 @@ def test_a_removed_note_leaves_no_orphan(writer: Writer, database: sqlite3.Conne
     writer.apply([note])
     applied = writer.apply([RemoveNote(note.document.doc_id)])
     assert applied.chunks_removed == 1
-    for table in ("documents", "chunks", "document_tags", "chunks_fts_docsize"):
+    for table in ("documents", "chunks", "facets", "chunks_fts_docsize"):
         assert rows_of(database, f"SELECT count(*) FROM {table}") == [(0,)]
     assert matches(database, "gone") == []
 

@@ -31,8 +31,9 @@ from kebab_tui.domain.change import (
 )
 from kebab_tui.domain.document import Chunk, Document, DocumentState, Source, SourceState, chunker_of
 from kebab_tui.domain.errors import NotFoundError, NotIndexedError, RawQueryError, StoreBusyError
+from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.ids import ChunkRow, DocId, SourceId, chunk_ids, text_hash
-from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.domain.text import display_path, embedded_hash, glob_regex, is_korean
 from kebab_tui.domain.tokens import grams, plain_words, stem
 from kebab_tui.search.bm25 import inverse_document_frequency, length_norm, term_weight
@@ -143,13 +144,9 @@ _STORES: dict[str, _Store] = {}
 
 
 def _note_passes(document: Document, filters: SearchFilters) -> bool:
-    tags = {tag.casefold() for tag in document.tags}
-    wanted = [tag.casefold() for tag in filters.tags_any]
     path = document.path
     return (
-        (not wanted or not tags.isdisjoint(wanted))
-        and all(tag.casefold() in tags for tag in filters.tags_all)
-        and tags.isdisjoint(tag.casefold() for tag in filters.tags_none)
+        all(_has_facets(document, one) for one in filters.facets)
         and (not filters.types or document.type in filters.types)
         and (not filters.langs or document.lang in filters.langs)
         and (not filters.sources or document.source in filters.sources)
@@ -161,6 +158,18 @@ def _note_passes(document: Document, filters: SearchFilters) -> bool:
         and (filters.after_ns is None or document.fingerprint.mtime_ns >= filters.after_ns)
         and (filters.before_ns is None or document.fingerprint.mtime_ns < filters.before_ns)
     )
+
+
+def _has_facets(document: Document, wanted: FacetFilter) -> bool:
+    kind = FACETS[wanted.kind]
+    held = {kind.fold(value) for value in values_of(document.facets, kind.id)}
+    if kind.nested:
+        parts = (value.split("/") for value in held)
+        held = {"/".join(names[: depth + 1]) for names in parts for depth in range(len(names))}
+    folded = {kind.fold(value) for value in wanted.values}
+    return {"any": not held.isdisjoint(folded), "all": folded <= held, "none": held.isdisjoint(folded)}[
+        wanted.match
+    ]
 
 
 # Matching
@@ -491,9 +500,19 @@ class _Catalogue:
         named = (chunk for chunk in chunks if chunk.chunk_id.startswith(prefix))
         return sorted(named, key=lambda chunk: chunk.chunk_id)[:2]
 
-    def tags(self) -> list[tuple[str, int]]:
-        counts = Counter(tag for note in self._store.notes.values() for tag in note.document.tags)
-        return counts.most_common()
+    def values(self, kind: str) -> list[tuple[str, int]]:
+        fold = FACETS[kind].fold
+        held = [(fold(one), one) for note in self._notes() for one in set(values_of(note.facets, kind))]
+        seen, shown = Counter(folded for folded, _ in held), dict(sorted(held, reverse=True))
+        return [(shown[one], seen[one]) for one in sorted(seen, key=lambda one: (-seen[one], one))]
+
+    def _notes(self) -> list[Document]:
+        return [note.document for note in self._store.notes.values()]
+
+    def upgrade(self, made_by: Mapping[str, str]) -> tuple[int, int] | None:
+        current = set(made_by.values())
+        done = sum(note.made_by in current for note in self._store.notes.values())
+        return (done, len(self._store.notes)) if done < len(self._store.notes) else None
 
     def paths(self) -> list[str]:
         notes = self._store.notes.values()
@@ -691,8 +710,7 @@ class _Writer:
         match change:
             case SaveNote(document):
                 trust = change.own_trust or self._store.sources[document.source].trust
-                tags = tuple(sorted(document.tags, key=str.casefold))
-                saved = replace(document, trust=trust, tags=tags, indexed_ns=time.time_ns())
+                saved = replace(document, trust=trust, indexed_ns=time.time_ns())
                 notes[document.doc_id] = _Note(saved, change.made_by, change.checked_ns)
                 return self._replace_chunks(change)
             case MarkNote(document):
@@ -883,7 +901,7 @@ class ToyIndex:
     def change_check(self) -> Callable[[], bool]:
         return lambda: True
 
-    def check(self, made_by: str) -> Iterator[Finding]:
+    def check(self, chunker: str) -> Iterator[Finding]:
         try:
             with self.reader.catalogue() as catalogue:
                 figures = catalogue.figures()

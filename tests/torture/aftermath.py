@@ -29,9 +29,9 @@ QUERIES = (
 
 _ALL = 1_000_000
 _DOCUMENTS = (
-    "SELECT path, title, type, lang, trust, aliases, flags, size, content_hash, made_by, state, reason, "
-    "(SELECT group_concat(folded) FROM "
-    "(SELECT folded FROM document_tags t WHERE t.doc_id = d.doc_id ORDER BY folded)) "
+    "SELECT path, title, type, lang, trust, flags, size, content_hash, made_by, state, reason, "
+    "(SELECT group_concat(kind || ':' || value) FROM "
+    "(SELECT kind, value FROM facets f WHERE f.doc_id = d.doc_id ORDER BY ordinal)) "
     "FROM documents d ORDER BY raw_path"
 )
 _CHUNKS = (

@@ -326,7 +326,7 @@ def _compare(
             yield f"{len(odd)} rows have another vector than in a fresh index: {odd.pop()[:3]}"
         if missing := sum(row[-1] is None for row in theirs):
             yield f"the fresh index lacks {missing} vectors"
-        for kind in ("documents", "document_tags", "chunks"):
+        for kind in ("documents", "facets", "chunks"):
             compared[kind] = len(_rows(fresh, f"SELECT 1 FROM {kind}"))
         compared["vectors"] = len({row[2] for row in theirs})
 

@@ -16,7 +16,7 @@ from kebab_tui.workspace import Workspace
 from tests.vault import Vault
 
 KNOWN = completions_of(
-    ["rust", "Ruby", "rust-async", "설계", "two words"],
+    {"tag": ["rust", "Ruby", "rust-async", "설계", "two words"]},
     ["work", "home"],
     ["notes/rust/kb.md", "notes/rust/ownership.md", "notes/go.md", "north.md", "a b/c.md"],
 )
@@ -88,7 +88,7 @@ def test_a_completion_only_adds_and_stays_a_filter(text: str) -> None:
 
 
 def test_a_value_with_a_space_is_quoted_where_nothing_is_typed_yet() -> None:
-    known = completions_of(["two words"], [], [])
+    known = completions_of({"tag": ["two words"]}, [], [])
     assert complete("tag:", Workspace.parse("tag:").tokens, known) == 'tag:"two words"'
 
 
@@ -100,7 +100,7 @@ def test_folders_come_before_notes_and_the_fullest_first() -> None:
 
 def test_the_number_of_completion_values_is_limited() -> None:
     assert (
-        len(completions_of([], [], (f"f{n}/x.md" for n in range(3 * MAX_COMPLETIONS))).values["path"])
+        len(completions_of({}, [], (f"f{n}/x.md" for n in range(3 * MAX_COMPLETIONS))).values["path"])
         == MAX_COMPLETIONS
     )
 
@@ -160,7 +160,7 @@ async def test_away_from_the_end_a_key_only_moves() -> None:
 async def test_nothing_is_offered_before_the_data_is_there() -> None:
     app = Host()
     async with app.run_test() as pilot:
-        app.query_one(QueryBox).know(completions_of([], [], []))
+        app.query_one(QueryBox).know(completions_of({}, [], []))
         await pilot.press(*"in", "colon", "w", "right")
         assert app.query_one(QueryBox).value == "in:w"
         app.query_one(QueryBox).know(KNOWN)

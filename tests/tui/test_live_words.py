@@ -79,6 +79,12 @@ def test_the_present_work_is_shown_in_counts(phase: Phase, words: str) -> None:
     assert live_words(LiveState(OWN, (LIVE,), phase=phase), OWN).progress == words
 
 
+def test_an_upgrade_is_shown_while_notes_are_read_again() -> None:
+    state = LiveState(OWN, (LIVE,), phase=Phase("reading", 3, 90), upgrading=(1240, 4800))
+    assert live_words(state, OWN).progress == "upgrading: 1,240 of 4,800 notes"
+    assert live_words(LiveState(OWN, (LIVE,), upgrading=(1240, 4800)), OWN).progress == ""
+
+
 def test_another_writer_is_named_before_paused_work() -> None:
     state = LiveState(OWN, (LIVE,), phase=Phase("reading", 1, 9), given_way_to="pid 4711 (ingest)")
     assert live_words(state, OWN).progress == "pid 4711 (ingest) writes"

@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
+from kebab_tui.domain.facets import FACETS
 from tests.command_line import Kebab
 from tests.embedding.tiny_models import write_tiny
 
@@ -60,6 +61,10 @@ def test_objects_may_grow_and_name_what_they_require(name: str) -> None:
     for found in objects(SCHEMAS[name]):
         assert set(found["required"]) <= set(found["properties"])
         assert "additionalProperties" not in found
+
+
+def test_each_kind_of_facet_has_its_field() -> None:
+    assert {kind.plural for kind in FACETS.values()} <= set(SCHEMAS["document.v1"]["required"])
 
 
 # every output of every verb

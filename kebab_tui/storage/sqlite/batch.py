@@ -27,11 +27,11 @@ from kebab_tui.domain.text import embedded_hash, is_korean
 from kebab_tui.storage.sqlite import rows, schema, vocabulary
 
 _SAVE_DOCUMENT = (
-    "INSERT INTO documents(doc_id, source_id, raw_path, path, title, type, lang, trust, aliases, flags, "
+    "INSERT INTO documents(doc_id, source_id, raw_path, path, title, type, lang, trust, flags, "
     "size, mtime_ns, ctime_ns, inode, content_hash, made_by, state, reason, indexed_ns, checked_ns) "
-    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
+    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
     "ON CONFLICT(doc_id) DO UPDATE SET title = excluded.title, type = excluded.type, lang = excluded.lang, "
-    "trust = excluded.trust, aliases = excluded.aliases, flags = excluded.flags, size = excluded.size, "
+    "trust = excluded.trust, flags = excluded.flags, size = excluded.size, "
     "mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode, "
     "content_hash = excluded.content_hash, made_by = excluded.made_by, state = excluded.state, "
     "reason = excluded.reason, indexed_ns = excluded.indexed_ns, checked_ns = excluded.checked_ns"
@@ -40,6 +40,9 @@ _INSERT_CHUNK = (
     "INSERT INTO chunks(chunk_id, doc_id, ordinal, kind, line_first, line_last, page, "
     "heading_path, text, title, grams, embed_hash, hangul) "
     "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
+)
+_INSERT_FACET = (
+    "INSERT INTO facets(doc_id, ordinal, kind, folded, value, line, target, extra) VALUES (?,?,?,?,?,?,?,?)"
 )
 _CHUNKS_OF = (
     "SELECT chunk_id, id, ordinal, kind, line_first, line_last, page, title, heading_path, text "
@@ -112,7 +115,7 @@ class Batch:
                         document, doc_id=known[0] if known else document.doc_id,
                         title=document.path.rpartition("/")[2], lang="und",
                         fingerprint=Fingerprint(0, 0, 0, 0), content_hash="",
-                        state="failed", reason=reason, tags=(), aliases=(), flags=(),
+                        state="failed", reason=reason, facets=(), flags=(),
                     )  # fmt: skip
                     self._mark(MarkNote(bare, "", keep_text=True))
             case TouchNote(doc_id):
@@ -224,15 +227,18 @@ class Batch:
                 document.doc_id, document.source, document.raw_path, document.path,
                 rows.storable(document.title), document.type, document.lang,
                 None if own_trust is None else int(own_trust),
-                rows.as_json(document.aliases), rows.as_json(document.flags),
+                rows.as_json(document.flags),
                 stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode,
                 document.content_hash, made_by, document.state, document.reason, now, checked_ns,
             ),
         )  # fmt: skip
-        self._connection.execute("DELETE FROM document_tags WHERE doc_id = ?", (document.doc_id,))
+        self._connection.execute("DELETE FROM facets WHERE doc_id = ?", (document.doc_id,))
         self._connection.executemany(
-            "INSERT OR IGNORE INTO document_tags(doc_id, folded, tag) VALUES (?, ?, ?)",
-            [(document.doc_id, rows.fold(tag), tag) for tag in map(rows.storable, document.tags)],
+            _INSERT_FACET,
+            [
+                (document.doc_id, ordinal, *rows.facet_values(facet))
+                for ordinal, facet in enumerate(document.facets)
+            ],
         )
 
     def _rows_of(self, doc: DocId) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, Source
 from kebab_tui.domain.ids import DocId, SourceId
@@ -59,6 +59,17 @@ class Catalogue:
         """Number of notes that the last run could not read."""
         return self._number("SELECT count(*) FROM documents WHERE state = 'failed'")
 
+    def upgrade(self, made_by: Mapping[str, str]) -> tuple[int, int] | None:
+        """How many notes the present versions have read, and of how many; None if all."""
+        makers = self.makers()
+        done, total = sum(makers.get(maker, 0) for maker in made_by.values()), sum(makers.values())
+        return (done, total) if done < total else None
+
+    def makers(self) -> dict[str, int]:
+        """The number of notes by `<format>@<version>/<chunker>` that read them."""
+        counted = self._connection.execute("SELECT made_by, count(*) FROM documents GROUP BY made_by")
+        return dict(counted.fetchall())
+
     def documents(
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
     ) -> tuple[list[Document], int]:
@@ -108,12 +119,13 @@ class Catalogue:
         values = (prefix[:8], prefix[:8] + "g", prefix)
         return [rows.to_chunk(row) for row in self._connection.execute(statement, values)]
 
-    def tags(self) -> list[tuple[str, int]]:
-        """Every tag with its number of notes, most frequent first."""
+    def values(self, kind: str) -> list[tuple[str, int]]:
+        """Every value of a kind of facet with its number of notes, most frequent first."""
         statement = (
-            "SELECT min(tag), count(*) AS n FROM document_tags GROUP BY folded ORDER BY n DESC, folded"
+            "SELECT min(value), count(DISTINCT doc_id) AS n FROM facets WHERE kind = ? "
+            "GROUP BY folded ORDER BY n DESC, folded"
         )
-        return [(tag, n) for tag, n in self._connection.execute(statement)]
+        return [(value, n) for value, n in self._connection.execute(statement, (kind,))]
 
     def paths(self) -> list[str]:
         """The distinct display paths of searchable notes."""

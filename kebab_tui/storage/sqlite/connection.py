@@ -17,9 +17,10 @@ from typing import Any
 
 from kebab_tui import own_files
 from kebab_tui.domain import errors
-from kebab_tui.domain.text import embedded_hash, glob_regex
+from kebab_tui.domain.facets import fold
+from kebab_tui.domain.text import RECIPE_VERSION, embedded_hash, glob_regex
 from kebab_tui.storage.sqlite import schema
-from kebab_tui.storage.sqlite.rows import fold, indexed_grams
+from kebab_tui.storage.sqlite.rows import indexed_grams
 
 _PAGE_BYTES = 16_384
 """A chunk and its columns fill half a page of the default size: larger pages waste less."""
@@ -65,7 +66,9 @@ def open_writer(path: str) -> sqlite3.Connection:
             _register_functions(connection)
             # Python runs signal handlers between bytecodes: without this, Ctrl+C waits for a long statement.
             connection.set_progress_handler(lambda: 0, _STEPS_BETWEEN_SIGNALS)
-            if _user_version(connection) < schema.SCHEMA_VERSION:
+            if (version := _user_version(connection)) < schema.SCHEMA_VERSION:
+                if version:
+                    _require_space(path)
                 connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
                 schema.migrate(connection)
         except BaseException:
@@ -91,18 +94,45 @@ def open_reader(path: str) -> sqlite3.Connection:
         try:
             _reject_foreign(connection, path)
             _common_pragmas(connection)
-            connection.execute("PRAGMA query_only = ON")
             _register_functions(connection)
             if _user_version(connection) == 0:
                 raise _nothing_indexed()
-            if _user_version(connection) < schema.SCHEMA_VERSION:
-                raise errors.NotIndexedError(
-                    "the index was made by an older version", "run `kebab ingest` once to bring it up to date"
-                )
+            _read_older(connection)
+            connection.execute("PRAGMA query_only = ON")
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def _read_older(connection: sqlite3.Connection) -> None:
+    """Let a reader see an index of an older version as one of the present; changes no byte of the file."""
+    for step in range(_user_version(connection) + 1, schema.SCHEMA_VERSION + 1):
+        for view in schema.statements_of(schema.VIEWS.get(step, "")):
+            connection.execute(view)
+    if meta_value(connection, "embed_recipe") != RECIPE_VERSION:  # the stored hashes are those of other texts
+        connection.execute(
+            "CREATE TEMP VIEW chunks AS SELECT id, chunk_id, doc_id, ordinal, kind, line_first, line_last, "
+            "page, heading_path, text, title, grams, "
+            "kebab_embedded(title, heading_path, text) AS embed_hash, hangul FROM main.chunks"
+        )
+
+
+def is_older(connection: sqlite3.Connection) -> bool:
+    """Whether a reader sees an older index through views, which a migration invalidates."""
+    return connection.execute("SELECT 1 FROM sqlite_temp_schema").fetchone() is not None
+
+
+def _require_space(path: str) -> None:
+    """Raise unless a step that rewrites every page fits on the disk."""
+    disk = _disk_of(path)
+    needed = sum(os.path.getsize(name) for name in (path, f"{path}-wal") if os.path.exists(name))
+    if disk is not None and (free := disk.f_bavail * disk.f_frsize) < needed:
+        raise errors.DiskFullError(
+            f"the index cannot be upgraded: that may take {needed / 1e6:,.0f} MB, "
+            f"and the disk of {os.path.dirname(path)} has {free / 1e6:,.0f} MB",
+            "free some space and run the command again; the index is as it was, and searching still works",
+        )
 
 
 def _require_files(path: str) -> None:
@@ -305,6 +335,7 @@ def _register_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("kebab_grams", 3, indexed_grams, deterministic=True)
     connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
     connection.create_function("kebab_contains", 2, contains, deterministic=True)
+    connection.create_function("kebab_fold", 1, fold, deterministic=True)
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from kebab_tui.domain.errors import KebabError, StoreBusyError, StoreDamagedError, StoreError
+from kebab_tui.formats import registry
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.storage.ports import Finding
 from kebab_tui.storage.sqlite import recovery, schema
@@ -31,7 +32,7 @@ _PARITY = (
 )
 
 
-def check_index(folder: DataFolder, made_by: str) -> Iterator[Finding]:
+def check_index(folder: DataFolder, chunker: str) -> Iterator[Finding]:
     """All checks in order; stops early if the database cannot be opened."""
     yield Finding("sqlite", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5")
     yield _disk(folder)
@@ -44,18 +45,25 @@ def check_index(folder: DataFolder, made_by: str) -> Iterator[Finding]:
     except KebabError as error:
         yield Finding("database", "problem", error.message, error.hint)
         return
+    current = True
     try:
-        yield Finding(
-            "database", "ok", f"schema {schema.SCHEMA_VERSION}, {_megabytes(folder.database_bytes())}"
-        )
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        current = version == schema.SCHEMA_VERSION
+        detail = f"schema {version}, {_megabytes(folder.database_bytes())}"
+        if current:
+            yield Finding("database", "ok", detail)
+        else:
+            detail += f"; this version makes schema {schema.SCHEMA_VERSION}"
+            yield Finding("database", "warning", detail, "run `kebab ingest`: it upgrades the index")
         yield from _integrity(connection, folder)
-        yield from _contents(Catalogue(connection), made_by)
+        yield from _contents(Catalogue(connection), chunker)
     except (sqlite3.DatabaseError, TypeError, ValueError) as error:  # also for a damaged value
         recovery.mark_suspect(folder)
         yield Finding("database", "problem", str(error), _START_OVER)
     finally:
         connection.close()
-    yield from _lock_and_full_text(folder)
+    if current:  # the check needs a writer, which would upgrade an older index
+        yield from _lock_and_full_text(folder)
 
 
 def _disk(folder: DataFolder) -> Finding:
@@ -99,16 +107,22 @@ def _integrity(connection: sqlite3.Connection, folder: DataFolder) -> Iterator[F
         yield Finding("orphans", "ok", "every passage has its note, every note its source")
 
 
-def _contents(catalogue: Catalogue, made_by: str) -> Iterator[Finding]:
-    """Versions, sources and files that could not be read."""
-    figures = catalogue.figures()
+def _contents(catalogue: Catalogue, chunker: str) -> Iterator[Finding]:
+    """Versions, formats, sources and files that could not be read."""
+    figures, makers, made_by = catalogue.figures(), catalogue.makers(), registry.made_by(chunker)
     if figures.fts_signature != schema.fts_signature():
         yield Finding("index version", "problem", "the full text was built with other settings", _REBUILD)
-    elif figures.made_by not in ("", made_by):
-        detail = f"notes were read by {figures.made_by}, this version is {made_by}"
+    elif upgrade := catalogue.upgrade(made_by):
+        done, total = upgrade
+        detail = f"{total - done} of {total} files were read by an older version"
+        yield Finding("index version", "warning", detail, "run `kebab ingest`")
+    elif figures.made_by not in ("", registry.all_made_by(chunker)):
+        detail = f"notes were read by {figures.made_by}, this version is {registry.all_made_by(chunker)}"
         yield Finding("index version", "warning", detail, "run `kebab ingest`")
     else:
         yield Finding("index version", "ok", figures.lexical_version)
+    counts = [f"{name} {makers.get(maker, 0)}" for name, maker in made_by.items()]
+    yield Finding("formats", "ok", f"files read by the present version: {', '.join(counts)}")
 
     for source in catalogue.sources():
         name, root = f"source {source.source_id}", source.root

@@ -68,10 +68,10 @@ class SqliteIndex:
         # A commit changes the log; the live state and the database are replaced, which changes the folder.
         return ChangeCheck(self._files.root, self._files.database + "-wal").may_have_changed
 
-    def check(self, made_by: str) -> Iterator[Finding]:
+    def check(self, chunker: str) -> Iterator[Finding]:
         from kebab_tui.storage.sqlite.health import check_index
 
-        return check_index(self._files, made_by)
+        return check_index(self._files, chunker)
 
     def vector_index(self, model: str, dims: int, *, may_save: bool = False) -> VectorFollower:
         """FAISS on this machine, which follows the change log."""

@@ -1,7 +1,7 @@
 """Read access to the index: one connection per thread, one consistent snapshot per transaction.
 
 Never writes and never waits for the writer. Implements `storage.ports.Reader`. Opens a new
-connection after the database file was replaced, as when a damaged one was set aside.
+connection after the database file was replaced, as when a damaged one was set aside, or migrated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kebab_tui.own_files import Stamp, stamp_of
 from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import recovery
-from kebab_tui.storage.sqlite.connection import Detached, meta_value, translated
+from kebab_tui.storage.sqlite.connection import Detached, is_older, meta_value, translated
 from kebab_tui.storage.sqlite.snapshot import AnswerCache, StoreSnapshot
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class StoreReader:
                 return connection
             recovery.verify_checksums(self._folder)
             is_same_file = stamp[0][0] == before[0][0]
-            if is_same_file and not isinstance(connection, Detached):
+            if is_same_file and not isinstance(connection, Detached) and not is_older(connection):
                 self._local.known = connection, stamp
                 return connection
             with self._opened_lock:

@@ -22,7 +22,7 @@ from typing import Any
 from kebab_tui import own_files
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import DiskFaultError, NotIndexedError, StoreDamagedError, StoreLostError
-from kebab_tui.domain.text import embedded_hash
+from kebab_tui.domain.text import RECIPE_VERSION, embedded_hash
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.checksum import PageChecksums
 from kebab_tui.storage.sqlite.connection import (
@@ -138,7 +138,9 @@ def full_check(folder: DataFolder, *, indexes: bool = False) -> None:
         if "embed_hash" in columns:
             connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
             altered = connection.execute(
-                "SELECT 1 FROM chunks WHERE embed_hash <> kebab_embedded(title, heading_path, text) LIMIT 1"
+                "SELECT 1 FROM chunks WHERE embed_hash <> kebab_embedded(title, heading_path, text) "
+                "AND (SELECT value FROM meta WHERE key = 'embed_recipe') = ? LIMIT 1",
+                (RECIPE_VERSION,),
             ).fetchone()
     except sqlite3.DatabaseError as error:
         raise translate(error, folder.database) from error

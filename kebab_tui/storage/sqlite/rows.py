@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import unicodedata
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -28,6 +27,7 @@ from kebab_tui.domain.document import (
     SourceState,
     Trust,
 )
+from kebab_tui.domain.facets import FACETS, Facet, FacetKind
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import storable as storable
@@ -38,8 +38,9 @@ Row = sqlite3.Row | tuple[Any, ...]
 DOCUMENT_COLUMNS = (
     "d.doc_id, d.source_id, d.path, d.raw_path, d.title, d.type, d.lang, coalesce(d.trust, s.trust), "
     "d.size, d.mtime_ns, d.ctime_ns, d.inode, d.content_hash, "
-    "d.state, d.reason, d.aliases, d.flags, d.indexed_ns, "
-    "(SELECT json_group_array(tag) FROM document_tags t WHERE t.doc_id = d.doc_id), "
+    "d.state, d.reason, d.flags, d.indexed_ns, "
+    "(SELECT json_group_array(json_array(f.kind, f.value, f.line, f.target, f.extra)) "
+    "FROM facets f WHERE f.doc_id = d.doc_id), "
     "(SELECT count(*) FROM chunks c WHERE c.doc_id = d.doc_id)"
 )
 CHUNK_COLUMNS = (
@@ -69,11 +70,10 @@ def to_document(row: Row) -> Document:
         content_hash=row[12],
         state=cast(DocumentState, row[13]),
         reason=row[14],
-        aliases=tuple(json.loads(row[15])),
-        flags=cast(tuple[DocumentFlag, ...], tuple(json.loads(row[16]))),
-        indexed_ns=row[17],
-        tags=tuple(json.loads(row[18])),
-        chunks=row[19],
+        flags=cast(tuple[DocumentFlag, ...], tuple(json.loads(row[15]))),
+        indexed_ns=row[16],
+        facets=tuple(Facet(*values) for values in json.loads(row[17])),
+        chunks=row[18],
     )
 
 
@@ -124,6 +124,12 @@ def source_values(source: Source) -> tuple[Any, ...]:
     )
 
 
+def facet_values(facet: Facet) -> tuple[str | int | None, ...]:
+    """Values for kind, folded, value, line, target and extra."""
+    value, target, extra = (text and storable(text) for text in (facet.value, facet.target, facet.extra))
+    return facet.kind, FACETS[facet.kind].fold(value or ""), value, facet.line, target, extra
+
+
 def path_text(raw: bytes) -> str:
     """The path as a string that opens the same file."""
     return os.fsdecode(raw)
@@ -136,11 +142,6 @@ def as_json(values: Sequence[str]) -> str:
 def indexed_grams(title: str, heading_path: str, text: str) -> str:
     """The grams column of a chunk, for matches inside words."""
     return grams(f"{title}\n{heading_path}\n{text}")
-
-
-def fold(text: str) -> str:
-    """Key for the comparison of names: NFC, case-folded."""
-    return unicodedata.normalize("NFC", text).casefold()
 
 
 def predicate(filters: SearchFilters) -> Condition:
@@ -166,13 +167,9 @@ def passing_chunks(filters: SearchFilters, columns: str = "c.id") -> Condition:
 
 def _document_conditions(filters: SearchFilters) -> list[Condition]:
     conditions: list[Condition] = []
-    tagged = "EXISTS (SELECT 1 FROM document_tags t WHERE t.doc_id = d.doc_id AND t.folded {})"
-    in_list = "IN (SELECT value FROM json_each(?))"
-    for wanted, tags in (("", filters.tags_any), ("NOT ", filters.tags_none)):
-        if tags:
-            folded = json.dumps([fold(tag) for tag in tags], ensure_ascii=False)
-            conditions.append((wanted + tagged.format(in_list), [folded]))
-    conditions += [(tagged.format("= ?"), [fold(tag)]) for tag in filters.tags_all]
+    for one in filters.facets:
+        groups = [(value,) for value in one.values] if one.match == "all" else [one.values]
+        conditions += [_with_facet(FACETS[one.kind], group, one.match == "none") for group in groups]
     columns: list[tuple[str, Sequence[str]]] = [
         ("d.type", filters.types),
         ("d.lang", filters.langs),
@@ -196,6 +193,18 @@ def _document_conditions(filters: SearchFilters) -> list[Condition]:
 def _chunk_conditions(filters: SearchFilters) -> list[Condition]:
     conditions = [_one_of("c.kind", filters.kinds)] if filters.kinds else []
     return conditions + [("kebab_contains(?, c.heading_path)", [part]) for part in filters.headings]
+
+
+def _with_facet(kind: FacetKind, values: Sequence[str], excluded: bool) -> Condition:
+    """Notes with one of these values, or without all of them; finds them by the index on values."""
+    found = "SELECT f.doc_id FROM json_each(?) w CROSS JOIN facets f ON f.kind = ? AND "
+    selects = [f"{found} f.folded = w.value"]
+    if kind.nested:  # "0" is the character after "/"
+        selects.append(f"{found} f.folded >= w.value || '/' AND f.folded < w.value || '0'")
+    folded = json.dumps([kind.fold(value) for value in values], ensure_ascii=False)
+    # Plus: documents in the order of their rows, so that the ids of their chunks come nearly sorted.
+    condition = f"+d.doc_id {'NOT ' if excluded else ''}IN ({' UNION ALL '.join(selects)})"
+    return condition, [folded, kind.id] * len(selects)
 
 
 def _one_of(column: str, values: Sequence[str]) -> Condition:

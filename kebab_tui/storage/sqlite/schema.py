@@ -3,7 +3,8 @@
 `chunks.id` is the rowid of `chunks_fts` and is never reused. `chunks_fts` stores no text: it reads
 `chunks`, and three triggers keep it up to date by rowid. `chunks.title` and `chunks.grams` repeat
 data of the document and the text, because an external-content index needs all indexed columns in
-one table. The key of `embeddings` is the hash of the embedded text, so a vector outlives its chunk.
+one table. `facets.ordinal` keeps the order of the note. The key of `embeddings` is the hash of the
+embedded text, so a vector outlives its chunk.
 `words` lists every whole word ever indexed, for completions: the full text stores only stems.
 """
 
@@ -11,11 +12,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3
 APPLICATION_ID = 0x6B656261  # "keba"
 GRAMS_VERSION = 1
 
@@ -128,6 +130,34 @@ CREATE TABLE words(
 ) WITHOUT ROWID;
 """
 
+FACETS_TABLE = """
+CREATE TABLE facets(
+  doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE,
+  ordinal INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  folded TEXT NOT NULL,
+  value TEXT NOT NULL,
+  line INTEGER,
+  target TEXT,
+  extra TEXT,
+  PRIMARY KEY (doc_id, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX facets_by_value ON facets(kind, folded, doc_id);
+"""
+"""`facets_by_value` finds the notes of a value, and of all values that begin with one."""
+
+MOVE_TO_FACETS = """
+INSERT INTO facets(doc_id, ordinal, kind, folded, value)
+SELECT doc_id, row_number() OVER (PARTITION BY doc_id ORDER BY folded) - 1, 'tag', folded, tag
+FROM document_tags;
+INSERT INTO facets(doc_id, ordinal, kind, folded, value)
+SELECT d.doc_id, (SELECT count(*) FROM document_tags t WHERE t.doc_id = d.doc_id) + a.key, 'alias',
+  kebab_fold(a.value), a.value
+FROM documents d, json_each(d.aliases) a;
+DROP TABLE document_tags;
+ALTER TABLE documents DROP COLUMN aliases;
+"""
+
 FTS_TABLE = f"""
 CREATE VIRTUAL TABLE chunks_fts USING fts5(
   chunk_id UNINDEXED, doc_id UNINDEXED, {", ".join(FTS_COLUMNS)},
@@ -151,10 +181,38 @@ UPDATE_TRIGGER = (
 )
 DROP_INSERT_TRIGGER = "DROP TRIGGER chunks_ai"
 
+SAME_INDEXES = """
+DROP INDEX IF EXISTS chunks_by_script;
+DROP INDEX IF EXISTS documents_by_path;
+DROP INDEX IF EXISTS chunks_by_document;
+CREATE INDEX chunks_by_document ON chunks(doc_id, kind, hangul);
+"""
+
+VIEWS: Mapping[int, str] = {
+    3: """
+CREATE TEMP VIEW facets AS
+SELECT doc_id, 0 AS ordinal, 'tag' AS kind, folded, tag AS value,
+  NULL AS line, NULL AS target, NULL AS extra
+FROM main.document_tags
+UNION ALL
+SELECT d.doc_id, 1 + a.key, 'alias', kebab_fold(a.value), a.value, NULL, NULL, NULL
+FROM main.documents d, json_each(d.aliases) a;
+"""
+}
+"""For each step that moved data: TEMP views that give a reader of the schema before it the tables after it.
+
+They may select from `main.TABLE`; a view with the name of a table stands in its place.
+"""
+
 INDEX_CHUNKS_AFTER = f"""
 INSERT INTO chunks_fts(rowid, {_COLUMNS})
 SELECT id, {_COLUMNS} FROM chunks WHERE id > ? ORDER BY id
 """
+
+
+def statements_of(script: str) -> list[str]:
+    """The statements of a script, to be executed one by one: `executescript` would commit."""
+    return [statement for statement in script.split(";\n") if statement.strip()]
 
 
 def fts_signature() -> str:
@@ -172,7 +230,7 @@ def lexical_version(signature: str, made_by: str) -> str:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Migrate to the present schema; each step is one transaction.
+    """Migrate to the present schema; each step is one transaction, so a killed migration goes on later.
 
     Readers and a writer of a current database never call this: importing sqlite_utils pulls in NumPy
     and costs more than a whole search. A released step is never edited; a new schema is a new step.
@@ -184,10 +242,8 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     @steps(name="0001_notes_and_words")
     def first(db: Database) -> None:
-        # Not `executescript`, which would commit the transaction of the migration.
-        for statement in TABLES.split(";\n"):
-            if statement.strip():
-                db.execute(statement)
+        for statement in statements_of(TABLES):
+            db.execute(statement)
         db.execute(FTS_TABLE)
         db.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)", [FTS_HASH_BYTES])
         for trigger in (INSERT_TRIGGER, DELETE_TRIGGER, UPDATE_TRIGGER):
@@ -198,6 +254,24 @@ def migrate(connection: sqlite3.Connection) -> None:
             [fts_signature(), RECIPE_VERSION],
         )
         db.execute("PRAGMA user_version = 1")
+
+    @steps(name="0002_same_tables")
+    def same(db: Database) -> None:
+        """Early programs made other columns and indexes under the first version."""
+        columns = {row[1] for row in db.execute("PRAGMA table_info(sources)")}
+        if "root_id" not in columns:
+            db.execute("ALTER TABLE sources ADD COLUMN root_id TEXT NOT NULL DEFAULT ''")
+        if "scanned_ns" in columns:
+            db.execute("ALTER TABLE sources DROP COLUMN scanned_ns")
+        for statement in statements_of(SAME_INDEXES):
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 2")
+
+    @steps(name="0003_facets")
+    def facets(db: Database) -> None:
+        for statement in statements_of(FACETS_TABLE + MOVE_TO_FACETS):
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 3")
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))

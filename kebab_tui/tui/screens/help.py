@@ -22,6 +22,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.worker import WorkerError
 
+from kebab_tui.domain.facets import FACETS
 from kebab_tui.tui.actions import (
     SECTIONS,
     Action,
@@ -46,7 +47,11 @@ _LANGUAGE = (
     ('"a phrase"', "These words in this order"),
     ("-word", "Notes without this word"),
     ("rust OR go", "Either word; without OR, all words"),
-    ("tag:a,b tag:a tag:b", "Notes with either tag; with both"),
+    *(
+        (f"{kind.key}:a,b {kind.key}:a {kind.key}:b", f"Notes with either {kind.id}; with both")
+        for kind in FACETS.values()
+        if kind.key is not None
+    ),
     ("-tag:x -path:old", "Notes without the tag; outside the path"),
     ("path:notes/**", "Notes below a folder; * matches within one folder"),
     ("lang:ko type:markdown", "By language, by type; kind: in: trust: title: heading:"),

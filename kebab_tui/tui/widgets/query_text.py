@@ -40,7 +40,6 @@ _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\S+\s*\Z")
 _LAST_VALUE = re.compile(r'(?:(?:"[^"]*"|[^,"]*),)*(?P<quote>"?)(?P<typed>[^",]*)')
 _NEEDS_QUOTES = re.compile(r'[\s,"()]')
-_NEGATABLE = ("tag", "path")
 _SHORTEST_KEY = 2
 _CHIP_GAP = 1
 _LONGEST_CHIP = 32
@@ -92,7 +91,7 @@ def complete(text: str, tokens: Sequence[QueryToken], known: Completions) -> str
     begun = typed.removeprefix("-").lower()
     if len(begun) < _SHORTEST_KEY:
         return None
-    keys = _NEGATABLE if typed.startswith("-") else tuple(known.values)
+    keys = known.negatable if typed.startswith("-") else tuple(known.values)
     # Complete keys are not offered: `before` and `type` are ordinary words.
     found = next((key for key in keys if key.startswith(begun) and key != begun), None)
     return None if found is None else f"{text}{found[len(begun) :]}:"

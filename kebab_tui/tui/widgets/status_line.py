@@ -185,6 +185,9 @@ def _progress(live: LiveState) -> str:
     phase = live.phase
     if live.given_way_to:
         return f"{live.given_way_to} writes"
+    if phase.kind == "reading" and live.upgrading is not None:
+        done, total = live.upgrading
+        return f"upgrading: {done:,} of {total:,} notes"
     if phase.kind == "reading" and phase.total:
         return f"reading {phase.done:,} of {phase.total:,}"
     if phase.kind == "embedding" and phase.total:
