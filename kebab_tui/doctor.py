@@ -83,6 +83,8 @@ class VectorState:
 
 def index_status(engine: Engine) -> IndexStatus:
     """All from one snapshot of the index."""
+    from kebab_tui.formats import registry
+
     index = engine.index
     with index.reader.catalogue() as catalogue:
         return IndexStatus(
@@ -94,7 +96,7 @@ def index_status(engine: Engine) -> IndexStatus:
             database=index.location,
             database_bytes=index.size(),
             holder=index.lease("write").holder(),
-            upgrading=catalogue.upgrade(engine.recipe.made_by),
+            upgrading=registry.upgrade_of(catalogue.makers(), engine.recipe.chunker),
         )
 
 

@@ -76,3 +76,12 @@ def made_by(chunker: str) -> Mapping[str, str]:
 def all_made_by(chunker: str) -> str:
     """The mark of an index whose documents are all made by the present versions."""
     return "+".join(f"{known.id}@{known.version}" for known in FORMATS.values()) + f"/{chunker}"
+
+
+def upgrade_of(makers: Mapping[str, int], chunker: str) -> tuple[int, int] | None:
+    """How many documents the present versions have read, and of how many; None if all.
+
+    `makers`: the number of documents by their mark.
+    """
+    done, total = sum(makers.get(maker, 0) for maker in made_by(chunker).values()), sum(makers.values())
+    return (done, total) if done < total else None

@@ -17,6 +17,7 @@ from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, Ve
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.ignore import IGNORE_FILES
+from kebab_tui.formats.registry import upgrade_of
 from kebab_tui.indexing.callbacks import Callbacks, WatchCallbacks
 from kebab_tui.indexing.embed import BackgroundEmbedding, EmbeddingQueue
 from kebab_tui.indexing.ingest import Ingest
@@ -233,7 +234,7 @@ class IndexWorker:
     def _count_failed(self) -> None:
         with self._config.index.reader.catalogue() as catalogue:
             self.status.failed = catalogue.failed()
-            self.status.upgrading = catalogue.upgrade(self._config.recipe.made_by)
+            self.status.upgrading = upgrade_of(catalogue.makers(), self._config.recipe.chunker)
 
     def _embed(self, session: Session) -> None:
         def cancelled() -> bool:

@@ -9,7 +9,7 @@ or returns a list of all chunks that pass a filter.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -126,11 +126,8 @@ class Catalogue(Protocol):
         """Number of notes that the last run could not read."""
         ...
 
-    def upgrade(self, made_by: Mapping[str, str]) -> tuple[int, int] | None:
-        """How many notes the present version has read, and of how many; None if all.
-
-        `made_by`: format -> its version with that of the chunker.
-        """
+    def makers(self) -> dict[str, int]:
+        """The number of notes by the format, version and chunker that read them."""
         ...
 
     def model(self) -> str | None:

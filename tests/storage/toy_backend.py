@@ -509,10 +509,8 @@ class _Catalogue:
     def _notes(self) -> list[Document]:
         return [note.document for note in self._store.notes.values()]
 
-    def upgrade(self, made_by: Mapping[str, str]) -> tuple[int, int] | None:
-        current = set(made_by.values())
-        done = sum(note.made_by in current for note in self._store.notes.values())
-        return (done, len(self._store.notes)) if done < len(self._store.notes) else None
+    def makers(self) -> dict[str, int]:
+        return Counter(note.made_by for note in self._store.notes.values())
 
     def paths(self) -> list[str]:
         notes = self._store.notes.values()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, Source
 from kebab_tui.domain.ids import DocId, SourceId
@@ -58,12 +58,6 @@ class Catalogue:
     def failed(self) -> int:
         """Number of notes that the last run could not read."""
         return self._number("SELECT count(*) FROM documents WHERE state = 'failed'")
-
-    def upgrade(self, made_by: Mapping[str, str]) -> tuple[int, int] | None:
-        """How many notes the present versions have read, and of how many; None if all."""
-        makers = self.makers()
-        done, total = sum(makers.get(maker, 0) for maker in made_by.values()), sum(makers.values())
-        return (done, total) if done < total else None
 
     def makers(self) -> dict[str, int]:
         """The number of notes by `<format>@<version>/<chunker>` that read them."""

@@ -112,7 +112,7 @@ def _contents(catalogue: Catalogue, chunker: str) -> Iterator[Finding]:
     figures, makers, made_by = catalogue.figures(), catalogue.makers(), registry.made_by(chunker)
     if figures.fts_signature != schema.fts_signature():
         yield Finding("index version", "problem", "the full text was built with other settings", _REBUILD)
-    elif upgrade := catalogue.upgrade(made_by):
+    elif upgrade := registry.upgrade_of(makers, chunker):
         done, total = upgrade
         detail = f"{total - done} of {total} files were read by an older version"
         yield Finding("index version", "warning", detail, "run `kebab ingest`")
