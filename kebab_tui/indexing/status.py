@@ -85,7 +85,8 @@ class Trouble:
 class LiveState:
     """`pending`: queued paths. `failed`: unreadable notes.
 
-    `given_way_to`: the process that owns the lock meanwhile; empty while this one does.
+    `given_way_to`: the process that owns the lock meanwhile; empty while this one does. `once`: this
+    process ends when everything is indexed.
     """
 
     pid: int
@@ -96,6 +97,7 @@ class LiveState:
     last: LastChange | None = None
     error: Trouble | None = None
     given_way_to: str = ""
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,8 @@ class WatchSummary:
     chunks_added: int = 0
     chunks_removed: int = 0
     seconds: float = 0.0
+    failed: int = 0
+    """Notes that could not be read."""
 
 
 class StatusPublisher:
@@ -117,7 +121,10 @@ class StatusPublisher:
         callbacks: WatchCallbacks,
         folders: Callable[[], tuple[FolderState, ...]],
         pending: Callable[[], int],
+        *,
+        once: bool = False,
     ) -> None:
+        self._once = once
         self._callbacks = callbacks
         self._folders = folders
         self._pending = pending
@@ -147,6 +154,7 @@ class StatusPublisher:
             last=self._last,
             error=self._error,
             given_way_to=self._yielded_to,
+            once=self._once,
         )
         self._file.write(state)
 
@@ -198,7 +206,11 @@ class StatusPublisher:
 
     def summary(self) -> WatchSummary:
         return WatchSummary(
-            dict(self._counts), self._chunks_added, self._chunks_removed, time.monotonic() - self._began
+            dict(self._counts),
+            self._chunks_added,
+            self._chunks_removed,
+            time.monotonic() - self._began,
+            self.failed,
         )
 
 
