@@ -59,7 +59,7 @@ class Watched:
         return bool(self.whole) or path in self.paths or not set(self.subtrees).isdisjoint(above)
 
     def take(self) -> None:
-        for batch in self.queue.take(time.monotonic()):
+        for batch in self.queue.take():
             self.paths += batch.paths
             self.subtrees += batch.subtrees
             self.whole += [batch.whole] if batch.whole else []

@@ -14,17 +14,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import cast
 
 from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
 from kebab_tui.domain.document import Fingerprint, fingerprint_of
-from kebab_tui.domain.errors import SourceError, UnreadableFileError
+from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.files.exclusion import LeftOut, exclusion_of_file, exclusion_of_folder
 from kebab_tui.files.ignore import IGNORE_FILES, IgnoreRule, Scope, rules_of_file, scope_of_root
 from kebab_tui.files.read import read_file
+from kebab_tui.files.root import check_root
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.formats.registry import Format, format_of
 
@@ -67,9 +68,7 @@ def walk(
     root: str, rules: WalkRules, checkpoint: Checkpoint = UNLIMITED
 ) -> Iterator[FoundFile | WalkProblem]:
     """Find the notes below `root`; raise before the first one if `root` cannot be walked."""
-    scope = scope_of_root(rules.include, rules.exclude, checkpoint)
-    check_root(root)
-    return _notes_below(root, "", scope)
+    return PathScanner(root, rules, checkpoint).walk()
 
 
 def survey(root: str, rules: WalkRules) -> Iterator[Entry]:
@@ -99,61 +98,49 @@ def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
     return str(excluded) if excluded else None
 
 
-def check_root(root: str) -> None:
-    """Raise unless `root` is a folder that can be listed."""
-    try:
-        os.scandir(root).close()
-    except FileNotFoundError:
-        raise SourceError(
-            f"folder not found: {root}",
-            "check the spelling and whether its drive is mounted; notes indexed earlier are kept",
-        ) from None
-    except NotADirectoryError:
-        raise SourceError(f"not a folder: {root}", "pass the folder that contains the note") from None
-    except PermissionError:
-        raise SourceError(f"permission denied: {root}", "check the permissions of the folder") from None
-    except (OSError, ValueError) as error:
-        raise SourceError(f"cannot read the folder: {root}", str(error)) from error
-
-
 class PathScanner:
-    """Finds what `walk` would find at single paths, without walking the whole root.
+    """Finds the notes of one source: all of them, or what the walk would find at single paths.
 
-    Applies the rules in the same order as `walk`. Caches the rules of each folder: use one
-    scanner for a short time only, or until an ignore file changes.
+    Keeps the rules of each folder, for any thread: make a new scanner when an ignore file changes.
     """
 
     def __init__(self, root: str, rules: WalkRules, checkpoint: Checkpoint = UNLIMITED) -> None:
         self._root = root
         self._outer: dict[str, Scope | None] = {"": scope_of_root(rules.include, rules.exclude, checkpoint)}
         self._inner: dict[str, Scope | None] = {}
-        self._is_folder: dict[str, WalkProblem | bool] = {"": True}
 
-    def look(self, path: str) -> Iterator[FoundFile | WalkProblem]:
-        """Yield the note at `path`, or the notes below it if it is a folder."""
-        if "\0" in path or any(step in (".", "..") for step in path.split("/")):
-            return
-        if not path:
-            yield from self._below("")
-            return
-        prefix, name = _split(path)
-        is_folder = self._check_folder(prefix)
-        if isinstance(is_folder, WalkProblem):
-            yield is_folder
-        if is_folder is not True:
-            return
-        try:
-            status = os.lstat(f"{self._root}/{path}")
-        except OSError as error:
-            if error.errno not in _GONE:
-                yield WalkProblem(path, _reason(error))
-            return
-        if stat.S_ISDIR(status.st_mode):
-            yield from self._below(path + "/")
-        elif stat.S_ISREG(status.st_mode):
-            kind = format_of(name)
-            if kind is not None and self._takes_file(prefix, name):
-                yield FoundFile(path, fingerprint_of(status), kind)
+    def walk(self) -> Iterator[FoundFile | WalkProblem]:
+        """All notes; raise before the first one if the root cannot be walked."""
+        check_root(self._root)
+        return self._below("")
+
+    def look(self, paths: Iterable[str]) -> Iterator[FoundFile | WalkProblem]:
+        """Yield the note at each path, or the notes below it if it is a folder."""
+        folders: dict[str, WalkProblem | bool] = {"": True}
+        for path in paths:
+            if "\0" in path or any(step in (".", "..") for step in path.split("/")):
+                continue
+            if not path:
+                yield from self._below("")
+                continue
+            prefix, name = _split(path)
+            is_folder = self._check_folder(prefix, folders)
+            if isinstance(is_folder, WalkProblem):
+                yield is_folder
+            if is_folder is not True:
+                continue
+            try:
+                status = os.lstat(f"{self._root}/{path}")
+            except OSError as error:
+                if error.errno not in _GONE:
+                    yield WalkProblem(path, _reason(error))
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                yield from self._below(path + "/")
+            elif stat.S_ISREG(status.st_mode):
+                kind = format_of(name)
+                if kind is not None and self._takes_file(prefix, name):
+                    yield FoundFile(path, fingerprint_of(status), kind)
 
     def takes(self, path: str, *, is_folder: bool) -> bool:
         """Return whether names and rules allow an entry at `path`; it need not exist."""
@@ -165,8 +152,9 @@ class PathScanner:
         return format_of(name) is not None and self._takes_file(prefix, name)
 
     def _below(self, prefix: str) -> Iterator[FoundFile | WalkProblem]:
-        if (scope := self._scope_above(prefix)) is not None:
-            yield from _notes_below(self._root, prefix, scope)
+        scope = self._scope_above(prefix)
+        found = _walk(self._root, prefix, scope, explain=False) if scope is not None else iter(())
+        return cast("Iterator[FoundFile | WalkProblem]", found)
 
     def _takes_file(self, prefix: str, name: str) -> bool:
         scope = None if name.startswith(".") else self._scope_in(prefix)
@@ -190,21 +178,17 @@ class PathScanner:
             self._inner[prefix] = scope and _with_ignore_files(self._root, prefix, scope)
         return self._inner[prefix]
 
-    def _check_folder(self, prefix: str) -> WalkProblem | bool:
+    def _check_folder(self, prefix: str, known: dict[str, WalkProblem | bool]) -> WalkProblem | bool:
         """Return whether a folder exists with no link above it; a problem if that cannot be seen."""
-        if prefix not in self._is_folder:
-            found = self._check_folder(_split(prefix[:-1])[0])
+        if prefix not in known:
+            found = self._check_folder(_split(prefix[:-1])[0], known)
             if found is True:
                 try:
                     found = stat.S_ISDIR(os.lstat(f"{self._root}/{prefix[:-1]}").st_mode)
                 except OSError as error:
                     found = False if error.errno in _GONE else WalkProblem(prefix[:-1], _reason(error))
-            self._is_folder[prefix] = found
-        return self._is_folder[prefix]
-
-
-def _notes_below(root: str, folder: str, scope: Scope) -> Iterator[FoundFile | WalkProblem]:
-    return cast("Iterator[FoundFile | WalkProblem]", _walk(root, folder, scope, explain=False))
+            known[prefix] = found
+        return known[prefix]
 
 
 def _walk(root: str, folder: str, scope: Scope, explain: bool) -> Iterator[Entry]:

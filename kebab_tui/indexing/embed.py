@@ -46,9 +46,6 @@ _LOCK_WAIT_S = 1.0
 """While another process writes: interval of the checks for cancellation."""
 _RETRY_S = 1.0
 """While another process embeds: interval of the checks whether it has finished."""
-_SAVE_AFTER_S = 5.0
-_SAVES_APART_S = 60.0
-_UNLOAD_AFTER_S = 30.0
 _WORTH_A_RUN = 20
 """Runs over fewer texts say nothing about the speed and are not recorded."""
 
@@ -356,68 +353,6 @@ class BackgroundEmbedding(Protocol):
     def unload(self) -> None:
         """Free the memory of the model."""
         ...
-
-
-class EmbeddingQueue:
-    """Schedules embedding in the indexing process: when to embed, save the file and unload the model."""
-
-    def __init__(
-        self, vectors: BackgroundEmbedding | None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._vectors = vectors
-        self._clock = clock
-        self._wanted = vectors is not None
-        self._not_before = clock()
-        self._unsaved = False
-        self._loaded = False
-        self._idle_since = clock()
-        self._saved_at = clock() - _SAVES_APART_S
-
-    @property
-    def wanted(self) -> bool:
-        return self._wanted and self._clock() >= self._not_before
-
-    def notes_changed(self) -> None:
-        self._wanted = self._vectors is not None
-
-    def work(self, writer: Writer, callbacks: Callbacks) -> None:
-        """Embed; when cancelled, the rest stays wanted."""
-        assert self._vectors is not None
-        self._wanted = False  # also after an error: it would recur until notes change
-        self._loaded = True
-        idle_since = self._idle_since
-        try:
-            report = self._vectors.make(writer, callbacks)
-        finally:
-            self._idle_since = self._clock()
-        if report is None:
-            self._wanted, self._not_before, self._idle_since = True, self._clock() + _RETRY_S, idle_since
-            return
-        self._wanted = report.cancelled
-        self._unsaved |= report.embedded > 0
-
-    def idle(self) -> bool:
-        """Call repeatedly while there is nothing to do; returns whether the file was saved."""
-        now = self._clock()
-        seconds = now - self._idle_since
-        if self._unsaved and seconds >= _SAVE_AFTER_S and now - self._saved_at >= _SAVES_APART_S:
-            self.save_now()
-            return True
-        if self._loaded and seconds >= _UNLOAD_AFTER_S:
-            self.unload()
-        return False
-
-    def save_now(self) -> None:
-        if self._unsaved:
-            assert self._vectors is not None
-            self._saved_at = self._clock()
-            self._vectors.save()
-            self._unsaved = False
-
-    def unload(self) -> None:
-        self._loaded = False
-        if self._vectors is not None:
-            self._vectors.unload()
 
 
 class ModelEmbedding:

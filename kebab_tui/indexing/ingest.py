@@ -19,7 +19,8 @@ from kebab_tui.domain.document import Fingerprint, Source, Trust
 from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.text import display_path
-from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules, check_root, walk
+from kebab_tui.files.root import check_root
+from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.pipeline import ChangeBatch, FileChange, FileTarget, Patience, Recipe, change_of
@@ -81,7 +82,12 @@ def run_ingest(
             "there is no folder to index yet", "run `kebab ingest FOLDER` with your notes folder"
         )
     ingest = Ingest(session.writer, session.reader, recipe, callbacks, known=session.sources())
-    reports = [ingest.source(source) for source in sources if not ingest.cancelled]
+    reports = []
+    for source in sources:
+        if not ingest.cancelled:
+            rules = WalkRules(source.include, source.exclude)
+            scanner = PathScanner(source.root, rules, Checkpoint(stopping=callbacks.stopping))
+            reports.append(ingest.source(source, scanner))
     if not ingest.cancelled and len(sources) == len(session.sources()):
         session.writer.set_made_by(recipe.all_made_by)
     report = IngestReport(
@@ -125,7 +131,6 @@ class Ingest:
         self._callbacks = callbacks
         self._grace = grace
         self._known = known
-        self._checkpoint = Checkpoint(stopping=callbacks.stopping)
         self._patience = Patience(callbacks.stopping, set() if too_slow is None else too_slow)
         self.batch = ChangeBatch(writer, callbacks.changed, _COMMIT_CHUNKS, _COMMIT_SECONDS)
 
@@ -133,18 +138,20 @@ class Ingest:
     def cancelled(self) -> bool:
         return self._callbacks.stopping() or self._callbacks.cancelled()
 
-    def source(self, source: Source) -> SourceReport:
+    def source(self, source: Source, scanner: PathScanner) -> SourceReport:
         """Index one folder."""
         with self._reader.catalogue() as catalogue:
             known = catalogue.known_files(source.source_id)
             last_root = catalogue.root_id(source.source_id)
         self._callbacks.progress(Progress(source.source_id, 0, 0, 0))
         try:
-            rules = WalkRules(source.include, source.exclude)
-            found = self._until_stopped(walk(source.root, rules, self._checkpoint))
-            root_id = _root_id(source.root)
-            if last_root not in ("", root_id):
-                _check_not_empty(source.root)
+            found = self._until_stopped(scanner.walk())
+            root = check_root(source.root)
+            if root.is_empty and last_root not in ("", root.stored):  # probably a mount point
+                raise SourceError(
+                    f"the folder was replaced by an empty one: {source.root}",
+                    "mount the disk again; if the notes were deleted, remove the source",
+                )
             check_overlap(source, self._known)
             plan = compare(found, known, self._recipe.made_by)
         except SourceError as error:
@@ -153,10 +160,10 @@ class Ingest:
             return SourceReport(source.source_id, source.root, {}, (), ())
         report = self._apply(source, plan, known, {file.doc_id for file in known.values()})
         if not self.cancelled:
-            self._writer.set_source_state(source.source_id, "indexed", root_id)
+            self._writer.set_source_state(source.source_id, "indexed", root.stored)
         return report
 
-    def paths(self, source: Source, paths: Iterable[bytes]) -> SourceReport:
+    def paths(self, source: Source, scanner: PathScanner, paths: Iterable[bytes]) -> SourceReport:
         """Index single files and folders of one source in their present state."""
         waiting = self._grace.waiting(source.source_id) if self._grace else ()
         every = dict.fromkeys((*paths, *waiting))
@@ -164,15 +171,12 @@ class Ingest:
         with self._reader.catalogue() as catalogue:
             known = catalogue.known_files_at(source.source_id, topmost)
             last_root = catalogue.root_id(source.source_id)
-        rules = WalkRules(source.include, source.exclude)
         try:
-            scanner = PathScanner(source.root, rules, self._checkpoint)
-            found = (item for path in topmost for item in scanner.look(os.fsdecode(path)))
+            found = scanner.look(map(os.fsdecode, topmost))
             plan = compare(self._until_stopped(found), known, self._recipe.made_by)
             # After the scan: files may seem missing because the disk was just unmounted.
             check_overlap(source, self._known)
-            check_root(source.root)
-            if last_root not in ("", _root_id(source.root)):
+            if last_root not in ("", check_root(source.root).stored):
                 raise SourceError(f"the folder was replaced by another one: {source.root}", "it is rescanned")
         except SourceError as error:
             return self._paused(source, error)
@@ -285,32 +289,6 @@ class UsedIds:
 
     def add(self, doc_id: DocId) -> None:
         self._assigned.add(doc_id)
-
-
-def _root_id(root: str) -> str:
-    """Identifies the folder itself, independent of its path."""
-    try:
-        status = os.stat(root)
-    except OSError as error:
-        raise _disappeared(root, error) from error
-    return f"{status.st_dev}:{status.st_ino}"
-
-
-def _check_not_empty(root: str) -> None:
-    """Refuse an empty folder in place of the indexed one: probably a mount point."""
-    try:
-        is_empty = not os.listdir(root)
-    except OSError as error:
-        raise _disappeared(root, error) from error
-    if is_empty:
-        raise SourceError(
-            f"the folder was replaced by an empty one: {root}",
-            "mount the disk again; if the notes were deleted, remove the source",
-        )
-
-
-def _disappeared(root: str, error: OSError) -> SourceError:
-    return SourceError(f"the folder disappeared during the scan: {root}", str(error.strerror))
 
 
 def _moved(plan: Plan, path: str) -> FileOutcome:

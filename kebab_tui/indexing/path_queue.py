@@ -113,7 +113,7 @@ class PathQueue:
     """Any thread may add; one thread takes and waits."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self.clock = clock
         self._changed = threading.Condition()
         self._roots: dict[str, _Root] = {}
         self._woken = False
@@ -129,17 +129,17 @@ class PathQueue:
             self.reconcile(root, "the folder itself changed")
             return
         with self._changed:
-            now = self._clock()
+            now = self.clock()
             self._notify(self._roots.setdefault(root, _Root()).add(path, is_dir, now, settle_s))
 
     def reconcile(self, root: str, why: str) -> None:
         """Queue a scan of the whole root, due now; the first of several reasons stays."""
         with self._changed:
-            now = self._clock()
+            now = self.clock()
             self._roots.setdefault(root, _Root()).collapse(now, why)
             self._notify(now)
 
-    def take(self, now: float) -> tuple[PathBatch, ...]:
+    def take(self) -> tuple[PathBatch, ...]:
         """Remove the due entries: one batch per root.
 
         Includes entries due a moment later, up to the widest gap: a rename is two events a few
@@ -147,7 +147,7 @@ class PathQueue:
         """
         batches = []
         with self._changed:
-            until = _end_of_batch([entry.due for entry in self._entries()], now)
+            until = _end_of_batch([entry.due for entry in self._entries()], self.clock())
             if until is None:
                 return ()
             for name in list(self._roots):
@@ -161,7 +161,7 @@ class PathQueue:
     def has_due(self) -> bool:
         with self._changed:
             due = self._next()
-            return due is not None and due <= self._clock()
+            return due is not None and due <= self.clock()
 
     def pending(self) -> int:
         """Number of entries; a whole root counts as one."""
@@ -171,9 +171,9 @@ class PathQueue:
     def wait(self, timeout: float) -> bool:
         """Sleep until an entry is due, `wake` is called or the time is over; whether an entry is due."""
         with self._changed:
-            end = self._clock() + timeout
+            end = self.clock() + timeout
             while True:
-                now, due = self._clock(), self._next()
+                now, due = self.clock(), self._next()
                 if due is not None and due <= now:
                     break
                 if self._woken or now >= end:

@@ -16,7 +16,7 @@ from typing import Literal
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import DiskFaultError, SourceError, StoreError, UsageError
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.files.walk import check_root
+from kebab_tui.files.root import check_root
 from kebab_tui.storage.ports import Index, Waiting, WriterSession
 
 Relation = Literal["same", "inside", "around"]

@@ -7,7 +7,6 @@ reports which. Reads no note, writes nothing into the folder, and does not inter
 from __future__ import annotations
 
 import os
-import re
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kebab_tui.files.root import RootIdentity
 from kebab_tui.indexing.inotify import IsInteresting, NoEventsError, TreeEvents
 from kebab_tui.indexing.observer import ObserverEvents
 from kebab_tui.indexing.path_queue import PathQueue
@@ -22,12 +22,6 @@ from kebab_tui.indexing.path_queue import PathQueue
 EVENTS: type[TreeEvents | ObserverEvents] = TreeEvents if sys.platform == "linux" else ObserverEvents
 WatchKind = Literal["live", "partial", "polling", "paused"]
 
-_MOUNTS = "/proc/self/mountinfo"
-_OCTAL = re.compile(rb"\\([0-7]{3})")
-_REMOTE = re.compile(
-    r"nfs4?|cifs|smb3?|smbfs|9p|virtiofs|ceph|glusterfs|lustre|afs|coda|davfs|ncpfs|vboxsf|prl_fs|vmhgfs"
-    r"|fuse\..*"  # not `fuseblk`: a local disk
-)
 _LIMIT = "the system's limit of watched folders is reached (fs.inotify.max_user_watches)"
 
 
@@ -115,7 +109,7 @@ class FolderWatch:
         result is False, drop the work: the return of the folder queues a reconcile.
         """
         try:
-            return self._state.kind != "paused" and root_identity(os.fsencode(self._root)) == self._identity
+            return self._state.kind != "paused" and RootIdentity.of(self._root) == self._identity
         except OSError:
             return False
 
@@ -134,7 +128,7 @@ class FolderWatch:
     def _check(self) -> None:
         """Repair the watch, and poll the folders without events."""
         try:
-            now = root_identity(os.fsencode(self._root))
+            now = RootIdentity.of(self._root)
         except OSError as error:
             self._pause(f"the folder cannot be read: {error.strerror}")
             return
@@ -171,7 +165,7 @@ class FolderWatch:
     def _begin(self) -> None:
         """Set the watches; pause if the root is missing."""
         try:
-            self._identity = root_identity(os.fsencode(self._root))
+            self._identity = RootIdentity.of(self._root)
         except OSError as error:
             self._pause(f"the folder cannot be read: {error.strerror}")
             return
@@ -298,67 +292,3 @@ class TreePoll:
                 except OSError:
                     continue
                 yield path, hash((status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
-
-
-@dataclass(frozen=True, slots=True)
-class Mount:
-    number: int
-    point: bytes
-    kind: str
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether other computers can change its files without an event here."""
-        return _REMOTE.fullmatch(self.kind) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class RootIdentity:
-    """Identifies a root folder: device, inode, its mount, and the mounts inside it.
-
-    An unmounted disk leaves an empty folder under the same name; only this distinguishes it from a
-    folder whose notes were all deleted.
-    """
-
-    device: int
-    inode: int
-    mount: Mount
-    mounts_inside: frozenset[Mount] = frozenset()
-
-    def has_lost_its_disk(self, now: RootIdentity) -> bool:
-        """Whether `now`, under the same path, is the folder below the former mount point."""
-        return now.mount.point != self.mount.point and _contains(now.mount.point, self.mount.point)
-
-
-def root_identity(root: bytes) -> RootIdentity:
-    """Raises OSError unless the root is a readable folder. Reads the mount table."""
-    with os.scandir(root):
-        here = os.stat(root)
-    outer, inside = Mount(0, b"/", ""), set()
-    path = os.path.realpath(root)
-    for mount in _mounts():
-        if mount.point != path and _contains(path, mount.point):
-            inside.add(mount)
-        elif _contains(mount.point, path) and len(mount.point) >= len(outer.point):
-            outer = mount  # of several mounts on one point, the last one is visible
-    return RootIdentity(here.st_dev, here.st_ino, outer, frozenset(inside))
-
-
-def _contains(folder: bytes, path: bytes) -> bool:
-    return path == folder or path.startswith(folder.rstrip(b"/") + b"/")
-
-
-def _mounts() -> Iterator[Mount]:
-    """Parse lines such as `36 35 98:0 /root /point options [optional…] - kind source options`."""
-    try:
-        descriptor = os.open(_MOUNTS, os.O_RDONLY)  # once a second: a buffered file costs twice the calls
-    except OSError:
-        return  # not Linux, or no /proc: treat everything as one file system
-    try:
-        table = b"".join(iter(lambda: os.read(descriptor, 1 << 16), b""))
-    finally:
-        os.close(descriptor)
-    for line in filter(None, table.split(b"\n")):
-        fields = line.split()
-        point = _OCTAL.sub(lambda match: bytes([int(match[1], 8)]), fields[4])
-        yield Mount(int(fields[0]), point, fields[fields.index(b"-", 6) + 1].decode())

@@ -153,15 +153,12 @@ class LiveChanged(StateMessage):
 
 
 @dataclass
-class IndexingProgress(StateMessage):
-    """Progress of this screen's own indexing; `text` is for the status line."""
+class IndexingEnded(StateMessage):
+    """This screen's own indexing has ended, or cannot write to its disk."""
 
-    text: str
-    running: bool
-    done: int = 0
-    """Files read so far, of `total`."""
-    total: int = 0
     failed: int = 0
-    """Files that the last run could not read."""
+    """Files that it could not read."""
     code: str = ""
-    """The code of the error that stopped the run."""
+    """The code of the error that ended it."""
+    text: str = ""
+    """The error, for the status line."""

@@ -17,7 +17,7 @@ from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.actions import action_of
 from kebab_tui.tui.hit_diff import Latency
 from kebab_tui.tui.keys import shown
-from kebab_tui.tui.messages import IndexingProgress
+from kebab_tui.tui.messages import IndexingEnded
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.hits_list import FRESH_S
 from kebab_tui.tui.widgets.status_line import LiveWords, StatusContent, changed_words, live_words
@@ -52,8 +52,8 @@ class ResultsPresenter:
         self._latency = Latency()
         self._last_change: LastChange | None = None
         self._live = LiveWords()
-        self._run: IndexingProgress | None = None
-        """The last progress of our own process, until the live file reports more."""
+        self._end: IndexingEnded | None = None
+        """How our own process ended, until the live file reports its successor."""
         self._status = StatusContent(mode=mode)
 
     # Results
@@ -193,8 +193,8 @@ class ResultsPresenter:
             return partial(empty_states.failed, message=message, hint=hint)
         if self.is_reading:
             return partial(empty_states.indexing, done=done, total=total)
-        if self._run is not None and self._run.code:
-            return partial(empty_states.failed, message=self._run.text, hint="")
+        if self._end is not None and self._end.code:
+            return partial(empty_states.failed, message=self._end.text, hint="")
         if response is not None:
             return partial(empty_states.no_notes, rescan_key=self._key("rescan"))
         return partial(
@@ -222,11 +222,10 @@ class ResultsPresenter:
         self._status = replace(self._status, marked=count)
         self._app.status.show(self._status)
 
-    def show_progress(self, message: IndexingProgress) -> None:
-        """Show the progress of our own indexing process."""
-        self._run = message
-        self.is_reading, self._is_awaited = message.running, False
-        self._files_read = (message.done, message.total)
+    def show_end(self, message: IndexingEnded) -> None:
+        """Show how our own indexing process ended."""
+        self._end = message
+        self.is_reading = self._is_awaited = False
         self._show_indexing()
 
     def show_live(self, live: LiveState | None, own_pid: int) -> None:
@@ -240,26 +239,25 @@ class ResultsPresenter:
             self.is_reading = reads or self._is_awaited
             self._files_read = (live.phase.done, live.phase.total)
             if own_pid:
-                self._run = None
+                self._end = None
         self._update_last_change()
         self._show_indexing()
 
     @property
     def is_read_only(self) -> bool:
         """Whether nothing can be indexed here."""
-        return self._run is not None and self._run.code == "readonly"
+        return self._end is not None and self._end.code == "readonly"
 
     def _show_indexing(self) -> None:
         """The error of our own process takes precedence over the status of other processes."""
-        live, run = self._live, self._run
-        progress = run.text if run is not None and not run.code else ""
-        error = run.text if run is not None and run.code and not self.is_read_only else ""
+        live, end = self._live, self._end
+        error = end.text if end is not None and not self.is_read_only else ""
         self._status = replace(
             self._status,
             index="read-only" if self.is_read_only else live.index,
-            progress=progress or live.progress,
+            progress=live.progress,
             trouble=error or live.trouble,
-            failed=run.failed if run is not None else live.failed,
+            failed=end.failed if end is not None else live.failed,
         )
         self._app.status.show(self._status)
         if not self.has_hits:

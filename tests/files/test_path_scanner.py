@@ -18,7 +18,7 @@ RULES = ["*.txt", "sub/", "!sub/", "/a.md", "build", "**/a.md", "!a.md", "sub/a.
 
 
 def found(scanner: PathScanner, path: str) -> list[str]:
-    return [item.path for item in scanner.look(path) if isinstance(item, FoundFile)]
+    return [item.path for item in scanner.look([path]) if isinstance(item, FoundFile)]
 
 
 def scanner_of(root: Path, **rules: tuple[str, ...]) -> PathScanner:
@@ -59,17 +59,17 @@ def test_scanning_every_path_finds_the_same_as_a_walk(
         os.path.relpath(os.path.join(at, name), root) for at, _, names in os.walk(root) for name in names
     ]
     scanner = PathScanner(str(root), rules)
-    scanned = [item for path in there for item in scanner.look(path) if isinstance(item, FoundFile)]
+    scanned = [item for item in scanner.look(there) if isinstance(item, FoundFile)]
     assert sorted(scanned, key=lambda item: item.path) == sorted(walked, key=lambda item: item.path)
     for item in walked:
         assert scanner.takes(item.path, is_folder=False)
         for above in list(Path(item.path).parents)[:-1]:
             assert scanner.takes(above.as_posix(), is_folder=True)
-            assert item in list(scanner.look(above.as_posix()))
+            assert item in list(scanner.look([above.as_posix()]))
     for folder in ("sub", "build", "sub/sub"):
         below = [item for item in walked if item.path.startswith(f"{folder}/")]
-        assert list(scanner.look(folder)) == below or (root / folder).is_file()
-    assert list(scanner.look("")) == walked
+        assert list(scanner.look([folder])) == below or (root / folder).is_file()
+    assert list(scanner.look([""])) == walked
 
 
 def test_a_folder_is_scanned_and_a_missing_path_yields_nothing(tmp_path: Path) -> None:
@@ -117,7 +117,20 @@ def test_an_unreadable_folder_is_a_problem_and_its_notes_are_not_lost(
         return real(path)
 
     monkeypatch.setattr(os, "lstat", lstat)
-    assert list(scanner_of(tmp_path).look("sub/deep/a.md")) == [WalkProblem("sub/deep", "permission denied")]
+    assert list(scanner_of(tmp_path).look(["sub/deep/a.md"])) == [
+        WalkProblem("sub/deep", "permission denied")
+    ]
+
+
+def test_a_scanner_keeps_the_rules_and_looks_at_the_folders_each_time(tmp_path: Path) -> None:
+    write(tmp_path, "sub/a.md")
+    scanner = scanner_of(tmp_path)
+    assert found(scanner, "sub/a.md") == ["sub/a.md"]
+    write(tmp_path, "sub/.gitignore", "*.md")
+    assert found(scanner, "sub/a.md") == ["sub/a.md"], "until a new scanner is made"
+    (tmp_path / "sub").rename(tmp_path / "other")
+    (tmp_path / "sub").symlink_to(tmp_path / "other")
+    assert found(scanner, "sub/a.md") == []
 
 
 def test_names_that_are_not_utf8_are_found(tmp_path: Path) -> None:

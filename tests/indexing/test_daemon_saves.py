@@ -126,12 +126,12 @@ def test_a_real_editor(vault: Vault, kept: Kept, editor: str) -> None:
 def test_what_was_rewritten_is_merged_away_when_it_is_quiet(
     vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kebab_tui.indexing.worker._QUIET_S", 3600)
+    monkeypatch.setattr("kebab_tui.indexing.schedule.QUIET_S", 3600)
     monkeypatch.setattr("kebab_tui.storage.sqlite.writer._MERGE_ROWS", 1)
     gone = partial(vault.rows, "SELECT value FROM meta WHERE key = 'gone_from_full_text'")
     vault.write("a.md", "another form")
     until(gone)
-    monkeypatch.setattr("kebab_tui.indexing.worker._QUIET_S", 0)
+    monkeypatch.setattr("kebab_tui.indexing.schedule.QUIET_S", 0)
     until(lambda: not gone())
     kept.settled()
     assert (vault.find("form"), vault.find("alpha")) == (["a.md"], [])

@@ -228,13 +228,13 @@ def test_the_successor_of_a_killed_daemon_checks_all_pages_when_idle(
 ) -> None:
     looks: list[object] = []
     monkeypatch.setattr("kebab_tui.storage.sqlite.recovery.full_check", looks.append)
-    monkeypatch.setattr("kebab_tui.indexing.worker._QUIET_S", 3600)
+    monkeypatch.setattr("kebab_tui.indexing.schedule.QUIET_S", 3600)
     with two_indexers(vault) as (first, kept):
         first.kill()
         until(kept.is_keeping)
         kept.settled()
         assert (vault.data / "suspect").exists() and not looks, "first of all the notes"
-        monkeypatch.setattr("kebab_tui.indexing.worker._QUIET_S", 0)
+        monkeypatch.setattr("kebab_tui.indexing.schedule.QUIET_S", 0)
         until(lambda: not (vault.data / "suspect").exists())
         assert len(looks) == 1
 

@@ -206,13 +206,13 @@ def test_a_folder_that_becomes_a_link_into_another_source_is_paused(vault: Vault
 def test_notes_in_a_folder_that_was_made_anew_are_read_at_once(
     vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kebab_tui.indexing.watched_folders.FIRST_S", 3600)
-    monkeypatch.setattr("kebab_tui.indexing.watched_folders.LONGEST_S", 3600)
+    monkeypatch.setattr("kebab_tui.indexing.schedule.FIRST_S", 3600)
+    monkeypatch.setattr("kebab_tui.indexing.schedule.LONGEST_S", 3600)
     shutil.rmtree(vault.root)
     until(lambda: (live := kept.live()) is not None and live.folders[0].kind == "paused")
     vault.root.mkdir()
-    places = kept.daemon._worker._maintenance.unreadable
-    until(lambda: places.is_waiting((str(vault.root), b"")), "an empty folder is not believed")
+    retries = kept.daemon._worker._schedule._retries
+    until(lambda: (str(vault.root), b"") in retries, "an empty folder is not believed")
     assert len(vault.ids()) == 13
     until(lambda: (live := kept.live()) is not None and "an empty one" in live.folders[0].reason)
     vault.write("new.md", "fresh")

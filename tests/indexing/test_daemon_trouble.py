@@ -221,8 +221,8 @@ class UnsavedVectors:
 def test_a_file_of_vectors_that_could_not_be_written_is_said_and_written_later(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kebab_tui.indexing.embed._SAVE_AFTER_S", 0.0)
-    monkeypatch.setattr("kebab_tui.indexing.embed._SAVES_APART_S", 0.3)
+    monkeypatch.setattr("kebab_tui.indexing.schedule.SAVE_AFTER_S", 0.0)
+    monkeypatch.setattr("kebab_tui.indexing.schedule.SAVES_APART_S", 0.3)
     vault.write("a.md", "alpha")
     vectors = UnsavedVectors()
     with keeping(vault, vectors) as kept:

@@ -15,7 +15,7 @@ import pytest
 from kebab_tui.domain.errors import StoreBusyError, StoreError
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.indexing import embed
-from kebab_tui.indexing.embed import EmbeddingProgress, EmbeddingQueue, EmbeddingReport
+from kebab_tui.indexing.embed import EmbeddingProgress, EmbeddingReport
 from kebab_tui.indexing.worker import POLL_S
 from kebab_tui.search.ports import Vector
 from kebab_tui.settings.settings import IndexSettings, Settings
@@ -312,28 +312,3 @@ def test_the_file_of_vectors_is_written_in_the_end(vault: Vault, model: SlowMode
     assert vault.workspace.vectors().file == "none"
     vault.workspace.embed(Callbacks())
     assert vault.workspace.vectors().file == "current"
-
-
-def test_while_others_make_vectors_an_idle_model_is_unloaded(tmp_path: Path) -> None:
-    class Elsewhere:
-        rested = 0
-
-        def make(self, *_: object) -> None:
-            return None
-
-        def save(self) -> None: ...
-
-        def unload(self) -> None:
-            self.rested += 1
-
-    now = [0.0]
-    elsewhere = Elsewhere()
-    queue = EmbeddingQueue(elsewhere, lambda: now[0])
-    for _ in range(40):
-        if queue.wanted:
-            queue.work(None, Callbacks())  # type: ignore[arg-type]  # it writes nothing
-            assert not queue.wanted, "it is not asked again at once"
-        now[0] += 1.0
-        queue.idle()
-    assert queue.wanted
-    assert elsewhere.rested > 0

@@ -28,7 +28,7 @@ class Bench:
 
     def after(self, seconds: float) -> tuple[PathBatch, ...]:
         self.clock.now += seconds
-        return self.queue.take(self.clock.now)
+        return self.queue.take()
 
     def all(self) -> PathBatch:
         (batch,) = self.after(LATEST_S)
@@ -215,7 +215,7 @@ def test_waiting_ends_when_a_path_is_due() -> None:
     adding.start()
     assert queue.wait(10)
     assert time.monotonic() - started >= SETTLE_S
-    assert queue.take(time.monotonic()) == (PathBatch(ROOT, paths=(b"a.md",)),)
+    assert queue.take() == (PathBatch(ROOT, paths=(b"a.md",)),)
     adding.join()
 
 

@@ -11,7 +11,7 @@ from kebab_tui.domain.change import MarkNote
 from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import Block, Source
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.files.walk import FoundFile, WalkRules, walk
+from kebab_tui.files.walk import FoundFile, PathScanner, WalkRules, walk
 from kebab_tui.formats import markdown
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.path_queue import PathQueue
@@ -153,7 +153,8 @@ def test_a_stop_is_heeded_while_a_huge_ignore_file_is_matched_for_one_note(vault
     callbacks = Callbacks(stopping=lambda: next(asked) >= 50)
     (source,) = vault.workspace.sources()
     with open_session(index_in(str(vault.data)), "test", 0, lambda _: None) as session:
-        Ingest(session.writer, session.reader, Recipe(), callbacks).paths(source, [b"a.md"])
+        scanner = PathScanner(source.root, WalkRules(), Checkpoint(stopping=callbacks.stopping))
+        Ingest(session.writer, session.reader, Recipe(), callbacks).paths(source, scanner, [b"a.md"])
     assert next(asked) < 100
     assert vault.everything() == before
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from watchdog.observers.inotify import InotifyWatchGroup
 
+from kebab_tui.files import root
 from kebab_tui.indexing import watcher
 from kebab_tui.indexing.inotify import TreeEvents
 from kebab_tui.indexing.observer import ObserverEvents
@@ -179,40 +180,13 @@ def test_a_disk_mounted_within_the_root_is_watched_too(notes: Path) -> None:
 def test_a_disk_that_others_write_to_is_heard_and_looked_at(
     notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watcher, "_REMOTE", re.compile(".*"))
+    monkeypatch.setattr(root, "_REMOTE", re.compile(".*"))
     with watched(notes) as folder:
         state = folder.watch.state()
         assert state.kind == "polling" and state.directories == 2
         assert re.fullmatch(r"\w+ does not announce changes by other computers", state.reason)
         (notes / "a" / "n.md").write_text("x")
         folder.until_path(b"a/n.md")
-
-
-def test_which_disks_others_can_write_to() -> None:
-    kinds = ["ext4", "tmpfs", "btrfs", "overlay", "fuseblk", "nfs", "nfs4", "cifs", "fuse.sshfs", "9p"]
-    remote = {kind for kind in kinds if watcher.Mount(1, b"/", kind).is_remote}
-    assert remote == {"nfs", "nfs4", "cifs", "fuse.sshfs", "9p"}
-
-
-def test_the_mount_table_is_read_with_its_escapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = tmp_path / "my notes"
-    (root / "deep").mkdir(parents=True)
-    table = tmp_path / "mountinfo"
-    monkeypatch.setattr(watcher, "_MOUNTS", str(table))
-    escaped = str(root).replace(" ", r"\040")
-    table.write_text(
-        "1 1 8:1 / / rw - ext4 /dev/a rw\n"
-        f"2 1 0:9 / {escaped} rw,nosuid shared:1 master:2 - fuse.sshfs host: rw\n"
-        f"3 2 0:9 / {escaped}/deep rw - tmpfs none rw\n"
-        f"4 1 0:9 / {escaped}er rw - tmpfs none rw\n"
-    )
-    place = watcher.root_identity(os.fsencode(root))
-    assert (place.mount.number, place.mount.kind) == (2, "fuse.sshfs")
-    assert {mount.number for mount in place.mounts_inside} == {3}
-    below = watcher.root_identity(os.fsencode(root / "deep"))
-    assert below.mount.number == 3
-    table.unlink()
-    assert watcher.root_identity(os.fsencode(root)).mount.point == b"/"
 
 
 @with_both

@@ -43,15 +43,15 @@ def main(data: str, notes: str, name: str, steps: int, seed: int) -> None:
 
 def take_small_steps() -> None:
     """What takes thousands of notes or minutes of rest in earnest happens here within a second."""
-    from kebab_tui.indexing import embed, ingest, worker
+    from kebab_tui.indexing import embed, ingest, schedule
     from kebab_tui.storage.sqlite import writer
     from kebab_tui.vectors import faiss_index
 
     writer.Writer.__init__.__defaults__ = (_BULK_CHUNKS,)
     ingest._COMMIT_CHUNKS = _COMMIT_CHUNKS
     embed._ROUND = _COMMIT_VECTORS
-    embed._SAVE_AFTER_S, embed._SAVES_APART_S, embed._UNLOAD_AFTER_S = 0.1, 0.3, 0.6
-    worker._QUIET_S = 0.2
+    schedule.SAVE_AFTER_S, schedule.SAVES_APART_S, schedule.UNLOAD_AFTER_S = 0.1, 0.3, 0.6
+    schedule.QUIET_S = 0.2
     writer._MERGE_ROWS, writer._MERGE_SHARE, writer._MERGE_PAGES = 1, 1_000, 1
     faiss_index._SAMPLED = SAMPLED
     faiss_index._DELETED_MOST = faiss_index._DELTA_MOST = 3
