@@ -372,11 +372,16 @@ class Workspace:
 
     # Watch
 
-    def watch(self, folders: Sequence[str], callbacks: WatchCallbacks, command: str) -> WatchSummary:
-        """Index changes until stopped; while another process does so, wait to take over."""
+    def watch(
+        self, folders: Sequence[str], callbacks: WatchCallbacks, command: str, *, once: bool = False
+    ) -> WatchSummary:
+        """Index changes until stopped; while another process does so, wait to take over.
+
+        `once`: only until everything is indexed and embedded; leave that to a process that watches.
+        """
         from kebab_tui.indexing.daemon import IndexDaemon
 
-        return IndexDaemon(self._parts.worker_config(command), callbacks).run(folders)
+        return IndexDaemon(replace(self._parts.worker_config(command), once=once), callbacks).run(folders)
 
     def live(self) -> LiveState | None:
         """The status of the indexing process; None if none runs."""

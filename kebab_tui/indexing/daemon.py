@@ -24,6 +24,7 @@ from kebab_tui.indexing.callbacks import WatchCallbacks
 from kebab_tui.indexing.session import Session, data_folder_removed, open_session, read_error, relation
 from kebab_tui.indexing.status import WatchSummary, read_live, will_resume
 from kebab_tui.indexing.worker import IndexWorker, WorkerConfig
+from kebab_tui.storage.ports import Rescan
 
 _RESUME_S = 0.05
 """Interval at which a leader that yielded the lock tries to take it back."""
@@ -45,6 +46,8 @@ class IndexDaemon:
         self._lease = config.index.lease("write")
         self._leading = False
         """Whether this process is the leader, also while it yields the lock."""
+        self._is_done = False
+        """Whether the work that was to be done once is done, or left to another process."""
         self._followed: int | None = 0
         """Pid of the last reported leader."""
 
@@ -52,7 +55,7 @@ class IndexDaemon:
         """Index the sources, and the folders named here, until asked to stop."""
         try:
             self._add_sources(folders)
-            while not self._callbacks.stopping():
+            while not self._callbacks.stopping() and not self._is_done:
                 self._lead()
         finally:
             self._worker.close()
@@ -90,7 +93,8 @@ class IndexDaemon:
                 session.declare(self._config.declared)
                 self._status.clear_error(*(kind.code for kind in TEMPORARY))
                 self._worker.serve(session)
-                if self._callbacks.stopping():
+                self._is_done = self._worker.is_done
+                if self._is_done or self._callbacks.stopping():
                     self._worker.finish()
                 else:
                     self._status.yielded_to("another process")  # before the lock is free
@@ -112,9 +116,13 @@ class IndexDaemon:
         """A session as soon as the lock is free; None if asked to stop before.
 
         Processes that wait to write come first, then the leader that yielded to them, then followers;
-        `insist` skips that order.
+        `insist` skips that order. Work to be done once is left to a process that watches.
         """
         while not self._callbacks.stopping():
+            if self._config.once and not insist and self._has_watcher():
+                self._requests.ask(Rescan(retry=True))
+                self._is_done = True
+                return None
             waited = self._leading or self._followed != 0
             if waited and not os.path.isdir(self._index.folder):
                 raise data_folder_removed(self._index)
@@ -139,9 +147,18 @@ class IndexDaemon:
             self._worker.wait(_RESUME_S if insist or self._leading else _FOLLOW_S)
         return None
 
+    def _has_watcher(self) -> bool:
+        live = read_live(self._index)
+        return live is not None and live.pid != os.getpid() and not live.once
+
     def _report_writer(self) -> None:
         """Report the process that owns the lock. A leader may find that another one took over."""
         holder = self._lease.holder()
+        if self._config.once and not self._leading:
+            live = read_live(self._index)
+            if live is None or live.pid == os.getpid():
+                self._status.yielded_to(str(holder or "another process"))
+            return
         if self._leading:
             live = read_live(self._index)
             if live is not None and holder is not None and live.pid == holder.pid != os.getpid():

@@ -85,7 +85,8 @@ class Trouble:
 class LiveState:
     """`pending`: queued paths. `failed`: unreadable notes.
 
-    `given_way_to`: the process that owns the lock meanwhile; empty while this one does.
+    `given_way_to`: the process that owns the lock meanwhile; empty while this one does. `once`: this
+    process ends when everything is indexed.
     """
 
     pid: int
@@ -98,6 +99,7 @@ class LiveState:
     given_way_to: str = ""
     upgrading: tuple[int, int] | None = None
     """How many notes the present version has read, and of how many; None if all."""
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class WatchSummary:
     chunks_added: int = 0
     chunks_removed: int = 0
     seconds: float = 0.0
+    failed: int = 0
+    """Notes that could not be read."""
 
 
 def live_path(folder: str) -> str:
@@ -124,7 +128,10 @@ class StatusPublisher:
         callbacks: WatchCallbacks,
         folders: Callable[[], tuple[FolderState, ...]],
         pending: Callable[[], int],
+        *,
+        once: bool = False,
     ) -> None:
+        self._once = once
         self._callbacks = callbacks
         self._folders = folders
         self._pending = pending
@@ -156,6 +163,7 @@ class StatusPublisher:
             error=self._error,
             given_way_to=self._yielded_to,
             upgrading=self.upgrading,
+            once=self._once,
         )
         self._file.write(state)
 
@@ -210,7 +218,11 @@ class StatusPublisher:
 
     def summary(self) -> WatchSummary:
         return WatchSummary(
-            dict(self._counts), self._chunks_added, self._chunks_removed, time.monotonic() - self._began
+            dict(self._counts),
+            self._chunks_added,
+            self._chunks_removed,
+            time.monotonic() - self._began,
+            self.failed,
         )
 
 

@@ -17,14 +17,18 @@ from kebab_tui.files.ignore import IGNORE_FILES
 from kebab_tui.files.walk import PathScanner, WalkRules
 from kebab_tui.indexing.path_queue import PathBatch, PathQueue
 from kebab_tui.indexing.status import FolderState
-from kebab_tui.indexing.watcher import FolderWatch
+from kebab_tui.indexing.watcher import FolderWatch, WatchState
 
 _IGNORE_FILES = tuple(map(os.fsencode, IGNORE_FILES))
 
 
 class WatchedFolders:
-    def __init__(self, queue: PathQueue, stopping: Callable[[], bool]) -> None:
-        self._queue = queue
+    """`without_events`: follow the sources, but watch nothing."""
+
+    def __init__(
+        self, queue: PathQueue, stopping: Callable[[], bool], *, without_events: bool = False
+    ) -> None:
+        self._queue = None if without_events else queue
         self._checkpoint = Checkpoint(stopping=stopping)
         self._watched: dict[SourceId, WatchedSource] = {}
         self.by_root: dict[str, WatchedSource] = {}
@@ -36,7 +40,7 @@ class WatchedFolders:
         wanted = {s.source_id: replace(s, state="new", documents=0, chunks=0) for s in sources}
         for name, watched in list(self._watched.items()):
             if wanted.get(name) != watched.source:
-                self._watched.pop(name).watch.stop()
+                self._watched.pop(name).stop()
         added = [source for name, source in wanted.items() if name not in self._watched]
         for source in added:
             self._watched[source.source_id] = WatchedSource(source, self._queue, self._checkpoint)
@@ -46,34 +50,41 @@ class WatchedFolders:
 
     def stop(self) -> None:
         while self._watched:
-            self._watched.popitem()[1].watch.stop()
+            self._watched.popitem()[1].stop()
         self.by_root, self.sources = {}, []
 
 
 class WatchedSource:
     """The watch of one source, and the one set of ignore rules for its events and its scans."""
 
-    def __init__(self, source: Source, queue: PathQueue, checkpoint: Checkpoint) -> None:
+    def __init__(self, source: Source, queue: PathQueue | None, checkpoint: Checkpoint) -> None:
         self.source = source
         self.rejected = ""
         """Why the last scan was rejected; empty if it was not."""
         self._checkpoint = checkpoint
         self._read_rules()
-        self.watch = FolderWatch(queue, source.root, self._is_interesting)
-        self.watch.start()
+        self.watch = None if queue is None else FolderWatch(queue, source.root, self._is_interesting)
+        if self.watch is not None:
+            self.watch.start()
+
+    def stop(self) -> None:
+        if self.watch is not None:
+            self.watch.stop()
 
     def scanner_for(self, batch: PathBatch) -> PathScanner:
         """The rules for the scan of a batch; read again if ignore files may have changed."""
         ignore_files_changed = any(path.rpartition(b"/")[2] in _IGNORE_FILES for path in batch.paths)
         if batch.whole or batch.subtrees or ignore_files_changed:  # a folder may contain ignore files
             self._read_rules()
-        if ignore_files_changed:
+        if ignore_files_changed and self.watch is not None:
             self.watch.renew("the ignore rules changed")  # watch other folders and scan all notes
         return self._scanner
 
-    def state(self, unreadable: Collection[bytes]) -> FolderState:
-        """`unreadable`: paths that scans could not read."""
-        state = self.watch.state()
+    def state(self, unreadable: Collection[bytes]) -> FolderState | None:
+        """None if the folder is not watched and its last scan was accepted. `unreadable`: by the scans."""
+        if self.watch is None and not self.rejected:
+            return None
+        state = WatchState("live") if self.watch is None else self.watch.state()
         kind, reason = state.kind, state.reason
         if kind != "paused" and self.rejected:
             kind, reason = "paused", self.rejected

@@ -47,6 +47,8 @@ class WorkerConfig:
     declared: Sequence[Source] = ()
     vectors: BackgroundEmbedding | None = None
     command: str = "kebab watch"
+    once: bool = False
+    """End when everything is indexed and embedded; watch nothing."""
 
 
 class IndexWorker:
@@ -57,14 +59,18 @@ class IndexWorker:
         self._callbacks = callbacks
         self._queue = PathQueue()
         self._schedule = Schedule(self._queue, config.vectors is not None)
-        self._watched = WatchedFolders(self._queue, callbacks.stopping)
+        self._watched = WatchedFolders(self._queue, callbacks.stopping, without_events=config.once)
         self._requests = config.index.requests()
         self._is_lock_wanted = False
         self._rescans: list[Rescan] = []
         self._grace = DeletionGracePeriod()
         self._too_slow: set[tuple[SourceId, str, Fingerprint]] = set()
         self._complete: set[SourceId] = set()
-        self.status = StatusPublisher(config.index, callbacks, self._folder_states, self._queue.pending)
+        self.is_done = False
+        """Whether everything is indexed and embedded, and that was to be done once."""
+        self.status = StatusPublisher(
+            config.index, callbacks, self._folder_states, self._queue.pending, once=config.once
+        )
 
     def serve(self, session: Session) -> None:
         """Work until asked to stop or to yield the lock. The sources may have changed since the last call."""
@@ -77,7 +83,7 @@ class IndexWorker:
         self._is_lock_wanted = False
         self._count_failed()
         self.status.yielded_to("")
-        while not self._must_stop():
+        while not self._must_stop() and not self.is_done:
             self._step(session)
 
     def wait(self, seconds: float) -> None:
@@ -132,11 +138,14 @@ class IndexWorker:
                 self._unload_model()
             case _:
                 self.status.idle()
-                if task == "tidy":
+                is_done = self._config.once and not self._queue.pending()
+                if task == "tidy" or is_done:
                     if session.check_deferred:
                         session.run_deferred_check()
                     session.writer.merge_full_text(lambda: self._must_stop() or self._queue.has_due())
-                self._queue.wait(POLL_S)
+                self.is_done = is_done
+                if not is_done:
+                    self._queue.wait(POLL_S)
 
     def _queue_scans(self) -> None:
         """Queue what other processes ask for, retries and periodic scans; cheap at any rate."""
@@ -161,14 +170,12 @@ class IndexWorker:
             while left and not self._must_stop():
                 self._index(session, left[0])
                 left.pop(0)
-                self._schedule.disk_written()
         except TEMPORARY as error:
             self._schedule.failed(DISK)
             self.status.report_error(error)
         finally:
             for batch in left:
                 self._put_back(batch)
-            self._schedule.indexed()
             self.status.idle()
 
     def _index(self, session: Session, batch: PathBatch) -> None:
@@ -176,7 +183,7 @@ class IndexWorker:
         if watched is None:
             return
         source = watched.source
-        if not watched.watch.is_there():
+        if watched.watch is not None and not watched.watch.is_there():
             # An unmounted disk leaves an empty folder. Its return queues a scan of the whole folder.
             session.writer.set_source_state(source.source_id, "paused")
             self._grace.forget(source.source_id)
@@ -229,9 +236,10 @@ class IndexWorker:
             if self._complete.issuperset(known.source_id for known in self._watched.sources):
                 session.writer.set_made_by(self._config.recipe.all_made_by)
                 self.status.clear_error(StoreDamagedError.code)
-        left = self._grace.left(source.source_id)
-        for path in self._grace.waiting(source.source_id):
-            self._queue.add(source.root, path, settle_s=left)
+        if waiting := self._grace.waiting(source.source_id):
+            left = self._grace.left(source.source_id)
+            for path in waiting:
+                self._queue.add(source.root, path, settle_s=left)
         self._count_failed()
         self.status.clear_error(*_TEMPORARY_CODES)
         if any(report.counts.get(outcome) for outcome in _NEW_TEXT):
@@ -288,9 +296,10 @@ class IndexWorker:
             self._config.vectors.unload()
 
     def _folder_states(self) -> tuple[FolderState, ...]:
-        return tuple(
+        states = (
             watched.state(self._schedule.unreadable(root)) for root, watched in self._watched.by_root.items()
         )
+        return tuple(state for state in states if state is not None)
 
 
 def _relative_path(root: str, path: str) -> str | None:

@@ -435,9 +435,9 @@ class KebabApp(App[tuple[str, ...]]):
     def _live_changed(self, message: messages.LiveChanged) -> None:
         self.results.show_live(message.live, self.indexing.watcher_pid)
 
-    @on(messages.IndexingProgress)
-    def _indexing_progress(self, message: messages.IndexingProgress) -> None:
-        self.results.show_progress(message)
+    @on(messages.IndexingEnded)
+    def _indexing_ended(self, message: messages.IndexingEnded) -> None:
+        self.results.show_end(message)
 
     def on_file_states_screen_retry(self) -> None:
         self.index((), retry=True)

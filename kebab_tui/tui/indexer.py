@@ -3,10 +3,11 @@
     python -m kebab_tui.tui.indexer [--watch] DATA_FOLDER CONFIG FOLDER…
 
 In the screen's process, indexing would compete with every key for the interpreter.
-Without --watch the process indexes the folders once, embeds and ends. With it, it keeps
-the index up to date until its standard input ends or its parent changes. It reports on
-stdout as lines of JSON (the live file of the data folder has more while it watches). It
-ends soon after SIGTERM, even within a file; killing it loses nothing.
+Without --watch the process indexes everything once, embeds and ends. With it, it keeps
+the index up to date until its standard input ends or its parent changes. The live file of
+the data folder tells its progress; lines of JSON on stdout tell only that it has started
+to work, how it ended, and that it cannot write to its disk. It ends soon after SIGTERM,
+even within a file; killing it loses nothing.
 """
 
 from __future__ import annotations
@@ -28,11 +29,8 @@ from kebab_tui.domain.errors import Failure, defect, failure_of
 if TYPE_CHECKING:
     from textual.message import Message
 
-    from kebab_tui.indexing.embed import EmbeddingProgress
-    from kebab_tui.indexing.report import Progress
     from kebab_tui.indexing.status import LiveState
-    from kebab_tui.storage.ports import Holder
-    from kebab_tui.tui.messages import IndexingProgress
+    from kebab_tui.tui.messages import IndexingEnded
 
 _WATCH = "--watch"
 _NICENESS = 10
@@ -51,9 +49,9 @@ _READ_ONLY = "readonly"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Index the folders, or all sources; with --watch keep them up to date."""
+    """Index all sources and the folders; with --watch keep them up to date."""
     from kebab_tui.settings.load import load_settings
-    from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
+    from kebab_tui.workspace import WatchCallbacks, Workspace
 
     watching = argv[:1] == [_WATCH]
     data_folder, config, *folders = argv[1:] if watching else argv
@@ -63,18 +61,11 @@ def main(argv: Sequence[str]) -> int:
     try:
         settings = load_settings(config or None, os.environ, {"data_dir": data_folder})
         with closing(Workspace(settings, data_folder)) as workspace:
-            if watching:
-                should_stop = _stop_with_parent(stop)
-                callbacks = WatchCallbacks(should_stop, state=_state_reporter(), following=_report_following)
-                workspace.watch(folders, callbacks, "kebab-tui")
-            else:
-                once = Callbacks(
-                    _report_reading, stop.is_set, _report_waiting, _report_embedding, stopping=stop.is_set
-                )
-                report = workspace.ingest(folders, once)
-                _report(state="indexed", failed=report.count("failed"), healed=report.healed)
-                if not stop.is_set():
-                    workspace.embed(once)
+            should_stop = _stop_with_parent(stop) if watching else stop.is_set
+            callbacks = WatchCallbacks(
+                should_stop, state=_state_reporter(), following=lambda _: _report(state="started")
+            )
+            summary = workspace.watch(folders, callbacks, "kebab-tui", once=not watching)
     except Exception as error:
         failure = failure_of(error)
         reported = failure or defect(error)
@@ -82,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
         if failure is None:
             raise
         return failure.exit_code
-    _report(state="done")
+    _report(state="done", failed=summary.failed)
     return 0
 
 
@@ -129,39 +120,21 @@ def _stop_with_parent(stop: threading.Event) -> Callable[[], bool]:
 
 
 def _state_reporter() -> Callable[[LiveState], None]:
-    """Reports when this process becomes the writer, and its errors.
-
-    The live file has both, but not on a read-only disk.
-    """
-    is_reported, error = False, None
+    """Reports the start, and that the disk is read-only: the live file cannot be written there."""
+    has_started, was_read_only = False, False
 
     def report(state: LiveState) -> None:
-        nonlocal is_reported, error
-        if not is_reported:
-            _report(state="keeping", pid=state.pid)
-        new = state.error
-        if new is not None and new != error:
-            _report(state="trouble", code=new.code, message=new.message, hint=new.hint)
-        is_reported, error = not state.given_way_to, new
+        nonlocal has_started, was_read_only
+        if not has_started:
+            has_started = True
+            _report(state="started")
+        error = state.error
+        is_read_only = error is not None and error.code == _READ_ONLY
+        if error is not None and is_read_only and not was_read_only:
+            _report(state="read-only", code=error.code, message=error.message, hint=error.hint)
+        was_read_only = is_read_only
 
     return report
-
-
-def _report_following(holder: Holder | None) -> None:
-    _report(state="following", pid=holder.pid if holder else 0, holder=str(holder or "another process"))
-
-
-def _report_reading(progress: Progress) -> None:
-    if progress.total and (progress.done % 25 == 0 or progress.done == progress.total):
-        _report(state="reading", done=progress.done, total=progress.total, source=progress.source)
-
-
-def _report_embedding(progress: EmbeddingProgress) -> None:
-    _report(state="embedding", done=progress.done, total=progress.total, rate=round(progress.rate, 1))
-
-
-def _report_waiting(holder: Holder | None) -> None:
-    _report(state="waiting", holder=str(holder or "another process"))
 
 
 def _report(**facts: str | int | float) -> None:
@@ -192,7 +165,7 @@ class Indexing(Protocol):
 
 
 class BackgroundIndexing:
-    """Runs the indexing processes and passes on their reports. Never waits for them.
+    """Runs the indexing processes and reports their ends. Never waits for them.
 
     One process watches the folders until the screen ends; if killed, it restarts. Other runs
     do one thing, one at a time; requests during a run are done by the next one. At the end
@@ -215,9 +188,9 @@ class BackgroundIndexing:
 
     @property
     def watcher_pid(self) -> int:
-        """The process that keeps the index up to date for this screen, or waits to; or 0."""
-        watcher = self._watcher
-        return watcher.pid if watcher is not None else 0
+        """The process that keeps the index up to date for this screen, or waits to, or indexes once; or 0."""
+        process = self._watcher or self._process
+        return process.pid if process is not None else 0
 
     def report_to(self, post: Callable[[Message], object]) -> None:
         """Post all progress from now on."""
@@ -233,7 +206,7 @@ class BackgroundIndexing:
                 )
 
     def start(self, folders: Sequence[str]) -> None:
-        """Index the folders once; without any, all sources."""
+        """Index the folders and all sources once."""
         with self._lock:
             if self._process is not None:
                 self._next = tuple(folders)
@@ -262,19 +235,19 @@ class BackgroundIndexing:
 
     def _listen(self, process: subprocess.Popen[str], ended: Ended) -> None:
         assert process.stdout is not None
-        failed, final = 0, False
+        final = False
         with process:
             for line in process.stdout:
                 try:
                     facts = json.loads(line)
                 except ValueError:
                     continue
-                failed = facts.get("failed", failed)
-                final = facts.get("state") in ("done", "error") and facts.get("code") != _READ_ONLY
-                if facts.get("state") in ("keeping", "following"):  # the live file has more
+                if facts.get("state") == "started":
                     self._undeclared, self._pause_s = (), _RESTART_S
-                elif not self._closing.is_set():
-                    self._post(_progress(facts, failed))
+                    continue
+                final = facts.get("state") in ("done", "error") and facts.get("code") != _READ_ONLY
+                if not self._closing.is_set():
+                    self._post(_message(facts))
         ended(process, final)
 
     def _run_ended(self, _process: subprocess.Popen[str], _final: bool) -> None:
@@ -293,21 +266,13 @@ class BackgroundIndexing:
             self.watch(self._undeclared)
 
 
-def _progress(facts: dict[str, Any], failed: int) -> IndexingProgress:
-    from kebab_tui.tui.messages import IndexingProgress  # the indexing process needs no Textual
+def _message(facts: dict[str, Any]) -> IndexingEnded:
+    from kebab_tui.tui.messages import IndexingEnded  # the indexing process needs no Textual
 
     match facts:
-        case {"state": "reading", "done": done, "total": total}:
-            text = f"reading {done:,} of {total:,}"
-            return IndexingProgress(text, running=True, done=done, total=total, failed=failed)
-        case {"state": "embedding", "done": done, "total": total, "rate": rate} if total:
-            text = f"vectors {done:,} of {total:,}, {rate:,.0f}/s"
-            return IndexingProgress(text, running=True, failed=failed)
-        case {"state": "waiting", "holder": holder}:
-            return IndexingProgress(f"waiting for {holder}", running=True)
-        case {"state": "error" | "trouble", "message": message, "code": code, "hint": hint}:
-            return IndexingProgress("", running=False, failure=Failure(code, message, hint))
-    return IndexingProgress("", running=facts.get("state") != "done", failed=failed)
+        case {"message": message, "code": code, "hint": hint}:
+            return IndexingEnded(failure=Failure(code, message, hint))
+    return IndexingEnded(failed=facts.get("failed", 0))
 
 
 if __name__ == "__main__":

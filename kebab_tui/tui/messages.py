@@ -150,14 +150,10 @@ class LiveChanged(StateMessage):
 
 
 @dataclass
-class IndexingProgress(StateMessage):
-    """Progress of this screen's own indexing: `text` for the status line, or what stopped the run."""
+class IndexingEnded(StateMessage):
+    """This screen's own indexing has ended, or cannot write to its disk."""
 
-    text: str
-    running: bool
-    done: int = 0
-    """Files read so far, of `total`."""
-    total: int = 0
     failed: int = 0
-    """Files that the last run could not read."""
+    """Files that it could not read."""
     failure: Failure | None = None
+    """What ended it."""

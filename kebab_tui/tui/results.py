@@ -19,7 +19,7 @@ from kebab_tui.tui.current_query import CurrentQuery
 from kebab_tui.tui.explain.panel import ExplainPanel
 from kebab_tui.tui.history import History
 from kebab_tui.tui.hit_diff import Latency
-from kebab_tui.tui.messages import IndexingProgress
+from kebab_tui.tui.messages import IndexingEnded
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
@@ -80,8 +80,8 @@ class ResultsPresenter:
         self._error: Failure | None = None
         self._last_change: LastChange | None = None
         self._live = LiveWords()
-        self._run: IndexingProgress | None = None
-        """The last progress of our own process, until the live file reports more."""
+        self._end: IndexingEnded | None = None
+        """How our own process ended, until the live file reports its successor."""
         panes.status.status = StatusContent(mode=query.mode)
 
     # Results
@@ -212,8 +212,8 @@ class ResultsPresenter:
             return partial(empty_states.failed, message=error.message, hint=error.hint)
         if self.is_reading:
             return partial(empty_states.indexing, done=done, total=total)
-        if self._run is not None and self._run.failure is not None:
-            return partial(empty_states.failed, message=_not_indexed(self._run.failure), hint="")
+        if self._end is not None and self._end.failure is not None:
+            return partial(empty_states.failed, message=_not_indexed(self._end.failure), hint="")
         if response is not None:
             return partial(empty_states.no_notes, rescan_key=self._key("rescan"))
         return partial(
@@ -238,11 +238,10 @@ class ResultsPresenter:
     def show_marked(self, count: int) -> None:
         self._update_status(marked=count)
 
-    def show_progress(self, message: IndexingProgress) -> None:
-        """Show the progress of our own indexing process."""
-        self._run = message
-        self.is_reading, self._is_awaited = message.running, False
-        self._files_read = (message.done, message.total)
+    def show_end(self, message: IndexingEnded) -> None:
+        """Show how our own indexing process ended."""
+        self._end = message
+        self.is_reading = self._is_awaited = False
         self._show_indexing()
 
     def show_live(self, live: LiveState | None, own_pid: int) -> None:
@@ -256,26 +255,26 @@ class ResultsPresenter:
             self.is_reading = reads or self._is_awaited
             self._files_read = (live.phase.done, live.phase.total)
             if own_pid:
-                self._run = None
+                self._end = None
         self._show_last_change()
         self._show_indexing()
 
     @property
     def is_read_only(self) -> bool:
         """Whether nothing can be indexed here."""
-        failure = self._run.failure if self._run is not None else None
+        failure = self._end.failure if self._end is not None else None
         return failure is not None and failure.code == "readonly"
 
     def _show_indexing(self) -> None:
         """The error of our own process takes precedence over the status of other processes."""
-        live, run = self._live, self._run
-        failure = run.failure if run is not None else None
+        live, end = self._live, self._end
+        failure = end.failure if end is not None else None
         error = _not_indexed(failure) if failure is not None and not self.is_read_only else ""
         self._update_status(
             index="read-only" if self.is_read_only else live.index,
-            progress=(run.text if run is not None else "") or live.progress,
+            progress=live.progress,
             trouble=error or live.trouble,
-            failed=run.failed if run is not None else live.failed,
+            failed=end.failed if end is not None else live.failed,
         )
         if not self.has_hits:
             self.update_words()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ import pytest
 
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.report import NoteChange
+from kebab_tui.search.ports import FieldWeights
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.backends import BACKENDS, Backend
+from kebab_tui.storage.ports import Index
 from kebab_tui.tui.launch import build_parser
 from kebab_tui.workspace import Callbacks, WatchCallbacks
 from tests.command_line import Done, Kebab, indexed_sample
@@ -23,6 +25,8 @@ from tests.storage import toy_backend
 from tests.vault import Vault
 
 URL = "toy://notes"
+FACTORY: Callable[[str, str, FieldWeights], Index] = toy_backend.ToyIndex
+"""For mypy: the toy has every method of the ports."""
 OTHER = {"index_version", "corpus_revision", "timings", "indexed_at"}
 """Fields that say which index it is, and when."""
 
@@ -106,6 +110,12 @@ def test_the_help_and_the_errors_name_every_backend(toy: Toy, capsys: pytest.Cap
     unknown = toy("search", "word", "--index", "nowhere://notes")
     assert unknown.code == 2
     assert "nowhere://" in unknown.err and "toy://NAME" in unknown.err and "FOLDER" in unknown.err
+
+
+def test_an_operator_that_only_sqlite_has_is_refused_by_name(toy: Toy) -> None:
+    refused = toy("search", "'NEAR(kernel memory)'", "--mode", "lexical")
+    assert refused.code == 2
+    assert "NEAR" in refused.err
 
 
 @pytest.mark.parametrize("url", ["toy://me:hidden@host/notes", "toy://host/notes?password=hidden"])

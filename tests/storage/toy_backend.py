@@ -30,12 +30,14 @@ from kebab_tui.domain.change import (
     TouchNote,
 )
 from kebab_tui.domain.document import Chunk, Document, DocumentState, Source, SourceState, chunker_of
-from kebab_tui.domain.errors import NotFoundError, NotIndexedError, StoreBusyError
+from kebab_tui.domain.errors import NotFoundError, NotIndexedError, RawQueryError, StoreBusyError
+from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.ids import ChunkRow, DocId, SourceId, chunk_ids, text_hash
-from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.domain.text import display_path, embedded_hash, glob_regex, is_korean
 from kebab_tui.domain.tokens import grams, plain_words, stem
 from kebab_tui.search.bm25 import inverse_document_frequency, length_norm, term_weight
+from kebab_tui.search.match import All, Any, Gram, Match, Not, Prefix, Raw
 from kebab_tui.search.ports import (
     Among,
     Collection,
@@ -142,13 +144,9 @@ _STORES: dict[str, _Store] = {}
 
 
 def _note_passes(document: Document, filters: SearchFilters) -> bool:
-    tags = {tag.casefold() for tag in document.tags}
-    wanted = [tag.casefold() for tag in filters.tags_any]
     path = document.path
     return (
-        (not wanted or not tags.isdisjoint(wanted))
-        and all(tag.casefold() in tags for tag in filters.tags_all)
-        and tags.isdisjoint(tag.casefold() for tag in filters.tags_none)
+        all(_has_facets(document, one) for one in filters.facets)
         and (not filters.types or document.type in filters.types)
         and (not filters.langs or document.lang in filters.langs)
         and (not filters.sources or document.source in filters.sources)
@@ -160,6 +158,18 @@ def _note_passes(document: Document, filters: SearchFilters) -> bool:
         and (filters.after_ns is None or document.fingerprint.mtime_ns >= filters.after_ns)
         and (filters.before_ns is None or document.fingerprint.mtime_ns < filters.before_ns)
     )
+
+
+def _has_facets(document: Document, wanted: FacetFilter) -> bool:
+    kind = FACETS[wanted.kind]
+    held = {kind.fold(value) for value in values_of(document.facets, kind.id)}
+    if kind.nested:
+        parts = (value.split("/") for value in held)
+        held = {"/".join(names[: depth + 1]) for names in parts for depth in range(len(names))}
+    folded = {kind.fold(value) for value in wanted.values}
+    return {"any": not held.isdisjoint(folded), "all": folded <= held, "none": held.isdisjoint(folded)}[
+        wanted.match
+    ]
 
 
 # Matching
@@ -209,47 +219,19 @@ def _matched(node: _Node, stored: _Stored) -> tuple[_Term, ...] | None:
     return tuple(term for one in found if one is not None for term in one)
 
 
-_TOKEN = re.compile(r'\s*("(?:[^"]|"")*"|[A-Za-z_]+|[(){}:*])')
-
-
-class _Fts5:
-    """Reads the text of a match: phrases, `*`, `column :`, AND, OR, NOT and parentheses."""
-
-    def __init__(self, text: str) -> None:
-        self._tokens = [*_TOKEN.findall(text), "end"]
-
-    def node(self) -> _Node:
-        return self._operands("OR", lambda: self._operands("AND", lambda: self._operands("NOT", self._one)))
-
-    def _operands(self, how: Literal["OR", "AND", "NOT"], operand: Callable[[], _Node]) -> _Node:
-        parts = [operand()]
-        while self._tokens[0] == how:
-            self._take()
-            parts.append(operand())
-        return _Group(how, tuple(parts)) if parts[1:] else parts[0]
-
-    def _one(self) -> _Node:
-        columns: tuple[str, ...] = ()
-        if self._tokens[1] == ":":
-            columns = (self._take(),)
-            self._take()
-        if self._tokens[0] == "(":
-            self._take()
-            found = self.node()
-            self._take()
-            return found
-        text = self._take().strip('"').replace('""', '"')
-        prefix = self._tokens[0] == "*"
-        if prefix:
-            self._take()
-        return _Term(tuple(stem(word) for word in plain_words(text)), prefix, columns)
-
-    def _take(self) -> str:
-        return str(self._tokens.pop(0))
-
-
-def _node(match: str) -> _Node:
-    return _Fts5(match).node()
+def _node(match: Match) -> _Node:
+    match match:
+        case All(parts) | Any(parts):
+            return _Group("AND" if isinstance(match, All) else "OR", tuple(map(_node, parts)))
+        case Not(part, without):
+            return _Group("NOT", (_node(part), _node(without)))
+        case Raw(text, operator):
+            reason = f"has no operator {operator}" if operator else f"cannot read {text}"
+            raise RawQueryError(f"the toy {reason}", "remove the single quotes to search for the words")
+    tokens = tuple(stem(word) for word in plain_words(match.text))
+    if isinstance(match, Gram):
+        return _Term(tokens, match.prefix, ("grams",))
+    return _Term(tokens, isinstance(match, Prefix), match.columns)
 
 
 # Reading
@@ -270,30 +252,63 @@ class _Snapshot:
     def lexical_version(self) -> str:
         return _version(self._store.made_by)
 
-    def rank(self, among: Among, limit: int, *, newest: int | None = None) -> list[Scored]:
-        return self._ranked(among, newest)[:limit]
+    def rank(
+        self,
+        among: Among,
+        limit: int,
+        *,
+        scored: Match | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        newest: int | None = None,
+    ) -> list[Scored]:
+        return self._ranked(among, scored, leaving_out, newest)[:limit]
 
-    def count(self, among: Among, *, worst: float | None = None) -> int:
-        return sum(worst is None or one.bm25 <= worst for one in self._ranked(among))
+    def count(
+        self,
+        among: Among,
+        *,
+        scored: Match | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        worst: float | None = None,
+    ) -> int:
+        if worst is not None:
+            return sum(one.bm25 <= worst for one in self._ranked(among, scored, leaving_out))
+        return len(self.which(list(self._store.chunks), among) - set(leaving_out))
 
-    def better(self, among: Among, than: Scored) -> int:
-        ranked = self._ranked(among)
+    def better(self, among: Among, than: Scored, *, scored: Match | None = None) -> int:
+        ranked = self._ranked(among, scored)
         return ranked.index(than) if than in ranked else len(ranked)
 
-    def _ranked(self, among: Among, newest: int | None = None) -> list[Scored]:
-        match, without = _node(among.match), [_node(one) for one in among.without]
-        scored = _node(among.scored) if among.scored else match
-        found: list[tuple[_Stored, tuple[_Term, ...]]] = []
-        for row in sorted(self._store.chunks, reverse=True):
-            stored = self._store.chunks[row]
-            terms = _matched(scored, stored)
+    def which(self, rows: Sequence[ChunkRow], among: Among) -> set[ChunkRow]:
+        match = None if among.match is None else _node(among.match)
+        without = [_node(one) for one in among.without]
+        found = set()
+        for row in rows:
+            stored = self._store.chunks.get(row)
             if (
-                terms is not None
-                and row not in among.leaving_out
-                and _matched(match, stored) is not None
+                stored is not None
+                and (match is None or _matched(match, stored) is not None)
                 and all(_matched(one, stored) is None for one in without)
+                and (among.script is None or (among.script == "hangul") is is_korean(stored.chunk.text))
                 and self._store.passes(stored, among.filters)
             ):
+                found.add(row)
+        return found
+
+    def _ranked(
+        self,
+        among: Among,
+        scored: Match | None,
+        leaving_out: Sequence[ChunkRow] = (),
+        newest: int | None = None,
+    ) -> list[Scored]:
+        assert among.match is not None
+        node = _node(scored or among.match)
+        rows = self.which(list(self._store.chunks), among) - set(leaving_out)
+        found: list[tuple[_Stored, tuple[_Term, ...]]] = []
+        for row in sorted(rows, reverse=True):
+            stored = self._store.chunks[row]
+            if (terms := _matched(node, stored)) is not None:
                 found.append((stored, terms))
         collection = self.collection()
         frequencies = {term: self._frequency(term) for term in {t for _, terms in found for t in terms}}
@@ -305,7 +320,10 @@ class _Snapshot:
                 frequency = frequencies[term]
                 idf = inverse_document_frequency(collection.chunks, frequency)
                 counts = term.counts(stored)
-                score += term_weight("", counts, frequency, idf, norm, self._weights).contribution
+                weighted = sum(
+                    count * getattr(self._weights, name) for name, count in counts._asdict().items()
+                )
+                score += term_weight(idf, weighted, norm)
             listed.append((-score, stored.chunk.chunk_id, stored.chunk.row))
         return [Scored(row, score) for score, _, row in sorted(listed)]
 
@@ -315,11 +333,11 @@ class _Snapshot:
     def chunk_ids(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, str]:
         return {row: self._store.chunks[row].chunk.chunk_id for row in rows if row in self._store.chunks}
 
-    def has(self, match: str) -> bool:
+    def has(self, match: Match) -> bool:
         return self.frequency(match) > 0
 
     def browse(
-        self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[str] = ()
+        self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[Match] = ()
     ) -> tuple[list[ChunkRow], int]:
         excluded = {
             stored.chunk.doc_id
@@ -374,13 +392,13 @@ class _Snapshot:
         lengths = [stored.length for stored in self._store.chunks.values()]
         return Collection(len(lengths), sum(lengths) / len(lengths)) if lengths else Collection(0, 0.0)
 
-    def frequency(self, match: str) -> int:
+    def frequency(self, match: Match) -> int:
         return self._frequency(_node(match))
 
     def lengths(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
         return {row: self._store.chunks[row].length for row in rows}
 
-    def occurrences(self, match: str, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
+    def occurrences(self, match: Match, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
         term = _node(match)
         assert isinstance(term, _Term)
         counts = {row: term.counts(self._store.chunks[row]) for row in rows}
@@ -391,26 +409,6 @@ class _Snapshot:
 
     def has_both_scripts(self) -> bool:
         return len({is_korean(stored.chunk.text) for stored in self._store.chunks.values()}) == 2
-
-    def rows_by_script(self, filters: SearchFilters) -> tuple[list[ChunkRow], list[ChunkRow]]:
-        rows = [row for row in sorted(self._store.chunks) if self.passes([row], filters)]
-        hangul = [row for row in rows if is_korean(self._store.chunks[row].chunk.text)]
-        return hangul, [row for row in rows if row not in set(hangul)]
-
-    def known(self, rows: Sequence[ChunkRow]) -> set[ChunkRow]:
-        return set(rows) & set(self._store.chunks)
-
-    def matching(
-        self, match: str, rows: Sequence[ChunkRow] | None = None, *, without: Sequence[str] = ()
-    ) -> set[ChunkRow]:
-        wanted = self._store.chunks if rows is None else self.known(rows)
-        node, excluded = _node(match), [_node(one) for one in without]
-        return {
-            row
-            for row in wanted
-            if _matched(node, self._store.chunks[row]) is not None
-            and all(_matched(one, self._store.chunks[row]) is None for one in excluded)
-        }
 
     def passes(self, rows: Sequence[ChunkRow], filters: SearchFilters) -> bool:
         return any(self._store.passes(self._store.chunks[row], filters) for row in rows)
@@ -505,9 +503,17 @@ class _Catalogue:
         named = (chunk for chunk in chunks if chunk.chunk_id.startswith(prefix))
         return sorted(named, key=lambda chunk: chunk.chunk_id)[:2]
 
-    def tags(self) -> list[tuple[str, int]]:
-        counts = Counter(tag for note in self._store.notes.values() for tag in note.document.tags)
-        return counts.most_common()
+    def values(self, kind: str) -> list[tuple[str, int]]:
+        fold = FACETS[kind].fold
+        held = [(fold(one), one) for note in self._notes() for one in set(values_of(note.facets, kind))]
+        seen, shown = Counter(folded for folded, _ in held), dict(sorted(held, reverse=True))
+        return [(shown[one], seen[one]) for one in sorted(seen, key=lambda one: (-seen[one], one))]
+
+    def _notes(self) -> list[Document]:
+        return [note.document for note in self._store.notes.values()]
+
+    def makers(self) -> dict[str, int]:
+        return Counter(note.made_by for note in self._store.notes.values())
 
     def paths(self) -> list[str]:
         notes = self._store.notes.values()
@@ -662,10 +668,17 @@ class _Vectors:
     def count(self) -> int:
         return len(self._rows)
 
-    def nearest(self, query: Vector, k: int, allowed: Sequence[ChunkRow] | None = None) -> list[Near]:
-        rows = self._rows if allowed is None else sorted(set(self._rows) & set(allowed))
-        cosines = self.cosines(query, rows)
-        return sorted((Near(row, cosine) for row, cosine in cosines.items()), key=lambda one: -one.cosine)[:k]
+    def nearest(self, query: Vector, k: int, among: Among | None = None) -> list[Near]:
+        rows = set(self._rows)
+        if among is not None:
+            with self._reader.snapshot() as snapshot:
+                rows = snapshot.which(self._rows, among)
+        found = (Near(row, cosine) for row, cosine in self.cosines(query, sorted(rows)).items())
+        return sorted(found, key=lambda one: -one.cosine)[:k]
+
+    def begin(self, query: Vector, k: int, among: Sequence[Among | None]) -> Callable[[], list[list[Near]]]:
+        found = [self.nearest(query, k, one) for one in among]
+        return lambda: found
 
     def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:
         places = {row: place for place, row in enumerate(self._rows)}
@@ -698,8 +711,7 @@ class _Writer:
         match change:
             case SaveNote(document):
                 trust = change.own_trust or self._store.sources[document.source].trust
-                tags = tuple(sorted(document.tags, key=str.casefold))
-                saved = replace(document, trust=trust, tags=tags, indexed_ns=time.time_ns())
+                saved = replace(document, trust=trust, indexed_ns=time.time_ns())
                 notes[document.doc_id] = _Note(saved, change.made_by, change.checked_ns)
                 return self._replace_chunks(change)
             case MarkNote(document):

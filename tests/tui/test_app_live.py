@@ -28,7 +28,7 @@ from kebab_tui.tui import hand_off, results
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.indexer import Indexing
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.messages import CorpusChanged, IndexingProgress, LiveChanged
+from kebab_tui.tui.messages import CorpusChanged, IndexingEnded, LiveChanged
 from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.workspace import Workspace
 from tests.indexing.keeping import Kept
@@ -272,8 +272,8 @@ async def test_without_watching_no_process_starts_and_f5_indexes(desk: Desk) -> 
     app = desk.whole_screen(watch=False)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
-        await until(pilot, lambda: app.results._run and not app.results._run.running)
-        assert app.indexing.watcher_pid == 0
+        await until(pilot, lambda: app.results._end is not None and not app.results.is_reading)
+        await until(pilot, lambda: app.indexing.watcher_pid == 0)
         assert desk.writer_pid == 0
         desk.write("four.md", "# four\n\nA quokka that came late.\n")
         await pilot.press("f5")
@@ -411,9 +411,8 @@ async def test_the_error_of_the_indexing_process_stays_on_the_screen(desk: Desk)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         app.post_message(LiveChanged(LiveState(1, (FOLDER,))))
-        app.post_message(
-            IndexingProgress("", False, failure=Failure("store", "the data folder was taken away"))
-        )
+        failure = Failure("store", "the data folder was taken away")
+        app.post_message(IndexingEnded(failure=failure))
         app.post_message(LiveChanged(None))
         await until(pilot, lambda: "not watching" in painted(app))
         assert "not indexed: the data folder was taken away" in painted(app)

@@ -7,14 +7,16 @@ import threading
 from pathlib import Path
 
 import pytest
+from textual.message import Message
 
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.indexing.status import LiveState, Phase
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.messages import IndexingProgress
+from kebab_tui.tui.messages import IndexingEnded, LiveChanged
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import WIDE, Proxy, SharedScreen, focus, found, has_keys, kebab, painted, paths, until
 
@@ -124,21 +126,21 @@ async def test_a_quick_search_is_not_shown_as_slow(shared: SharedScreen) -> None
 
 
 @pytest.mark.parametrize(
-    ("progress", "said"),
+    ("message", "said"),
     [
-        (IndexingProgress("reading 312 of 4,031", True, done=312, total=4031), "reading 312 of 4,031"),
-        (IndexingProgress("", False, failed=1), "warning: 1 file could not be read"),
-        (IndexingProgress("waiting for kebab ingest", True), "waiting for kebab ingest"),
-        (IndexingProgress("", False, failure=Failure("readonly", "cannot")), "read-only"),
-        (IndexingProgress("", False, failure=Failure("disk_full", "disk full")), "not indexed: disk full"),
+        (LiveChanged(LiveState(1, phase=Phase("reading", 312, 4031), once=True)), "reading 312 of 4,031"),
+        (LiveChanged(LiveState(1, given_way_to="pid 4711 (ingest)")), "pid 4711 (ingest) writes"),
+        (IndexingEnded(failed=1), "warning: 1 file could not be read"),
+        (IndexingEnded(failure=Failure("readonly", "cannot")), "read-only"),
+        (IndexingEnded(failure=Failure("disk_full", "disk full")), "not indexed: disk full"),
     ],
 )
 async def test_background_indexing_is_in_the_status_line(
-    shared: SharedScreen, progress: IndexingProgress, said: str
+    shared: SharedScreen, message: Message, said: str
 ) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
-        app.post_message(progress)
+        app.post_message(message)
         await until(pilot, lambda: said in painted(app).splitlines()[-2])
         assert paths(app), "and the hits stay"
 
@@ -201,6 +203,6 @@ async def test_quitting_does_not_wait_for_a_search(data: Path) -> None:
 async def test_rescanning_a_read_only_folder_shows_a_notice(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
-        app.results.show_progress(IndexingProgress("", False, failure=Failure("readonly", "cannot")))
+        app.results.show_end(IndexingEnded(failure=Failure("readonly", "cannot")))
         await pilot.press("f5")
         await until(pilot, lambda: "cannot be indexed" in painted(app))

@@ -23,18 +23,19 @@ from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.tui import indexer
 from kebab_tui.tui.indexer import BackgroundIndexing, _state_reporter
-from kebab_tui.tui.messages import IndexingProgress
+from kebab_tui.tui.messages import IndexingEnded
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.vault import index_in
 
 pytestmark = pytest.mark.slow
 
-Told = queue.Queue[IndexingProgress]
+Told = queue.Queue[IndexingEnded]
 _PATIENCE_S = 120.0
+MANY = 2_000
 
 
 class Behind:
-    """The indexing of one data folder, and what it tells."""
+    """The indexing of one data folder, and how it ends."""
 
     def __init__(self, place: Path) -> None:
         self.notes = place / "notes"
@@ -46,11 +47,16 @@ class Behind:
         self._index = index_in(str(self.data))
 
     def take(self, message: Message) -> None:
-        assert isinstance(message, IndexingProgress)
+        assert isinstance(message, IndexingEnded)
         self._told.put(message)
 
     def write(self, name: str, text: str = "# Note\n\nword\n") -> None:
         (self.notes / name).write_text(text)
+
+    def write_many(self) -> None:
+        """Notes that take a while to read; they have one vector."""
+        for number in range(MANY):
+            self.write(f"{number}.md", "# Note\n\n" + "many words here\n" * 50)
 
     def keep(self) -> None:
         """Have the notes kept, and wait for the first look at them."""
@@ -73,19 +79,15 @@ class Behind:
             assert time.monotonic() < end
             time.sleep(0.02)  # another process changes what is looked at
 
-    def told(self) -> list[IndexingProgress]:
+    def told(self) -> list[IndexingEnded]:
         """What was told so far and not looked at."""
         return [self._told.get() for _ in range(self._told.qsize())]
 
-    def next(self) -> IndexingProgress:
+    def next(self) -> IndexingEnded:
         return self._told.get(timeout=_PATIENCE_S)
 
-    def until_done(self) -> list[str]:
-        """What is told until a run has ended."""
-        told = [message := self.next()]
-        while message.running:
-            told.append(message := self.next())
-        return [message.text for message in told]
+    def live(self) -> LiveState | None:
+        return read_live(self._index)
 
     def paths(self) -> list[str]:
         workspace = Workspace(Settings(), str(self.data))
@@ -113,24 +115,23 @@ def behind(tmp_path: Path) -> Iterator[Behind]:
     join()
 
 
-def test_a_folder_is_indexed_and_progress_is_reported_in_counts(behind: Behind) -> None:
-    behind.write("a.md")
+def test_a_folder_is_indexed_and_progress_is_in_the_live_file(behind: Behind) -> None:
+    behind.write_many()
     behind.indexing.start([str(behind.notes)])
-    told = behind.until_done()
-    assert "reading 1 of 1" in told
-    assert told[-1] == "", "nothing is left to say"
-    assert behind.paths() == ["a.md"]
+    behind.wait(lambda: (live := behind.live()) and live.phase.kind == "reading" and live.phase.total == MANY)
+    assert behind.live_pid == behind.indexing.watcher_pid != 0
+    assert behind.next() == IndexingEnded()
+    assert len(behind.paths()) == MANY
+    assert behind.live() is None
 
 
 def test_a_request_during_a_run_is_done_by_the_next_run(behind: Behind) -> None:
     for number in range(60):
         behind.write(f"{number:02}.md")
     behind.indexing.start([str(behind.notes)])
-    behind.next()
     behind.write("late.md")
     behind.indexing.start(())
-    behind.until_done()
-    behind.until_done()
+    assert [behind.next(), behind.next()] == [IndexingEnded(), IndexingEnded()]
     assert "late.md" in behind.paths()
 
 
@@ -142,10 +143,10 @@ def test_a_missing_folder_is_reported(behind: Behind) -> None:
 
 def test_another_run_follows_one_that_failed(behind: Behind) -> None:
     behind.indexing.start([str(behind.notes / "nowhere")])
-    behind.until_done()
+    behind.next()
     behind.write("a.md")
     behind.indexing.start([str(behind.notes)])
-    behind.until_done()
+    assert behind.next() == IndexingEnded()
     assert behind.paths() == ["a.md"]
 
 
@@ -154,21 +155,37 @@ def test_it_waits_for_another_writer_and_names_it(behind: Behind) -> None:
     writer = Workspace(Settings(), str(behind.data))
     writer.ingest([str(behind.notes)], Callbacks())
     writer.close()
+    behind.write("b.md")
     lock = WriterLock(DataFolder(str(behind.data)).lock)
     lock.acquire("index", 1.0, lambda _: None)
     behind.indexing.start(())
-    while not (told := behind.next()).text.startswith("waiting for"):
-        assert told.running
+    behind.wait(lambda: (live := behind.live()) and "index" in live.given_way_to)
+    assert behind.live_pid == behind.indexing.watcher_pid
     lock.release()
-    behind.until_done()
+    behind.next()
+    assert behind.paths() == ["a.md", "b.md"]
+
+
+def test_work_to_be_done_once_is_left_to_a_process_that_watches(behind: Behind, tmp_path: Path) -> None:
+    behind.keep()
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "b.md").write_text("# B\n")
+    other = Behind.__new__(Behind)
+    other._told = queue.Queue()
+    other.indexing = BackgroundIndexing(str(behind.data), "")
+    other.indexing.report_to(other.take)
+    other.indexing.start([str(more)])
+    assert other.next() == IndexingEnded()
+    behind.wait(lambda: behind.paths() == ["b.md"])
+    assert behind.live_pid == behind.indexing.watcher_pid
+    other.indexing.close()
 
 
 def test_closing_ends_the_process_without_waiting(behind: Behind) -> None:
-    for number in range(300):
-        behind.write(f"{number}.md", f"# Note {number}\n\n" + "many words here\n" * 50)
+    behind.write_many()
     behind.indexing.start([str(behind.notes)])
-    while "reading" not in behind.next().text:
-        pass
+    behind.wait(lambda: (live := behind.live()) and live.phase.kind == "reading")
     process = behind.indexing._process
     assert process is not None
     process.send_signal(signal.SIGSTOP)  # it cannot end
@@ -245,8 +262,7 @@ def test_one_that_never_works_restarts_after_growing_pauses(
 
 def test_one_that_ends_with_an_error_is_not_restarted(behind: Behind) -> None:
     behind.indexing.watch([str(behind.notes / "nowhere")])
-    told = behind.next()
-    assert told.failure is not None and not told.running
+    assert behind.next().failure is not None
     behind.wait(lambda: behind.indexing.watcher_pid == 0)
     behind.keep()
     assert behind.live_pid == behind.indexing.watcher_pid
@@ -324,17 +340,24 @@ def test_a_process_that_could_not_write_restarts(
     assert bool(begun) is begins_again
 
 
-def test_trouble_is_reported_on_stdout_too_for_a_read_only_disk(
+def test_notes_that_could_not_be_read_are_counted_at_the_end(behind: Behind) -> None:
+    told = json.dumps({"state": "done", "failed": 1})
+    behind.indexing._listen(cast("Any", Ended(told)), behind.indexing._run_ended)
+    assert behind.next() == IndexingEnded(failed=1)
+
+
+def test_a_read_only_disk_is_reported_on_stdout_because_the_live_file_cannot_be_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     tell = _state_reporter()
     trouble = Trouble("readonly", "cannot write", "make it writable")
-    for error in (None, trouble, trouble, None, trouble):
+    full = Trouble("disk_full", "no room", "make room")
+    for error in (None, full, trouble, trouble, None, trouble):
         tell(LiveState(7, error=error))
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [facts["state"] for facts in told] == ["keeping", "trouble", "trouble"]
+    assert [facts["state"] for facts in told] == ["started", "read-only", "read-only"]
     assert told[1] == {
-        "state": "trouble",
+        "state": "read-only",
         "code": "readonly",
         "message": "cannot write",
         "hint": "make it writable",

@@ -47,6 +47,7 @@ def test_the_worst_watched_folder_gives_the_word_and_its_reason(
         (LiveState(OTHER, (LIVE,)), f"live, indexed by pid {OTHER}"),
         (LiveState(OTHER, (LIVE,), pending=1), f"live, 1 pending, indexed by pid {OTHER}"),
         (LiveState(OTHER), f"indexed by pid {OTHER}"),
+        (LiveState(OWN, once=True), "not watching"),
     ],
 )
 def test_what_waits_and_who_does_it_follow_the_word(state: LiveState, words: str) -> None:

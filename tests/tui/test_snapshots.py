@@ -33,7 +33,7 @@ from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import results
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.hit_diff import Latency
-from kebab_tui.tui.messages import CorpusChanged, IndexingProgress, LiveChanged
+from kebab_tui.tui.messages import CorpusChanged, IndexingEnded, LiveChanged
 from kebab_tui.tui.widgets import hits_list
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import SAMPLE
@@ -188,7 +188,7 @@ async def test_first_run(look_at: Look) -> None:
 async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> None:
     async def reading(pilot: Screen, app: KebabApp) -> None:
         await until(pilot, lambda: app.results.parse)
-        app.post_message(IndexingProgress("reading 312 of 4,031", True, done=312, total=4031))
+        app.post_message(LiveChanged(LiveState(OWN, phase=Phase("reading", 312, 4031))))
         await until(pilot, lambda: "312 of 4,031" in painted(app))
 
     app = kebab(tmp_path / "data", nowhere, folders=("/notes",))
@@ -202,7 +202,7 @@ async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> 
 class Case:
     query: str = ""
     verbs: tuple[tuple[str, Callable[..., Any]], ...] = ()
-    progress: IndexingProgress | None = None
+    end: IndexingEnded | None = None
     live: LiveState | None = None
     keys: tuple[str, ...] = ()
     theme: str = ""
@@ -226,15 +226,10 @@ CASES = {
     "korean": Case("김치찌개", SEARCH),
     "light_theme": Case("rust errors", SEARCH, theme="light"),
     "ansi_theme": Case("rust errors", SEARCH, theme="ansi"),
-    "indexing": Case("rust", SEARCH, IndexingProgress("reading 312 of 4,031", True, done=312, total=4031)),
-    "vectors_being_made": Case("rust", progress=IndexingProgress("vectors 81 of 220, 64/s", True)),
-    "failed_files": Case("rust", progress=IndexingProgress("", False, failed=3)),
-    "another_process_writes": Case(
-        "rust", SEARCH, IndexingProgress("waiting for kebab ingest (process 4711)", True)
-    ),
-    "read_only": Case(
-        "rust", SEARCH, IndexingProgress("", False, failure=Failure("readonly", "cannot write there"))
-    ),
+    "indexing": Case("rust", SEARCH, live=LiveState(OWN, phase=Phase("reading", 312, 4031))),
+    "vectors_being_made": Case("rust", live=LiveState(OWN, phase=Phase("embedding", 81, 220, 64.0))),
+    "failed_files": Case("rust", end=IndexingEnded(failed=3)),
+    "read_only": Case("rust", SEARCH, IndexingEnded(failure=Failure("readonly", "cannot write there"))),
     "live": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"),))),
     "pending": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"),), pending=3, failed=1)),
     "partial": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"), watched("partial", LIMIT)))),
@@ -272,8 +267,8 @@ async def test_with_an_index(look_at: Look, screen: SharedScreen, name: str) -> 
     async def bring_about(pilot: Screen, app: KebabApp) -> None:
         remember(app, "docker compose", "서버 백업", "ownership")
         await answered(pilot, app)
-        if case.progress is not None:
-            app.post_message(case.progress)
+        if case.end is not None:
+            app.post_message(case.end)
         if case.live is not None:
             app.post_message(LiveChanged(case.live))
         await pilot.press(*case.keys)
@@ -388,7 +383,7 @@ async def test_a_damaged_index_is_healed(look_at: Look, vault: Path) -> None:
 
     async def healing(pilot: Screen, app: KebabApp) -> None:
         await until(pilot, lambda: "error" in painted(app))
-        app.post_message(IndexingProgress("reading 12 of 75", True, done=12, total=75))
+        app.post_message(LiveChanged(LiveState(OWN, phase=Phase("reading", 12, 75))))
         await until(pilot, lambda: "12 of 75" in painted(app))
 
     app = kebab(vault / "data", lambda: Proxy(vault / "data", search=search), query="rust", mode="lexical")

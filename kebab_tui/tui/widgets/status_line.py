@@ -176,7 +176,7 @@ def _watching(live: LiveState) -> str:
     kinds = {folder.kind: folder.reason for folder in live.folders}
     worst = next((kind for kind in _WORST_FIRST if kind in kinds), None)
     if worst is None:
-        return ""
+        return "not watching" if live.once else ""
     return f"{worst} ({kinds[worst]})" if worst in ("partial", "polling") and kinds[worst] else worst
 
 
