@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
@@ -210,10 +211,22 @@ class Ingest:
             missing = {path: file for path, file in plan.missing.items() if path not in replaced}
             in_the_way = {path: file for path, file in plan.missing.items() if path in replaced}
             plan.missing = in_the_way | self._grace.expired(source.source_id, missing)
-        self._free_old_paths(source, plan, tally)
+        # Old paths become free first: for moved notes, and for new ones in the place of others.
+        for path, gone in plan.missing.items():
+            removed = FileOutcome(rows.display_path(os.fsdecode(path)), "removed")
+            self.batch.add(RemoveNote(gone.doc_id), FileChange(source.source_id, removed))
+            tally.note(removed.path, removed.outcome)
+        if plan.moved:
+            moves = []
+            for new, (_, was) in plan.moved.items():
+                file = _moved(plan, new)
+                moves.append(Move(was.doc_id, file.path, os.fsencode(new)))
+                tally.note(file.path, file.outcome, file.detail)
+            self.batch.add(MoveNotes(tuple(moves)))
         self._read_files(source, plan, known, taken, tally)
         self.batch.commit()
-        tally.correct(self.batch.failed)
+        if self.batch.failed:
+            tally.correct(self.batch.failed)
         return SourceReport(
             source.source_id,
             source.root,
@@ -222,20 +235,6 @@ class Ingest:
             tuple(tally.problems),
             unseen=tuple(os.fsencode(problem.path) for problem in plan.problems),
         )
-
-    def _free_old_paths(self, source: Source, plan: Plan, tally: Tally) -> None:
-        """Comes first: remove missing notes, and move the moved ones."""
-        for path, known in plan.missing.items():
-            removed = FileOutcome(rows.display_path(os.fsdecode(path)), "removed")
-            self.batch.add(RemoveNote(known.doc_id), FileChange(source.source_id, removed))
-            tally.note(removed.path, removed.outcome)
-        if plan.moved:
-            moves = []
-            for new, (_, known) in plan.moved.items():
-                file = _moved(plan, new)
-                moves.append(Move(known.doc_id, file.path, os.fsencode(new)))
-                tally.note(file.path, file.outcome, file.detail)
-            self.batch.add(MoveNotes(tuple(moves)))
 
     def _read_files(
         self,
@@ -273,24 +272,24 @@ class Ingest:
             )
 
 
+@dataclass
 class UsedIds:
     """Ids that a new note must not get: those of the index and those assigned since.
 
     Queries the index for each id: few paths do not justify a list of all ids.
     """
 
-    def __init__(self, reader: StoreReader) -> None:
-        self._reader = reader
-        self._assigned: set[DocId] = set()
+    reader: StoreReader
+    assigned: set[DocId] = field(default_factory=set)
 
     def __contains__(self, doc_id: object) -> bool:
-        if doc_id in self._assigned:
+        if doc_id in self.assigned:
             return True
-        with self._reader.catalogue() as catalogue:
+        with self.reader.catalogue() as catalogue:
             return isinstance(doc_id, str) and catalogue.has_document(DocId(doc_id))
 
     def add(self, doc_id: DocId) -> None:
-        self._assigned.add(doc_id)
+        self.assigned.add(doc_id)
 
 
 def _moved(plan: Plan, path: str) -> FileOutcome:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 SETTLE_S = 0.15
 """A path is due this long after its last event: an editor has finished by then."""
@@ -43,20 +43,15 @@ class _Entry:
     first: float
     due: float
 
-    def touch(self, now: float, settle_s: float) -> None:
-        self.due = min(now + settle_s, self.first + max(LATEST_S, settle_s))
 
-
+@dataclass(slots=True)
 class _Root:
     """The entries of one root: paths and subtrees, or a single one for the whole root."""
 
-    __slots__ = ("paths", "subtrees", "whole", "why")
-
-    def __init__(self) -> None:
-        self.paths: dict[bytes, _Entry] = {}
-        self.subtrees: dict[bytes, _Entry] = {}
-        self.whole: _Entry | None = None
-        self.why = ""
+    paths: dict[bytes, _Entry] = field(default_factory=dict)
+    subtrees: dict[bytes, _Entry] = field(default_factory=dict)
+    whole: _Entry | None = None
+    why: str = ""
 
     def entries(self) -> Iterator[_Entry]:
         if self.whole is not None:
@@ -80,7 +75,7 @@ class _Root:
                     for inner in [inner for inner in entries if inner == path or inner.startswith(below)]:
                         first = min(first, entries.pop(inner).first)
             entry = kind.setdefault(path, _Entry(first, now))
-        entry.touch(now, settle_s)
+        entry.due = min(now + settle_s, entry.first + max(LATEST_S, settle_s))
         if len(self.paths) + len(self.subtrees) > MOST_PATHS:
             self.collapse(entry.due, "")
         return entry.due
@@ -93,20 +88,20 @@ class _Root:
         self.paths.clear()
         self.subtrees.clear()
 
-    def take(self, until: float) -> tuple[tuple[bytes, ...], tuple[bytes, ...], str]:
+    def take(self, until: float) -> tuple[list[bytes], list[bytes], str]:
+        """Remove the entries due until then: paths, subtrees, and why to scan the whole root."""
         if self.whole is not None:
             if self.whole.due > until:
-                return (), (), ""
+                return [], [], ""
             why, self.whole, self.why = self.why or "many changes at once", None, ""
-            return (), (), why
-        return _take(self.paths, until), _take(self.subtrees, until), ""
-
-
-def _take(kind: dict[bytes, _Entry], until: float) -> tuple[bytes, ...]:
-    due = [path for path, entry in kind.items() if entry.due <= until]
-    for path in due:
-        del kind[path]
-    return tuple(due)
+            return [], [], why
+        paths = [path for path, entry in self.paths.items() if entry.due <= until]
+        subtrees = [path for path, entry in self.subtrees.items() if entry.due <= until]
+        for path in paths:
+            del self.paths[path]
+        for path in subtrees:
+            del self.subtrees[path]
+        return paths, subtrees, ""
 
 
 class PathQueue:
@@ -153,7 +148,7 @@ class PathQueue:
             for name in list(self._roots):
                 paths, subtrees, why = self._roots[name].take(until)
                 if paths or subtrees or why:
-                    batches.append(PathBatch(name, paths, subtrees, why))
+                    batches.append(PathBatch(name, tuple(paths), tuple(subtrees), why))
                 if next(self._roots[name].entries(), None) is None:
                     del self._roots[name]
         return tuple(batches)

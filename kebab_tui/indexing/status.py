@@ -143,7 +143,7 @@ class StatusPublisher:
 
     def publish(self, *, at_once: bool = False) -> None:
         """Write the state if it changed. Does nothing shortly after the last write; call again then."""
-        if not at_once and not self._file.is_due:
+        if not at_once and time.monotonic() < self._file.not_before:
             return
         state = LiveState(
             pid=self._pid,
@@ -227,18 +227,14 @@ class LiveFile:
         self._on_change = on_change
         self._clock = clock
         self._written: LiveState | None = None
-        self._next = 0.0
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the last write was long enough ago."""
-        return self._clock() >= self._next
+        self.not_before = 0.0
+        """The next write should not be earlier."""
 
     def write(self, state: LiveState) -> None:
         """Write a state unless it equals the last one."""
         if state == self._written:
             return
-        self._written, self._next = state, self._clock() + _INTERVAL_S
+        self._written, self.not_before = state, self._clock() + _INTERVAL_S
         data = json.dumps(asdict(state)).encode("ascii").ljust(_PADDED)
         try:
             own_files.replace(self._path, data, synced=False)

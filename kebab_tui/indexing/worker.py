@@ -172,14 +172,12 @@ class IndexWorker:
             while left and not self._must_stop():
                 self._index(session, left[0])
                 left.pop(0)
-                self._schedule.disk_written()
         except TEMPORARY as error:
             self._schedule.failed(DISK)
             self.status.report_error(error)
         finally:
             for batch in left:
                 self._put_back(batch)
-            self._schedule.indexed()
             self.status.idle()
 
     def _index(self, session: Session, batch: PathBatch) -> None:
@@ -240,9 +238,10 @@ class IndexWorker:
             if self._complete.issuperset(known.source_id for known in self._watched.sources):
                 session.writer.set_made_by(self._config.recipe.made_by)
                 self.status.clear_error(StoreDamagedError.code)
-        left = self._grace.left(source.source_id)
-        for path in self._grace.waiting(source.source_id):
-            self._queue.add(source.root, path, settle_s=left)
+        if waiting := self._grace.waiting(source.source_id):
+            left = self._grace.left(source.source_id)
+            for path in waiting:
+                self._queue.add(source.root, path, settle_s=left)
         self._count_failed()
         self.status.clear_error(*_TEMPORARY_CODES)
         if any(report.counts.get(outcome) for outcome in _NEW_TEXT):
