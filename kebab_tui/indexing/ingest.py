@@ -18,7 +18,7 @@ from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Fingerprint, Source, Trust
 from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.domain.ids import DocId, SourceId
-from kebab_tui.files.root import check_root
+from kebab_tui.files.root import check_root, is_empty
 from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.indexing.callbacks import Callbacks
@@ -150,7 +150,7 @@ class Ingest:
         try:
             found = self._until_stopped(scanner.walk())
             root = check_root(source.root)
-            if root.is_empty and last_root not in ("", root.stored):  # probably a mount point
+            if last_root not in ("", root.stored) and is_empty(source.root):  # probably a mount point
                 raise SourceError(
                     f"the folder was replaced by an empty one: {source.root}",
                     "mount the disk again; if the notes were deleted, remove the source",
