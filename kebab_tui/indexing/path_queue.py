@@ -53,12 +53,6 @@ class _Root:
     whole: _Entry | None = None
     why: str = ""
 
-    def entries(self) -> Iterator[_Entry]:
-        if self.whole is not None:
-            yield self.whole
-        yield from self.paths.values()
-        yield from self.subtrees.values()
-
     def add(self, path: bytes, is_dir: bool, now: float, settle_s: float) -> float:
         """Add an event; returns the time at which its entry is due."""
         if self.whole is not None and self.whole.due <= now:
@@ -82,7 +76,8 @@ class _Root:
 
     def collapse(self, due: float, why: str) -> None:
         """Replace all entries by one for the whole root."""
-        first = min((entry.first for entry in self.entries()), default=due)
+        entries = [self.whole] if self.whole else [*self.paths.values(), *self.subtrees.values()]
+        first = min((entry.first for entry in entries), default=due)
         self.why = self.why or why  # the first reason; a flood has none
         self.whole = _Entry(first, due if self.whole is None else min(due, self.whole.due))
         self.paths.clear()
@@ -145,11 +140,11 @@ class PathQueue:
             until = _end_of_batch([entry.due for entry in self._entries()], self.clock())
             if until is None:
                 return ()
-            for name in list(self._roots):
-                paths, subtrees, why = self._roots[name].take(until)
+            for name, root in list(self._roots.items()):
+                paths, subtrees, why = root.take(until)
                 if paths or subtrees or why:
                     batches.append(PathBatch(name, tuple(paths), tuple(subtrees), why))
-                if next(self._roots[name].entries(), None) is None:
+                if not (root.whole or root.paths or root.subtrees):
                     del self._roots[name]
         return tuple(batches)
 
@@ -186,7 +181,10 @@ class PathQueue:
 
     def _entries(self) -> Iterator[_Entry]:
         for root in self._roots.values():
-            yield from root.entries()
+            if root.whole is not None:
+                yield root.whole
+            yield from root.paths.values()
+            yield from root.subtrees.values()
 
     def _next(self) -> float | None:
         return min((entry.due for entry in self._entries()), default=None)
