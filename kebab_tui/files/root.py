@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from kebab_tui.domain.errors import SourceError
 
@@ -41,13 +41,11 @@ class RootIdentity:
     inode: int
     mount: Mount
     mounts_inside: frozenset[Mount] = frozenset()
-    is_empty: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, root: str) -> RootIdentity:
         """Raises OSError unless the root is a readable folder. Reads the mount table."""
-        with os.scandir(root) as entries:
-            is_empty = next(entries, None) is None
+        with os.scandir(root):
             here = os.stat(root)
         path = os.path.realpath(os.fsencode(root))
         outer, inside = Mount(0, b"/", ""), set()
@@ -56,7 +54,7 @@ class RootIdentity:
                 inside.add(mount)
             elif _contains(mount.point, path) and len(mount.point) >= len(outer.point):
                 outer = mount  # of several mounts on one point, the last one is visible
-        return cls(here.st_dev, here.st_ino, outer, frozenset(inside), is_empty)
+        return cls(here.st_dev, here.st_ino, outer, frozenset(inside))
 
     @property
     def stored(self) -> str:
@@ -83,6 +81,15 @@ def check_root(root: str) -> RootIdentity:
         raise SourceError(f"permission denied: {root}", "check the permissions of the folder") from None
     except (OSError, ValueError) as error:
         raise SourceError(f"cannot read the folder: {root}", str(error)) from error
+
+
+def is_empty(root: str) -> bool:
+    """Whether a folder has no entries, or cannot be listed any more."""
+    try:
+        with os.scandir(root) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return True
 
 
 def _contains(folder: bytes, path: bytes) -> bool:

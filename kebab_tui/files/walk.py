@@ -158,7 +158,7 @@ class PathScanner:
 
     def _takes_file(self, prefix: str, name: str) -> bool:
         scope = None if name.startswith(".") else self._scope_in(prefix)
-        return scope is not None and not scope.leaves_out(name, prefix + name)
+        return scope is not None and (scope.takes_all or not scope.leaves_out(name, prefix + name))
 
     def _scope_above(self, prefix: str) -> Scope | None:
         """Return the rules of the folders above `prefix`; None if they leave it out."""

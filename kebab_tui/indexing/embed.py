@@ -167,11 +167,24 @@ class EmbeddingJob:
             vectors = self._encode(encoder, callbacks)
             if not vectors:
                 break  # cancelled before the first
-            self._commit(writer, vectors, callbacks)
+            commit_began = time.thread_time()  # excludes waiting for another process
+            try:
+                revision = writer.save_vectors(self.model, vectors)
+            except StoreBusyError:
+                if not callbacks.cancelled():
+                    raise
+                break  # cancelled while waiting for another process
+            self._commit_seconds = time.thread_time() - commit_began
+            if self._revision == revision - 1:  # no other process has written since
+                self._revision = revision
+            for _ in vectors:
+                self._texts.popleft()
+            self._done += len(vectors)
             self._fetch()
             self._report_progress(callbacks, time.monotonic() - began)
         seconds = time.monotonic() - began
-        report = EmbeddingReport(self._done - before, self._left(), seconds, cancelled=bool(self._texts))
+        left = max(self._total - self._done, len(self._texts))
+        report = EmbeddingReport(self._done - before, left, seconds, cancelled=bool(self._texts))
         self._seconds += seconds
         if not self._texts:
             self._done, self._total, self._seconds = 0, 0, 0.0
@@ -219,33 +232,11 @@ class EmbeddingJob:
             )
         ]
 
-    def _commit(
-        self,
-        writer: Writer | _YieldingWriter,
-        vectors: Sequence[tuple[bytes, bytes]],
-        callbacks: Callbacks,
-    ) -> None:
-        began = time.thread_time()  # excludes waiting for another process
-        try:
-            revision = writer.save_vectors(self.model, vectors)
-        except StoreBusyError:
-            if not callbacks.cancelled():
-                raise
-            return  # cancelled while waiting for another process
-        self._commit_seconds = time.thread_time() - began
-        if self._revision == revision - 1:  # no other process has written since
-            self._revision = revision
-        for _ in vectors:
-            self._texts.popleft()
-        self._done += len(vectors)
-
-    def _left(self) -> int:
-        return max(self._total - self._done, len(self._texts))
-
     def _report_progress(self, callbacks: Callbacks, seconds: float) -> None:
         spent = self._seconds + seconds
         rate = self._done / spent if spent else 0.0
-        callbacks.embedding(EmbeddingProgress(self._done, self._done + self._left(), rate))
+        total = max(self._total, self._done + len(self._texts))
+        callbacks.embedding(EmbeddingProgress(self._done, total, rate))
 
     def _forget_unused(self, writer: Writer | _YieldingWriter) -> None:
         """Vectors of deleted texts are useful after an undo; drop them when there are too many."""

@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain.change import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
@@ -19,7 +20,7 @@ from kebab_tui.domain.document import Fingerprint, Source, Trust
 from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.text import display_path
-from kebab_tui.files.root import check_root
+from kebab_tui.files.root import check_root, is_empty
 from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.indexing.callbacks import Callbacks
@@ -147,7 +148,7 @@ class Ingest:
         try:
             found = self._until_stopped(scanner.walk())
             root = check_root(source.root)
-            if root.is_empty and last_root not in ("", root.stored):  # probably a mount point
+            if last_root not in ("", root.stored) and is_empty(source.root):  # probably a mount point
                 raise SourceError(
                     f"the folder was replaced by an empty one: {source.root}",
                     "mount the disk again; if the notes were deleted, remove the source",
@@ -208,10 +209,22 @@ class Ingest:
             missing = {path: file for path, file in plan.missing.items() if path not in replaced}
             in_the_way = {path: file for path, file in plan.missing.items() if path in replaced}
             plan.missing = in_the_way | self._grace.expired(source.source_id, missing)
-        self._free_old_paths(source, plan, tally)
+        # Old paths become free first: for moved notes, and for new ones in the place of others.
+        for path, gone in plan.missing.items():
+            removed = FileOutcome(display_path(os.fsdecode(path)), "removed")
+            self.batch.add(RemoveNote(gone.doc_id), FileChange(source.source_id, removed))
+            tally.note(removed.path, removed.outcome)
+        if plan.moved:
+            moves = []
+            for new, (_, was) in plan.moved.items():
+                file = _moved(plan, new)
+                moves.append(Move(was.doc_id, file.path, os.fsencode(new)))
+                tally.note(file.path, file.outcome, file.detail)
+            self.batch.add(MoveNotes(tuple(moves)))
         self._read_files(source, plan, known, taken, tally)
         self.batch.commit()
-        tally.correct(self.batch.failed)
+        if self.batch.failed:
+            tally.correct(self.batch.failed)
         return SourceReport(
             source.source_id,
             source.root,
@@ -220,20 +233,6 @@ class Ingest:
             tuple(tally.problems),
             unseen=tuple(os.fsencode(problem.path) for problem in plan.problems),
         )
-
-    def _free_old_paths(self, source: Source, plan: Plan, tally: Tally) -> None:
-        """Comes first: remove missing notes, and move the moved ones."""
-        for path, known in plan.missing.items():
-            removed = FileOutcome(display_path(os.fsdecode(path)), "removed")
-            self.batch.add(RemoveNote(known.doc_id), FileChange(source.source_id, removed))
-            tally.note(removed.path, removed.outcome)
-        if plan.moved:
-            moves = []
-            for new, (_, known) in plan.moved.items():
-                file = _moved(plan, new)
-                moves.append(Move(known.doc_id, file.path, os.fsencode(new)))
-                tally.note(file.path, file.outcome, file.detail)
-            self.batch.add(MoveNotes(tuple(moves)))
 
     def _read_files(
         self,
@@ -271,24 +270,24 @@ class Ingest:
             )
 
 
+@dataclass
 class UsedIds:
     """Ids that a new note must not get: those of the index and those assigned since.
 
     Queries the index for each id: few paths do not justify a list of all ids.
     """
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._assigned: set[DocId] = set()
+    reader: Reader
+    assigned: set[DocId] = field(default_factory=set)
 
     def __contains__(self, doc_id: object) -> bool:
-        if doc_id in self._assigned:
+        if doc_id in self.assigned:
             return True
-        with self._reader.catalogue() as catalogue:
+        with self.reader.catalogue() as catalogue:
             return isinstance(doc_id, str) and catalogue.document(DocId(doc_id)) is not None
 
     def add(self, doc_id: DocId) -> None:
-        self._assigned.add(doc_id)
+        self.assigned.add(doc_id)
 
 
 def _moved(plan: Plan, path: str) -> FileOutcome:

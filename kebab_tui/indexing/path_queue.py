@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 SETTLE_S = 0.15
 """A path is due this long after its last event: an editor has finished by then."""
@@ -43,26 +43,15 @@ class _Entry:
     first: float
     due: float
 
-    def touch(self, now: float, settle_s: float) -> None:
-        self.due = min(now + settle_s, self.first + max(LATEST_S, settle_s))
 
-
+@dataclass(slots=True)
 class _Root:
     """The entries of one root: paths and subtrees, or a single one for the whole root."""
 
-    __slots__ = ("paths", "subtrees", "whole", "why")
-
-    def __init__(self) -> None:
-        self.paths: dict[bytes, _Entry] = {}
-        self.subtrees: dict[bytes, _Entry] = {}
-        self.whole: _Entry | None = None
-        self.why = ""
-
-    def entries(self) -> Iterator[_Entry]:
-        if self.whole is not None:
-            yield self.whole
-        yield from self.paths.values()
-        yield from self.subtrees.values()
+    paths: dict[bytes, _Entry] = field(default_factory=dict)
+    subtrees: dict[bytes, _Entry] = field(default_factory=dict)
+    whole: _Entry | None = None
+    why: str = ""
 
     def add(self, path: bytes, is_dir: bool, now: float, settle_s: float) -> float:
         """Add an event; returns the time at which its entry is due."""
@@ -80,33 +69,34 @@ class _Root:
                     for inner in [inner for inner in entries if inner == path or inner.startswith(below)]:
                         first = min(first, entries.pop(inner).first)
             entry = kind.setdefault(path, _Entry(first, now))
-        entry.touch(now, settle_s)
+        entry.due = min(now + settle_s, entry.first + max(LATEST_S, settle_s))
         if len(self.paths) + len(self.subtrees) > MOST_PATHS:
             self.collapse(entry.due, "")
         return entry.due
 
     def collapse(self, due: float, why: str) -> None:
         """Replace all entries by one for the whole root."""
-        first = min((entry.first for entry in self.entries()), default=due)
+        entries = [self.whole] if self.whole else [*self.paths.values(), *self.subtrees.values()]
+        first = min((entry.first for entry in entries), default=due)
         self.why = self.why or why  # the first reason; a flood has none
         self.whole = _Entry(first, due if self.whole is None else min(due, self.whole.due))
         self.paths.clear()
         self.subtrees.clear()
 
-    def take(self, until: float) -> tuple[tuple[bytes, ...], tuple[bytes, ...], str]:
+    def take(self, until: float) -> tuple[list[bytes], list[bytes], str]:
+        """Remove the entries due until then: paths, subtrees, and why to scan the whole root."""
         if self.whole is not None:
             if self.whole.due > until:
-                return (), (), ""
+                return [], [], ""
             why, self.whole, self.why = self.why or "many changes at once", None, ""
-            return (), (), why
-        return _take(self.paths, until), _take(self.subtrees, until), ""
-
-
-def _take(kind: dict[bytes, _Entry], until: float) -> tuple[bytes, ...]:
-    due = [path for path, entry in kind.items() if entry.due <= until]
-    for path in due:
-        del kind[path]
-    return tuple(due)
+            return [], [], why
+        paths = [path for path, entry in self.paths.items() if entry.due <= until]
+        subtrees = [path for path, entry in self.subtrees.items() if entry.due <= until]
+        for path in paths:
+            del self.paths[path]
+        for path in subtrees:
+            del self.subtrees[path]
+        return paths, subtrees, ""
 
 
 class PathQueue:
@@ -150,11 +140,11 @@ class PathQueue:
             until = _end_of_batch([entry.due for entry in self._entries()], self.clock())
             if until is None:
                 return ()
-            for name in list(self._roots):
-                paths, subtrees, why = self._roots[name].take(until)
+            for name, root in list(self._roots.items()):
+                paths, subtrees, why = root.take(until)
                 if paths or subtrees or why:
-                    batches.append(PathBatch(name, paths, subtrees, why))
-                if next(self._roots[name].entries(), None) is None:
+                    batches.append(PathBatch(name, tuple(paths), tuple(subtrees), why))
+                if not (root.whole or root.paths or root.subtrees):
                     del self._roots[name]
         return tuple(batches)
 
@@ -191,7 +181,10 @@ class PathQueue:
 
     def _entries(self) -> Iterator[_Entry]:
         for root in self._roots.values():
-            yield from root.entries()
+            if root.whole is not None:
+                yield root.whole
+            yield from root.paths.values()
+            yield from root.subtrees.values()
 
     def _next(self) -> float | None:
         return min((entry.due for entry in self._entries()), default=None)

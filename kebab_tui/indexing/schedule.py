@@ -108,12 +108,10 @@ class Schedule:
 
     # What happened
 
-    def indexed(self) -> None:
-        """Notes were read: idle work waits."""
-        self._busy_at = self._clock()
-
     def scanned(self, batch: PathBatch, unseen: Collection[bytes], is_rejected: bool) -> None:
-        """Schedule retries of unreadable paths: no event announces that a folder became readable."""
+        """A batch is in the index. No event announces that its unreadable paths are readable: retry them."""
+        self._busy_at = self._clock()
+        self._retries.pop(DISK, None)
         places = {path for path in unseen if path.rpartition(b"/")[2] not in _IGNORE_FILES}
         if len(places) > _MOST_UNREADABLE:  # the folders of many files
             places = {path.rpartition(b"/")[0] for path in places}
@@ -132,9 +130,6 @@ class Schedule:
         if due <= now:
             pause = min(2 * pause, LONGEST_S)
             self._retries[place] = now + pause, pause
-
-    def disk_written(self) -> None:
-        self._retries.pop(DISK, None)
 
     def retry_now(self) -> None:
         """Make all retries due."""

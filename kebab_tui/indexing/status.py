@@ -21,7 +21,7 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.callbacks import WatchCallbacks
 from kebab_tui.indexing.embed import EmbeddingProgress
-from kebab_tui.indexing.report import NoteChange, Outcome, Progress
+from kebab_tui.indexing.report import NoteChange, Outcome
 from kebab_tui.indexing.watcher import WatchKind
 from kebab_tui.own_files import ChangeCheck
 from kebab_tui.storage.ports import Index
@@ -59,7 +59,7 @@ class Phase:
     seconds_left: float | None = None
 
 
-_IDLE = Phase()
+IDLE = Phase()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class LiveState:
     folders: tuple[FolderState, ...] = ()
     pending: int = 0
     failed: int = 0
-    phase: Phase = _IDLE
+    phase: Phase = IDLE
     last: LastChange | None = None
     error: Trouble | None = None
     given_way_to: str = ""
@@ -131,85 +131,57 @@ class StatusPublisher:
         *,
         once: bool = False,
     ) -> None:
-        self._once = once
         self._callbacks = callbacks
         self._folders = folders
         self._pending = pending
         self._file = LiveFile(index.folder, callbacks.state)
-        self._pid = os.getpid()
         self._began = time.monotonic()
         self._counts: Counter[Outcome] = Counter()
         self._chunks_added = 0
         self._chunks_removed = 0
-        self._phase = _IDLE
-        self._in_progress = 0
-        self._last: LastChange | None = None
-        self._error: Trouble | None = None
-        self._yielded_to = ""
-        self.failed = 0
-        self.upgrading: tuple[int, int] | None = None
+        self.state = LiveState(os.getpid(), once=once)
+        """All but the folders and the number of queued paths."""
 
     def publish(self, *, at_once: bool = False) -> None:
         """Write the state if it changed. Does nothing shortly after the last write; call again then."""
-        if not at_once and not self._file.is_due:
-            return
-        state = LiveState(
-            pid=self._pid,
-            folders=self._folders(),
-            pending=self._pending() + self._in_progress,
-            failed=self.failed,
-            phase=self._phase,
-            last=self._last,
-            error=self._error,
-            given_way_to=self._yielded_to,
-            upgrading=self.upgrading,
-            once=self._once,
-        )
-        self._file.write(state)
+        if at_once or time.monotonic() >= self._file.not_before:
+            phase = self.state.phase
+            reading = phase.total - phase.done if phase.kind == "reading" else 0
+            self._file.write(replace(self.state, folders=self._folders(), pending=self._pending() + reading))
 
     def changed(self, change: NoteChange) -> None:
         self._counts[change.outcome] += 1
-        if self.upgrading is not None and change.outcome in ("changed", "failed", "skipped"):
-            done, total = self.upgrading  # counted anew when the folder is done
-            self.upgrading = min(done + 1, total), total
+        upgrading = self.state.upgrading
+        if upgrading is not None and change.outcome in ("changed", "failed", "skipped"):
+            done, total = upgrading  # counted anew when the folder is done
+            upgrading = min(done + 1, total), total
         self._chunks_added += change.chunks_added
         self._chunks_removed += change.chunks_removed
-        self._last = LastChange(change.path, change.outcome, change.saved_ns, change.committed_ns)
+        last = LastChange(change.path, change.outcome, change.saved_ns, change.committed_ns)
+        self.state = replace(self.state, last=last, upgrading=upgrading)
         self._callbacks.changed(change)
 
-    def reading(self, progress: Progress) -> None:
-        self._phase = Phase("reading", progress.done, progress.total)
-        self._in_progress = progress.total - progress.done
-        self.publish()
-
     def embedding(self, progress: EmbeddingProgress) -> None:
-        left = progress.seconds_left
-        self._phase = Phase(
-            "embedding",
-            progress.done,
-            progress.total,
-            round(progress.rate, 1),
-            None if left is None else round(left, 1),
-        )
-        self.publish()
+        left = None if progress.seconds_left is None else round(progress.seconds_left, 1)
+        self.work(Phase("embedding", progress.done, progress.total, round(progress.rate, 1), left))
 
-    def idle(self) -> None:
-        self._phase, self._in_progress = _IDLE, 0
+    def work(self, phase: Phase = IDLE) -> None:
+        """What the process does now."""
+        self.state = replace(self.state, phase=phase)
         self.publish()
 
     def report_error(self, error: KebabError) -> None:
-        self._error = Trouble(error.code, error.message, error.hint)
+        self.state = replace(self.state, error=Trouble(error.code, error.message, error.hint))
         self.publish(at_once=True)
 
     def clear_error(self, *codes: str) -> None:
         """Clear the current error if it has one of these codes."""
-        if self._error is not None and self._error.code in codes:
-            self._error = None
+        if self.state.error is not None and self.state.error.code in codes:
+            self.state = replace(self.state, error=None)
 
     def yielded_to(self, process: str) -> None:
         """Another process owns the lock; empty: this process does."""
-        self._yielded_to = process
-        self._phase, self._in_progress = _IDLE, 0
+        self.state = replace(self.state, given_way_to=process, phase=IDLE)
         self.publish(at_once=True)
         self._file.touch()
 
@@ -222,7 +194,7 @@ class StatusPublisher:
             self._chunks_added,
             self._chunks_removed,
             time.monotonic() - self._began,
-            self.failed,
+            self.state.failed,
         )
 
 
@@ -239,18 +211,14 @@ class LiveFile:
         self._on_change = on_change
         self._clock = clock
         self._written: LiveState | None = None
-        self._next = 0.0
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the last write was long enough ago."""
-        return self._clock() >= self._next
+        self.not_before = 0.0
+        """The next write should not be earlier."""
 
     def write(self, state: LiveState) -> None:
         """Write a state unless it equals the last one."""
         if state == self._written:
             return
-        self._written, self._next = state, self._clock() + _INTERVAL_S
+        self._written, self.not_before = state, self._clock() + _INTERVAL_S
         data = json.dumps(asdict(state)).encode("ascii").ljust(_PADDED)
         try:
             own_files.replace(self._path, data, synced=False)

@@ -132,10 +132,10 @@ class FolderWatch:
         except OSError as error:
             self._pause(f"the folder cannot be read: {error.strerror}")
             return
-        if self._identity is not None and self._identity.has_lost_its_disk(now):
-            self._pause("the disk that the folder is on is not mounted")
-            return
         if self._identity is not None and self._identity != now:
+            if self._identity.has_lost_its_disk(now):
+                self._pause("the disk that the folder is on is not mounted")
+                return
             self._renew_reason = self._renew_reason or "the folder was replaced"
         if self._state.kind == "paused":
             self._begin_again("the folder is back")

@@ -10,7 +10,7 @@ import contextlib
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kebab_tui.domain.document import Fingerprint, Source
 from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, VectorError
@@ -25,7 +25,7 @@ from kebab_tui.indexing.reconcile import DeletionGracePeriod
 from kebab_tui.indexing.report import Outcome, Progress
 from kebab_tui.indexing.schedule import DISK, Schedule
 from kebab_tui.indexing.session import Session
-from kebab_tui.indexing.status import FolderState, StatusPublisher
+from kebab_tui.indexing.status import FolderState, Phase, StatusPublisher
 from kebab_tui.indexing.watched_folders import WatchedFolders
 from kebab_tui.storage.ports import Index, Rescan
 
@@ -137,7 +137,7 @@ class IndexWorker:
             case "unload_model":
                 self._unload_model()
             case _:
-                self.status.idle()
+                self.status.work()
                 is_done = self._config.once and not self._queue.pending()
                 if task == "tidy" or is_done:
                     if session.check_deferred:
@@ -176,7 +176,7 @@ class IndexWorker:
         finally:
             for batch in left:
                 self._put_back(batch)
-            self.status.idle()
+            self.status.work()
 
     def _index(self, session: Session, batch: PathBatch) -> None:
         watched = self._watched.by_root.get(batch.root)
@@ -195,7 +195,7 @@ class IndexWorker:
             nonlocal reading_since
             if reading_since is None and at.total:
                 reading_since = time.monotonic()
-            self.status.reading(at)
+            self.status.work(Phase("reading", at.done, at.total))
 
         def cancelled() -> bool:
             """Stays true. A saved note interrupts the scan of a whole folder, which may take hours."""
@@ -255,8 +255,9 @@ class IndexWorker:
 
     def _count_failed(self) -> None:
         with self._config.index.reader.catalogue() as catalogue:
-            self.status.failed = catalogue.failed()
-            self.status.upgrading = upgrade_of(catalogue.makers(), self._config.recipe.chunker)
+            failed, makers = catalogue.failed(), catalogue.makers()
+        upgrading = upgrade_of(makers, self._config.recipe.chunker)
+        self.status.state = replace(self.status.state, failed=failed, upgrading=upgrading)
 
     def _embed(self, session: Session) -> None:
         assert self._config.vectors is not None

@@ -89,7 +89,7 @@ class RequestFolder:
                 self._names = sorted(os.listdir(self._path))
             except OSError:
                 self._names = []
-        return any(_is_alive(path) for path in self._all(_WANT))
+        return bool(self._names) and any(_is_alive(path) for path in self._all(_WANT))
 
     def look(self) -> tuple[bool, list[Rescan]]:
         """Whether a living process waits for the lock, and the rescan requests, which are removed.
@@ -97,7 +97,10 @@ class RequestFolder:
         Drops unreadable requests. Costs one `stat` if the folder is unchanged.
         """
         wanted = self.wanted()
-        taken = []
+        taken: list[Rescan] = []
+        if not self._names:
+            self._unfinished = {}
+            return wanted, taken
         for path in self._all(_RESCAN):
             with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
                 taken.append(_read(path))

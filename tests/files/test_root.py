@@ -8,18 +8,19 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.files import root as files_root
-from kebab_tui.files.root import Mount, RootIdentity
+from kebab_tui.files.root import Mount, RootIdentity, is_empty
 
 
 def test_a_folder_stays_the_same_while_its_notes_change_and_another_one_is_different(tmp_path: Path) -> None:
     root = tmp_path / "notes"
     root.mkdir()
     before = RootIdentity.of(str(root))
-    assert before.is_empty
+    assert is_empty(str(root))
     (root / "a.md").write_text("a")
     after = RootIdentity.of(str(root))
-    assert after == before and after.stored == before.stored and not after.is_empty
+    assert after == before and after.stored == before.stored and not is_empty(str(root))
     shutil.move(root, tmp_path / "away")
+    assert is_empty(str(root)), "nor can it be listed"
     root.mkdir()
     assert RootIdentity.of(str(root)) != before
     assert RootIdentity.of(str(tmp_path / "away")).stored == before.stored, "a folder keeps it when it moves"

@@ -64,7 +64,7 @@ def test_idle_work_starts_after_a_time_without_changes() -> None:
     bench = Bench()
     bench.now += QUIET_S
     assert bench.schedule.next() == "tidy"
-    bench.schedule.indexed()
+    bench.schedule.scanned(WHOLE, [], False)
     assert bench.schedule.next() == "wait"
     bench.now += QUIET_S
     assert bench.schedule.next() == "tidy"
@@ -82,7 +82,7 @@ def test_after_a_failed_write_everything_pauses_until_the_retry() -> None:
     bench.schedule.failed(DISK)
     bench.now += FIRST_S
     assert bench.schedule.next() == "pause", "twice as long"
-    bench.schedule.disk_written()
+    bench.schedule.scanned(WHOLE, [], False)
     assert bench.schedule.next() == "index"
 
 
