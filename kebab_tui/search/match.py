@@ -9,9 +9,8 @@ A raw query becomes a tree too. What the tree cannot say stays text (`Raw`), whi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import reduce
 from typing import TypeAlias
 
 from kebab_tui.domain.tokens import plain_words
@@ -129,14 +128,6 @@ _TOKEN = re.compile(
 )
 
 
-_LEVELS: tuple[tuple[str, Callable[[tuple[Match, ...]], Match]], ...] = (
-    ("OR", any_of),
-    ("AND", all_of),
-    ("NOT", partial(reduce, Not)),
-)
-"""The operators, from loose to tight."""
-
-
 class _NoTreeError(Exception):
     """The tree cannot express an operator; "" for a syntax error."""
 
@@ -147,6 +138,16 @@ def parse_raw(text: str) -> Match:
         return _RawReader(text).whole()
     except _NoTreeError as error:
         return Raw(text, str(error))
+
+
+def _without(parts: tuple[Match, ...]) -> Match:
+    if len(parts) > _DEEPEST:
+        raise _NoTreeError("NOT")
+    return reduce(Not, parts)
+
+
+_LEVELS = (("OR", any_of), ("AND", all_of), ("NOT", _without))
+"""The operators, from loose to tight."""
 
 
 class _RawReader:

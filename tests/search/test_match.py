@@ -61,6 +61,7 @@ def test_a_raw_query_becomes_a_tree(text: str, match: Match) -> None:
         ("-title : a", "-"),
         ("title : (text : a)", ":"),
         ("(" * 20 + "a" + ")" * 20, "("),
+        (" NOT ".join("abcdefghijklmnopqrst"), "NOT"),
     ],
 )
 def test_an_operator_without_a_tree_is_named(text: str, operator: str) -> None:

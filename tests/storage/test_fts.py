@@ -113,3 +113,12 @@ def test_a_deep_raw_query_is_answered_as_by_fts5(index: sqlite3.Connection, dept
     for _ in range(depth):
         text = group.format(text)
     assert answer(index, fts5(parse_raw(text))) == answer(index, text)
+
+
+@pytest.mark.parametrize("operator", [" ", " AND ", " OR ", " NOT "])
+@pytest.mark.parametrize("length", [10, 100, 2_000])
+def test_a_long_raw_query_is_answered_as_by_fts5(
+    index: sqlite3.Connection, length: int, operator: str
+) -> None:
+    text = operator.join(["green", *["red"] * length])
+    assert answer(index, fts5(parse_raw(text))) == answer(index, text)
