@@ -63,12 +63,14 @@ class ExplainPanel(RowsView, can_focus=True):
         self._row = None if explained is None else explained.hit.row
         base, settings = self._base, self._settings
         if response is not base:
-            self._base = self._now = response
-            self._changes = {}
-            if base is not None and settings is not None and settings != base.fusion:
-                again = response.response.query == base.response.query and response.fusion == base.fusion
-                if again:
-                    self._rescore(response, settings)
+            self._base, self._now, self._changes = response, response, {}
+            if (
+                base is not None
+                and settings is not None
+                and settings != base.fusion == response.fusion
+                and base.response.query == response.response.query
+            ):
+                self._rescore(response, settings)
         self.lay_out()
 
     def clear(self, reason: str) -> None:
