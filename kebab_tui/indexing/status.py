@@ -165,10 +165,10 @@ class StatusPublisher:
         left = None if progress.seconds_left is None else round(progress.seconds_left, 1)
         self.work(Phase("embedding", progress.done, progress.total, round(progress.rate, 1), left))
 
-    def work(self, phase: Phase = IDLE) -> None:
+    def work(self, phase: Phase = IDLE, *, at_once: bool = False) -> None:
         """What the process does now."""
         self.state = replace(self.state, phase=phase)
-        self.publish()
+        self.publish(at_once=at_once)
 
     def report_error(self, error: KebabError) -> None:
         self.state = replace(self.state, error=Trouble(error.code, error.message, error.hint))

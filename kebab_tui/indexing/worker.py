@@ -193,9 +193,10 @@ class IndexWorker:
 
         def progress(at: Progress) -> None:
             nonlocal reading_since
-            if reading_since is None and at.total:
+            begins = reading_since is None and at.total > 0
+            if begins:
                 reading_since = time.monotonic()
-            self.status.work(Phase("reading", at.done, at.total))
+            self.status.work(Phase("reading", at.done, at.total), at_once=begins and batch.whole)
 
         def cancelled() -> bool:
             """Stays true. A saved note interrupts the scan of a whole folder, which may take hours."""

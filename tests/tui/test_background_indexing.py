@@ -7,10 +7,12 @@ import os
 import queue
 import shutil
 import signal
+import sqlite3
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 Told = queue.Queue[IndexingEnded]
 _PATIENCE_S = 120.0
-MANY = 2_000
+MANY = 200
 
 
 class Behind:
@@ -53,10 +55,19 @@ class Behind:
     def write(self, name: str, text: str = "# Note\n\nword\n") -> None:
         (self.notes / name).write_text(text)
 
-    def write_many(self) -> None:
-        """Notes that take a while to read; they have one vector."""
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Index many notes once; the process cannot store what it reads while the context lasts."""
+        workspace = Workspace(Settings(), str(self.data))
+        workspace.ingest([str(self.notes)], Callbacks())
+        workspace.close()
         for number in range(MANY):
-            self.write(f"{number}.md", "# Note\n\n" + "many words here\n" * 50)
+            self.write(f"{number}.md")
+        with closing(sqlite3.connect(self.data / "kebab.sqlite")) as other:
+            other.execute("BEGIN IMMEDIATE")
+            self.indexing.start([str(self.notes)])
+            self.wait(lambda: (live := self.live()) and live.phase.kind == "reading")
+            yield
 
     def keep(self) -> None:
         """Have the notes kept, and wait for the first look at them."""
@@ -116,10 +127,10 @@ def behind(tmp_path: Path) -> Iterator[Behind]:
 
 
 def test_a_folder_is_indexed_and_progress_is_in_the_live_file(behind: Behind) -> None:
-    behind.write_many()
-    behind.indexing.start([str(behind.notes)])
-    behind.wait(lambda: (live := behind.live()) and live.phase.kind == "reading" and live.phase.total == MANY)
-    assert behind.live_pid == behind.indexing.watcher_pid != 0
+    with behind.reading():
+        live = behind.live()
+        assert live is not None and live.phase.total == MANY
+        assert live.pid == behind.indexing.watcher_pid != 0
     assert behind.next() == IndexingEnded()
     assert len(behind.paths()) == MANY
     assert behind.live() is None
@@ -183,12 +194,10 @@ def test_work_to_be_done_once_is_left_to_a_process_that_watches(behind: Behind, 
 
 
 def test_closing_ends_the_process_without_waiting(behind: Behind) -> None:
-    behind.write_many()
-    behind.indexing.start([str(behind.notes)])
-    behind.wait(lambda: (live := behind.live()) and live.phase.kind == "reading")
-    process = behind.indexing._process
-    assert process is not None
-    process.send_signal(signal.SIGSTOP)  # it cannot end
+    with behind.reading():
+        process = behind.indexing._process
+        assert process is not None
+        process.send_signal(signal.SIGSTOP)  # it cannot end
     behind.indexing.close()
     assert process.poll() is None
     process.send_signal(signal.SIGCONT)
