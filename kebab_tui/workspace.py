@@ -155,13 +155,16 @@ class Workspace:
     # Search
 
     def warm_up(self, *, by_meaning: bool) -> Iterator[None]:
-        """Load, step by step, the components that the first query needs."""
+        """Load, step by step, the components that the first query and the first action need."""
         query = SearchQuery("kebab", "lexical", k=1)
         self.search(query)
         yield
         if by_meaning:
             yield from self._parts.semantics.open_by_steps()
             self.search(replace(query, mode="hybrid"))
+            yield
+        for hit in self.recent(1).hits:
+            self.locate(hit)
 
     @_healed
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:

@@ -453,7 +453,8 @@ class KebabApp(App[tuple[str, ...]]):
     def _preview_selected(self) -> None:
         if (hit := self.hits.selected) is not None:
             self.results.show_preview(hit)
-            self.engine.locate(hit)
+            if hit.stale or hit.gone or not self.preview.is_certain:
+                self.engine.locate(hit)
 
     @on(messages.HitLocated)
     def _hit_located(self, message: messages.HitLocated) -> None:

@@ -9,7 +9,8 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from kebab_tui.domain.hit import SearchResponse
+from kebab_tui.domain.citation import Located
+from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
@@ -100,6 +101,22 @@ async def test_an_answer_with_an_older_number_is_dropped(shared: SharedScreen) -
         app.post_message(SearchDone(app.current_query._generation - 1, app.results.response, final=True))
         await pilot.pause()
         assert not shown
+
+
+async def test_a_passage_on_its_cited_lines_is_located_only_for_an_action(shared: SharedScreen) -> None:
+    located: list[str] = []
+
+    def locate(real: Workspace, hit: SearchHit) -> Located:
+        located.append(hit.path)
+        return real.locate(hit)
+
+    async with shared(query="ownership", verbs={"locate": locate}) as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: app.preview.is_certain and not app.typing.is_typing)
+        await until(pilot, lambda: not app.engine._jobs)
+        assert not located
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: located == paths(app)[:1])
 
 
 @pytest.mark.parametrize(

@@ -138,11 +138,11 @@ async def answered(pilot: Screen, app: KebabApp) -> None:
 
 
 async def located(pilot: Screen, app: KebabApp) -> None:
-    """Until the engine has said where the selected hit is."""
+    """Until it is known where the selected hit is."""
     selected = app.hits.selected
     if selected is not None:
         key = (selected.chunk_id, selected.indexed_ns)
-        await until(pilot, lambda: key in app.hits._located)
+        await until(pilot, lambda: key in app.hits._located or app.preview.is_certain)
 
 
 def in_both_lists(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:

@@ -120,9 +120,16 @@ class Preview(LineView, can_focus=True):
         if is_other or was_remarked or not is_same_view:
             self._open(note, is_other)
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the lines of the citation have the text of the passage."""
+        return self._target.sure is True
+
     def is_showing(self, hit: SearchHit, located: Located) -> bool:
         """Whether the passage is shown at these lines."""
-        return hit == self._hit and located == self._located
+        known = self._located
+        is_same = located == known or (known is None and located.state == "same" and self.is_certain)
+        return hit == self._hit and is_same
 
     def reread(self, hit: SearchHit) -> None:
         """Show the present file again, at the same place, after a possible change."""
