@@ -196,7 +196,7 @@ class IndexWorker:
             begins = reading_since is None and at.total > 0
             if begins:
                 reading_since = time.monotonic()
-            self.status.work(Phase("reading", at.done, at.total), at_once=begins and batch.whole)
+            self.status.work(Phase("reading", at.done, at.total), at_once=begins and bool(batch.whole))
 
         def cancelled() -> bool:
             """Stays true. A saved note interrupts the scan of a whole folder, which may take hours."""
