@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import format_sum, share_digits
 from kebab_tui.search.answer import Answer, Search
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm, normalised, term_weight
 from kebab_tui.search.match import Term
 from kebab_tui.search.ports import FieldCounts, FieldWeights, NearestSentence, Snapshot
 from kebab_tui.search.ranking import OTHER_SCRIPT_SHARE, Fused, FusionSettings
-from kebab_tui.search.why_not import single_filters
+from kebab_tui.search.why_not import Filtered, count_filtered
 
 _RULES: Mapping[str, tuple[Callable[..., float], str]] = {
     "given": (lambda: 0.0, ""),
@@ -142,19 +141,6 @@ class ExplainedHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Filtered:
-    """The effect of the filters: all notes, those that pass, and how many each filter alone drops."""
-
-    notes: int
-    passing: int
-    dropped: tuple[tuple[str, int], ...]
-
-    def __str__(self) -> str:
-        each = ", ".join(f"{name} leaves out {count:,}" for name, count in self.dropped)
-        return f"filters: {self.passing:,} of {self.notes:,} notes pass ({each})"
-
-
-@dataclass(frozen=True, slots=True)
 class ExplainedResponse:
     """`candidates` are all fused candidates, in order."""
 
@@ -208,14 +194,7 @@ def explain(
         one._replace(evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, "")))
         for one in answer.fused
     )
-    effect = None
-    if search.filters.active:
-        notes = snapshot.browse(SearchFilters(), 0, 0)[1]
-        passing = snapshot.browse(search.filters, 0, 0)[1]
-        dropped = (
-            (name, notes - snapshot.browse(alone, 0, 0)[1]) for name, alone in single_filters(search.filters)
-        )
-        effect = Filtered(notes, passing, tuple(dropped))
+    effect = count_filtered(search) if search.filters.active else None
     explained = ExplainedResponse(response, tuple(hits), candidates, None, effect)
     return explained if answer.fusion is None else with_fusion(explained, candidates, answer.fusion)
 

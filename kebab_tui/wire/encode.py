@@ -18,8 +18,9 @@ from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk, Document, Source
 from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.text import UNSAFE
-from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation, Filtered
+from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation
 from kebab_tui.search.ranking import NEAR_ENOUGH, OTHER_SCRIPT_SHARE, PLACE_EVERY, Fused, FusionSettings
+from kebab_tui.search.why_not import Filtered
 
 if TYPE_CHECKING:
     from kebab_tui.vector_search import ModelInfo, Switch
