@@ -198,8 +198,7 @@ def explain(
         one._replace(evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, "")))
         for one in answer.fused
     )
-    effect = count_filtered(search) if search.filters.active else None
-    explained = ExplainedResponse(response, tuple(hits), candidates, None, effect)
+    explained = ExplainedResponse(response, tuple(hits), candidates, None, count_filtered(search))
     return explained if answer.fusion is None else with_fusion(explained, candidates, answer.fusion)
 
 
@@ -251,20 +250,19 @@ def with_fusion(
 
 
 def _fusion(fused: Fused, settings: FusionSettings) -> Explanation:
-    evidence, rrf_k, legs = fused.evidence, settings.rrf_k, []
+    evidence, rrf_k = fused.evidence, settings.rrf_k
+
+    def leg(label: str, weight: float, rank: int | None, note: str = "") -> Explanation:
+        if rank is None:
+            return Explanation(0.0, label, note="not in its list")
+        return Explanation.of(label, "reciprocal rank", rrf_k=rrf_k, rank=rank, weight=weight, note=note)
+
     other = "among notes in the other language" if evidence.other_script else ""
-    for leg, weight, rank, note in (
-        ("words", settings.lexical_weight, evidence.lexical_rank, ""),
-        ("meaning", settings.vector_weight, evidence.vector_rank, other),
-    ):
-        legs.append(
-            Explanation(0.0, leg, note="not in its list")
-            if rank is None
-            else Explanation.of(leg, "reciprocal rank", rrf_k=rrf_k, rank=rank, weight=weight, note=note)
-        )
+    words = leg("words", settings.lexical_weight, evidence.lexical_rank)
+    meaning = leg("meaning", settings.vector_weight, evidence.vector_rank, other)
+    raw = Explanation.of("rrf_raw", "sum", words, meaning)
     both = Explanation.of("weights", "sum", words=settings.lexical_weight, meaning=settings.vector_weight)
     most = Explanation.of("maximum", "reciprocal rank", both, rrf_k=rrf_k, rank=1)
-    raw = Explanation.of("rrf_raw", "sum", *legs)
     place = f"place {fused.fusion_rank}"
     return Explanation.of("fused", "quotient", raw, most._replace(value=settings.best_raw), note=place)
 

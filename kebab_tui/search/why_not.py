@@ -85,8 +85,10 @@ def judge(search: Search, document: Document) -> WhyNot:
     return WhyNot(path, "no match", f"no passage matches{missing}", _OTHER_WORDS)
 
 
-def count_filtered(search: Search) -> Filtered:
-    """The effect of all filters together and of each alone."""
+def count_filtered(search: Search) -> Filtered | None:
+    """The effect of all filters together and of each alone; None without filters."""
+    if not search.filters.active:
+        return None
 
     def count(filters: SearchFilters) -> int:
         return search.snapshot.browse(filters, 0, 0)[1]

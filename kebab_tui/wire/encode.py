@@ -130,6 +130,15 @@ def notice(value: Notice) -> Json:
     return {"code": value.code, "level": value.level, "text": value.text}
 
 
+def filtered(value: Filtered) -> Json:
+    """The numbers of notes that the filters keep and drop."""
+    return {
+        "notes": value.notes,
+        "passing": value.passing,
+        "filters": [{"filter": name, "dropped": count} for name, count in value.dropped],
+    }
+
+
 def document(value: Document) -> Json:
     return {
         "schema_version": "document.v1",
@@ -229,15 +238,6 @@ def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
         named = {_OLD_NAMES.get(name, name): value for name, value in asdict(settings).items()}
         encoded["settings"] = named | _FIXED_SETTINGS
     return encoded
-
-
-def filtered(value: Filtered) -> Json:
-    """The numbers of notes that the filters keep and drop."""
-    return {
-        "notes": value.notes,
-        "passing": value.passing,
-        "filters": [{"filter": name, "dropped": count} for name, count in value.dropped],
-    }
 
 
 def _tree(node: Explanation) -> Json:

@@ -59,7 +59,7 @@ def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) 
     hit, fused, detail = explained.hit, explained.fused, explained.hit.retrieval
     rank = f"#{hit.rank}"
     place = cut_path(one_line(str(hit.citation)), max(width - len(rank) - 1, 0))
-    yield (Segment(f"{rank} ", "heading"), Segment(place, "heading"))
+    yield (Segment(f"{rank} {place}", "heading"),)
     if fused is not None and (change := place_change(hit.row, fused.rank, changes)):
         yield (Segment("what if: place ", "muted"), Segment(change, "number"))
     found = "listed by the filters alone: no scores, most recently changed first"
