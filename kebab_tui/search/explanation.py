@@ -133,7 +133,8 @@ class Explanation(NamedTuple):
             return f"bm25 {number}" if self.label == "bm25" else number
         if self.formula == "sum" and not any(child.children for child in self.children):
             return f"({'+'.join(child._part(digits) for child in self.children)})"
-        return _RULES[self.formula].part.format(number=number, how=self._how(digits))
+        text = _RULES[self.formula].part
+        return text.format(number=number, how=self._how(digits) if "{how}" in text else "")
 
 
 @dataclass(frozen=True, slots=True)
