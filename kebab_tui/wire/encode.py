@@ -274,22 +274,15 @@ def _fusion(fused: Fused, tree: Explanation, settings: FusionSettings, strongest
     if settings.rerank:
         rerank = _values(tree, lexical="rerank/words", vector="rerank/meaning", sum="rerank")
         rerank |= {"assumed_cosine": fused.assumed_cosine, "strongest_bm25": -strongest}
-    by_words = {
-        "rank": evidence.lexical_rank,
-        "bm25": None if evidence.strength is None else -evidence.strength,
-        "weight": settings.lexical_weight,
-    }
-    by_meaning = {
-        "rank": evidence.vector_rank,
-        "cosine": evidence.cosine,
-        "weight": settings.vector_weight,
-        "other_script": evidence.other_script,
-    }
+
+    def leg(label: str, rank: int | None, weight: float, **found: float | None) -> Json:
+        return {"rank": rank, **found, "weight": weight} | _values(tree, share=f"fused/rrf_raw/{label}")
+
+    bm25 = None if evidence.strength is None else -evidence.strength
+    by_words = leg("words", evidence.lexical_rank, settings.lexical_weight, bm25=bm25)
+    by_meaning = leg("meaning", evidence.vector_rank, settings.vector_weight, cosine=evidence.cosine)
     return {
-        "legs": {
-            "lexical": by_words | _values(tree, share="fused/rrf_raw/words"),
-            "vector": by_meaning | _values(tree, share="fused/rrf_raw/meaning"),
-        },
+        "legs": {"lexical": by_words, "vector": by_meaning | {"other_script": evidence.other_script}},
         **_values(tree, rrf_raw="fused/rrf_raw", fusion_score="fused"),
         "fusion_rank": fused.fusion_rank,
         "look": rerank,
