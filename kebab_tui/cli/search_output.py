@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _INDENT = "   "
 _LEAST_SHOWN = 0.01
-_MOST_QUOTED = 160
 _BADGE_TEXTS: dict[known.Badge, str] = {
     "relaxed": "relaxed: not all words",
     "further": "further keyword match",
@@ -73,9 +72,8 @@ def shown_score(score: float) -> str:
 
 def explanation_lines(tree: Explanation) -> Iterator[str]:
     """The steps of a score, each with the numbers that it follows from."""
-    rows = []
-    for depth, label, value, how, _ in tree.lines():
-        how = field(" ".join(how.split()))
-        short = how if len(how) <= _MOST_QUOTED else how[: _MOST_QUOTED - 1] + "…"
-        rows.append(("  " * depth + field(label), value, short))
-    yield from aligned(rows, right=(1,))
+    rows = [
+        ("  " * line.depth + field(line.label), line.value, field(" ".join(line.how.split())))
+        for line in tree.lines()
+    ]
+    return aligned(rows, right=(1,))

@@ -7,37 +7,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
 from operator import mul
 from typing import NamedTuple
 
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import format_sum, share_digits
 from kebab_tui.search.answer import Answer, Search
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm, normalised, term_weight
 from kebab_tui.search.match import Term
 from kebab_tui.search.ports import FieldCounts, FieldWeights, NearestSentence, Snapshot
 from kebab_tui.search.ranking import OTHER_SCRIPT_SHARE, Fused, FusionSettings
-from kebab_tui.search.why_not import single_filters
+from kebab_tui.search.why_not import Filtered, count_filtered
 
-_RULES: Mapping[str, tuple[Callable[..., float], str]] = {
-    "given": (lambda: 0.0, ""),
-    "first": (lambda first, *_: first, ""),
-    "sum": (lambda *parts: sum(parts), ""),
-    "product": (lambda one, other: one * other, "{0} × {1}"),
-    "quotient": (lambda part, whole: part / whole if whole else 0.0, "{0}/{1}"),
-    "at least 0": (lambda number: max(number, 0.0), "cosine {0}"),
-    "weighted sum": (lambda *pairs: sum(map(mul, pairs[::2], pairs[1::2])), ""),
-    "reciprocal rank": (lambda rrf_k, rank, weight: weight / (rrf_k + rank), "{2}/({0}+{1})"),
-    "saturation": (lambda bm25: normalised(-bm25), "{0}/(1+{0})"),
-    "bm25 term": (term_weight, "tf {1}, idf {0}"),
-    "idf": (inverse_document_frequency, "in {1} of {0} passages"),
-    "length norm": (length_norm, "{0} tokens, {1} on average"),
+
+class _Rule(NamedTuple):
+    """How a value follows from those of the children `{0}`, `{1}`; the text beside it, and in another's."""
+
+    value: Callable[..., float]
+    how: str = ""
+    part: str = "{number}"
+
+
+_RULES: Mapping[str, _Rule] = {
+    "given": _Rule(lambda: 0.0),
+    "first": _Rule(lambda first, *_: first),
+    "sum": _Rule(lambda *parts: sum(parts)),
+    "product": _Rule(mul, "{0} × {1}", "{how}"),
+    "quotient": _Rule(lambda part, whole: part / whole if whole else 0.0, "{0}/{1}", "{how}"),
+    "at least 0": _Rule(lambda number: max(number, 0.0), "cosine {0}", "cosine {number}"),
+    "weighted sum": _Rule(lambda *pairs: sum(map(mul, pairs[::2], pairs[1::2])), part="{how}"),
+    "reciprocal rank": _Rule(lambda rrf_k, rank, weight: weight / (rrf_k + rank), "{2}/({0}+{1})"),
+    "saturation": _Rule(lambda bm25: normalised(-bm25), "{0}/(1+{0})"),
+    "bm25 term": _Rule(term_weight, "tf {1}, idf {0}"),
+    "idf": _Rule(inverse_document_frequency, "in {1} of {0} passages", "{number} {how}"),
+    "length norm": _Rule(length_norm, "{0} tokens, {1} on average"),
 }
-"""All formulas: how a value follows from those of the children, and how that is printed."""
 _DIGITS = 4
+_LONGEST_NOTE = 200
 _NO_COUNTS = FieldCounts(0, 0, 0, 0)
 
 
@@ -67,7 +76,7 @@ class Explanation(NamedTuple):
     def of(cls, label: str, formula: str, *parts: Explanation, note: str = "", **given: float) -> Explanation:
         """A node whose children are the given numbers, then the parts."""
         children = (*[cls(value, name) for name, value in given.items()], *parts)
-        return cls(_RULES[formula][0](*[one.value for one in children]), label, formula, children, note)
+        return cls(_RULES[formula].value(*[one.value for one in children]), label, formula, children, note)
 
     def at(self, *labels: str) -> Explanation:
         """The node below this one with these labels on the way."""
@@ -84,7 +93,10 @@ class Explanation(NamedTuple):
         Each printed number follows from the printed numbers it is made of.
         """
         value = value or f"{self.value:.{digits}f}"
-        how = ", ".join(filter(None, (self._how(digits), self.note)))
+        note = " ".join(self.note.split())
+        if len(note) > _LONGEST_NOTE:
+            note = f"{note[: _LONGEST_NOTE - 1]}…"
+        how = ", ".join(filter(None, (self._how(digits), note)))
         yield Line(depth, self.label, value, how, share)
         digits = self._digits(digits)
         if self.formula == "sum":
@@ -111,24 +123,18 @@ class Explanation(NamedTuple):
         if self.formula == "sum" and self.children[0].formula == "bm25 term":
             norm = self.children[0].children[2]
             return f"idf × tf × {K1 + 1:g}/(tf+{norm._part(digits)}), {norm._how(digits)}"
-        return _RULES[self.formula][1].format(*parts)
+        return _RULES[self.formula].how.format(*parts)
 
     def _part(self, digits: int) -> str:
         """It as a part of another computation."""
         number = f"{self.value:.{digits}f}"
-        match self.formula:
-            case "product" | "quotient" | "weighted sum":
-                return self._how(digits)
-            case "sum" if not any(child.children for child in self.children):
-                return f"({'+'.join(child._part(digits) for child in self.children)})"
-            case "idf":
-                return f"{number} {self._how(digits)}"
-            case "at least 0":
-                return f"{self.label} {number}"
-            case "given":
-                number = f"{self.value:.12g}" if round(self.value, 2) == self.value else number
-                return f"bm25 {number}" if self.label == "bm25" else number
-        return number
+        if self.formula == "given":
+            number = f"{self.value:.12g}" if round(self.value, 2) == self.value else number
+            return f"bm25 {number}" if self.label == "bm25" else number
+        if self.formula == "sum" and not any(child.children for child in self.children):
+            return f"({'+'.join(child._part(digits) for child in self.children)})"
+        text = _RULES[self.formula].part
+        return text.format(number=number, how=self._how(digits) if "{how}" in text else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +144,7 @@ class ExplainedHit:
     hit: SearchHit
     tree: Explanation
     sentence: NearestSentence | None
-    fused: Fused | None
-
-
-@dataclass(frozen=True, slots=True)
-class Filtered:
-    """The effect of the filters: all notes, those that pass, and how many each filter alone drops."""
-
-    notes: int
-    passing: int
-    dropped: tuple[tuple[str, int], ...]
-
-    def __str__(self) -> str:
-        each = ", ".join(f"{name} leaves out {count:,}" for name, count in self.dropped)
-        return f"filters: {self.passing:,} of {self.notes:,} notes pass ({each})"
+    fused: Fused | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,47 +169,37 @@ def explain(
 ) -> ExplainedResponse:
     """Explain every hit of a page."""
     snapshot = search.snapshot
-    by_phrases: dict[tuple[Term, ...], list[ChunkRow]] = {}
-    for ranked in answer.page:
-        if ranked.detail.lexical_rank is not None and ranked.phrases:
-            by_phrases.setdefault(ranked.phrases, []).append(ranked.row)
-    tables: dict[ChunkRow, Explanation] = {}
-    for phrases, rows in by_phrases.items():
-        tables |= explain_lexical(snapshot, phrases, rows, weights)
-    fused = {ranked.row: ranked.fused for ranked in answer.page}
+    matching = [one for one in answer.page if one.phrases and one.detail.lexical_rank is not None]
+    bm25: dict[ChunkRow, Explanation] = {}
+    for phrases in {one.phrases for one in matching}:  # those of partial matches are others
+        rows = [one.row for one in matching if one.phrases == phrases]
+        bm25 |= explain_lexical(snapshot, phrases, rows, weights)
+    cosines = {one.evidence.row: one.evidence.cosine for one in answer.fused}
     hits = []
     for hit in response.hits:
-        one, steps, sentence = fused[hit.row], [], None
-        if hit.row in tables:
-            steps.append(Explanation.of("words", "saturation", tables[hit.row]))
+        steps, sentence = [], None
+        if hit.row in bm25:
+            steps.append(Explanation.of("words", "saturation", bm25[hit.row]))
         elif hit.retrieval.lexical_score is not None:
             note = "ranked by FTS5 itself, which names no terms"
             steps.append(Explanation(hit.retrieval.lexical_score, "words", note=note))
-        cosine = hit.retrieval.vector_score if one is None else one.evidence.cosine
+        cosine = cosines.get(hit.row, hit.retrieval.vector_score)
         if answer.encoded is not None and cosine is not None:
             steps.append(Explanation.of("meaning", "at least 0", cosine=cosine))
-            nearest = answer.encoded.semantics.encoder.nearest_sentence(hit.text, answer.encoded.vector)
-            sentence = nearest or NearestSentence(0, 0, 0.0)
-        if sentence is not None and sentence.end:
-            text = hit.text[sentence.start : sentence.end]
-            steps.append(Explanation(sentence.cosine, "sentence", note=f"nearest: {text}"))
+            sentence = answer.encoded.semantics.encoder.nearest_sentence(hit.text, answer.encoded.vector)
+            sentence = sentence or NearestSentence(0, 0, 0.0)
+            if sentence.end:
+                note = f"nearest: {hit.text[sentence.start : sentence.end]}"
+                steps.append(Explanation(sentence.cosine, "sentence", note=note))
         tree = Explanation.of("score", "first", *steps) if steps else Explanation(hit.score, "score")
-        hits.append(ExplainedHit(hit, tree, sentence, one))
+        hits.append(ExplainedHit(hit, tree, sentence))
     # A what-if without reranking needs the chunk ids, which order equal scores.
     ids = snapshot.chunk_ids([one.evidence.row for one in answer.fused])
     candidates = tuple(
         one._replace(evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, "")))
         for one in answer.fused
     )
-    effect = None
-    if search.filters.active:
-        notes = snapshot.browse(SearchFilters(), 0, 0)[1]
-        passing = snapshot.browse(search.filters, 0, 0)[1]
-        dropped = (
-            (name, notes - snapshot.browse(alone, 0, 0)[1]) for name, alone in single_filters(search.filters)
-        )
-        effect = Filtered(notes, passing, tuple(dropped))
-    explained = ExplainedResponse(response, tuple(hits), candidates, None, effect)
+    explained = ExplainedResponse(response, tuple(hits), candidates, None, count_filtered(search))
     return explained if answer.fusion is None else with_fusion(explained, candidates, answer.fusion)
 
 
@@ -230,18 +213,21 @@ def explain_lexical(
         row: Explanation.of("norm", "length norm", length=lengths.get(row, 0), average_length=average or 1.0)
         for row in rows
     }
-    factors = [Explanation(getattr(weights, name), f"{name} weight") for name in FieldCounts._fields]
-    weighted: dict[FieldCounts, Explanation] = {}
+    names = FieldCounts._fields
+    factors = [Explanation(getattr(weights, name), f"{name} weight") for name in names]
+
+    @cache  # many passages have the same counts
+    def weighted(counts: FieldCounts) -> Explanation:
+        pairs = zip(map(Explanation, counts, names), factors, strict=True)
+        return Explanation.of("tf", "weighted sum", *chain.from_iterable(pairs))
+
     terms: dict[ChunkRow, list[Explanation]] = {row: [] for row in rows}
     for phrase in phrases:
         idf = Explanation.of("idf", "idf", passages=chunks, df=snapshot.frequency(phrase))
         found = snapshot.occurrences(phrase, rows)
         for row in rows:
-            counts = found.get(row, _NO_COUNTS)
-            if counts not in weighted:  # many passages have the same counts
-                pairs = zip(map(Explanation, counts, FieldCounts._fields), factors, strict=True)
-                weighted[counts] = Explanation.of("tf", "weighted sum", *chain.from_iterable(pairs))
-            terms[row].append(Explanation.of(phrase.label, "bm25 term", idf, weighted[counts], norms[row]))
+            tf = weighted(found.get(row, _NO_COUNTS))
+            terms[row].append(Explanation.of(phrase.label, "bm25 term", idf, tf, norms[row]))
     return {row: Explanation.of("bm25", "sum", *parts) for row, parts in terms.items()}
 
 
@@ -252,9 +238,8 @@ def with_fusion(
     explained = replace(base, candidates=tuple(candidates), fusion=settings)
     strongest, by_row, hits = explained.strongest_bm25, {one.evidence.row: one for one in candidates}, []
     for one in base.hits:
-        fused = by_row.get(one.hit.row)
         steps = [step for step in one.tree.children if step.label not in ("rerank", "fused")]
-        note = ""
+        fused, note = by_row.get(one.hit.row), ""
         if fused is not None:
             steps.insert(0, _fusion(fused, settings))
             if settings.rerank:
@@ -266,20 +251,19 @@ def with_fusion(
 
 
 def _fusion(fused: Fused, settings: FusionSettings) -> Explanation:
-    evidence, rrf_k, legs = fused.evidence, settings.rrf_k, []
+    evidence, rrf_k = fused.evidence, settings.rrf_k
+
+    def leg(label: str, weight: float, rank: int | None, note: str = "") -> Explanation:
+        if rank is None:
+            return Explanation(0.0, label, note="not in its list")
+        return Explanation.of(label, "reciprocal rank", rrf_k=rrf_k, rank=rank, weight=weight, note=note)
+
     other = "among notes in the other language" if evidence.other_script else ""
-    for leg, weight, rank, note in (
-        ("words", settings.lexical_weight, evidence.lexical_rank, ""),
-        ("meaning", settings.vector_weight, evidence.vector_rank, other),
-    ):
-        legs.append(
-            Explanation(0.0, leg, note="not in its list")
-            if rank is None
-            else Explanation.of(leg, "reciprocal rank", rrf_k=rrf_k, rank=rank, weight=weight, note=note)
-        )
+    words = leg("words", settings.lexical_weight, evidence.lexical_rank)
+    meaning = leg("meaning", settings.vector_weight, evidence.vector_rank, other)
+    raw = Explanation.of("rrf_raw", "sum", words, meaning)
     both = Explanation.of("weights", "sum", words=settings.lexical_weight, meaning=settings.vector_weight)
     most = Explanation.of("maximum", "reciprocal rank", both, rrf_k=rrf_k, rank=1)
-    raw = Explanation.of("rrf_raw", "sum", *legs)
     place = f"place {fused.fusion_rank}"
     return Explanation.of("fused", "quotient", raw, most._replace(value=settings.best_raw), note=place)
 

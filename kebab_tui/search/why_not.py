@@ -1,4 +1,4 @@
-"""Why a note is not among the hits: the first stage that drops it, with the reason."""
+"""Why a note is not among the hits: the first stage that drops it, with the reason; what filters drop."""
 
 from __future__ import annotations
 
@@ -40,11 +40,24 @@ class WhyNot:
     score: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """The effect of the filters: all notes, those that pass, and how many each filter alone drops."""
+
+    notes: int
+    passing: int
+    dropped: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        each = ", ".join(f"{name} leaves out {count:,}" for name, count in self.dropped)
+        return f"filters: {self.passing:,} of {self.notes:,} notes pass ({each})"
+
+
 def judge(search: Search, document: Document) -> WhyNot:
     """Check a note against every stage of a keyword search that could drop it."""
     snapshot, path = search.snapshot, document.path
     rows = snapshot.chunk_rows(document.doc_id)
-    single = list(single_filters(search.filters))
+    single = list(_single_filters(search.filters))
     dropping = [name for name, one in single if not snapshot.passes(rows, one)]
     if not dropping and search.filters.active and not snapshot.passes(rows, search.filters):
         dropping = [f"{' and '.join(name for name, _ in single)} together"]
@@ -72,7 +85,20 @@ def judge(search: Search, document: Document) -> WhyNot:
     return WhyNot(path, "no match", f"no passage matches{missing}", _OTHER_WORDS)
 
 
-def single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters]]:
+def count_filtered(search: Search) -> Filtered | None:
+    """The effect of all filters together and of each alone; None without filters."""
+    if not search.filters.active:
+        return None
+
+    def count(filters: SearchFilters) -> int:
+        return search.snapshot.browse(filters, 0, 0)[1]
+
+    notes = count(SearchFilters())
+    dropped = tuple((name, notes - count(alone)) for name, alone in _single_filters(search.filters))
+    return Filtered(notes, count(search.filters), dropped)
+
+
+def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters]]:
     """Each filter alone, with its text as a user would type it."""
     for one in filters.facets:
         yield str(one), SearchFilters((one,))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,9 @@ from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk, Document, Source
 from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.text import UNSAFE
-from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation, Filtered
+from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation
 from kebab_tui.search.ranking import NEAR_ENOUGH, OTHER_SCRIPT_SHARE, PLACE_EVERY, Fused, FusionSettings
+from kebab_tui.search.why_not import Filtered
 
 if TYPE_CHECKING:
     from kebab_tui.vector_search import ModelInfo, Switch
@@ -31,6 +33,12 @@ _CARD_FIELDS = (
     "folder", "name", "version", "languages", "licence", "dims", "max_tokens", "pooling", "normalise",
     "query_prefix", "passage_prefix", "vector_version",
 )  # fmt: skip
+_OLD_NAMES = {"rerank": "second_look", "rerank_depth": "look_depth", "rerank_keyword": "look_lexical"}
+_FIXED_SETTINGS = {
+    "other_script_share": OTHER_SCRIPT_SHARE,
+    "near_enough": NEAR_ENOUGH,
+    "place_every": PLACE_EVERY,
+}
 
 
 def dumps(value: Json) -> str:
@@ -122,6 +130,15 @@ def notice(value: Notice) -> Json:
     return {"code": value.code, "level": value.level, "text": value.text}
 
 
+def filtered(value: Filtered) -> Json:
+    """The numbers of notes that the filters keep and drop."""
+    return {
+        "notes": value.notes,
+        "passing": value.passing,
+        "filters": [{"filter": name, "dropped": count} for name, count in value.dropped],
+    }
+
+
 def document(value: Document) -> Json:
     return {
         "schema_version": "document.v1",
@@ -205,105 +222,68 @@ def timestamp(nanoseconds: int) -> str | None:
 
 
 def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
-    """One hit of a response: its tree, and older fields filled from it; null where its mode has none."""
+    """One hit of a response: its tree, and older fields that repeat it; null where its mode has none."""
     tree, near, settings = explained.tree, explained.sentence, among.fusion
     encoded: Json = {"schema_version": "explanation.v1", "tree": _tree(tree)}
     encoded |= dict.fromkeys(("lexical", "semantic", "fusion", "settings"))
     for step in tree.children:
         if step.label == "words" and step.children:
-            encoded["lexical"] = _lexical(step.at("bm25"), step.value)
+            encoded["lexical"] = _lexical(step)
     if near is not None:
-        encoded["semantic"] = {
-            "cosine": tree.at("meaning", "cosine").value,
-            "sentence": explained.hit.text[near.start : near.end],
-            "start": near.start,
-            "end": near.end,
-            "sentence_cosine": near.cosine,
-        }
+        span = {"sentence": explained.hit.text[near.start : near.end], "start": near.start, "end": near.end}
+        encoded["semantic"] = _values(tree, cosine="meaning/cosine") | span | {"sentence_cosine": near.cosine}
     if settings is not None:
         if explained.fused is not None:
             encoded["fusion"] = _fusion(explained.fused, tree, settings, among.strongest_bm25)
-        encoded["settings"] = {
-            "rrf_k": settings.rrf_k,
-            "lexical_weight": settings.lexical_weight,
-            "vector_weight": settings.vector_weight,
-            "second_look": settings.rerank,
-            "look_depth": settings.rerank_depth,
-            "look_lexical": settings.rerank_keyword,
-            "other_script_share": OTHER_SCRIPT_SHARE,
-            "near_enough": NEAR_ENOUGH,
-            "place_every": PLACE_EVERY,
-        }
+        named = {_OLD_NAMES.get(name, name): value for name, value in asdict(settings).items()}
+        encoded["settings"] = named | _FIXED_SETTINGS
     return encoded
-
-
-def filtered(value: Filtered) -> Json:
-    """The numbers of notes that the filters keep and drop."""
-    return {
-        "notes": value.notes,
-        "passing": value.passing,
-        "filters": [{"filter": name, "dropped": count} for name, count in value.dropped],
-    }
 
 
 def _tree(node: Explanation) -> Json:
     return node._asdict() | {"children": [_tree(child) for child in node.children]}
 
 
-def _lexical(bm25: Explanation, score: float) -> Json:
+def _values(node: Explanation, **paths: str) -> Json:
+    """Older fields: the value at each path of labels below a node."""
+    return {name: node.at(*path.split("/")).value for name, path in paths.items()}
+
+
+def _lexical(words: Explanation) -> Json:
     """The only object with a raw bm25."""
-    idf, tf, norm = bm25.children[0].children
-    fields = [count.label for count in tf.children[::2]]
+    bm25 = words.at("bm25")
+    any_term = bm25.children[0]
+    fields = [count.label for count in any_term.at("tf").children[::2]]
     return {
         "bm25": -bm25.value,
-        "score": score,
-        "length": norm.at("length").value,
-        "average_length": norm.at("average_length").value,
-        "chunks": idf.at("passages").value,
-        "length_norm": norm.value,
-        "weights": {name: tf.at(f"{name} weight").value for name in fields},
+        "score": words.value,
+        **_values(any_term, length="norm/length", average_length="norm/average_length"),
+        **_values(any_term, chunks="idf/passages", length_norm="norm"),
+        "weights": _values(any_term.at("tf"), **{name: f"{name} weight" for name in fields}),
         "terms": [
-            {
-                "term": term.label,
-                "tf": {name: term.at("tf", name).value for name in fields},
-                "weighted_tf": term.at("tf").value,
-                "df": term.at("idf", "df").value,
-                "idf": term.at("idf").value,
-                "contribution": term.value,
-            }
+            {"term": term.label, "tf": _values(term, **{name: f"tf/{name}" for name in fields})}
+            | _values(term, weighted_tf="tf", df="idf/df", idf="idf")
+            | {"contribution": term.value}
             for term in bm25.children
         ],
     }
 
 
 def _fusion(fused: Fused, tree: Explanation, settings: FusionSettings, strongest: float) -> Json:
-    evidence, raw, rerank = fused.evidence, tree.at("fused", "rrf_raw"), None
+    evidence, rerank = fused.evidence, None
     if settings.rerank:
-        rerank = {
-            "lexical": tree.at("rerank", "words").value,
-            "vector": tree.at("rerank", "meaning").value,
-            "assumed_cosine": fused.assumed_cosine,
-            "sum": tree.at("rerank").value,
-            "strongest_bm25": -strongest,
-        }
+        rerank = _values(tree, lexical="rerank/words", vector="rerank/meaning", sum="rerank")
+        rerank |= {"assumed_cosine": fused.assumed_cosine, "strongest_bm25": -strongest}
+
+    def leg(label: str, rank: int | None, weight: float, **found: float | None) -> Json:
+        return {"rank": rank, **found, "weight": weight} | _values(tree, share=f"fused/rrf_raw/{label}")
+
+    bm25 = None if evidence.strength is None else -evidence.strength
+    by_words = leg("words", evidence.lexical_rank, settings.lexical_weight, bm25=bm25)
+    by_meaning = leg("meaning", evidence.vector_rank, settings.vector_weight, cosine=evidence.cosine)
     return {
-        "legs": {
-            "lexical": {
-                "rank": evidence.lexical_rank,
-                "bm25": None if evidence.strength is None else -evidence.strength,
-                "weight": settings.lexical_weight,
-                "share": raw.at("words").value,
-            },
-            "vector": {
-                "rank": evidence.vector_rank,
-                "cosine": evidence.cosine,
-                "weight": settings.vector_weight,
-                "share": raw.at("meaning").value,
-                "other_script": evidence.other_script,
-            },
-        },
-        "rrf_raw": raw.value,
-        "fusion_score": tree.at("fused").value,
+        "legs": {"lexical": by_words, "vector": by_meaning | {"other_script": evidence.other_script}},
+        **_values(tree, rrf_raw="fused/rrf_raw", fusion_score="fused"),
         "fusion_rank": fused.fusion_rank,
         "look": rerank,
         "look_rank": fused.rerank_rank,

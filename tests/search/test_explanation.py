@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search import match_tree
-from kebab_tui.search.explanation import explain_lexical, with_fusion
+from kebab_tui.search.explanation import Explanation, explain_lexical, with_fusion
 from kebab_tui.search.match_tree import Expression
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.search.query_language import parse
@@ -294,6 +294,14 @@ def test_a_word_that_a_partial_match_lacks_is_named(embedded_sample: Workspace) 
     absent, found = sorted((lines["docker"], lines["sourdough"]), key=lambda line: line.share)
     assert found.share == 1
     assert (absent.value, absent.how) == ("0.0000", "not in this passage")
+
+
+def test_a_long_note_is_printed_on_one_line_and_cut() -> None:
+    sentence = Explanation(0.5, "sentence", note=f"nearest: a table\n{'without full stops ' * 20}")
+    (line,) = sentence.lines()
+    assert line.how.startswith("nearest: a table without full stops")
+    assert line.how.endswith("…")
+    assert len(line.how) == 200
 
 
 def test_what_decides_a_place_beside_the_numbers_is_noted(embedded_sample: Workspace) -> None:

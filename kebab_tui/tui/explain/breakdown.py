@@ -6,7 +6,7 @@ and knows no widget. Text of notes and queries is cleaned here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -37,31 +37,21 @@ if TYPE_CHECKING:
 
 _BAR = 12
 _LONGEST_LABEL = 24
-_MOST_LINES = 5
-"""Of the nearest sentence: for the model, a table without full stops is one sentence."""
 
 
 def explain_rows(
-    explained: ExplainedHit | None,
-    among: ExplainedResponse,
-    width: int,
-    changes: Mapping[ChunkRow, int],
+    explained: ExplainedHit | None, among: ExplainedResponse, width: int, changes: Mapping[ChunkRow, int]
 ) -> list[Row]:
     """All sections with blank rows between them; without a hit only those of the response."""
-    sections: list[Iterable[Row]] = []
+    response = among.response
+    sections = [_notices(among, width), _stages(response), _versions(explained, response, width)]
+    if among.filtered is not None:
+        sections.insert(1, paragraph(one_line(str(among.filtered)), width))
     if explained is not None:
-        sections += [_head(explained, changes, width), _computation(explained.tree, width)]
-    sections += [
-        _notices(among, width),
-        () if among.filtered is None else paragraph(one_line(str(among.filtered)), width),
-        _stages(among.response),
-        _versions(explained, among.response, width),
-    ]
+        sections = [_head(explained, changes, width), _computation(explained.tree, width), *sections]
     rows: list[Row] = []
     for section in map(list, sections):
-        if rows and section:
-            rows.append(())
-        rows += section
+        rows += [(), *section] if rows and section else section
     return rows
 
 
@@ -69,7 +59,7 @@ def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) 
     hit, fused, detail = explained.hit, explained.fused, explained.hit.retrieval
     rank = f"#{hit.rank}"
     place = cut_path(one_line(str(hit.citation)), max(width - len(rank) - 1, 0))
-    yield (Segment(f"{rank} ", "heading"), Segment(place, "heading"))
+    yield (Segment(f"{rank} {place}", "heading"),)
     if fused is not None and (change := place_change(hit.row, fused.rank, changes)):
         yield (Segment("what if: place ", "muted"), Segment(change, "number"))
     found = "listed by the filters alone: no scores, most recently changed first"
@@ -102,38 +92,32 @@ def _computation(tree: Explanation, width: int) -> Iterator[Row]:
         role: Role = "heading" if line.depth == 0 else "plain"
         if line.label in ("words", "meaning") or line.share:
             role = "meaning" if line.label == "meaning" else "words"
-        longest = min(_LONGEST_LABEL, width // 2) - GAP * line.depth
-        label = " " * GAP * line.depth + cut_middle(one_line(line.label), longest)
+        indent = " " * GAP * line.depth
+        label = indent + cut_middle(one_line(line.label), min(_LONGEST_LABEL, width // 2) - len(indent))
         cells.append([Segment(label, role), Segment(line.value, "number")])
-    space = min(width - widest(columns(cells)) - GAP, _BAR)
+    space = max(min(width - widest(columns(cells)) - GAP, _BAR), 0)
     for line, cell in zip(lines, cells, strict=True):
-        cell.append(Segment(bar(line.share, space) if space > 0 else "", cell[0].role))
+        cell.append(Segment(bar(line.share, space), cell[0].role))
     table = columns(cells, right=(1,))
     for line, row in zip(lines, table, strict=True):
         how, used = one_line(line.how), widest(table) if line.share else row_width(row)
         if how and cell_len(how) <= width - used - GAP:
             yield (*row, Segment(" " * (used + GAP - row_width(row))), Segment(how, "muted"))
-            continue
-        yield row
-        below = list(paragraph(how, width, "muted", indent=GAP * (line.depth + 1)))
-        yield from below[:_MOST_LINES]
-        if len(below) > _MOST_LINES:
-            yield (Segment(" " * GAP + "(goes on)", "muted"),)
+        else:
+            yield row
+            yield from paragraph(how, width, "muted", indent=GAP * (line.depth + 1))
 
 
 def _notices(among: ExplainedResponse, width: int) -> Iterator[Row]:
-    notices: list[tuple[str, Role]] = [
-        (f"! {one_line(notice.text)}", "warning") if notice.level == "warning"
-        else (f"{DOT} {one_line(notice.text)}", "plain")
-        for notice in among.response.notices
-    ]  # fmt: skip
-    if kept := sum(one.fused is not None and one.fused.kept_place for one in among.hits):
-        places = "place was" if kept == 1 else "places were"
-        notices.append((f"{DOT} {kept} {places} kept for the other language.", "plain"))
-    if notices:
+    kept = sum(one.fused is not None and one.fused.kept_place for one in among.hits)
+    if kept or among.response.notices:
         yield (Segment("notices", "heading"),)
-    for text, role in notices:
-        yield from paragraph(text, width, role)
+    for notice in among.response.notices:
+        warns, text = notice.level == "warning", one_line(notice.text)
+        yield from paragraph(f"{'!' if warns else DOT} {text}", width, "warning" if warns else "plain")
+    if kept:
+        places = "place was" if kept == 1 else "places were"
+        yield from paragraph(f"{DOT} {kept} {places} kept for the other language.", width)
 
 
 def _stages(response: SearchResponse) -> Iterator[Row]:
