@@ -81,7 +81,7 @@ class IndexWorker:
             self._queue.reconcile(source.root, "first scan")
         self._schedule.want_embedding()
         self._is_lock_wanted = False
-        self._count_failed()
+        self._count_notes()
         self.status.yielded_to("")
         while not self._must_stop() and not self.is_done:
             self._step(session)
@@ -241,7 +241,9 @@ class IndexWorker:
             left = self._grace.left(source.source_id)
             for path in waiting:
                 self._queue.add(source.root, path, settle_s=left)
-        self._count_failed()
+        state = self.status.state
+        if batch.whole or state.failed or state.upgrading or report.counts.get("failed"):
+            self._count_notes()  # milliseconds in a large index
         self.status.clear_error(*_TEMPORARY_CODES)
         if any(report.counts.get(outcome) for outcome in _NEW_TEXT):
             self._schedule.want_embedding()
@@ -254,7 +256,7 @@ class IndexWorker:
         for path in batch.subtrees:
             self._queue.add(batch.root, path, is_dir=True, settle_s=0)
 
-    def _count_failed(self) -> None:
+    def _count_notes(self) -> None:
         with self._config.index.reader.catalogue() as catalogue:
             failed, makers = catalogue.failed(), catalogue.makers()
         upgrading = upgrade_of(makers, self._config.recipe.chunker)
