@@ -114,7 +114,6 @@ class WriterLock:
             os.close(descriptor)
             raise
         self._descriptor = descriptor
-        own_files.restrict_access(os.path.dirname(self._path), is_ours)
         self._sign(descriptor, command)
         return unclean
 
