@@ -125,7 +125,18 @@ class IndexWorker:
             case "pause":
                 self.wait(POLL_S)
             case "index":
-                self._index_all(session)
+                left = list(self._queue.take())
+                try:
+                    while left and not self._must_stop():
+                        self._index(session, left[0])
+                        left.pop(0)
+                except TEMPORARY as error:
+                    self._schedule.failed(DISK)
+                    self.status.report_error(error)
+                finally:
+                    for batch in left:
+                        self._put_back(batch)
+                    self.status.work()
             case "embed":
                 self._embed(session)
             case "save_vectors":
@@ -163,20 +174,6 @@ class IndexWorker:
                     if (inner := _relative_path(root, path)) is not None:
                         self._queue.add(root, os.fsencode(inner), os.path.isdir(path), settle_s=0)
         self._schedule.queue_scans(self._watched.by_root)
-
-    def _index_all(self, session: Session) -> None:
-        left = list(self._queue.take())
-        try:
-            while left and not self._must_stop():
-                self._index(session, left[0])
-                left.pop(0)
-        except TEMPORARY as error:
-            self._schedule.failed(DISK)
-            self.status.report_error(error)
-        finally:
-            for batch in left:
-                self._put_back(batch)
-            self.status.work()
 
     def _index(self, session: Session, batch: PathBatch) -> None:
         watched = self._watched.by_root.get(batch.root)
