@@ -120,7 +120,7 @@ class FolderWatch:
 
     def _run(self) -> None:
         """Repair the watch, and poll the folders without events."""
-        while not self._stopping:
+        while True:
             self._signal.wait(self._pace.beat)
             self._signal.clear()
             if self._stopping:

@@ -83,7 +83,17 @@ class WriterLock:
         True if the last holder was killed before it released the lock. Raises NotIndexedError if the
         data folder is missing and `makes_folder` is False.
         """
-        descriptor = self._open(makes_folder)
+        folder = os.path.dirname(self._path)
+        try:
+            if makes_folder:
+                own_files.make_folder(folder)
+            if os.path.islink(self._path):
+                os.unlink(self._path)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
+        except OSError as error:
+            if error.errno == errno.ENOENT and not makes_folder:
+                raise NotIndexedError(f"there is no data folder {folder}") from error
+            raise write_error(error, self._path) from error
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise StoreReadOnlyError(f"{self._path} is not a regular file", "remove it, and try again")
@@ -139,19 +149,6 @@ class WriterLock:
         finally:
             os.close(descriptor)
         return holder
-
-    def _open(self, makes_folder: bool) -> int:
-        folder = os.path.dirname(self._path)
-        try:
-            if makes_folder:
-                own_files.make_folder(folder)
-            if os.path.islink(self._path):
-                os.unlink(self._path)
-            return os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
-        except OSError as error:
-            if error.errno == errno.ENOENT and not makes_folder:
-                raise NotIndexedError(f"there is no data folder {folder}") from error
-            raise write_error(error, self._path) from error
 
     def _wait(self, descriptor: int, timeout_s: float, waiting: Callable[[Holder | None], None]) -> None:
         if timeout_s <= 0:

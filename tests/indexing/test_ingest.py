@@ -239,7 +239,7 @@ def test_an_index_of_an_older_chunker_is_upgraded_and_keeps_the_vectors_of_uncha
     vault.restart()
     hashes = [cast("bytes", text_hash) for (text_hash,) in vault.rows("SELECT embed_hash FROM chunks")]
     with vault.workspace._parts.session("test", Callbacks()) as session:
-        session.writer.take_over((text_hash, "model", b"\0") for text_hash in hashes)
+        session.writer.save_vectors("model", [(text_hash, b"\0") for text_hash in hashes])
     old = vault.workspace.search(SearchQuery("rice", mode="lexical"))
     assert [hit.heading_path for hit in old.hits] == ["Trip > Food"], "it answers before it is upgraded"
     assert vault.outcomes() == {"a.md": "changed", "b.md": "changed"}
