@@ -40,6 +40,11 @@ class Vault:
         """Another workspace over the same data, as another process would have."""
         return Workspace(settings, str(self.data))
 
+    def restart(self) -> None:
+        """Go on as the next process: perhaps one of another version."""
+        self.workspace.close()
+        self.workspace = self.opened(Settings())
+
     def write(self, path: str, content: str | bytes) -> str:
         full = os.path.join(self.root, path)
         os.makedirs(os.path.dirname(full), exist_ok=True)

@@ -109,9 +109,10 @@ class Scope:
     checkpoint: Checkpoint = field(default=UNLIMITED, compare=False)
     """Called for each name, and before each pattern is compiled."""
 
-    @property
-    def takes_all(self) -> bool:
-        return not (self.nearest_first or self.exclude or self.include)
+    takes_all: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "takes_all", not (self.nearest_first or self.exclude or self.include))
 
     def leaves_out(self, name: str, path: str) -> bool:
         """Return whether a rule excludes a file, or `include` does not match it."""

@@ -41,29 +41,25 @@ class FileContent:
 def read_file(root: str, path: str, limits: ReadLimits) -> FileContent:
     """Read `path`, relative to `root`; read again if it changes meanwhile."""
     for _ in range(_ATTEMPTS):
-        data, before, after = _read_once(root, path, limits)
-        if before == after:
+        try:
+            descriptor = _open_inside(root, path)
+        except OSError as error:
+            raise _unreadable(error) from error
+        try:
+            before = os.fstat(descriptor)
+            if not stat.S_ISREG(before.st_mode):
+                raise UnreadableFileError("not a regular file")
+            limits.check(before.st_size)
+            data = _read_at_most(descriptor, limits.max_bytes + 1, before.st_size + 1)
+            limits.check(len(data))
+            fingerprint, after = fingerprint_of(before), fingerprint_of(os.fstat(descriptor))
+        except OSError as error:
+            raise _unreadable(error) from error
+        finally:
+            os.close(descriptor)
+        if fingerprint == after:
             break
-    return FileContent(data, before, hashlib.sha256(data).hexdigest())
-
-
-def _read_once(root: str, path: str, limits: ReadLimits) -> tuple[bytes, Fingerprint, Fingerprint]:
-    try:
-        descriptor = _open_inside(root, path)
-    except OSError as error:
-        raise _unreadable(error) from error
-    try:
-        before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode):
-            raise UnreadableFileError("not a regular file")
-        limits.check(before.st_size)
-        data = _read_at_most(descriptor, limits.max_bytes + 1, before.st_size + 1)
-        limits.check(len(data))
-        return data, fingerprint_of(before), fingerprint_of(os.fstat(descriptor))
-    except OSError as error:
-        raise _unreadable(error) from error
-    finally:
-        os.close(descriptor)
+    return FileContent(data, fingerprint, hashlib.sha256(data).hexdigest())
 
 
 def _open_inside(root: str, path: str) -> int:

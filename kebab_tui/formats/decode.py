@@ -47,12 +47,20 @@ class DecodedText:
 def decode(data: bytes) -> DecodedText:
     """Decode a file; raise UnsuitableFileError if it is binary."""
     encoding, body = _encoding_of(data)
-    text = _decode_strictly(body, encoding)
-    if text is None and body is data and encoding == "utf-8":
-        text = _decode_korean(body)
-    if text is not None:
-        return DecodedText(_lines(text))
-    return DecodedText(_lines(body.decode(encoding, "replace")), ("lossy_decoding",))
+    flags: tuple[DocumentFlag, ...] = ()
+    try:
+        text = body.decode(encoding)
+    except UnicodeDecodeError:
+        korean = _decode_korean(body) if body is data and encoding == "utf-8" else None
+        if korean is None:
+            flags = ("lossy_decoding",)
+        text = body.decode(encoding, "replace") if korean is None else korean
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    lines = text.split("\n")
+    if not lines[-1]:  # as in an editor: a line feed at the end of the text starts no further line
+        lines.pop()
+    return DecodedText(tuple(lines), flags)
 
 
 def _encoding_of(data: bytes) -> tuple[str, bytes]:
@@ -77,31 +85,15 @@ def _binary() -> UnsuitableFileError:
     return UnsuitableFileError("binary file", "only text can be searched; exclude the file in .kebabignore")
 
 
-def _decode_strictly(data: bytes, encoding: str) -> str | None:
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError:
-        return None
-
-
 def _decode_korean(data: bytes) -> str | None:
     """Decode as CP949 if nearly all non-ASCII letters become Hangul; other encodings become Hanja."""
-    text = _decode_strictly(data, "cp949")
-    if text is None:
+    try:
+        text = data.decode("cp949")
+    except UnicodeDecodeError:
         return None
     letters = _FOREIGN_LETTER.findall(text[:_GUESS_SAMPLE])
     hangul = _HANGUL.findall(text[:_GUESS_SAMPLE])
     return text if letters and len(hangul) >= _SHARE_OF_HANGUL * len(letters) else None
-
-
-def _lines(text: str) -> tuple[str, ...]:
-    """Split as an editor does: a line feed at the end of the text starts no further line."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return tuple(lines)
 
 
 @dataclass(frozen=True, slots=True)

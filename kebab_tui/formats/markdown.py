@@ -62,7 +62,10 @@ def scan_markdown(
             if at >= scan.resume:
                 line = lines[at]
                 _OPENERS[line[0]](scan, at, line)
-    return scan.finish()
+    scan.emit_prose(len(lines) - 1)
+    for draft in scan.blocks:
+        draft.__class__ = Block  # type: ignore[assignment]  # see BlockDraft
+    return tuple(cast("list[Block]", scan.blocks))
 
 
 def _heading(scan: Scan, at: int, body: str) -> None:
@@ -277,12 +280,6 @@ class Scan:
             self.open_lists().skip(column, last + 1)
         else:
             self.list_from = -1
-
-    def finish(self) -> tuple[Block, ...]:
-        self.emit_prose(len(self.lines) - 1)
-        for draft in self.blocks:
-            draft.__class__ = Block  # type: ignore[assignment]  # see BlockDraft
-        return tuple(cast("list[Block]", self.blocks))
 
     def in_paragraph(self, at: int) -> bool:
         before = self.lines[at - 1]

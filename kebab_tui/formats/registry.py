@@ -35,9 +35,6 @@ class Format:
         note: ParsedNote = import_module(self.module).parse(data, path, checkpoint)
         return note
 
-    def cpu_budget(self, size: int) -> float:
-        return self.cpu_seconds + size / 1024**2 * CPU_SECONDS_A_MEGABYTE
-
 
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
 FORMATS: dict[str, Format] = {

@@ -22,7 +22,7 @@ from kebab_tui.domain.errors import (
 )
 from kebab_tui.indexing.callbacks import WatchCallbacks
 from kebab_tui.indexing.session import Session, data_folder_removed, open_session, read_error, relation
-from kebab_tui.indexing.status import WatchSummary, read_live, will_resume
+from kebab_tui.indexing.status import LiveState, WatchSummary, read_live, will_resume
 from kebab_tui.indexing.worker import IndexWorker, WorkerConfig
 from kebab_tui.storage.ports import Rescan
 
@@ -116,52 +116,61 @@ class IndexDaemon:
         """A session as soon as the lock is free; None if asked to stop before.
 
         Processes that wait to write come first, then the leader that yielded to them, then followers;
-        `insist` skips that order. Work to be done once is left to a process that watches.
+        `insist` skips that order. Work to be done once is left to a process that watches: that one asks
+        for the lock as soon as it finds such work.
         """
-        while not self._callbacks.stopping():
-            if self._config.once and not insist and self._has_watcher():
-                self._requests.ask(Rescan(retry=True))
-                self._is_done = True
-                return None
-            waited = self._leading or self._followed != 0
-            if waited and not os.path.isdir(self._index.folder):
-                raise data_folder_removed(self._index)
-            try:
-                if insist or (
-                    not self._requests.wanted() and (self._leading or not will_resume(self._index))
-                ):
-                    session = stack.enter_context(
-                        open_session(self._index, self._config.command, 0, lambda _: None, saw_crash=waited)
-                    )
-                    if session.healed:
-                        self._report_damage()
-                    if session.unrestored:
-                        self._status.report_error(SourceError(session.unrestored, "see `kebab source list`"))
-                    return session
-            except StoreBusyError:
-                pass
-            except TEMPORARY as error:
-                self._report_and_wait(error)
-                continue
-            self._report_writer()
-            self._worker.wait(_RESUME_S if insist or self._leading else _FOLLOW_S)
+        with contextlib.ExitStack() as request:
+            while not self._callbacks.stopping():
+                if not insist and (other := self._other_indexer()) is not None:
+                    if self._config.once and not other.once:
+                        self._requests.ask(Rescan(retry=True))
+                        self._is_done = True
+                        return None
+                    if other.once and not self._config.once and not self._leading:
+                        request.enter_context(self._requests.wanting())
+                        insist = True
+                waited = self._leading or self._followed != 0
+                if waited and not os.path.isdir(self._index.folder):
+                    raise data_folder_removed(self._index)
+                try:
+                    if insist or (
+                        not self._requests.wanted() and (self._leading or not will_resume(self._index))
+                    ):
+                        session = stack.enter_context(
+                            open_session(
+                                self._index, self._config.command, 0, lambda _: None, saw_crash=waited
+                            )
+                        )
+                        if session.healed:
+                            self._report_damage()
+                        if session.unrestored:
+                            self._status.report_error(
+                                SourceError(session.unrestored, "see `kebab source list`")
+                            )
+                        return session
+                except StoreBusyError:
+                    pass
+                except TEMPORARY as error:
+                    self._report_and_wait(error)
+                    continue
+                self._report_writer()
+                self._worker.wait(_RESUME_S if insist or self._leading else _FOLLOW_S)
         return None
 
-    def _has_watcher(self) -> bool:
+    def _other_indexer(self) -> LiveState | None:
         live = read_live(self._index)
-        return live is not None and live.pid != os.getpid() and not live.once
+        return None if live is None or live.pid == os.getpid() else live
 
     def _report_writer(self) -> None:
         """Report the process that owns the lock. A leader may find that another one took over."""
         holder = self._lease.holder()
         if self._config.once and not self._leading:
-            live = read_live(self._index)
-            if live is None or live.pid == os.getpid():
+            if self._other_indexer() is None:
                 self._status.yielded_to(str(holder or "another process"))
             return
         if self._leading:
-            live = read_live(self._index)
-            if live is not None and holder is not None and live.pid == holder.pid != os.getpid():
+            other = self._other_indexer()
+            if other is not None and holder is not None and other.pid == holder.pid:
                 self._leading = False
                 self._worker.suspend()
         if self._leading:

@@ -83,21 +83,6 @@ class _Root:
         self.paths.clear()
         self.subtrees.clear()
 
-    def take(self, until: float) -> tuple[list[bytes], list[bytes], str]:
-        """Remove the entries due until then: paths, subtrees, and why to scan the whole root."""
-        if self.whole is not None:
-            if self.whole.due > until:
-                return [], [], ""
-            why, self.whole, self.why = self.why or "many changes at once", None, ""
-            return [], [], why
-        paths = [path for path, entry in self.paths.items() if entry.due <= until]
-        subtrees = [path for path, entry in self.subtrees.items() if entry.due <= until]
-        for path in paths:
-            del self.paths[path]
-        for path in subtrees:
-            del self.subtrees[path]
-        return paths, subtrees, ""
-
 
 class PathQueue:
     """Any thread may add; one thread takes and waits."""
@@ -141,9 +126,18 @@ class PathQueue:
             if until is None:
                 return ()
             for name, root in list(self._roots.items()):
-                paths, subtrees, why = root.take(until)
-                if paths or subtrees or why:
-                    batches.append(PathBatch(name, tuple(paths), tuple(subtrees), why))
+                if root.whole is None:
+                    paths = tuple(path for path, entry in root.paths.items() if entry.due <= until)
+                    subtrees = tuple(path for path, entry in root.subtrees.items() if entry.due <= until)
+                    for path in paths:
+                        del root.paths[path]
+                    for path in subtrees:
+                        del root.subtrees[path]
+                    if paths or subtrees:
+                        batches.append(PathBatch(name, paths, subtrees))
+                elif root.whole.due <= until:
+                    batches.append(PathBatch(name, whole=root.why or "many changes at once"))
+                    root.whole = None
                 if not (root.whole or root.paths or root.subtrees):
                     del self._roots[name]
         return tuple(batches)

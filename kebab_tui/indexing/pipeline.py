@@ -22,7 +22,7 @@ from kebab_tui.domain.text import display_path
 from kebab_tui.files.read import VanishedFileError, read_file
 from kebab_tui.files.walk import FoundFile
 from kebab_tui.formats import registry
-from kebab_tui.formats.decode import ReadLimits
+from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.formats.registry import Format
 from kebab_tui.indexing.reconcile import checked_ns
 from kebab_tui.indexing.report import FileOutcome, NoteChange
@@ -36,17 +36,17 @@ class Recipe:
     limits: ReadLimits = ReadLimits()
     chunk_limits: ChunkLimits = ChunkLimits()
 
-    @property
-    def chunker(self) -> str:
-        return document.chunker(self.chunk_limits.target, self.chunk_limits.cap)
+    chunker: str = field(init=False)
+    made_by: Mapping[str, str] = field(init=False)
+    """For each format: the mark of its documents."""
+    all_made_by: str = field(init=False)
+    """The mark of an index whose documents are all made by this recipe."""
 
-    @property
-    def made_by(self) -> Mapping[str, str]:
-        return registry.made_by(self.chunker)
-
-    @property
-    def all_made_by(self) -> str:
-        return registry.all_made_by(self.chunker)
+    def __post_init__(self) -> None:
+        chunker = document.chunker(self.chunk_limits.target, self.chunk_limits.cap)
+        object.__setattr__(self, "chunker", chunker)
+        object.__setattr__(self, "made_by", registry.made_by(chunker))
+        object.__setattr__(self, "all_made_by", registry.all_made_by(chunker))
 
     def limits_of(self, kind: Format | None) -> ReadLimits:
         return ReadLimits(kind.max_bytes) if kind and kind.max_bytes else self.limits
@@ -96,9 +96,11 @@ def change_of(
         if known and not target.moved and (known.content_hash, known.made_by, known.state) == current:
             fingerprint = content.fingerprint
             return TouchNote(known.doc_id, fingerprint, checked_ns(known, fingerprint, now_ns))
-        checkpoint = Checkpoint(found.format.cpu_budget(len(content.data)), patience.stopping)
+        kind = found.format
+        seconds = kind.cpu_seconds + len(content.data) / MEGABYTE * registry.CPU_SECONDS_A_MEGABYTE
+        checkpoint = Checkpoint(seconds, patience.stopping)
         try:
-            note = found.format.parse(content.data, target.path, checkpoint)
+            note = kind.parse(content.data, target.path, checkpoint)
             passages = chunk(note, recipe.chunk_limits, checkpoint)
         except (UnreadableFileError, ReadingStopped):
             raise

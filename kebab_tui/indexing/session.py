@@ -40,17 +40,14 @@ class Session:
         self._index = index
         self._lease = held.lease
         self._deferred_check = held.deferred_check
+        self.check_deferred = held.deferred_check is not None
+        """The full check after a crash is still due: call `run_deferred_check` when idle."""
         self.writer = held.writer
         self.reader = index.reader
         self.healed = held.healed
         self.read_error = held.read_error
         self.begun_anew = held.begun_anew
         self.unrestored = held.unrestored
-
-    @property
-    def check_deferred(self) -> bool:
-        """The full check after a crash is still due: call `run_deferred_check` when idle."""
-        return self._deferred_check is not None
 
     def check_data_folder(self) -> None:
         """Refuse to write to a removed index: another process may have created a new one."""
@@ -61,7 +58,7 @@ class Session:
         """Raises StoreDamagedError."""
         if self._deferred_check is not None:
             self._deferred_check()
-            self._deferred_check = None
+            self._deferred_check, self.check_deferred = None, False
 
     def sources(self) -> list[Source]:
         with self.reader.catalogue() as catalogue:

@@ -119,32 +119,30 @@ class FolderWatch:
         self._signal.set()
 
     def _run(self) -> None:
-        while not self._stopping:
+        """Repair the watch, and poll the folders without events."""
+        while True:
             self._signal.wait(self._pace.beat)
             self._signal.clear()
-            if not self._stopping:
-                self._check()
-
-    def _check(self) -> None:
-        """Repair the watch, and poll the folders without events."""
-        try:
-            now = RootIdentity.of(self._root)
-        except OSError as error:
-            self._pause(f"the folder cannot be read: {error.strerror}")
-            return
-        if self._identity is not None and self._identity != now:
-            if self._identity.has_lost_its_disk(now):
-                self._pause("the disk that the folder is on is not mounted")
+            if self._stopping:
                 return
-            self._renew_reason = self._renew_reason or "the folder was replaced"
-        if self._state.kind == "paused":
-            self._begin_again("the folder is back")
-        elif self._events is not None and not self._events.is_alive():
-            self._begin_again("the watch had ended")
-        elif self._renew_reason and time.monotonic() >= self._next_renewal:
-            self._begin_again(self._renew_reason)
-        elif time.monotonic() >= self._next_poll and (self._poll is not None or self._unwatched()):
-            self._poll_unwatched()
+            try:
+                now = RootIdentity.of(self._root)
+            except OSError as error:
+                self._pause(f"the folder cannot be read: {error.strerror}")
+                continue
+            if self._identity is not None and self._identity != now:
+                if self._identity.has_lost_its_disk(now):
+                    self._pause("the disk that the folder is on is not mounted")
+                    continue
+                self._renew_reason = self._renew_reason or "the folder was replaced"
+            if self._state.kind == "paused":
+                self._begin_again("the folder is back")
+            elif self._events is not None and not self._events.is_alive():
+                self._begin_again("the watch had ended")
+            elif self._renew_reason and time.monotonic() >= self._next_renewal:
+                self._begin_again(self._renew_reason)
+            elif time.monotonic() >= self._next_poll and (self._poll is not None or self._unwatched()):
+                self._poll_unwatched()
 
     def _pause(self, reason: str) -> None:
         self._end_events()

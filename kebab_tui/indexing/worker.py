@@ -81,7 +81,7 @@ class IndexWorker:
             self._queue.reconcile(source.root, "first scan")
         self._schedule.want_embedding()
         self._is_lock_wanted = False
-        self._count_failed()
+        self._count_notes()
         self.status.yielded_to("")
         while not self._must_stop() and not self.is_done:
             self._step(session)
@@ -125,7 +125,18 @@ class IndexWorker:
             case "pause":
                 self.wait(POLL_S)
             case "index":
-                self._index_all(session)
+                left = list(self._queue.take())
+                try:
+                    while left and not self._must_stop():
+                        self._index(session, left[0])
+                        left.pop(0)
+                except TEMPORARY as error:
+                    self._schedule.failed(DISK)
+                    self.status.report_error(error)
+                finally:
+                    for batch in left:
+                        self._put_back(batch)
+                    self.status.work()
             case "embed":
                 self._embed(session)
             case "save_vectors":
@@ -163,20 +174,6 @@ class IndexWorker:
                     if (inner := _relative_path(root, path)) is not None:
                         self._queue.add(root, os.fsencode(inner), os.path.isdir(path), settle_s=0)
         self._schedule.queue_scans(self._watched.by_root)
-
-    def _index_all(self, session: Session) -> None:
-        left = list(self._queue.take())
-        try:
-            while left and not self._must_stop():
-                self._index(session, left[0])
-                left.pop(0)
-        except TEMPORARY as error:
-            self._schedule.failed(DISK)
-            self.status.report_error(error)
-        finally:
-            for batch in left:
-                self._put_back(batch)
-            self.status.work()
 
     def _index(self, session: Session, batch: PathBatch) -> None:
         watched = self._watched.by_root.get(batch.root)
@@ -241,7 +238,9 @@ class IndexWorker:
             left = self._grace.left(source.source_id)
             for path in waiting:
                 self._queue.add(source.root, path, settle_s=left)
-        self._count_failed()
+        state = self.status.state
+        if batch.whole or state.failed or state.upgrading or report.counts.get("failed"):
+            self._count_notes()  # milliseconds in a large index
         self.status.clear_error(*_TEMPORARY_CODES)
         if any(report.counts.get(outcome) for outcome in _NEW_TEXT):
             self._schedule.want_embedding()
@@ -254,7 +253,7 @@ class IndexWorker:
         for path in batch.subtrees:
             self._queue.add(batch.root, path, is_dir=True, settle_s=0)
 
-    def _count_failed(self) -> None:
+    def _count_notes(self) -> None:
         with self._config.index.reader.catalogue() as catalogue:
             failed, makers = catalogue.failed(), catalogue.makers()
         upgrading = upgrade_of(makers, self._config.recipe.chunker)

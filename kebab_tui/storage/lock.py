@@ -14,7 +14,6 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kebab_tui import own_files
@@ -42,39 +41,21 @@ def is_ours(name: str) -> bool:
     return name.lstrip(".").startswith(_OURS)
 
 
-@dataclass(frozen=True, slots=True)
 class DataFolder:
     """Paths of the files of one index; all of them are in `root`, none among the notes."""
 
-    root: str
-
-    @property
-    def database(self) -> str:
-        return os.path.join(self.root, "kebab.sqlite")
-
-    @property
-    def lock(self) -> str:
-        return os.path.join(self.root, "writer.lock")
-
-    @property
-    def embedding_lock(self) -> str:
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.database = os.path.join(root, "kebab.sqlite")
+        self.lock = os.path.join(root, "writer.lock")
+        self.embedding_lock = os.path.join(root, "embedding.lock")
         """Held by the one embedding process, also between its write sessions."""
-        return os.path.join(self.root, "embedding.lock")
-
-    @property
-    def sources(self) -> str:
+        self.sources = os.path.join(root, "sources.json")
         """A copy of the table of sources: input for the rebuild of a lost database."""
-        return os.path.join(self.root, "sources.json")
-
-    @property
-    def suspect(self) -> str:
+        self.suspect = os.path.join(root, "suspect")
         """Exists after a process found damage: the next writer then checks the whole database."""
-        return os.path.join(self.root, "suspect")
-
-    @property
-    def seal(self) -> str:
+        self.seal = os.path.join(root, "kebab.seal")
         """Checksums of the database's pages; absent during a write session."""
-        return os.path.join(self.root, "kebab.seal")
 
     def database_bytes(self) -> int:
         """Size of the database and its log."""
@@ -102,7 +83,17 @@ class WriterLock:
         True if the last holder was killed before it released the lock. Raises NotIndexedError if the
         data folder is missing and `makes_folder` is False.
         """
-        descriptor = self._open(makes_folder)
+        folder = os.path.dirname(self._path)
+        try:
+            if makes_folder:
+                own_files.make_folder(folder)
+            if os.path.islink(self._path):
+                os.unlink(self._path)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
+        except OSError as error:
+            if error.errno == errno.ENOENT and not makes_folder:
+                raise NotIndexedError(f"there is no data folder {folder}") from error
+            raise write_error(error, self._path) from error
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise StoreReadOnlyError(f"{self._path} is not a regular file", "remove it, and try again")
@@ -114,7 +105,6 @@ class WriterLock:
             os.close(descriptor)
             raise
         self._descriptor = descriptor
-        own_files.restrict_access(os.path.dirname(self._path), is_ours)
         self._sign(descriptor, command)
         return unclean
 
@@ -159,19 +149,6 @@ class WriterLock:
         finally:
             os.close(descriptor)
         return holder
-
-    def _open(self, makes_folder: bool) -> int:
-        folder = os.path.dirname(self._path)
-        try:
-            if makes_folder:
-                own_files.make_folder(folder)
-            if os.path.islink(self._path):
-                os.unlink(self._path)
-            return os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
-        except OSError as error:
-            if error.errno == errno.ENOENT and not makes_folder:
-                raise NotIndexedError(f"there is no data folder {folder}") from error
-            raise write_error(error, self._path) from error
 
     def _wait(self, descriptor: int, timeout_s: float, waiting: Callable[[Holder | None], None]) -> None:
         if timeout_s <= 0:

@@ -112,6 +112,7 @@ def test_raising_the_version_of_a_format_reads_only_its_files(
     assert vault.outcomes() == {}
     assert toy.read == []
     monkeypatch.setitem(FORMATS, "toy", replace(TOY, version=2))
+    vault.restart()
     assert vault.outcomes() == {"c.toy": "changed"}
     assert toy.read == ["c.toy"]
     assert vault.outcomes() == {}
@@ -127,6 +128,7 @@ def test_a_format_has_its_own_limits_of_size_and_time(vault: Vault, monkeypatch:
     vault.write("a.md", "x" * 1001)
     assert vault.outcomes() == {"a.md": "changed", "c.toy": "skipped"}
     monkeypatch.setitem(FORMATS, "toy", replace(TOY, version=2, max_bytes=None, cpu_seconds=-1))
+    vault.restart()
     assert vault.outcomes() == {"c.toy": "failed"}
     (reason,) = vault.rows("SELECT reason FROM documents WHERE path = 'c.toy'")
     assert "took too long" in str(reason)

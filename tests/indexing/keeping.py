@@ -45,7 +45,9 @@ def until(seen: Callable[[], object], what: str = "") -> None:
 class Kept:
     """A daemon over a vault, with its reported `changes`."""
 
-    def __init__(self, vault: Vault, vectors: BackgroundEmbedding | None = None, *folders: str) -> None:
+    def __init__(
+        self, vault: Vault, vectors: BackgroundEmbedding | None = None, *folders: str, once: bool = False
+    ) -> None:
         self.vault = vault
         self.changes: list[NoteChange] = []
         self.states: list[LiveState] = []
@@ -56,7 +58,7 @@ class Kept:
         self._folders = folders or (str(vault.root),)
         self.workspace = vault.opened(Settings())
         parts = self.workspace._parts
-        self.config = WorkerConfig(parts.index, parts.recipe, vectors=vectors)
+        self.config = WorkerConfig(parts.index, parts.recipe, vectors=vectors, once=once)
         callbacks = WatchCallbacks(
             self._stop.is_set, self.changes.append, self.states.append, self.followed.append
         )

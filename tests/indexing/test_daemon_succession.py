@@ -16,10 +16,11 @@ import pytest
 
 from kebab_tui.domain.errors import SourceError, StoreError
 from kebab_tui.indexing import daemon
+from kebab_tui.indexing.embed import EmbeddingReport
 from kebab_tui.indexing.status import LiveState
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.lock import WriterLock
-from kebab_tui.storage.ports import Holder
+from kebab_tui.storage.ports import Holder, Writer
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.storage.sqlite.connection import open_writer
 from kebab_tui.workspace import Callbacks
@@ -149,6 +150,53 @@ def test_a_new_folder_given_to_a_second_daemon_becomes_a_source_of_the_first(
         until(lambda: found(vault, "omega") == ["o.md"])
         assert is_held_by(vault, first.pid)
         assert kept.changes == []
+
+
+class EndlessEmbedding:
+    """Embeds until another process wants to write."""
+
+    has_begun = False
+
+    def make(self, _: Writer, callbacks: Callbacks) -> EmbeddingReport:
+        self.has_begun = True
+        until(callbacks.cancelled)
+        return EmbeddingReport(0, 1000, 1.0, cancelled=True)
+
+    def save(self) -> None:
+        """There is nothing to save."""
+
+    def unload(self) -> None:
+        """There is no model."""
+
+
+def test_a_daemon_that_watches_takes_over_from_one_that_embeds_once(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    vectors = EndlessEmbedding()
+    once = Kept(vault, vectors, once=True)
+    once.start()
+    until(lambda: vectors.has_begun)
+    with another_process(vault, str(vault.root)) as watching:
+        until(lambda: not once.is_running, "the work is not left to the one that watches")
+        until(lambda: is_held_by(vault, watching.pid))
+        vault.write("b.md", "beta")
+        until(lambda: found(vault, "beta") == ["b.md"])
+    once.stop()
+    assert once.error is None
+
+
+def test_a_daemon_that_waits_takes_over_from_one_that_began_to_embed_once_meanwhile(vault: Vault) -> None:
+    vault.write("a.md", "alpha")
+    lock = WriterLock(vault.files.lock)
+    lock.acquire("a long job", 0, lambda _: None)
+    once = Kept(vault, EndlessEmbedding(), once=True)
+    once.start()
+    until(lambda: vault.data.joinpath("live.json").exists())
+    with another_process(vault, str(vault.root)) as watching:
+        lock.release()
+        until(lambda: not once.is_running)
+        until(lambda: is_held_by(vault, watching.pid))
+    once.stop()
+    assert once.error is None
 
 
 def test_a_folder_that_is_none_ends_a_daemon_with_the_reason(vault: Vault) -> None:

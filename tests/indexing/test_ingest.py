@@ -8,7 +8,7 @@ import sqlite3
 import stat
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -220,6 +220,7 @@ def test_another_version_of_a_format_reads_its_notes(vault: Vault, monkeypatch: 
     vault.ingest()
     ids = vault.rows("SELECT id, chunk_id FROM chunks")
     monkeypatch.setitem(FORMATS, "markdown", replace(FORMATS["markdown"], version=99))
+    vault.restart()
     assert vault.outcomes() == {"a.md": "changed"}
     assert vault.rows("SELECT id, chunk_id FROM chunks") == ids, "the same passages keep their rows"
     assert vault.outcomes() == {}
@@ -233,10 +234,12 @@ def test_an_index_of_an_older_chunker_is_upgraded_and_keeps_the_vectors_of_uncha
     with monkeypatch.context() as older:
         older.setattr("kebab_tui.domain.document.CHUNKER_VERSION", "1")
         older.setattr("kebab_tui.chunking.chunker.shared_path", lambda group: group[-1].path)
+        vault.restart()
         vault.ingest()
-    with sqlite3.connect(vault.data / "kebab.sqlite") as database:
-        database.execute("INSERT INTO embeddings SELECT embed_hash, 'model', x'00' FROM chunks")
-    database.close()
+    vault.restart()
+    hashes = [cast("bytes", text_hash) for (text_hash,) in vault.rows("SELECT embed_hash FROM chunks")]
+    with vault.workspace._parts.session("test", Callbacks()) as session:
+        session.writer.save_vectors("model", [(text_hash, b"\0") for text_hash in hashes])
     old = vault.workspace.search(SearchQuery("rice", mode="lexical"))
     assert [hit.heading_path for hit in old.hits] == ["Trip > Food"], "it answers before it is upgraded"
     assert vault.outcomes() == {"a.md": "changed", "b.md": "changed"}

@@ -89,6 +89,7 @@ def test_notes_of_an_older_version_are_read_last_and_the_newest_of_them_first(
     vault.ingest()
     vault.write("z.md", "new")
     monkeypatch.setitem(FORMATS, "markdown", replace(FORMATS["markdown"], version=99))
+    vault.restart()
     assert list(vault.outcomes()) == ["z.md", "c.md", "a.md", "b.md"]
 
 

@@ -68,17 +68,14 @@ class Batch:
         self._connection = connection
         self.revision = revision
         self.visible = False
+        self.obsolete_rows = 0
+        """Rows that the finished changes leave behind in the full-text index."""
         self._new: list[tuple[Any, ...]] = []
         self._removed: list[tuple[int]] = []
         self._new_titles: list[str] = []
         self._renamed: list[tuple[int, int]] = []
         self._kept = 0
         self._each: list[ChunkCounts] = []
-
-    @property
-    def obsolete_rows(self) -> int:
-        """Number of obsolete rows that the changes leave in the full-text index."""
-        return len(self._removed) + len(self._renamed)
 
     def add(self, change: Change) -> None:
         added, removed, kept = len(self._new), len(self._removed), self._kept
@@ -153,6 +150,7 @@ class Batch:
             self._connection.executemany(
                 f"INSERT OR IGNORE INTO changes(revision, chunk, op) VALUES (?, ?, '{op}')", self._renamed
             )
+        self.obsolete_rows = len(self._removed) + len(self._renamed)
         revision = self.revision if self.visible else self.revision - 1
         return Applied(revision, len(self._new), len(self._removed), self._kept, tuple(self._each))
 

@@ -29,18 +29,12 @@ class SqliteIndex:
     def __init__(self, url: str, folder: str, weights: FieldWeights) -> None:
         self._files = DataFolder(url.removeprefix("sqlite://") or folder)
         self._weights = weights
+        self.folder = self._files.root
+        self.location = self._files.database
         self._leases = {
             "write": WriterLock(self._files.lock),
             "embed": WriterLock(self._files.embedding_lock),
         }
-
-    @property
-    def location(self) -> str:
-        return self._files.database
-
-    @property
-    def folder(self) -> str:
-        return self._files.root
 
     @cached_property
     def reader(self) -> StoreReader:

@@ -10,8 +10,9 @@ import contextlib
 import os
 from collections.abc import Iterator
 
+from kebab_tui import own_files
 from kebab_tui.domain.errors import StoreDamagedError, StoreLostError
-from kebab_tui.storage.lock import DataFolder, WriterLock
+from kebab_tui.storage.lock import DataFolder, WriterLock, is_ours
 from kebab_tui.storage.ports import Waiting, WriterSession
 from kebab_tui.storage.sqlite import recovery
 from kebab_tui.storage.sqlite.writer import Writer
@@ -35,6 +36,7 @@ def write_session(
     """
     killed = lock.acquire(command, timeout_s, waiting, makes_folder=not saw_crash)
     try:
+        own_files.restrict_access(folder.root, is_ours)
         suspect = recovery.is_suspect(folder)
         deferred = killed and saw_crash and not suspect
         if deferred:  # only if the next writer would do the check
