@@ -99,7 +99,7 @@ class SearchEngine:
                 return verdict
             k = max(_DEEP, query.k) if query.mode == "vector" else search.snapshot.collection().chunks
             whole = replace(search.query, k=k, offset=0, min_score=None, threshold=None)
-            answer = self._find(replace(search, query=whole, limits=self._limits(whole)))
+            answer = self._find(replace(search, query=whole, limits=Limits.of(whole, self._options.hybrid.rrf_k)))
             if answer.mode == "lexical" and not is_list:
                 return verdict
             return why_not.in_list(search, answer, document, verdict)
@@ -116,11 +116,9 @@ class SearchEngine:
                 raise ModelError(semantics.text.removesuffix("."), "search by words with --mode lexical")
             notices, semantics = (_by_words(semantics),), None
             query = replace(query, mode="lexical")
+        limits = Limits.of(query, self._options.hybrid.rrf_k)
         with self._corpus.snapshot() as snapshot:
-            yield Search(snapshot, query, parsed, filters, self._limits(query), semantics, notices)
-
-    def _limits(self, query: SearchQuery) -> Limits:
-        return Limits.of(query, self._options.hybrid.rrf_k)
+            yield Search(snapshot, query, parsed, filters, limits, semantics, notices)
 
     def _find(self, search: Search, first_answer: bool = False) -> Answer:
         query, parsed = search.query, search.parsed
@@ -155,8 +153,9 @@ class SearchEngine:
             hits = hydrate(snapshot, answer, self._probe, self._options.snippet_chars, version)
             stage.kept = len(hits)
         read = "" if answer.encoded is None else answer.encoded.text
-        limits = threshold_notices(query, answer.mode, read, self._options.hybrid)
-        notices = [*limits, *search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]
+        notices = [*search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]
+        if query.threshold is not None:
+            notices[:0] = threshold_notices(query.threshold, query, answer.mode, read, self._options.hybrid)
         if self._options.current and snapshot.lexical_version not in self._options.current:
             notices.append(_STALE)
         if answer.encoded is not None:
@@ -173,7 +172,7 @@ class SearchEngine:
             total_matches=answer.total,
             next_offset=end if hits and end < answer.total else None,
             notices=tuple(notices),
-            stages=search.watch.stages,
+            stages=tuple(search.watch.stages.values()),
             index_version=version,
             corpus_revision=snapshot.revision,
             raw=search.parsed.raw is not None,

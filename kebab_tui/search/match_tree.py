@@ -6,7 +6,7 @@ terms are kept beside the match, not in it, except within one operand of an OR. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -59,7 +59,7 @@ def relaxed(
     unfinished: Sequence[str] | None = None,
     instead: Sequence[str] | None = None,
     starred: Mapping[str, Sequence[str]] | None = None,
-    common: Collection[str] = (),
+    common: set[str] | frozenset[str] = frozenset(),
 ) -> Expression | None:
     """Any of the words, except stop words and words that are `common` in this corpus.
 
@@ -68,8 +68,11 @@ def relaxed(
     """
     completions = _completions(parsed, unfinished, instead, starred or {})
     leaves = list(_wanted(parsed.terms))
-    content = [leaf for leaf in leaves if leaf in completions or not _is_among(leaf, STOP_WORDS)]
-    distinctive = [leaf for leaf in content if leaf in completions or not _is_among(leaf, common)]
+    words = {
+        leaf: plain_words(leaf.text) for leaf in leaves if leaf.kind == "word" and leaf not in completions
+    }
+    content = [leaf for leaf in leaves if leaf not in words or not STOP_WORDS.issuperset(words[leaf])]
+    distinctive = [leaf for leaf in content if leaf not in words or not common.issuperset(words[leaf])]
     units = _distinct(unit(leaf, completions.get(leaf)) for leaf in distinctive or content or leaves)
     return _expression(any_of(units), _excluded(parsed.terms)) if units else None
 
@@ -139,10 +142,6 @@ def _wanted(node: Node | None) -> Iterator[Leaf]:
     elif isinstance(node, And | Or):
         for part in node.parts:
             yield from _wanted(part)
-
-
-def _is_among(leaf: Leaf, words: Collection[str]) -> bool:
-    return leaf.kind == "word" and all(word in words for word in plain_words(leaf.text))
 
 
 def _expression(found: Match, excluded: tuple[Match, ...]) -> Expression:

@@ -32,6 +32,7 @@ from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import storable as storable
 from kebab_tui.domain.tokens import grams
+from kebab_tui.search.ports import Script
 
 Row = sqlite3.Row | tuple[Any, ...]
 
@@ -149,13 +150,18 @@ def predicate(filters: SearchFilters) -> Condition:
     return _all([*_document_conditions(filters), *_chunk_conditions(filters)])
 
 
-def passing_chunks(filters: SearchFilters, columns: str = "c.id") -> Condition:
-    """A SELECT of columns of `c` over the chunks that pass.
+def passing_chunks(
+    filters: SearchFilters, script: Script | None = None, columns: str = "c.id"
+) -> Condition:
+    """A SELECT of columns of `c` over the chunks that pass, in one script or in any.
 
     Filters documents first, each once: a path filter calls a Python function, which is slow.
     """
+    in_script = {None: "1", "hangul": "c.hangul", "other": "NOT c.hangul"}[script]
+    if not filters.active:
+        return f"SELECT {columns} FROM chunks c WHERE {in_script}", []
     where_document, values = _all(_document_conditions(filters))
-    where_chunk, more = _all(_chunk_conditions(filters))
+    where_chunk, more = _all([*_chunk_conditions(filters), (in_script, [])])
     if not values:
         return f"SELECT {columns} FROM chunks c WHERE {where_chunk}", more
     documents = (
