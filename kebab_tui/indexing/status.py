@@ -260,11 +260,11 @@ class LiveReader:
         if self._file.may_have_changed():
             self._last_read = _read(self._path)
         state = self._last_read
-        if state is None or not _is_alive(state.pid):
+        if state is None:
             return None
         if state.given_way_to:
-            return state if _is_fresh(self._path) else None
-        holder = self._lease.holder()
+            return state if _is_alive(state.pid) and _is_fresh(self._path) else None
+        holder = self._lease.holder()  # none if the process was killed
         if holder is None or holder.pid != state.pid:
             return None
         if not _is_stopped(state.pid):

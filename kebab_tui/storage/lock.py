@@ -14,7 +14,6 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kebab_tui import own_files
@@ -42,39 +41,21 @@ def is_ours(name: str) -> bool:
     return name.lstrip(".").startswith(_OURS)
 
 
-@dataclass(frozen=True, slots=True)
 class DataFolder:
     """Paths of the files of one index; all of them are in `root`, none among the notes."""
 
-    root: str
-
-    @property
-    def database(self) -> str:
-        return os.path.join(self.root, "kebab.sqlite")
-
-    @property
-    def lock(self) -> str:
-        return os.path.join(self.root, "writer.lock")
-
-    @property
-    def embedding_lock(self) -> str:
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.database = os.path.join(root, "kebab.sqlite")
+        self.lock = os.path.join(root, "writer.lock")
+        self.embedding_lock = os.path.join(root, "embedding.lock")
         """Held by the one embedding process, also between its write sessions."""
-        return os.path.join(self.root, "embedding.lock")
-
-    @property
-    def sources(self) -> str:
+        self.sources = os.path.join(root, "sources.json")
         """A copy of the table of sources: input for the rebuild of a lost database."""
-        return os.path.join(self.root, "sources.json")
-
-    @property
-    def suspect(self) -> str:
+        self.suspect = os.path.join(root, "suspect")
         """Exists after a process found damage: the next writer then checks the whole database."""
-        return os.path.join(self.root, "suspect")
-
-    @property
-    def seal(self) -> str:
+        self.seal = os.path.join(root, "kebab.seal")
         """Checksums of the database's pages; absent during a write session."""
-        return os.path.join(self.root, "kebab.seal")
 
     def database_bytes(self) -> int:
         """Size of the database and its log."""
@@ -153,7 +134,7 @@ class WriterLock:
             os.lseek(descriptor, 0, os.SEEK_SET)
             facts = json.loads(os.read(descriptor, _MOST_BYTES) or "null")
             holder = Holder(int(facts["pid"]), str(facts["command"]), float(facts["since"]))
-            str(holder)  # raises for a time outside the calendar
+            time.localtime(holder.since)  # raises for a time outside the calendar
         except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return None
         finally:

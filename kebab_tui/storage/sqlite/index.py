@@ -28,6 +28,7 @@ class SqliteIndex:
 
     def __init__(self, url: str, folder: str, weights: FieldWeights) -> None:
         self._files = DataFolder(url.removeprefix("sqlite://") or folder)
+        self.folder = self._files.root
         self._weights = weights
         self._leases = {
             "write": WriterLock(self._files.lock),
@@ -37,10 +38,6 @@ class SqliteIndex:
     @property
     def location(self) -> str:
         return self._files.database
-
-    @property
-    def folder(self) -> str:
-        return self._files.root
 
     @cached_property
     def reader(self) -> StoreReader:
