@@ -99,7 +99,9 @@ class SearchEngine:
                 return verdict
             k = max(_DEEP, query.k) if query.mode == "vector" else search.snapshot.collection().chunks
             whole = replace(search.query, k=k, offset=0, min_score=None, threshold=None)
-            answer = self._find(replace(search, query=whole, limits=Limits.of(whole, self._options.hybrid.rrf_k)))
+            answer = self._find(
+                replace(search, query=whole, limits=Limits.of(whole, self._options.hybrid.rrf_k))
+            )
             if answer.mode == "lexical" and not is_list:
                 return verdict
             return why_not.in_list(search, answer, document, verdict)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sqlite3
 from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -205,7 +206,7 @@ class StoreSnapshot:
             root, source, made_by, title, text_hash = row[_CHUNK_WIDTH : _CHUNK_WIDTH + 5]
             recovery.require_unaltered(title, chunk.heading_path, chunk.text, text_hash)
             document = rows.to_document(row[_CHUNK_WIDTH + 5 :])
-            found[chunk.row] = FoundChunk(chunk, document, rows.path_text(root), source, chunker_of(made_by))
+            found[chunk.row] = FoundChunk(chunk, document, os.fsdecode(root), source, chunker_of(made_by))
         return found
 
     def unfinished(self, prefix: str, limit: int) -> list[str]:
