@@ -142,7 +142,7 @@ def _word_marks(text: str, wanted: Sequence[_Words]) -> Iterator[Mark]:
                 and terms[at:end] == others
                 and (terms[end] == last or (prefix and terms[end].startswith(last)))
             ):
-                yield Mark(words[at].start, words[end].end, i)
+                yield Mark(words[at][0], words[end][1], i)
 
 
 def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:
@@ -152,7 +152,7 @@ def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:
         if _ANY_CJK.search(text, start, end):
             for part in other_word.finditer(text, start, end):
                 if folded := plain_words(part.group()):
-                    yield Token(part.start(), part.end(), folded[0])
+                    yield part.start(), part.end(), folded[0]
 
 
 def _gram_marks(text: str, wanted: Sequence[tuple[int, Gram]]) -> Iterator[Mark]:
