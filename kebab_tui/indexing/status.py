@@ -267,8 +267,14 @@ class LiveReader:
         holder = self._lease.holder()  # none if the process was killed
         if holder is None or holder.pid != state.pid:
             return None
-        if not _is_stopped(state.pid):
+        try:
+            with open(f"/proc/{state.pid}/stat", "rb", buffering=0) as handle:
+                is_stopped = handle.read(4096).rpartition(b") ")[2][:1] in b"Tt"
+        except OSError:
+            is_stopped = False  # ended, or not Linux
+        if not is_stopped:
             return state
+        # Suspended, for example by Ctrl+Z: it owns the lock and does nothing.
         error = Trouble(
             "keeper_stopped",
             f"the indexing process is stopped: pid {state.pid}",
@@ -311,15 +317,6 @@ def _is_alive(pid: int) -> bool:
     except OSError:
         return True
     return True
-
-
-def _is_stopped(pid: int) -> bool:
-    """Whether a process is suspended, for example by Ctrl+Z: it owns the lock and does nothing."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as handle:
-            return handle.read(4096).rpartition(b") ")[2][:1] in b"Tt"
-    except OSError:
-        return False  # ended, or not Linux
 
 
 def _is_fresh(path: str) -> bool:

@@ -110,7 +110,7 @@ class SearchEngine:
     def _begun(self, query: SearchQuery) -> Iterator[Search]:
         """Parse a query and open a snapshot for it."""
         parsed = parse(query.text, self._now())
-        filters = merge(query.filters, parsed.filters)
+        filters = merge(query.filters, parsed.filters) if query.filters.active else parsed.filters
         semantics = None if query.mode == "lexical" else self._semantics()
         notices: tuple[Notice, ...] = ()
         if isinstance(semantics, Notice):
@@ -147,7 +147,7 @@ class SearchEngine:
 
     def _respond(self, search: Search, answer: Answer) -> SearchResponse:
         query, snapshot = search.query, search.snapshot
-        version = snapshot.lexical_version
+        version = lexical_version = snapshot.lexical_version
         if answer.encoded is not None:
             vectors = answer.encoded.semantics.version
             version = vectors if answer.mode == "vector" else f"hybrid:{version}+{vectors}"
@@ -158,7 +158,7 @@ class SearchEngine:
         notices = [*search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]
         if query.threshold is not None:
             notices[:0] = threshold_notices(query.threshold, query, answer.mode, read, self._options.hybrid)
-        if self._options.current and snapshot.lexical_version not in self._options.current:
+        if self._options.current and lexical_version not in self._options.current:
             notices.append(_STALE)
         if answer.encoded is not None:
             chunks, vectors_there = snapshot.collection().chunks, answer.encoded.semantics.index.count

@@ -28,7 +28,7 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
     """The page `query.offset .. query.offset + query.k` of the list."""
     query, limits, watch = search.query, search.limits, search.watch
     searching = None
-    if not match_tree.rules_out(search.parsed, query.strict):
+    if not (query.strict or match_tree.exclusions(search.parsed.terms)):
         with watch.stage("meaning"):
             searching = NearestSearch(search, encoded, Among(search.filters), DEPTH)
     with watch.stage("words") as stage:

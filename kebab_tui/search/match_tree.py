@@ -50,7 +50,7 @@ def strict(
     `starred`: completions for each of `starred_words`.
     """
     found = _found(parsed.terms, _completions(parsed, unfinished, instead, starred or {}))
-    return _expression(found, _excluded(parsed.terms)) if found else None
+    return _expression(found, exclusions(parsed.terms)) if found else None
 
 
 def relaxed(
@@ -74,7 +74,7 @@ def relaxed(
     content = [leaf for leaf in leaves if leaf not in words or not STOP_WORDS.issuperset(words[leaf])]
     distinctive = [leaf for leaf in content if leaf not in words or not common.issuperset(words[leaf])]
     units = _distinct(unit(leaf, completions.get(leaf)) for leaf in distinctive or content or leaves)
-    return _expression(any_of(units), _excluded(parsed.terms)) if units else None
+    return _expression(any_of(units), exclusions(parsed.terms)) if units else None
 
 
 def unfinished_word(parsed: ParsedQuery) -> str | None:
@@ -104,12 +104,7 @@ def wanted_words(parsed: ParsedQuery) -> list[str]:
 
 def excluded_alone(parsed: ParsedQuery) -> tuple[Match, ...]:
     """The exclusions of a query that has nothing to search for."""
-    return () if any(_wanted(parsed.terms)) else _excluded(parsed.terms)
-
-
-def rules_out(parsed: ParsedQuery, only_strict: bool) -> bool:
-    """Whether the words of a query exclude chunks that the semantic leg may find."""
-    return only_strict or bool(_excluded(parsed.terms))
+    return () if any(_wanted(parsed.terms)) else exclusions(parsed.terms)
 
 
 def _completions(
@@ -176,7 +171,7 @@ def _found(node: Node | None, completions: Mapping[Leaf, Completion], narrow: bo
     if isinstance(node, Or):
         alternatives = []
         for part in node.parts:
-            found, excluded = of(part), _excluded(part)
+            found, excluded = of(part), exclusions(part)
             if found is not None and excluded:
                 found = Not(found, any_of(excluded))
             alternatives.append(found)
@@ -186,7 +181,7 @@ def _found(node: Node | None, completions: Mapping[Leaf, Completion], narrow: bo
 
 
 @lru_cache(maxsize=16)
-def _excluded(node: Node | None) -> tuple[Match, ...]:
+def exclusions(node: Node | None) -> tuple[Match, ...]:
     """What a part of the query excludes as a whole; cached, since several steps of a search need it."""
     found: list[Match] = []
     if isinstance(node, Excluded):
@@ -195,5 +190,5 @@ def _excluded(node: Node | None) -> tuple[Match, ...]:
     elif isinstance(node, And | Or):
         for part in node.parts:
             if isinstance(node, And) or not any(_wanted(part)):
-                found += _excluded(part)
+                found += exclusions(part)
     return tuple(dict.fromkeys(found))

@@ -86,7 +86,7 @@ def _read(path: str) -> list[str]:
 
 
 class HistoryRecorder:
-    """Adds queries that the user acted on, and those whose hits stayed on the screen for a while."""
+    """Adds queries whose hits stayed on the screen for a while."""
 
     def __init__(self, history: History, clock: Callable[[], float] = monotonic) -> None:
         self._history = history
@@ -105,10 +105,6 @@ class HistoryRecorder:
         # A known one keeps its position: the user may be walking through the history.
         if shown and self._clock() - self._since >= READ_S and shown not in self._history.queries:
             self._history.add(shown)
-
-    def used(self, query: str) -> None:
-        """A hit of the query was opened, picked or copied."""
-        self._history.add(query)
 
 
 class TypingDebounce:
