@@ -31,9 +31,14 @@ FILE_NAME = "model.txt"
 RUN_KIND = "embed"
 """Kind of the recorded runs that created vectors."""
 _MOST_BYTES = 4_096
-_NO_STAMP = (0, 0, 0)
 _SAMPLE = 12
 """Passages to embed for an estimate of the total time."""
+
+
+class _Opened(NamedTuple):
+    card: ModelCard
+    follower: FollowedVectors
+    semantics: Semantics
 
 
 class VectorSearch:
@@ -45,24 +50,30 @@ class VectorSearch:
         self._threads = threads
         self._opening = threading.Lock()
         self._card: ModelCard | None = None
-        self._card_stamp = _NO_STAMP
+        self._card_stamp = (0, 0, 0)
         self._encoder: Encoder | None = None
         self._follower: FollowedVectors | None = None
         self._followed = ""
+        self._opened: _Opened | None = None
+        """What the last search used."""
 
     def __call__(self) -> Semantics | Notice:
         try:
             card = self.card()
-            encoder = self._encoder_of(card)
-            follower = self._follower_of(card, encoder)
-            if follower is None:
-                return Notice("no_vectors", "No vectors yet: `kebab index --embed` makes them.")
-            follower.catch_up()
-            encoder.open()
+            opened = self._opened
+            if opened is None or opened.card != card:
+                encoder = self._encoder_of(card)
+                follower = self._follower_of(card, encoder)
+                if follower is None:
+                    return Notice("no_vectors", "No vectors yet: `kebab index --embed` makes them.")
+                encoder.open()
+                knows_hangul = card.answers("\uac00")
+                semantics = Semantics(encoder, follower.index, card.vector_version, knows_hangul, card.floor)
+                opened = self._opened = _Opened(card, follower, semantics)
+            opened.follower.catch_up()
         except (ModelError, VectorError) as error:  # errors of the database are raised
             return Notice("no_model", f"{error.message}.", "warning")
-        knows_hangul = card.answers("\uac00")
-        return Semantics(encoder, follower.index, card.vector_version, knows_hangul, card.floor)
+        return opened.semantics
 
     def open_by_steps(self) -> Iterator[None]:
         """Open model and vectors, step by step; does nothing while there are no vectors."""
@@ -79,13 +90,19 @@ class VectorSearch:
 
     def card(self) -> ModelCard:
         """The card of the selected model; read again if its file changed."""
+        from kebab_tui.embedding.card import CARD
+
         chosen = self.chosen()
         known = self._card
-        if known is None or known.model_id != chosen or _stamp(known) != self._card_stamp:
+        if (
+            known is None
+            or known.model_id != chosen
+            or own_files.stamp_of(os.path.join(known.folder, CARD)) != self._card_stamp
+        ):
             from kebab_tui.embedding.model_folders import ModelCatalogue
 
             self._card = known = ModelCatalogue(self._index.folder).find(chosen)
-            self._card_stamp = _stamp(known)
+            self._card_stamp = own_files.stamp_of(os.path.join(known.folder, CARD))
         return known
 
     def chosen(self) -> str:
@@ -141,7 +158,7 @@ class VectorSearch:
     def close(self) -> None:
         if self._follower is not None:
             self._follower.close()
-            self._follower = None
+            self._follower = self._opened = None
 
     def _encoder_of(self, card: ModelCard) -> Encoder:
         from kebab_tui.embedding.encoder import Encoder
@@ -188,16 +205,6 @@ class VectorSearch:
     def _has_vectors(self, card: ModelCard) -> bool:
         with self._reader.vectors(card.fingerprint) as source:
             return next(source.all(), None) is not None
-
-
-def _stamp(card: ModelCard) -> tuple[int, int, int]:
-    from kebab_tui.embedding.card import CARD
-
-    try:
-        status = os.stat(os.path.join(card.folder, CARD))
-    except OSError:
-        return _NO_STAMP
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def selected_model(folder: str) -> str:

@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TypeAlias
 
 from kebab_tui.domain.text import HANGUL
 
@@ -43,15 +43,11 @@ _UNKNOWN_TO_61 = (
 )  # fmt: skip
 
 
-class Token(NamedTuple):
-    """A word and its folded form; the index has the stem of that.
+Token: TypeAlias = tuple[int, int, str]
+"""Start and end of a word, and its folded form; the index has the stem of that.
 
-    A tuple, not a dataclass: highlighting makes thousands of them per screen.
-    """
-
-    start: int
-    end: int
-    term: str
+A plain tuple: highlighting makes thousands of them per screen.
+"""
 
 
 class _Shadow(dict[int, int]):
@@ -82,15 +78,15 @@ def folded_tokens(text: str) -> Iterator[Token]:
     """Yield the words of `text`, folded but not stemmed."""
     if text.isascii():
         for match in _ASCII_WORD.finditer(text.lower()):
-            yield Token(*match.span(), match.group())
+            yield match.start(), match.end(), match[0]
         return
     for match in _WORD.finditer(text.translate(_SHADOW)):
-        yield Token(*match.span(), match.group().replace("\0", ""))
+        yield match.start(), match.end(), match[0].replace("\0", "")
 
 
 def plain_words(text: str) -> list[str]:
     """List the folded words of `text`, unstemmed, in order and with repetitions."""
-    return [token.term for token in folded_tokens(text)]
+    return [term for _, _, term in folded_tokens(text)]
 
 
 # Stemming

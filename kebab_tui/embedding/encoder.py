@@ -62,7 +62,7 @@ class Sentence(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _LoadedModel:
+class LoadedModel:
     tokens: Tokens
     graph: Graph
 
@@ -77,15 +77,23 @@ class Encoder:
         self.card = card
         self._threads = max(1, threads)
         self._opening = threading.Lock()
-        self._model: _LoadedModel | ModelError | None = None
+        self._model: LoadedModel | ModelError | None = None
         self._query = lru_cache(_CACHED_QUERIES)(
-            lambda text: self._open().vector(self.card.query_prefix + text)
+            lambda text: self.open().vector(self.card.query_prefix + text)
         )
         self._sentences = lru_cache(_CACHED_PASSAGES)(self._sentence_vectors)
 
-    def open(self) -> None:
+    def open(self) -> LoadedModel:
         """Check the files and load the model now instead of on first use."""
-        self._open()
+        with self._opening:
+            if self._model is None:
+                try:
+                    self._model = _load_model(self.card)
+                except ModelError as error:
+                    self._model = error
+        if isinstance(self._model, ModelError):
+            raise ModelError(self._model.message, self._model.hint)
+        return self._model
 
     def query(self, text: str) -> Vector:
         """Return the vector of a query; read-only, of unit norm."""
@@ -93,13 +101,13 @@ class Encoder:
 
     def understands(self, text: str) -> bool:
         """Return whether the model knows any token of the text; most models know no emoji."""
-        return self._open().tokens.understands(text)
+        return self.open().tokens.understands(text)
 
     def passages(
         self, texts: Iterable[str], cancelled: Callable[[], bool] = lambda: False
     ) -> Generator[Vector, None, None]:
         """Yield the vector of each text in order; stop within 200 ms when cancelled or closed."""
-        model, prefix = self._open(), self.card.passage_prefix
+        model, prefix = self.open(), self.card.passage_prefix
         run = model.graph.new_run()
         pool = ThreadPoolExecutor(self._threads, "embedding", initializer=lower_priority)
         waiting = (pool.submit(model.vector, prefix + text, run) for text in texts)
@@ -121,23 +129,12 @@ class Encoder:
         return max(cosines, key=lambda sentence: (sentence.cosine, -sentence.start), default=None)
 
     def _sentence_vectors(self, text: str) -> list[tuple[Sentence, Vector]]:
-        model, prefix = self._open(), self.card.passage_prefix
+        model, prefix = self.open(), self.card.passage_prefix
         spans = group_sentences(sentences(text), _MOST_SENTENCES)
         return [(span, model.vector(prefix + text[span.start : span.end])) for span in spans]
 
-    def _open(self) -> _LoadedModel:
-        with self._opening:
-            if self._model is None:
-                try:
-                    self._model = _load_model(self.card)
-                except ModelError as error:
-                    self._model = error
-        if isinstance(self._model, ModelError):
-            raise ModelError(self._model.message, self._model.hint)
-        return self._model
 
-
-def _load_model(card: ModelCard) -> _LoadedModel:
+def _load_model(card: ModelCard) -> LoadedModel:
     """Check the files of a model and load it; imports the engines only now.
 
     Two tasks run in parallel: hashing files and opening a graph release the GIL, importing and
@@ -151,7 +148,7 @@ def _load_model(card: ModelCard) -> _LoadedModel:
         graph = beside.submit(Graph, card)
         from kebab_tui.embedding.tokenizer import Tokens
 
-        return _LoadedModel(Tokens(card), graph.result())
+        return LoadedModel(Tokens(card), graph.result())
 
 
 def _await_result(future: Future[Vector], cancelled: Callable[[], bool]) -> Vector | None:

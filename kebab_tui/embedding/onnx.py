@@ -83,9 +83,7 @@ class Graph:
             output = output[0].mean(0, dtype=np.float32)
         else:
             output = output[0, 0] if pooling == "cls" else output[0]
-        return self._normalised(np.asarray(output).astype(np.float32))
-
-    def _normalised(self, vector: Vector) -> Vector:
+        vector: Vector = np.asarray(output).astype(np.float32)
         if vector.shape != (self._card.dims,):
             raise self._error(
                 f"returned a vector of {vector.size} dimensions; its card says {self._card.dims}"

@@ -260,15 +260,21 @@ class LiveReader:
         if self._file.may_have_changed():
             self._last_read = _read(self._path)
         state = self._last_read
-        if state is None or not _is_alive(state.pid):
+        if state is None:
             return None
         if state.given_way_to:
-            return state if _is_fresh(self._path) else None
-        holder = self._lease.holder()
+            return state if _is_alive(state.pid) and _is_fresh(self._path) else None
+        holder = self._lease.holder()  # none if the process was killed
         if holder is None or holder.pid != state.pid:
             return None
-        if not _is_stopped(state.pid):
+        try:
+            with open(f"/proc/{state.pid}/stat", "rb", buffering=0) as handle:
+                is_stopped = handle.read(4096).rpartition(b") ")[2][:1] in b"Tt"
+        except OSError:
+            is_stopped = False  # ended, or not Linux
+        if not is_stopped:
             return state
+        # Suspended, for example by Ctrl+Z: it owns the lock and does nothing.
         error = Trouble(
             "keeper_stopped",
             f"the indexing process is stopped: pid {state.pid}",
@@ -311,15 +317,6 @@ def _is_alive(pid: int) -> bool:
     except OSError:
         return True
     return True
-
-
-def _is_stopped(pid: int) -> bool:
-    """Whether a process is suspended, for example by Ctrl+Z: it owns the lock and does nothing."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as handle:
-            return handle.read(4096).rpartition(b") ")[2][:1] in b"Tt"
-    except OSError:
-        return False  # ended, or not Linux
 
 
 def _is_fresh(path: str) -> bool:

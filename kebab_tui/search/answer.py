@@ -27,11 +27,11 @@ class RunningStage:
     kept: int | None = None
 
 
+@dataclass(slots=True)
 class Stopwatch:
     """Times the stages of one search."""
 
-    def __init__(self) -> None:
-        self._stages: dict[str, Stage] = {}
+    stages: dict[str, Stage] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[RunningStage]:
@@ -39,13 +39,9 @@ class Stopwatch:
         running = RunningStage()
         start = time.perf_counter()
         yield running
-        before = self._stages.pop(name).milliseconds if name in self._stages else 0.0
+        before = self.stages.pop(name).milliseconds if name in self.stages else 0.0
         taken = (time.perf_counter() - start) * 1000
-        self._stages[name] = Stage(name, running.kept, before + taken)
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        return tuple(self._stages.values())
+        self.stages[name] = Stage(name, running.kept, before + taken)
 
 
 @dataclass(frozen=True, slots=True)

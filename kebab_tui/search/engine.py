@@ -99,7 +99,9 @@ class SearchEngine:
                 return verdict
             k = max(_DEEP, query.k) if query.mode == "vector" else search.snapshot.collection().chunks
             whole = replace(search.query, k=k, offset=0, min_score=None, threshold=None)
-            answer = self._find(replace(search, query=whole, limits=self._limits(whole)))
+            answer = self._find(
+                replace(search, query=whole, limits=Limits.of(whole, self._options.hybrid.rrf_k))
+            )
             if answer.mode == "lexical" and not is_list:
                 return verdict
             return why_not.in_list(search, answer, document, verdict)
@@ -108,7 +110,7 @@ class SearchEngine:
     def _begun(self, query: SearchQuery) -> Iterator[Search]:
         """Parse a query and open a snapshot for it."""
         parsed = parse(query.text, self._now())
-        filters = merge(query.filters, parsed.filters)
+        filters = merge(query.filters, parsed.filters) if query.filters.active else parsed.filters
         semantics = None if query.mode == "lexical" else self._semantics()
         notices: tuple[Notice, ...] = ()
         if isinstance(semantics, Notice):
@@ -116,11 +118,9 @@ class SearchEngine:
                 raise ModelError(semantics.text.removesuffix("."), "search by words with --mode lexical")
             notices, semantics = (_by_words(semantics),), None
             query = replace(query, mode="lexical")
+        limits = Limits.of(query, self._options.hybrid.rrf_k)
         with self._corpus.snapshot() as snapshot:
-            yield Search(snapshot, query, parsed, filters, self._limits(query), semantics, notices)
-
-    def _limits(self, query: SearchQuery) -> Limits:
-        return Limits.of(query, self._options.hybrid.rrf_k)
+            yield Search(snapshot, query, parsed, filters, limits, semantics, notices)
 
     def _find(self, search: Search, first_answer: bool = False) -> Answer:
         query, parsed = search.query, search.parsed
@@ -147,7 +147,7 @@ class SearchEngine:
 
     def _respond(self, search: Search, answer: Answer) -> SearchResponse:
         query, snapshot = search.query, search.snapshot
-        version = snapshot.lexical_version
+        version = lexical_version = snapshot.lexical_version
         if answer.encoded is not None:
             vectors = answer.encoded.semantics.version
             version = vectors if answer.mode == "vector" else f"hybrid:{version}+{vectors}"
@@ -155,9 +155,10 @@ class SearchEngine:
             hits = hydrate(snapshot, answer, self._probe, self._options.snippet_chars, version)
             stage.kept = len(hits)
         read = "" if answer.encoded is None else answer.encoded.text
-        limits = threshold_notices(query, answer.mode, read, self._options.hybrid)
-        notices = [*limits, *search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]
-        if self._options.current and snapshot.lexical_version not in self._options.current:
+        notices = [*search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]
+        if query.threshold is not None:
+            notices[:0] = threshold_notices(query.threshold, query, answer.mode, read, self._options.hybrid)
+        if self._options.current and lexical_version not in self._options.current:
             notices.append(_STALE)
         if answer.encoded is not None:
             chunks, vectors_there = snapshot.collection().chunks, answer.encoded.semantics.index.count
@@ -173,7 +174,7 @@ class SearchEngine:
             total_matches=answer.total,
             next_offset=end if hits and end < answer.total else None,
             notices=tuple(notices),
-            stages=search.watch.stages,
+            stages=tuple(search.watch.stages.values()),
             index_version=version,
             corpus_revision=snapshot.revision,
             raw=search.parsed.raw is not None,

@@ -28,7 +28,7 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
     """The page `query.offset .. query.offset + query.k` of the list."""
     query, limits, watch = search.query, search.limits, search.watch
     searching = None
-    if not match_tree.rules_out(search.parsed, query.strict):
+    if not (query.strict or match_tree.exclusions(search.parsed.terms)):
         with watch.stage("meaning"):
             searching = NearestSearch(search, encoded, Among(search.filters), DEPTH)
     with watch.stage("words") as stage:
@@ -37,7 +37,14 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
     with watch.stage("meaning") as stage:
         if searching is None:
             searching = NearestSearch(search, encoded, lexical.admitted(search, words.lexical_query), DEPTH)
-        near, notices = _near_enough(searching.legs(), encoded, nothing_else=not words.found)
+        legs = searching.legs()
+        # Some vector is near even to nonsense. If nothing else is found, the distant hits are kept.
+        floor = encoded.semantics.floor
+        near = Legs(*([one for one in leg if one.cosine >= floor] for leg in (legs.own, legs.other)))
+        notices: tuple[Notice, ...] = ()
+        if not (words.found or near.own or near.other) and (legs.own or legs.other):
+            text = "No passage has these words or a similar meaning: these are the nearest."
+            near, notices = legs, (Notice("distant", text),)
         stage.kept = len(near.own) + len(near.other)
     settings = options.fusion(encoded.text, query)
     with watch.stage("fusion") as stage:
@@ -81,19 +88,6 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
         fused=tuple(fused),
         fusion=settings,
     )
-
-
-def _near_enough(near: Legs, encoded: EncodedQuery, *, nothing_else: bool) -> tuple[Legs, tuple[Notice, ...]]:
-    """The legs without the hits below the model's floor: some vector is near even to nonsense.
-
-    If nothing else is found, the distant hits are kept, with a notice.
-    """
-    floor = encoded.semantics.floor
-    close = Legs(*([one for one in leg if one.cosine >= floor] for leg in (near.own, near.other)))
-    if not nothing_else or close.own or close.other or not (near.own or near.other):
-        return close, ()
-    text = "No passage has these words or a similar meaning: these are the nearest."
-    return near, (Notice("distant", text),)
 
 
 def gather(

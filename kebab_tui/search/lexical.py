@@ -112,7 +112,7 @@ def _newest(search: Search, tiers: Sequence[Tier]) -> Answer:
                 found = [one for one in found if limits.admit(normalised(one.bm25))]
                 ranked += _numbered(tier, found, len(ranked))
                 stage.kept = len(ranked)
-    kept = [one for one in ranked if limits.admit_rank(one.rank)]
+    kept = ranked[: limits.last_rank]
     return Answer("lexical", tuple(kept[query.offset :]), len(kept), complete=False)
 
 

@@ -63,19 +63,17 @@ class Limits(NamedTuple):
 
 
 def threshold_notices(
-    query: SearchQuery, mode: SearchMode, read: str, options: HybridOptions
+    threshold: float, query: SearchQuery, mode: SearchMode, read: str, options: HybridOptions
 ) -> list[Notice]:
     """The highest reachable sum, if no hit can reach the threshold or there is only one list."""
-    if query.threshold is None:
-        return []
     fusion = options.fusion(read, query)
     reachable = f"first in both lists has (1+{fusion.vector_weight:g})/({fusion.rrf_k}+1)"
     if mode != "hybrid":
         fusion = replace(fusion, vector_weight=0.0)
         reachable = f"first in this single list has 1/({fusion.rrf_k}+1)"
     most = fusion.best_raw
-    if query.threshold > round(most, DIGITS):
-        text = f"No hit can reach --threshold {query.threshold:g}: the {reachable} = {most:.6f}."
+    if threshold > round(most, DIGITS):
+        text = f"No hit can reach --threshold {threshold:g}: the {reachable} = {most:.6f}."
         return [Notice("threshold_unreachable", text, "warning")]
     if mode != "hybrid":
         return [Notice("threshold_single_list", f"Raw RRF: the {reachable} = {most:.6f}.")]

@@ -6,7 +6,7 @@ terms are kept beside the match, not in it, except within one operand of an OR. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ def strict(
     `starred`: completions for each of `starred_words`.
     """
     found = _found(parsed.terms, _completions(parsed, unfinished, instead, starred or {}))
-    return _expression(found, _excluded(parsed.terms)) if found else None
+    return _expression(found, exclusions(parsed.terms)) if found else None
 
 
 def relaxed(
@@ -59,7 +59,7 @@ def relaxed(
     unfinished: Sequence[str] | None = None,
     instead: Sequence[str] | None = None,
     starred: Mapping[str, Sequence[str]] | None = None,
-    common: Collection[str] = (),
+    common: set[str] | frozenset[str] = frozenset(),
 ) -> Expression | None:
     """Any of the words, except stop words and words that are `common` in this corpus.
 
@@ -68,10 +68,13 @@ def relaxed(
     """
     completions = _completions(parsed, unfinished, instead, starred or {})
     leaves = list(_wanted(parsed.terms))
-    content = [leaf for leaf in leaves if leaf in completions or not _is_among(leaf, STOP_WORDS)]
-    distinctive = [leaf for leaf in content if leaf in completions or not _is_among(leaf, common)]
+    words = {
+        leaf: plain_words(leaf.text) for leaf in leaves if leaf.kind == "word" and leaf not in completions
+    }
+    content = [leaf for leaf in leaves if leaf not in words or not STOP_WORDS.issuperset(words[leaf])]
+    distinctive = [leaf for leaf in content if leaf not in words or not common.issuperset(words[leaf])]
     units = _distinct(unit(leaf, completions.get(leaf)) for leaf in distinctive or content or leaves)
-    return _expression(any_of(units), _excluded(parsed.terms)) if units else None
+    return _expression(any_of(units), exclusions(parsed.terms)) if units else None
 
 
 def unfinished_word(parsed: ParsedQuery) -> str | None:
@@ -101,12 +104,7 @@ def wanted_words(parsed: ParsedQuery) -> list[str]:
 
 def excluded_alone(parsed: ParsedQuery) -> tuple[Match, ...]:
     """The exclusions of a query that has nothing to search for."""
-    return () if any(_wanted(parsed.terms)) else _excluded(parsed.terms)
-
-
-def rules_out(parsed: ParsedQuery, only_strict: bool) -> bool:
-    """Whether the words of a query exclude chunks that the semantic leg may find."""
-    return only_strict or bool(_excluded(parsed.terms))
+    return () if any(_wanted(parsed.terms)) else exclusions(parsed.terms)
 
 
 def _completions(
@@ -141,10 +139,6 @@ def _wanted(node: Node | None) -> Iterator[Leaf]:
             yield from _wanted(part)
 
 
-def _is_among(leaf: Leaf, words: Collection[str]) -> bool:
-    return leaf.kind == "word" and all(word in words for word in plain_words(leaf.text))
-
-
 def _expression(found: Match, excluded: tuple[Match, ...]) -> Expression:
     phrases = terms(found)
     if not _is_branched(found):
@@ -177,7 +171,7 @@ def _found(node: Node | None, completions: Mapping[Leaf, Completion], narrow: bo
     if isinstance(node, Or):
         alternatives = []
         for part in node.parts:
-            found, excluded = of(part), _excluded(part)
+            found, excluded = of(part), exclusions(part)
             if found is not None and excluded:
                 found = Not(found, any_of(excluded))
             alternatives.append(found)
@@ -187,7 +181,7 @@ def _found(node: Node | None, completions: Mapping[Leaf, Completion], narrow: bo
 
 
 @lru_cache(maxsize=16)
-def _excluded(node: Node | None) -> tuple[Match, ...]:
+def exclusions(node: Node | None) -> tuple[Match, ...]:
     """What a part of the query excludes as a whole; cached, since several steps of a search need it."""
     found: list[Match] = []
     if isinstance(node, Excluded):
@@ -196,5 +190,5 @@ def _excluded(node: Node | None) -> tuple[Match, ...]:
     elif isinstance(node, And | Or):
         for part in node.parts:
             if isinstance(node, And) or not any(_wanted(part)):
-                found += _excluded(part)
+                found += exclusions(part)
     return tuple(dict.fromkeys(found))

@@ -9,7 +9,7 @@ raises, takes linear time, and reads at most 4,000 characters and 32 words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -105,8 +105,26 @@ def parse(text: str, now: datetime) -> ParsedQuery:
     """Parse a query; relative dates such as `7d` and `today` count from `now`."""
     clean = _UNREADABLE.sub(" ", text[:_MAX_CHARACTERS])
     parsed, found, unknown = _without_filters(clean, bool(text[_MAX_CHARACTERS:].strip()))
-    filters, chips, complaints = _filters(clean, found, now)
-    return replace(parsed, filters=filters, chips=chips, notices=(*parsed.notices, *complaints, *unknown))
+    filters = SearchFilters()
+    chips, complaints = [], []
+    for piece in found:
+        if not piece.values:
+            continue
+        meant = interpret(TypedFilter(piece.key, piece.values, piece.negated), now)
+        if isinstance(meant, Notice):
+            complaints.append(meant)
+            continue
+        lists = {one.kind for one in filters.facets if one.match == "any"}
+        for one in meant.facets:
+            if one.match == "any" and one.kind in lists:
+                plural = FACETS[one.kind].plural
+                message = f"Several {one.kind} lists were combined: any of the {plural}."
+                complaints.append(Notice(f"{plural}_joined", message))
+        filters = merge(filters, meant)
+        if meant.active:
+            chips.append(Chip(piece.start, piece.end, clean[piece.start : piece.end]))
+    notices = (*parsed.notices, *complaints, *unknown)
+    return replace(parsed, filters=filters, chips=tuple(chips), notices=notices)
 
 
 @lru_cache(maxsize=8)
@@ -191,13 +209,13 @@ def _has_operand(found: Sequence[Piece], i: int) -> bool:
     return following.kind != "closing"
 
 
+@dataclass(slots=True)
 class _Reader:
     """Recursive descent over the pieces; NOT binds tighter than AND, AND than OR."""
 
-    def __init__(self, found: Sequence[Piece], length: int) -> None:
-        self._found = found
-        self._length = length
-        self._at = 0
+    found: Sequence[Piece]
+    length: int
+    at: int = 0
 
     def any(self) -> Node | None:
         parts = [self._all()]
@@ -208,21 +226,21 @@ class _Reader:
 
     def _all(self) -> Node | None:
         parts: list[Node] = []
-        while self._at < len(self._found):
-            piece = self._found[self._at]
+        while self.at < len(self.found):
+            piece = self.found[self.at]
             if piece.kind == "closing" or (piece.kind == "operator" and piece.text == "OR"):
                 break
             self._takes("AND")
             negated = self._takes("NOT")
-            piece = self._found[self._at]
-            self._at += 1
+            piece = self.found[self.at]
+            self.at += 1
             part: Node | None
             if piece.kind == "opening":
                 part = self.any()
-                self._at += 1
+                self.at += 1
             else:
                 kind = piece.kind if piece.kind == "phrase" or piece.kind == "prefix" else "word"
-                part = Leaf(piece.text, kind, open=not piece.closed and piece.end == self._length)
+                part = Leaf(piece.text, kind, open=not piece.closed and piece.end == self.length)
             if part is not None:
                 part = Excluded(part) if piece.negated else part
                 parts.append(Excluded(part) if negated else part)
@@ -231,36 +249,12 @@ class _Reader:
         return And(tuple(parts)) if parts else None
 
     def _takes(self, operator: str) -> bool:
-        if self._at < len(self._found):
-            piece = self._found[self._at]
+        if self.at < len(self.found):
+            piece = self.found[self.at]
             if piece.kind == "operator" and piece.text == operator:
-                self._at += 1
+                self.at += 1
                 return True
         return False
-
-
-def _filters(
-    text: str, found: Iterable[Piece], now: datetime
-) -> tuple[SearchFilters, tuple[Chip, ...], list[Notice]]:
-    filters = SearchFilters()
-    chips, complaints = [], []
-    for piece in found:
-        if piece.kind != "filter" or not piece.values:
-            continue
-        meant = interpret(TypedFilter(piece.key, piece.values, piece.negated), now)
-        if isinstance(meant, Notice):
-            complaints.append(meant)
-            continue
-        lists = {one.kind for one in filters.facets if one.match == "any"}
-        for one in meant.facets:
-            if one.match == "any" and one.kind in lists:
-                plural = FACETS[one.kind].plural
-                message = f"Several {one.kind} lists were combined: any of the {plural}."
-                complaints.append(Notice(f"{plural}_joined", message))
-        filters = merge(filters, meant)
-        if meant.active:
-            chips.append(Chip(piece.start, piece.end, text[piece.start : piece.end]))
-    return filters, tuple(chips), complaints
 
 
 def _unknown_key(text: str, piece: Piece) -> str | None:

@@ -57,7 +57,7 @@ def find(search: Search, encoded: EncodedQuery) -> Answer:
     wanted = query.offset + query.k
     with search.watch.stage("meaning") as stage:
         among = Among(search.filters) if search.filters.active else None
-        if match_tree.rules_out(search.parsed, query.strict):
+        if query.strict or match_tree.exclusions(search.parsed.terms):
             among = lexical.admitted(search, lexical.prepare(search))
         near = _nearest(snapshot, encoded, wanted, among)
         everything = len(near)

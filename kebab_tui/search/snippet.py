@@ -118,10 +118,20 @@ def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
 
 def _word_marks(text: str, wanted: Sequence[_Words]) -> Iterator[Mark]:
     words = list(folded_tokens(text))
-    single = [(i, parts[0], prefix) for i, parts, prefix in wanted if len(parts) == 1]
-    if single:
+    whole = {parts[0]: i for i, parts, prefix in wanted if len(parts) == 1 and not prefix}
+    starts = {parts[0]: i for i, parts, prefix in wanted if len(parts) == 1 and prefix}
+    if whole or starts:
+        initials = {part[0] for part in (*whole, *starts)}  # a stem keeps its first letter
+        beginnings = tuple(starts)
         glued = _glued_words(text, words) if _ANY_CJK.search(text) else ()
-        yield from _single_marks([*words, *glued], single)
+        for first, after, word in (*words, *glued):
+            if word[0] not in initials:
+                continue
+            term = stem(word)
+            if term in whole:
+                yield Mark(first, after, whole[term])
+            elif term.startswith(beginnings):
+                yield Mark(first, after, next(starts[b] for b in beginnings if term.startswith(b)))
     several = [each for each in wanted if len(each[1]) > 1]
     terms = [stem(word) for _, _, word in words] if several else []
     for i, (*others, last), prefix in several:
@@ -132,22 +142,7 @@ def _word_marks(text: str, wanted: Sequence[_Words]) -> Iterator[Mark]:
                 and terms[at:end] == others
                 and (terms[end] == last or (prefix and terms[end].startswith(last)))
             ):
-                yield Mark(words[at].start, words[end].end, i)
-
-
-def _single_marks(words: Sequence[Token], wanted: Sequence[tuple[int, str, bool]]) -> Iterator[Mark]:
-    initials = {part[0] for _, part, _ in wanted}  # a stem keeps its first letter
-    whole = {part: i for i, part, prefix in wanted if not prefix}
-    starts = {part: i for i, part, prefix in wanted if prefix}
-    beginnings = tuple(starts)
-    for start, end, word in words:
-        if word[0] not in initials:
-            continue
-        term = stem(word)
-        if term in whole:
-            yield Mark(start, end, whole[term])
-        elif term.startswith(beginnings):
-            yield Mark(start, end, next(starts[b] for b in beginnings if term.startswith(b)))
+                yield Mark(words[at][0], words[end][1], i)
 
 
 def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:
@@ -157,7 +152,7 @@ def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:
         if _ANY_CJK.search(text, start, end):
             for part in other_word.finditer(text, start, end):
                 if folded := plain_words(part.group()):
-                    yield Token(part.start(), part.end(), folded[0])
+                    yield part.start(), part.end(), folded[0]
 
 
 def _gram_marks(text: str, wanted: Sequence[tuple[int, Gram]]) -> Iterator[Mark]:

@@ -143,7 +143,7 @@ class WriterLock:
             os.lseek(descriptor, 0, os.SEEK_SET)
             facts = json.loads(os.read(descriptor, _MOST_BYTES) or "null")
             holder = Holder(int(facts["pid"]), str(facts["command"]), float(facts["since"]))
-            str(holder)  # raises for a time outside the calendar
+            time.localtime(holder.since)  # raises for a time outside the calendar
         except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return None
         finally:

@@ -462,7 +462,7 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(messages.HitsLocated)
     def _hits_located(self, message: messages.HitsLocated) -> None:
-        self.recorder.used(self.current_query.query.text)
+        self.history.add(self.current_query.query.text)
         for place in message.hits:
             if place.located is not None and not self.preview.is_showing(place.hit, place.located):
                 self.results.show_located(place.hit, place.located)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from kebab_tui import memory
-from kebab_tui.domain.errors import KebabError, defect, failure_of
+from kebab_tui.domain.errors import KebabError, NotIndexedError, defect, failure_of
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.tui.messages import (
@@ -392,10 +392,10 @@ class EngineThread:
         if now < self._quiet_until:
             return
         if not self._is_read or self._revision == _UNKNOWN:
-            if not workspace.has_index:
-                return
             try:
                 revision = workspace.revision()
+            except NotIndexedError:
+                return
             except KebabError:
                 self._revision = _UNKNOWN  # the next query reports the error
                 return

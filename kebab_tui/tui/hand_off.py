@@ -235,26 +235,18 @@ def open_in_editor(app: App[Result], launch: Launch, path: str) -> OpenResult:
         with app.suspend():
             # Nothing may be raised or awaited here: Textual would leave a live screen in a
             # cooked terminal, or paint over the editor.
+            descriptor = None
             try:
-                with _terminal() as descriptor:
-                    return open_note(launch, path, descriptor)
+                # The terminal itself: stdout may be a pipe that awaits the pick, stderr is the log.
+                with contextlib.suppress(OSError):
+                    descriptor = os.open(_TERMINAL, os.O_RDWR)
+                return open_note(launch, path, descriptor)
             except Exception as error:  # noqa: BLE001 - reported below the restored screen
                 return OpenResult(False, sanitize(f"could not run {launch.program}: {error}"))
+            finally:
+                if descriptor is not None:
+                    os.close(descriptor)
     except SuspendNotSupported:
         return OpenResult(
             False, f"this terminal cannot be suspended for {launch.program}; the file is {sanitize(path)}"
         )
-
-
-@contextlib.contextmanager
-def _terminal() -> Iterator[int | None]:
-    """The terminal itself: stdout may be a pipe that awaits the pick, stderr is the log."""
-    try:
-        descriptor = os.open(_TERMINAL, os.O_RDWR)
-    except OSError:
-        yield None
-        return
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

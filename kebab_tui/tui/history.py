@@ -34,44 +34,40 @@ class History:
 
     def __init__(self, data_folder: str) -> None:
         self._path = os.path.join(data_folder, FILE)
-        self._queries = list(_read(self._path))
-        self._at = len(self._queries)
-        self._draft = ""
-
-    @property
-    def queries(self) -> tuple[str, ...]:
+        self.queries = tuple(_read(self._path))
         """The queries, newest last."""
-        return tuple(self._queries)
+        self._at = len(self.queries)
+        self._draft = ""
 
     def add(self, query: str) -> None:
         """Add a query as the newest one, and move behind it."""
         query = " ".join(query.split())
         if query:
-            known = set(self._queries)
+            known = set(self.queries)
             # Another window may have added some.
             others = [other for other in _read(self._path) if other not in known]
-            self._queries = deduplicated([*self._queries, *others, query])
-            data = "".join(f"{query}\n" for query in self._queries).encode("utf-8", "replace")
+            self.queries = tuple(deduplicated([*self.queries, *others, query]))
+            data = "".join(f"{query}\n" for query in self.queries).encode("utf-8", "replace")
             with contextlib.suppress(OSError):  # a search is more important than its history
                 own_files.replace(self._path, data, synced=False)
-        self._at = len(self._queries)
+        self._at = len(self.queries)
 
     def older(self, present: str) -> str:
         """The query before the one in the box; the oldest one stays."""
-        if self._at == len(self._queries):
+        if self._at == len(self.queries):
             self._draft = present
         while self._at > 0:
             self._at -= 1
-            if self._queries[self._at] != present:
-                return self._queries[self._at]
+            if self.queries[self._at] != present:
+                return self.queries[self._at]
         return present
 
     def newer(self, present: str) -> str:
         """The query after the one in the box; after the newest, the draft."""
-        if self._at == len(self._queries):
+        if self._at == len(self.queries):
             return present
         self._at += 1
-        return self._draft if self._at == len(self._queries) else self._queries[self._at]
+        return self._draft if self._at == len(self.queries) else self.queries[self._at]
 
 
 def deduplicated(queries: Iterable[str]) -> list[str]:
@@ -90,7 +86,7 @@ def _read(path: str) -> list[str]:
 
 
 class HistoryRecorder:
-    """Adds queries that the user acted on, and those whose hits stayed on the screen for a while."""
+    """Adds queries whose hits stayed on the screen for a while."""
 
     def __init__(self, history: History, clock: Callable[[], float] = monotonic) -> None:
         self._history = history
@@ -109,10 +105,6 @@ class HistoryRecorder:
         # A known one keeps its position: the user may be walking through the history.
         if shown and self._clock() - self._since >= READ_S and shown not in self._history.queries:
             self._history.add(shown)
-
-    def used(self, query: str) -> None:
-        """A hit of the query was opened, picked or copied."""
-        self._history.add(query)
 
 
 class TypingDebounce:

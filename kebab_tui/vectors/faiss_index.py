@@ -15,6 +15,7 @@ import functools
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -67,6 +68,8 @@ class FaissIndex:
         self._compaction: threading.Thread | None = None
         self._closing = threading.Event()
         self._filters: tuple[_CachedFilter, ...] = ()
+        self._threads = ThreadPoolExecutor(thread_name_prefix="kebab-vectors")
+        """Starts a thread if none is idle."""
 
     @property
     def snapshot(self) -> VectorSnapshot:
@@ -81,31 +84,13 @@ class FaissIndex:
         return self._searching(query, k, [among])()[0]
 
     def begin(self, query: Vector, k: int, among: Sequence[Among | None]) -> Callable[[], list[list[Near]]]:
-        search = self._searching(query, k, among)
-        found: list[list[Near]] = []
-        failures: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                found.extend(search())
-            except BaseException as failure:  # noqa: BLE001 - raised again by `result`
-                failures.append(failure)
-
-        def result() -> list[list[Near]]:
-            thread.join()
-            if failures:
-                raise failures[0]
-            return found
-
-        thread = threading.Thread(target=run, name="kebab-vectors", daemon=True)
-        thread.start()
-        return result
+        return self._threads.submit(self._searching(query, k, among)).result
 
     def _searching(
         self, query: Vector, k: int, among: Sequence[Among | None]
     ) -> Callable[[], list[list[Near]]]:
         snapshot = self._snapshot
-        valid = validated_query(query, snapshot.dims)
+        valid = validated_query(query, snapshot.base.dims)
         allowed = [None if one is None else self._resolve(one) for one in among]
         return lambda: [
             snapshot.nearest(valid, k, self._filter(snapshot, rows)) if k > 0 else [] for rows in allowed
@@ -113,13 +98,15 @@ class FaissIndex:
 
     def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:
         snapshot = self._snapshot
-        return snapshot.cosines(validated_query(query, snapshot.dims), rows_of(rows))
+        valid = validated_query(query, snapshot.base.dims)
+        known, codes = snapshot.find(rows_of(rows))
+        return dict(zip(map(ChunkRow, known.tolist()), exact_cosines(codes, valid).tolist(), strict=True))
 
     def change(
         self, rows: Sequence[int] | Rows, vectors: npt.NDArray[np.floating], removed: Sequence[int] | Rows
     ) -> None:
         """Delete `removed`, then add or replace the vectors of `rows`; all or nothing."""
-        added, dims = rows_of(rows), self._snapshot.dims
+        added, dims = rows_of(rows), self._snapshot.base.dims
         if vectors.dtype not in (np.float16, np.float32) or vectors.shape != (len(added), dims):
             given = f"{vectors.dtype}{vectors.shape}"
             raise VectorError(f"expected {len(added)} vectors of {dims} numbers, not {given}")
@@ -216,16 +203,12 @@ class VectorSnapshot:
     delta: FaissSegment
 
     @property
-    def dims(self) -> int:
-        return self.base.dims
-
-    @property
     def deleted(self) -> int:
         return 0 if self.alive is None else len(self.base) - self.alive.count
 
     @property
     def count(self) -> int:
-        return len(self.base) - self.deleted + len(self.delta)
+        return (len(self.base) if self.alive is None else self.alive.count) + len(self.delta)
 
     def allowing(self, rows: Rows | None) -> Filter:
         if rows is None:
@@ -244,14 +227,9 @@ class VectorSnapshot:
         pairs = zip(rows[order].tolist(), cosines[order].tolist(), strict=True)
         return [Near(ChunkRow(row), cosine) for row, cosine in pairs]
 
-    def cosines(self, query: Vector, rows: Rows) -> dict[ChunkRow, float]:
-        known, codes = self._find(rows)
-        found = exact_cosines(codes, query)
-        return dict(zip(map(ChunkRow, known.tolist()), found.tolist(), strict=True))
-
     def vectors(self, rows: Rows) -> dict[int, bytes]:
         """The vectors of those rows that have one, as the store's blobs."""
-        known, codes = self._find(rows)
+        known, codes = self.find(rows)
         return {row: code.tobytes() for row, code in zip(known.tolist(), codes, strict=True)}
 
     def live_rows(self) -> Rows:
@@ -264,7 +242,7 @@ class VectorSnapshot:
         kept = ~np.isin(self.delta.rows, deleted)
         delta_rows = np.concatenate([self.delta.rows[kept], rows])
         order = np.argsort(delta_rows)
-        delta = FaissSegment(delta_rows[order], self.dims)
+        delta = FaissSegment(delta_rows[order], self.base.dims)
         delta.codes[:] = np.concatenate([self.delta.codes[kept], codes])[order]
         alive, slots = self.alive, self.base.find(deleted)
         slots = slots[slots >= 0]
@@ -282,7 +260,7 @@ class VectorSnapshot:
 
     def compacted(self, exact_up_to: int, stopped: Callable[[], bool]) -> VectorSnapshot | None:
         """The same vectors in one base without deleted rows; None if stopped."""
-        base = FaissSegment(self.live_rows(), self.dims)
+        base = FaissSegment(self.live_rows(), self.base.dims)
         slots = self._live_slots()
         places = base.find(self.base.rows[slots])
         for begin in range(0, len(slots), _BLOCK):
@@ -293,12 +271,12 @@ class VectorSnapshot:
         base.codes[base.find(self.delta.rows)] = self.delta.codes
         if len(base) > exact_up_to and not base.make_coarse(stopped):
             return None
-        return VectorSnapshot(base, None, FaissSegment(np.empty(0, np.int64), self.dims))
+        return VectorSnapshot(base, None, FaissSegment(np.empty(0, np.int64), self.base.dims))
 
     def _live_slots(self) -> Slots:
         return np.arange(len(self.base)) if self.alive is None else np.flatnonzero(self.alive.mask)
 
-    def _find(self, rows: Rows) -> tuple[Rows, Codes]:
+    def find(self, rows: Rows) -> tuple[Rows, Codes]:
         """The rows that have a vector, and their vectors."""
         in_base, in_delta = self.base.find(rows), self.delta.find(rows)
         if self.alive is not None:
@@ -352,6 +330,6 @@ def matches_store(snapshot: VectorSnapshot, log: VectorLog) -> bool:
     sampled = sorted({*rows[:: max(1, len(rows) // _SAMPLED)].tolist(), *rows[-_SAMPLED:].tolist()})
     sampled += range(newest + 1, newest + 1 + _SAMPLED)  # rows that only a longer store has
     stored = dict(log.vectors(sampled)) | dict(itertools.islice(log.all(), _SAMPLED))
-    _, valid = decoded(list(stored.values()), snapshot.dims)
+    _, valid = decoded(list(stored.values()), snapshot.base.dims)
     valid_ones = dict(itertools.compress(stored.items(), valid))
     return snapshot.vectors(rows_of(sorted({*sampled, *stored}))) == valid_ones

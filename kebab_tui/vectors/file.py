@@ -80,7 +80,7 @@ def write(path: str, model: str, saved: Saved) -> None:
     dead = () if snapshot.alive is None else np.flatnonzero(~snapshot.alive.mask)
     coarse = base.coarse_bytes()
     header = _HEADER.pack(
-        _MAGIC, _VERSION, snapshot.dims, _fingerprint(model), saved.revision,
+        _MAGIC, _VERSION, snapshot.base.dims, _fingerprint(model), saved.revision,
         len(base), snapshot.deleted, len(delta), len(coarse),
     )  # fmt: skip
     arrays: list[npt.NDArray[Any]] = [

@@ -118,7 +118,7 @@ def upkeep(contents: VectorSnapshot, codes: Codes, exact_up_to: int) -> list[Fig
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "vectors")
         saving = seconds(lambda: write(path, MODEL, Saved(changed, 1)))
-        loading = median([seconds(lambda: read(path, MODEL, contents.dims)) for _ in range(5)])
+        loading = median([seconds(lambda: read(path, MODEL, contents.base.dims)) for _ in range(5)])
         size = os.path.getsize(path)
     return [
         Figure("add 1, p50", median(adding) * 1e3, "ms"),

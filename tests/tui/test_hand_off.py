@@ -85,6 +85,15 @@ async def test_a_passage_that_moved_is_opened_where_it_is_now(desk: Desk) -> Non
     assert desk.lines == ["+6"]
 
 
+async def test_the_query_of_an_opened_hit_is_added_to_the_history_at_once(desk: Desk) -> None:
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.opened)
+    assert app.history.queries == ("spindle",)
+
+
 async def test_a_file_that_moves_on_between_preview_and_enter_is_looked_up_again(desk: Desk) -> None:
     app = desk.screen()
     async with app.run_test(size=WIDE) as pilot:

@@ -64,8 +64,3 @@ def test_a_known_query_keeps_its_place_so_that_going_back_goes_on(reader: Reader
     reader.read("two", READ_S)
     reader.remembering.left()
     assert reader.history.older("two") == "one"
-
-
-def test_a_used_query_is_added_at_once(reader: Reader) -> None:
-    reader.remembering.used("rust")
-    assert reader.history.queries == ("rust",)

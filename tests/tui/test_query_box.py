@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Span, Text
 from textual import events
 from textual.app import ComposeResult
 from textual.pilot import Pilot
@@ -20,10 +22,10 @@ from kebab_tui.tui.widgets.query_box import QueryBox, QueryLine, frame_title
 from kebab_tui.tui.widgets.query_text import (
     LONGEST,
     ROLES,
+    QueryColours,
     component,
     flattened,
     one_plain_line,
-    styled_ranges,
     word_start,
 )
 from kebab_tui.workspace import Workspace
@@ -278,9 +280,10 @@ async def test_a_query_of_five_thousand_characters_fits() -> None:
     ],
 )
 def test_each_piece_is_styled_by_its_role(text: str, roles: list[tuple[int, int, str]]) -> None:
-    assert list(styled_ranges(Workspace.parse(text).tokens)) == [
-        (start, end, f"query-box--{role}") for start, end, role in roles
-    ]
+    shown = Text(text)
+    QueryColours(Workspace.parse, lambda name: Style(meta={"name": name})).highlight(shown)
+    wanted = ((start, end, Style(meta={"name": f"query-box--{role}"})) for start, end, role in roles)
+    assert shown.spans == [Span(*span) for span in wanted]
 
 
 async def test_a_filter_looks_different_from_a_word_also_without_colour() -> None:

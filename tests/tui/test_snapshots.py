@@ -280,7 +280,7 @@ async def test_with_an_index(look_at: Look, screen: SharedScreen, name: str) -> 
 
 
 def remember(app: KebabApp, *queries: str) -> None:
-    app.history._queries = list(queries)
+    app.history.queries = queries
     app.history._at = len(queries)
 
 

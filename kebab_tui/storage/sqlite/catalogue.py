@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 
@@ -93,7 +94,7 @@ class Catalogue:
 
     def root_of(self, source: SourceId) -> str:
         row = self._connection.execute("SELECT root FROM sources WHERE source_id = ?", (source,)).fetchone()
-        return rows.path_text(row[0])
+        return os.fsdecode(row[0])
 
     def document(self, doc_id: DocId) -> Document | None:
         row = self._connection.execute(f"{_DOCUMENTS} d.doc_id = ?", (doc_id,)).fetchone()

@@ -7,19 +7,17 @@ from kebab_tui.search.match import All, Any, Gram, Match, Not, Prefix, Raw
 _OR, _AND, _NOT, _LEAF = range(4)
 
 
-def fts5(match: Match) -> str:
-    """The text for MATCH; a leaf is always quoted, so that nothing in it is syntax."""
-    return _written(match, _OR)
+def fts5(match: Match, level: int = _OR) -> str:
+    """The text for MATCH, in parentheses if operators around it bind as tightly as `level`.
 
-
-def _written(match: Match, level: int) -> str:
-    """In parentheses if operators around it bind tighter than `level`."""
+    A leaf is always quoted, so that nothing in it is syntax.
+    """
     if isinstance(match, Any):
-        own, text = _OR, " OR ".join(_written(part, _AND) for part in match.parts)
+        own, text = _OR, " OR ".join(fts5(part, _AND) for part in match.parts)
     elif isinstance(match, All):
-        own, text = _AND, " AND ".join(_written(part, _NOT) for part in match.parts)
+        own, text = _AND, " AND ".join(fts5(part, _NOT) for part in match.parts)
     elif isinstance(match, Not):
-        own, text = _NOT, f"{_written(match.part, _NOT)} NOT {_written(match.without, _LEAF)}"
+        own, text = _NOT, f"{fts5(match.part, _NOT)} NOT {fts5(match.without, _LEAF)}"
     elif isinstance(match, Raw):
         own, text = _OR, match.text
     else:

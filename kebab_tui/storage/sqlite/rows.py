@@ -32,6 +32,7 @@ from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import storable as storable
 from kebab_tui.domain.tokens import grams
+from kebab_tui.search.ports import Script
 
 Row = sqlite3.Row | tuple[Any, ...]
 
@@ -94,7 +95,7 @@ def to_source(row: Row, documents: int = 0, chunks: int = 0) -> Source:
     return Source(
         source_id=SourceId(row[0]),
         title=row[1],
-        root=path_text(row[2]),
+        root=os.fsdecode(row[2]),
         description=row[3],
         include=tuple(json.loads(row[4])),
         exclude=tuple(json.loads(row[5])),
@@ -130,11 +131,6 @@ def facet_values(facet: Facet) -> tuple[str | int | None, ...]:
     return facet.kind, FACETS[facet.kind].fold(value or ""), value, facet.line, target, extra
 
 
-def path_text(raw: bytes) -> str:
-    """The path as a string that opens the same file."""
-    return os.fsdecode(raw)
-
-
 def as_json(values: Sequence[str]) -> str:
     return json.dumps([storable(value) for value in values], ensure_ascii=False)
 
@@ -149,13 +145,16 @@ def predicate(filters: SearchFilters) -> Condition:
     return _all([*_document_conditions(filters), *_chunk_conditions(filters)])
 
 
-def passing_chunks(filters: SearchFilters, columns: str = "c.id") -> Condition:
-    """A SELECT of columns of `c` over the chunks that pass.
+def passing_chunks(filters: SearchFilters, script: Script | None = None, columns: str = "c.id") -> Condition:
+    """A SELECT of columns of `c` over the chunks that pass, in one script or in any.
 
     Filters documents first, each once: a path filter calls a Python function, which is slow.
     """
+    in_script = {None: "1", "hangul": "c.hangul", "other": "NOT c.hangul"}[script]
+    if not filters.active:
+        return f"SELECT {columns} FROM chunks c WHERE {in_script}", []
     where_document, values = _all(_document_conditions(filters))
-    where_chunk, more = _all(_chunk_conditions(filters))
+    where_chunk, more = _all([*_chunk_conditions(filters), (in_script, [])])
     if not values:
         return f"SELECT {columns} FROM chunks c WHERE {where_chunk}", more
     documents = (

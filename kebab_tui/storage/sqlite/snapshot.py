@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sqlite3
 from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -205,7 +206,7 @@ class StoreSnapshot:
             root, source, made_by, title, text_hash = row[_CHUNK_WIDTH : _CHUNK_WIDTH + 5]
             recovery.require_unaltered(title, chunk.heading_path, chunk.text, text_hash)
             document = rows.to_document(row[_CHUNK_WIDTH + 5 :])
-            found[chunk.row] = FoundChunk(chunk, document, rows.path_text(root), source, chunker_of(made_by))
+            found[chunk.row] = FoundChunk(chunk, document, os.fsdecode(root), source, chunker_of(made_by))
         return found
 
     def unfinished(self, prefix: str, limit: int) -> list[str]:
@@ -281,8 +282,10 @@ class StoreSnapshot:
         """Every chunk among these; the same object until the revision changes."""
         hangul, others = self._by_script(replace(among, script=None))
         if among.script is None:
-            return self._answers.get(self.revision, ("rows", among), lambda: _listed(hangul + others))
-        return _listed(hangul if among.script == "hangul" else others)
+            found = self._answers.get(self.revision, ("rows", among), lambda: hangul + others)
+        else:
+            found = hangul if among.script == "hangul" else others
+        return cast(Sequence[ChunkRow], found)
 
     def _by_script(self, among: Among) -> list[array[int]]:
         compute = self._matching_by_script if among.match or among.without else self._passing_by_script
@@ -338,20 +341,9 @@ def _numbers(joined: str | None) -> list[int]:
     return found
 
 
-def _listed(numbers: array[int]) -> Sequence[ChunkRow]:
-    return cast(Sequence[ChunkRow], numbers)
-
-
-def _passing(among: Among, columns: str = "c.id") -> rows.Condition:
-    """A SELECT of the chunks that filters and script let pass."""
-    statement, values = rows.passing_chunks(among.filters, columns)
-    script = {None: "", "hangul": " AND c.hangul", "other": " AND NOT c.hangul"}[among.script]
-    return statement + script, values
-
-
 def _chosen(among: Among, columns: str = "c.id") -> rows.Condition:
     """A SELECT of all of them, for an `among` without a match."""
-    statement, values = _passing(among, columns)
+    statement, values = rows.passing_chunks(among.filters, among.script, columns)
     if among.without:
         statement += " AND c.id NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
         values = [*values, fts5(any_of(among.without))]
@@ -369,7 +361,7 @@ def _where(
         where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
         parameters.append(fts5(among.match))
     if among.filters.active or among.script is not None:
-        passing, more = _passing(among)
+        passing, more = rows.passing_chunks(among.filters, among.script)
         where += f" AND +chunks_fts.rowid IN ({passing})"
         parameters += more
     for excluded in among.without:

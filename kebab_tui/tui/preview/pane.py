@@ -225,20 +225,17 @@ class Preview(LineView, can_focus=True):
         if self._rendered is not None and row < len(self._rendered.strips):
             return self._rendered.strips[row]
         if self._note is not None and self._rendered is None and row < self._note.lines.count:
-            return self._line(self._note, row + 1)
+            strip = self._strips.get((row, width))
+            if strip is None:
+                view = self._view(self._note)
+                columns = range(view.left, view.left + view.columns)
+                lexers = None if self.app.no_color else self._lexers
+                mark = self._target.sign(row + 1)
+                line = self._note.line(row + 1, mark, columns, self._match, lexers)
+                strip = self._strips[row, width] = paint(line, view, self._styles)
+            return strip
         words = sanitize_line(self._words[row]) if row < len(self._words) else ""
         return Strip([Segment(words, base)]).crop_extend(0, width, base)
-
-    def _line(self, note: Note, number: int) -> Strip:
-        key = number, self.columns
-        strip = self._strips.get(key)
-        if strip is None:
-            view = self._view(note)
-            columns = range(view.left, view.left + view.columns)
-            lexers = None if self.app.no_color else self._lexers
-            line = note.line(number, self._target.sign(number), columns, self._match, lexers)
-            strip = self._strips[key] = paint(line, view, self._styles)
-        return strip
 
     def _view(self, note: Note) -> View:
         return View(self._left, self.columns, len(str(note.lines.count)))

@@ -59,12 +59,6 @@ class Lexers:
         self.version = 0
         """Grows with each loaded lexer; blocks coloured before may lack it."""
 
-    def of_file(self, ending: str) -> Lexer | None:
-        """The lexer for a suffix such as `.md`; None if there is none, or none yet."""
-        if ending in _PLAIN:
-            return None
-        return self.named("markdown" if ending in MARKDOWN else f"*{ending}")
-
     def named(self, name: str) -> Lexer | None:
         """The lexer of a language, or of a file pattern such as `*.py`."""
         name = "markdown" if name == "md" else name  # Pygments' Markdown lexer searches plugins
@@ -147,15 +141,17 @@ class Syntax:
     """The kinds of text in one note, by the suffix of its file name."""
 
     def __init__(self, name: str, lines: SourceLines) -> None:
-        self._ending = os.path.splitext(name)[1].lower()
+        ending = os.path.splitext(name)[1].lower()
+        self._is_markdown = ending in MARKDOWN
+        self._language = "markdown" if self._is_markdown else "" if ending in _PLAIN else f"*{ending}"
         self._lines = lines
         self._blocks: LRUCache[tuple[int, int], list[list[StyledRange]]] = LRUCache(64)
 
     def of(self, number: int, lexers: Lexers) -> Sequence[StyledRange]:
         """The styled ranges of a line, as far as its lexers are loaded."""
         version = lexers.version
-        lexer = lexers.of_file(self._ending)
-        if lexer is None:
+        lexer = lexers.named(self._language) if self._language else None
+        if lexer is None:  # there is none, or none yet
             return ()
         block, at = divmod(number - 1, _BLOCK)
         known = self._blocks.get((block, version))
@@ -167,7 +163,7 @@ class Syntax:
         first = block * _BLOCK + 1
         start = self._start(first)
         texts = [text[:_LINE] for text in self._lines.slice(start, first + _BLOCK - 1)]
-        front = front_matter(texts) if start == 1 and self._ending in MARKDOWN else 0
+        front = front_matter(texts) if start == 1 and self._is_markdown else 0
         lexed = [""] * front + texts[front:]
         tokens = lexer.get_tokens_unprocessed("\n".join([*lexed, ""]))
         ranges = ((at, at + len(value), kind) for at, token, value in tokens if (kind := _kind(token)))
@@ -180,7 +176,7 @@ class Syntax:
 
     def _start(self, first: int) -> int:
         """The line where lexing must begin to classify line `first` correctly."""
-        if self._ending not in MARKDOWN:
+        if not self._is_markdown:
             return max(1, first - _BEFORE)
         before = bisect_right(self._fences, first - 1)
         opening = self._fences[before - 1] if before % 2 else first

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from kebab_tui.domain import hit as known
 from kebab_tui.domain.citation import Located
 from kebab_tui.domain.document import HEADING_SEPARATOR
-from kebab_tui.domain.hit import Highlight, SearchHit
+from kebab_tui.domain.hit import SearchHit
 from kebab_tui.tui.hit_diff import Novelty
 from kebab_tui.tui.widgets.segments import (
     CHECK,
@@ -90,7 +90,15 @@ def hit_lines(hit: SearchHit, style: HitStyle) -> tuple[Line, Line]:
             figures = ((f" {bar(style.share, cells)}", "bar"), *figures)
         if style.change:
             figures = ((f" {moved(style.change)}", "score"), *figures)
-    noted = tuple(_badges_shown(hit, style))
+    # The badges that fit into one half of the line, in reverse order of weight.
+    left = style.width // 2
+    noted: Line = ()
+    for text, role in badges(hit, style):
+        if cell_len(text) + 3 <= left:
+            left -= cell_len(text) + 3
+            noted = ((text, role), (f" {DOT} ", "badge"), *noted) if noted else ((text, role),)
+    if noted:
+        noted = (("  ", "badge"), *noted)
     named = _named(hit, max(0, style.width - gutter - _width(figures)))
     passage = _passage(hit, max(0, style.width - gutter - _width(noted)))
     first: Line = (cursor, (mark.ljust(gutter - 1), "mark"), *named)
@@ -145,21 +153,19 @@ def _named(hit: SearchHit, width: int) -> Iterator[Piece]:
         yield cut(heading, left - cell_len(shown)), "heading"
 
 
-def _badges_shown(hit: SearchHit, style: HitStyle) -> Iterator[Piece]:
-    """The badges that fit into one half of the line, in reverse order of weight."""
-    left, kept = style.width // 2, []
-    for text, role in badges(hit, style):
-        if cell_len(text) + 3 <= left:
-            left -= cell_len(text) + 3
-            kept.append((text, role))
-    for place, (text, role) in enumerate(reversed(kept)):
-        yield (f" {DOT} " if place else "  "), "badge"
-        yield text, role
-
-
 def _passage(hit: SearchHit, width: int) -> Iterator[Piece]:
+    """The part of the snippet that fits, ellipses counted, with the first match in it."""
     text = sanitize_line(hit.snippet)
-    start, end = _window(text, hit.highlights, width)
+    start, end = 0, len(text)
+    if cell_len(text) > width:
+        if hit.highlights:
+            first, last = (border(text, place) for place in hit.highlights[0])
+            if cell_len(text[:last]) >= width:
+                lead = max(0, min(width // 3, width - 2 - cell_len(text[first:last])))
+                start = len(take(text, cell_len(text[:first]) - lead))
+        shown = width - (start > 0)
+        if cell_len(text[start:]) > shown:
+            end = start + len(take(text[start:], shown - 1))
     if start:
         yield ELLIPSIS, "text"
     at = start
@@ -172,23 +178,6 @@ def _passage(hit: SearchHit, width: int) -> Iterator[Piece]:
     yield text[at:end], "text"
     if end < len(text):
         yield ELLIPSIS, "text"
-
-
-def _window(text: str, highlights: tuple[Highlight, ...], width: int) -> tuple[int, int]:
-    """The range of the text that fits, ellipses counted, with the first match in it."""
-    start = 0
-    if cell_len(text) <= width:
-        return 0, len(text)
-    if highlights:
-        first, last = (border(text, place) for place in highlights[0])
-        if cell_len(text[:last]) >= width:
-            lead = max(0, min(width // 3, width - 2 - cell_len(text[first:last])))
-            start = len(take(text, cell_len(text[:first]) - lead))
-    shown = width - (start > 0)
-    rest = text[start:]
-    if cell_len(rest) > shown:
-        rest = take(rest, shown - 1)
-    return start, start + len(rest)
 
 
 def _line(left: Line, right: Line, width: int) -> Line:

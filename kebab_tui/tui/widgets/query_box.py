@@ -66,6 +66,8 @@ class QueryBox(Input):
     # The base class sets the value, which asks for a completion, before __init__ has finished.
     _parse: Callable[[str], ParsedQuery] | None = None
     _known: Completions | None = None
+    is_raw = False
+    """Whether the query is in raw FTS5 syntax."""
 
     def __init__(
         self,
@@ -89,6 +91,7 @@ class QueryBox(Input):
         """Start to colour and complete the query."""
         # Cached: colours, completion and the frame parse the same text.
         self._parse = lru_cache(maxsize=2)(parse)
+        self.is_raw = self._parse(self.value).raw is not None
         self.highlighter = QueryColours(
             self._parse, lambda name: self.get_component_rich_style(name, partial=True)
         )
@@ -97,11 +100,6 @@ class QueryBox(Input):
     def know(self, completions: Completions) -> None:
         """Set the values that completion offers."""
         self._known = completions
-
-    @property
-    def is_raw(self) -> bool:
-        """Whether the query is in raw FTS5 syntax."""
-        return self._parse is not None and self._parse(self.value).raw is not None
 
     def write(self, text: str) -> None:
         """Replace the query; the cursor goes to its end."""
@@ -128,8 +126,11 @@ class QueryBox(Input):
     def watch_value(self, value: str) -> None:
         # A Suggester runs in a worker: each key would cost a second frame, and the key that
         # accepts the suggestion could arrive first.
-        if self._parse is not None and self._known is not None:
-            self._suggestion = complete(value, self._parse(value).tokens, self._known) or ""
+        if self._parse is not None:
+            parsed = self._parse(value)
+            self.is_raw = parsed.raw is not None
+            if self._known is not None:
+                self._suggestion = complete(value, parsed.tokens, self._known) or ""
 
     def action_paste(self) -> None:
         paste(self, self.app.clipboard)

@@ -8,7 +8,7 @@ engine's tokens; the query is not parsed again here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -125,15 +125,9 @@ class QueryColours(Highlighter):
         self._style = style
 
     def highlight(self, text: Text) -> None:
-        for start, end, name in styled_ranges(self._parse(text.plain).tokens):
-            text.stylize(self._style(name), start, end)
-
-
-def styled_ranges(tokens: Iterable[QueryToken]) -> Iterator[tuple[int, int, str]]:
-    """Start, end and component class of each token that is not an ordinary word."""
-    for token in tokens:
-        if token.role in ROLES:
-            yield token.start, token.end, component(token.role)
+        for token in self._parse(text.plain).tokens:
+            if token.role in ROLES:  # not an ordinary word
+                text.stylize(self._style(component(token.role)), token.start, token.end)
 
 
 def component(role: str) -> str:
