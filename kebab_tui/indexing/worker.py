@@ -187,6 +187,7 @@ class IndexWorker:
             # An unmounted disk leaves an empty folder. Its return queues a scan of the whole folder.
             session.writer.set_source_state(source.source_id, "paused")
             self._grace.forget(source.source_id)
+            self._schedule.scanned(batch, (), is_rejected=True)
             return
         reading_since: float | None = None
         interrupted = False
