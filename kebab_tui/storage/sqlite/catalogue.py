@@ -22,7 +22,7 @@ _KNOWN = (
 )
 
 
-class Catalogue:
+class StoreCatalogue:
     """Valid only during its read transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
