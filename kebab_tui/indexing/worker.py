@@ -231,7 +231,7 @@ class IndexWorker:
         self._schedule.scanned(batch, report.unseen, bool(report.paused))
         if report.paused and not batch.whole:
             self._queue.reconcile(source.root, "the folder was replaced")
-        if interrupted:
+        if interrupted or self._callbacks.stopping():  # a stop also ends the walk
             self._put_back(batch)
         elif batch.whole and not report.paused:
             self._complete.add(source.source_id)
