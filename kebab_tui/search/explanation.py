@@ -41,7 +41,7 @@ _DIGITS = 4
 _NO_COUNTS = FieldCounts(0, 0, 0, 0)
 
 
-class PrintedLine(NamedTuple):
+class Line(NamedTuple):
     """One printed line of a tree; `share` is of the sum that it is a part of, else 0."""
 
     depth: int
@@ -78,14 +78,14 @@ class Explanation(NamedTuple):
 
     def lines(
         self, depth: int = 0, digits: int = _DIGITS, value: str = "", share: float = 0
-    ) -> Iterator[PrintedLine]:
+    ) -> Iterator[Line]:
         """Print it: steps and parts of sums are lines of their own, other numbers are in `how`.
 
         Each printed number follows from the printed numbers it is made of.
         """
         value = value or f"{self.value:.{digits}f}"
         how = ", ".join(filter(None, (self._how(digits), self.note)))
-        yield PrintedLine(depth, self.label, value, how, share)
+        yield Line(depth, self.label, value, how, share)
         digits = self._digits(digits)
         if self.formula == "sum":
             printed, _ = format_sum([child.value for child in self.children], digits)

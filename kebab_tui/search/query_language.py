@@ -178,7 +178,7 @@ def _grouped(found: Sequence[Piece], length: int) -> tuple[Node | None, frozense
     acting = frozenset(piece for piece in joined if piece.kind in {"operator", "opening", "closing"})
     if joined and joined[-1].kind == "operator":
         joined.pop()
-    return _PieceReader(joined, length).any(), acting
+    return _Reader(joined, length).any(), acting
 
 
 def _has_operand(found: Sequence[Piece], i: int) -> bool:
@@ -191,7 +191,7 @@ def _has_operand(found: Sequence[Piece], i: int) -> bool:
     return following.kind != "closing"
 
 
-class _PieceReader:
+class _Reader:
     """Recursive descent over the pieces; NOT binds tighter than AND, AND than OR."""
 
     def __init__(self, found: Sequence[Piece], length: int) -> None:
