@@ -27,7 +27,7 @@ from kebab_tui.search.ports import FieldWeights, NearestSentence, Semantics, Vec
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.vectors.sync import VectorFollower
 from tests.notes import a_note, a_source
 
@@ -67,7 +67,7 @@ class Chosen:
 
     def __init__(self, place: Path, options: HybridOptions | None = None) -> None:
         self.folder = DataFolder(str(place))
-        self.writer = Writer(self.folder)
+        self.writer = StoreWriter(self.folder)
         self.writer.save_sources([a_source()])
         self.reader = StoreReader(self.folder, FieldWeights())
         self.encoder = ChosenEncoder()

@@ -12,7 +12,7 @@ from kebab_tui.indexing.report import FileOutcome, IngestReport
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.index import SqliteIndex
+from kebab_tui.storage.sqlite.sqlite_index import SqliteIndex
 from kebab_tui.workspace import Callbacks, Workspace
 
 Rows = list[tuple[object, ...]]

@@ -84,7 +84,7 @@ class NotFoundError(KebabError):
 
 
 class RawQueryError(KebabError):
-    """FTS5 rejected a query in its own syntax."""
+    """A raw query is invalid, or the index lacks one of its operators."""
 
     code = "bad_raw_query"
 

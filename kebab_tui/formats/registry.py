@@ -41,7 +41,7 @@ FORMATS: dict[str, Format] = {
     known.id: known
     for known in (
         Format("markdown", _MARKDOWN, "kebab_tui.formats.markdown", version=1),
-        Format("note", (".txt", ".text"), "kebab_tui.formats.text", version=1),
+        Format("note", (".txt", ".text"), "kebab_tui.formats.plain_text", version=1),
     )
 }
 

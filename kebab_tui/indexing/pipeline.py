@@ -138,9 +138,9 @@ def _marked(
 ) -> MarkNote | None:
     skipped = isinstance(error, UnsuitableFileError)
     state, known = ("skipped" if skipped else "failed"), target.known
-    # A failed note keeps the stamp of its last successful read; only skipped ones have a current stamp.
-    same_stamp = known and (not skipped or known.fingerprint == found.fingerprint)
-    if known and same_stamp and (known.state, known.reason, known.made_by) == (state, error.message, made_by):
+    # A failed note keeps stamp and version of its last successful read; only skipped ones have current ones.
+    is_current = known and (not skipped or (known.fingerprint, known.made_by) == (found.fingerprint, made_by))
+    if known and is_current and (known.state, known.reason) == (state, error.message):
         return None
     marked = Document(
         doc_id=_doc_id(target, "", taken),

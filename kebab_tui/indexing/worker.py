@@ -184,6 +184,7 @@ class IndexWorker:
             # An unmounted disk leaves an empty folder. Its return queues a scan of the whole folder.
             session.writer.set_source_state(source.source_id, "paused")
             self._grace.forget(source.source_id)
+            self._schedule.scanned(batch, (), is_rejected=True)
             return
         reading_since: float | None = None
         interrupted = False
@@ -227,7 +228,7 @@ class IndexWorker:
         self._schedule.scanned(batch, report.unseen, bool(report.paused))
         if report.paused and not batch.whole:
             self._queue.reconcile(source.root, "the folder was replaced")
-        if interrupted:
+        if interrupted or self._callbacks.stopping():  # a stop also ends the walk
             self._put_back(batch)
         elif batch.whole and not report.paused:
             self._complete.add(source.source_id)

@@ -33,7 +33,7 @@ class Backend(NamedTuple):
 
 BACKENDS: dict[str, Backend] = {
     LOCAL: Backend(
-        "kebab_tui.storage.sqlite.index",
+        "kebab_tui.storage.sqlite.sqlite_index",
         "SqliteIndex",
         "FOLDER",
         "SQLite in a folder of this machine; the default is the data folder",

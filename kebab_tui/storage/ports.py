@@ -127,7 +127,7 @@ class Catalogue(Protocol):
         ...
 
     def makers(self) -> dict[str, int]:
-        """The number of notes by the format, version and chunker that read them."""
+        """The number of notes by the format, version and chunker that read them; without failed ones."""
         ...
 
     def model(self) -> str | None:

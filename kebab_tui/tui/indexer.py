@@ -209,7 +209,7 @@ class BackgroundIndexing:
         """Index the folders and all sources once."""
         with self._lock:
             if self._process is not None:
-                self._next = tuple(folders)
+                self._next = tuple(dict.fromkeys((*(self._next or ()), *folders)))
             elif not self._closing.is_set():
                 self._process = self._launch((self._data_folder, self._config, *folders), self._run_ended)
 

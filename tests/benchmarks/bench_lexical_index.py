@@ -15,7 +15,7 @@ from unittest import mock
 from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.document import Source
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.benchmarks.measuring import Figure, machine, median, notes_of, report
 
 _BATCH_CHUNKS = 8_000
@@ -25,7 +25,7 @@ _ROUNDS = 3
 def load_store(notes: Sequence[SaveNote], root: str) -> str:
     """Write all notes as an ingest does, in batches; gives the database's path."""
     folder = DataFolder(root)
-    writer = Writer(folder)
+    writer = StoreWriter(folder)
     writer.save_sources([Source(notes[0].document.source, "bench", root)])
     batch: list[SaveNote] = []
     size = 0

@@ -31,8 +31,8 @@ from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.embedding.model_folders import BUNDLED_MODEL, ModelCatalogue
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.catalogue import Catalogue
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.catalogue import StoreCatalogue
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.workspace import Workspace
 from tests.benchmarks.bench_lexical_index import load_store
 from tests.benchmarks.measuring import Figure, machine, median, notes_of, percentile, report, seconds
@@ -68,7 +68,7 @@ def give_vectors(root: str, real: int) -> None:
     copies = parents + noise * np.float32(_NOISE / np.sqrt(parents.shape[1]))
     copies /= np.linalg.norm(copies, axis=1, keepdims=True)
     blobs = [vector.astype(np.float16).tobytes() for vector in np.concatenate([vectors, copies])]
-    writer = Writer(DataFolder(root))
+    writer = StoreWriter(DataFolder(root))
     hashes = [text.text_hash for text in pending]
     writer.save_vectors(card.fingerprint, list(zip(hashes, blobs, strict=True)))
     writer.close()
@@ -103,7 +103,7 @@ def lexical(workspace: Workspace, notes: Sequence[SaveNote]) -> list[Figure]:
     ]
     typed = [query for query in typed if len(query.text.strip()) >= 2]
     with workspace._parts.index.reader.catalogue() as catalogue:
-        assert isinstance(catalogue, Catalogue)
+        assert isinstance(catalogue, StoreCatalogue)
         top = catalogue._connection.execute("SELECT word FROM words ORDER BY seen DESC LIMIT 40").fetchall()
     common = [SearchQuery(word, "lexical") for (word,) in top]
     first = latencies(
@@ -206,7 +206,7 @@ def _processor_ms(workspace: Workspace, query: SearchQuery) -> float:
 def edits(root: str, notes: Sequence[SaveNote]) -> list[Figure]:
     """One passage of one note is rewritten, again and again."""
     dice = random.Random(3)
-    writer = Writer(DataFolder(root))
+    writer = StoreWriter(DataFolder(root))
     notes = [note for note in notes if note.passages]
     taken = []
     for number in range(300):
@@ -273,7 +273,7 @@ def main() -> None:
     notes = notes_of(given.folder, CHUNKS)
     with tempfile.TemporaryDirectory() as root:
         load_store(notes, root)
-        Writer(DataFolder(root)).save_sources([Source(notes[0].document.source, "bench", given.folder)])
+        StoreWriter(DataFolder(root)).save_sources([Source(notes[0].document.source, "bench", given.folder)])
         workspace = Workspace(Settings(), root)
         report(f"search by words, {CHUNKS:,} passages", lexical(workspace, notes))
         report("edits", edits(root, notes))

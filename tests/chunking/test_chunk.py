@@ -11,7 +11,7 @@ from kebab_tui.chunking.chunker import chunk
 from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain.document import CHUNKER_VERSION, ParsedNote, Passage
 from kebab_tui.formats.markdown import scan_markdown
-from kebab_tui.formats.text import scan_plain
+from kebab_tui.formats.plain_text import scan_plain
 
 LIMITS = ChunkLimits()
 SENTENCE = "The oven wants an hour and the dough wants a night. "

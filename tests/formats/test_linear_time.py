@@ -12,8 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from kebab_tui.chunking.chunker import chunk
-from kebab_tui.formats import markdown
-from kebab_tui.formats import text as plain_text
+from kebab_tui.formats import markdown, plain_text
 
 FRAGMENTS = (
     *("- ", "* ", "+ ", "-", "*", "_", "1. ", "10) ", "- - -", "***\n", "-\n", "- a\n", "1.\n", "   - "),

@@ -13,7 +13,7 @@ from kebab_tui.domain.errors import UnsuitableFileError
 from kebab_tui.domain.facets import Facet, values_of
 from kebab_tui.files.walk import FoundFile, WalkRules, walk
 from kebab_tui.formats import markdown as markdown_notes
-from kebab_tui.formats import text as plain_notes
+from kebab_tui.formats import plain_text as plain_notes
 from kebab_tui.formats.registry import format_of
 
 VAULT = Path(__file__).parents[2] / "fixtures" / "notes"

@@ -89,7 +89,7 @@ def test_a_disk_that_cannot_be_written_for_a_while_is_reported_and_overcome(
     vault.write("a.md", "alpha")
     with keeping(vault) as kept:
         with monkeypatch.context() as patch:
-            patch.setattr("kebab_tui.storage.sqlite.session._open_writer", refused)
+            patch.setattr("kebab_tui.storage.sqlite.write_session._open_writer", refused)
             patch.setattr(Batch, "finish", lambda *_: refused())
             vault.write("b.md", "beta")
             until(lambda: kept.error_code() == told)

@@ -24,7 +24,7 @@ from kebab_tui.indexing.embed import EmbeddingJob, EmbeddingProgress, EmbeddingR
 from kebab_tui.search.ports import FieldWeights, Vector
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.vectors.sync import VectorFollower
 from kebab_tui.workspace import Callbacks
 from tests.meaning import DIMS, MODEL, at_cosine
@@ -53,7 +53,7 @@ class Desk:
 
     def __init__(self, place: Path) -> None:
         self.folder = DataFolder(str(place))
-        self.writer = Writer(self.folder)
+        self.writer = StoreWriter(self.folder)
         self.writer.save_sources([a_source()])
         self.reader = StoreReader(self.folder, FieldWeights())
         self.encoder = CountingEncoder()
@@ -243,7 +243,7 @@ def test_another_recipe_of_the_text_makes_all_vectors_anew(desk: Desk, tmp_path:
         connection.execute("UPDATE meta SET value = 0 WHERE key = 'embed_recipe'")
         connection.execute("UPDATE chunks SET embed_hash = x'00'")
     desk.writer.close()
-    desk.writer = Writer(desk.folder)
+    desk.writer = StoreWriter(desk.folder)
     with desk.writer._transaction() as connection:
         (name,) = connection.execute("SELECT embed_hash FROM chunks").fetchone()
     assert name == embedded_hash("A title", "Heading", "one")

@@ -226,6 +226,21 @@ def test_another_version_of_a_format_reads_its_notes(vault: Vault, monkeypatch: 
     assert vault.outcomes() == {}
 
 
+def test_a_note_that_the_next_version_cannot_read_keeps_its_text_and_does_not_hold_up_the_upgrade(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write("a.md", "alpha")
+    vault.write("b.md", "beta")
+    vault.ingest()
+    monkeypatch.setitem(FORMATS, "markdown", replace(FORMATS["markdown"], version=99))
+    _make_unreadable(monkeypatch, "a.md")
+    report = vault.ingest()
+    assert (report.count("failed"), report.count("changed")) == (1, 1)
+    assert vault.workspace.status().upgrading is None, "no run can read it again"
+    assert vault.find("alpha") == ["a.md"]
+    assert vault.ingest().corpus_revision == report.corpus_revision, "failing again is no news"
+
+
 def test_an_index_of_an_older_chunker_is_upgraded_and_keeps_the_vectors_of_unchanged_texts(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:

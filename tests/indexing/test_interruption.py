@@ -17,7 +17,7 @@ from kebab_tui.indexing.report import Progress
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.lock import WriterLock
 from kebab_tui.storage.ports import Holder
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.workspace import Callbacks
 from tests.vault import Vault
 
@@ -99,7 +99,9 @@ def test_a_writer_that_waits_too_long_names_the_one_who_writes(vault: Vault) -> 
 
 def test_searches_go_on_while_notes_are_written(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kebab_tui.indexing.ingest._COMMIT_CHUNKS", 5)
-    monkeypatch.setattr("kebab_tui.storage.sqlite.session.Writer", partial(Writer, bulk_chunks=3))
+    monkeypatch.setattr(
+        "kebab_tui.storage.sqlite.write_session.StoreWriter", partial(StoreWriter, bulk_chunks=3)
+    )
     workspace = vault.opened(Settings())
     vault.write("first.md", "alpha first")
     workspace.ingest([str(vault.root)], Callbacks())

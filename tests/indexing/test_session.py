@@ -183,7 +183,7 @@ def test_the_list_of_folders_survives_a_restoration_that_is_cut_short(
     vault.workspace.close()
     os.remove(vault.data / "kebab.sqlite")
     with monkeypatch.context() as patch:
-        patch.setattr("kebab_tui.storage.sqlite.writer.Writer.mirror_sources", _killed)
+        patch.setattr("kebab_tui.storage.sqlite.writer.StoreWriter.mirror_sources", _killed)
         with pytest.raises(KeyboardInterrupt):
             vault.workspace.ingest([], Callbacks())
     assert len(recovery.read_sources(vault.files.sources)) == 2

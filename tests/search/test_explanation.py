@@ -23,7 +23,7 @@ from kebab_tui.search.query_language import parse
 from kebab_tui.search.ranking import Evidence, FusionSettings, fuse
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.workspace import Workspace
 from tests.explanations import assert_follows, assert_lines_add_up
 from tests.meaning import Chosen
@@ -82,7 +82,7 @@ QUERIES = [
 def indexed() -> Iterator[StoreReader]:
     with tempfile.TemporaryDirectory() as root:
         folder = DataFolder(root)
-        writer, reader = Writer(folder), StoreReader(folder, FieldWeights())
+        writer, reader = StoreWriter(folder), StoreReader(folder, FieldWeights())
         writer.save_sources([a_source()])
         writer.apply([a_note(f"{n}.md", text, title=f"Note {n}") for n, text in enumerate(TEXTS)])
         yield reader

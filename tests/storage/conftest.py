@@ -10,7 +10,7 @@ from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.connection import open_reader
 from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.notes import a_source
 
 
@@ -20,22 +20,22 @@ def folder(tmp_path: Path) -> DataFolder:
 
 
 @pytest.fixture
-def writer(folder: DataFolder) -> Iterator[Writer]:
-    made = Writer(folder, bulk_chunks=20)
+def writer(folder: DataFolder) -> Iterator[StoreWriter]:
+    made = StoreWriter(folder, bulk_chunks=20)
     made.save_sources([a_source()])
     yield made
     made.close()
 
 
 @pytest.fixture
-def reader(folder: DataFolder, writer: Writer) -> Iterator[StoreReader]:
+def reader(folder: DataFolder, writer: StoreWriter) -> Iterator[StoreReader]:
     made = StoreReader(folder, FieldWeights())
     yield made
     made.close()
 
 
 @pytest.fixture
-def database(folder: DataFolder, writer: Writer) -> Iterator[sqlite3.Connection]:
+def database(folder: DataFolder, writer: StoreWriter) -> Iterator[sqlite3.Connection]:
     connection = open_reader(folder.database)
     yield connection
     connection.close()

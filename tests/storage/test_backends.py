@@ -173,9 +173,9 @@ def test_it_is_searched_by_meaning_and_kept_by_the_indexing_process(tmp_path: Pa
     try:
         until(lambda: vault.workspace.live() is not None)
         vault.write("new.md", "fresh port")
-        until(lambda: [change.path for change in changes] == ["new.md"])
+        until(lambda: {change.path for change in changes} == {"new.md"})
+        until(lambda: vault.find("fresh") == ["new.md"])
         until(lambda: vault.workspace.vectors().pending == 0)
-        assert vault.find("fresh") == ["new.md"]
     finally:
         stop.set()
         thread.join()

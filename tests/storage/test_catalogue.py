@@ -10,7 +10,7 @@ from kebab_tui.domain.facets import Facet
 from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.notes import MADE_BY, SOURCE, a_note
 
 
@@ -23,7 +23,7 @@ def paths(found: tuple[list[Document], int]) -> list[str]:
     return [document.path for document in found[0]]
 
 
-def test_a_document_is_read_as_it_was_saved(writer: Writer, reader: StoreReader) -> None:
+def test_a_document_is_read_as_it_was_saved(writer: StoreWriter, reader: StoreReader) -> None:
     note = a_note("ops/포트.md", "one", "two", title="제목", tags=("Ops", "b"), trust=Trust.SECONDARY)
     facets = (*note.document.facets, Facet("alias", "별명", 3, "target.md", "extra"), Facet("alias", "x"))
     saved = replace(note.document, facets=facets, flags=("bad_front_matter",), lang="ko")
@@ -36,7 +36,7 @@ def test_a_document_is_read_as_it_was_saved(writer: Writer, reader: StoreReader)
         assert [chunk.text for chunk in catalogue.chunks_of(saved.doc_id)] == ["one", "two"]
 
 
-def test_invalid_text_is_stored_with_replacement_characters(writer: Writer, reader: StoreReader) -> None:
+def test_invalid_text_is_stored_with_replacement_characters(writer: StoreWriter, reader: StoreReader) -> None:
     for title in ("good", "bad \ud800"):
         applied = writer.apply([a_note("a.md", "same", title=title, tags=("t\ud800",))])
     assert applied.chunks_kept == 1
@@ -45,7 +45,7 @@ def test_invalid_text_is_stored_with_replacement_characters(writer: Writer, read
     assert (document.title, document.facets) == ("bad ?", (Facet("tag", "t?"),))
 
 
-def test_documents_are_listed_by_path_and_page_by_page(writer: Writer, reader: StoreReader) -> None:
+def test_documents_are_listed_by_path_and_page_by_page(writer: StoreWriter, reader: StoreReader) -> None:
     writer.apply([a_note(f"{n}.md", "x") for n in (3, 1, 2)])
     with reader.catalogue() as catalogue:
         assert paths(catalogue.documents(SearchFilters())) == ["1.md", "2.md", "3.md"]
@@ -53,7 +53,7 @@ def test_documents_are_listed_by_path_and_page_by_page(writer: Writer, reader: S
         assert ([document.path for document in page], total) == (["2.md"], 3)
 
 
-def test_notes_without_chunks_are_listed_with_their_reason(writer: Writer, reader: StoreReader) -> None:
+def test_notes_without_chunks_are_listed_with_their_reason(writer: StoreWriter, reader: StoreReader) -> None:
     writer.apply([a_note("ok.md", "x"), a_failure("bad.md"), a_failure("big.md", "skipped")])
     with reader.catalogue() as catalogue:
         assert paths(catalogue.documents(SearchFilters(), states=("failed",))) == ["bad.md"]
@@ -65,7 +65,7 @@ def test_notes_without_chunks_are_listed_with_their_reason(writer: Writer, reade
 
 
 def test_a_failure_of_a_known_note_changes_its_state_and_nothing_else(
-    writer: Writer, reader: StoreReader
+    writer: StoreWriter, reader: StoreReader
 ) -> None:
     note = a_note("a.md", "text", title="Title", tags=("t",), trust=Trust.GENERATED)
     writer.apply([note])
@@ -78,7 +78,7 @@ def test_a_failure_of_a_known_note_changes_its_state_and_nothing_else(
     assert after == replace(before, state="failed", reason="permission denied")
 
 
-def test_a_skipped_note_loses_its_text(writer: Writer, reader: StoreReader) -> None:
+def test_a_skipped_note_loses_its_text(writer: StoreWriter, reader: StoreReader) -> None:
     writer.apply([a_note("a.md", "text", tags=("t",))])
     writer.apply([a_failure("a.md", "skipped")])
     with reader.catalogue() as catalogue:
@@ -86,7 +86,9 @@ def test_a_skipped_note_loses_its_text(writer: Writer, reader: StoreReader) -> N
     assert (document.state, document.chunks, document.facets) == ("skipped", 0, ())
 
 
-def test_a_note_is_found_by_the_end_of_its_path_at_a_folder_only(writer: Writer, reader: StoreReader) -> None:
+def test_a_note_is_found_by_the_end_of_its_path_at_a_folder_only(
+    writer: StoreWriter, reader: StoreReader
+) -> None:
     writer.apply([a_note("infra/port.md", "x"), a_note("ops/port.md", "x"), a_note("support.md", "x")])
     with reader.catalogue() as catalogue:
         assert [d.path for d in catalogue.documents_ending("port.md", 5)] == ["infra/port.md", "ops/port.md"]
@@ -95,7 +97,7 @@ def test_a_note_is_found_by_the_end_of_its_path_at_a_folder_only(writer: Writer,
         assert catalogue.documents_ending("%.md", 5) == []
 
 
-def test_a_chunk_is_found_by_the_beginning_of_its_id(writer: Writer, reader: StoreReader) -> None:
+def test_a_chunk_is_found_by_the_beginning_of_its_id(writer: StoreWriter, reader: StoreReader) -> None:
     writer.apply([a_note("a.md", *(f"text {n}" for n in range(10)))])
     with reader.catalogue() as catalogue:
         for chunk in catalogue.chunks_of(a_note("a.md").document.doc_id):
@@ -105,7 +107,7 @@ def test_a_chunk_is_found_by_the_beginning_of_its_id(writer: Writer, reader: Sto
         assert catalogue.document(DocId("f" * 32)) is None
 
 
-def test_tags_are_counted_in_any_case_commonest_first(writer: Writer, reader: StoreReader) -> None:
+def test_tags_are_counted_in_any_case_commonest_first(writer: StoreWriter, reader: StoreReader) -> None:
     writer.apply(
         [a_note("1.md", "x", tags=("Rust",)), a_note("2.md", "x", tags=("rust", "다른")), a_note("3.md", "x")]
     )
@@ -113,7 +115,7 @@ def test_tags_are_counted_in_any_case_commonest_first(writer: Writer, reader: St
         assert catalogue.values("tag") == [("Rust", 2), ("다른", 1)]
 
 
-def test_only_the_latest_runs_are_kept(writer: Writer, reader: StoreReader) -> None:
+def test_only_the_latest_runs_are_kept(writer: StoreWriter, reader: StoreReader) -> None:
     for n in range(120):
         writer.record_run("ingest", n, f'{{"n": {n}}}')
     with reader.catalogue() as catalogue:
@@ -122,7 +124,7 @@ def test_only_the_latest_runs_are_kept(writer: Writer, reader: StoreReader) -> N
 
 
 def test_sources_come_in_the_order_they_were_added_with_their_figures(
-    writer: Writer, reader: StoreReader
+    writer: StoreWriter, reader: StoreReader
 ) -> None:
     from tests.notes import a_source
 

@@ -29,7 +29,7 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.sqlite import connection as connections
 from kebab_tui.storage.sqlite.connection import open_reader, open_writer, translated
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.workspace import Callbacks
 from tests.disks import fill, remount, small_disk
 from tests.vault import Vault
@@ -440,9 +440,9 @@ def test_a_log_that_cannot_be_folded_in_loses_nothing(vault: Vault, monkeypatch:
     database, log = vault.data / "kebab.sqlite", vault.data / "kebab.sqlite-wal"
     for n in range(12):
         vault.write(f"{n}.md", heavy(n))
-    size, close = database.stat().st_size, Writer.close
+    size, close = database.stat().st_size, StoreWriter.close
 
-    def closed_on_a_full_disk(writer: Writer) -> None:
+    def closed_on_a_full_disk(writer: StoreWriter) -> None:
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
         try:
@@ -451,7 +451,7 @@ def test_a_log_that_cannot_be_folded_in_loses_nothing(vault: Vault, monkeypatch:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Writer, "close", closed_on_a_full_disk)
+        patch.setattr(StoreWriter, "close", closed_on_a_full_disk)
         assert vault.ingest().count("added") == 12
     vault.workspace.close()
     assert database.stat().st_size == size and log.stat().st_size > size

@@ -21,7 +21,7 @@ from kebab_tui.search.match import Word
 from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.notes import a_note, a_source
 
 TAGS = ("ops", "Rust", "한글/문법", "ops/a,b")
@@ -66,7 +66,7 @@ def the_notes() -> Iterator[SaveNote]:
 @pytest.fixture(scope="module")
 def corpus() -> Iterator[Corpus]:
     with tempfile.TemporaryDirectory() as root:
-        writer = Writer(DataFolder(root))
+        writer = StoreWriter(DataFolder(root))
         trusts = {"notes": Trust.PRIMARY, "other": Trust.SECONDARY}
         writer.save_sources(
             [replace(a_source(f"/{name}", name), trust=trust) for name, trust in trusts.items()]
@@ -174,7 +174,7 @@ def test_a_search_passes_what_the_definition_passes(corpus: Corpus, filters: Sea
 
 
 def test_a_tag_finds_the_tags_below_it_and_no_others_that_begin_alike(
-    writer: Writer, reader: StoreReader
+    writer: StoreWriter, reader: StoreReader
 ) -> None:
     tags = ("ops", "ops/linux/arch", "Ops/Linux", "opsx", "ops-x", "other")
     writer.apply([a_note(f"{n}.md", "x", tags=(tag,)) for n, tag in enumerate(tags)])

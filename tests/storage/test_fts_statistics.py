@@ -19,7 +19,7 @@ from kebab_tui.search.words import grams_phrase, words_phrase
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.snapshot import _varints
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.notes import a_note, a_source
 
 WORDS = ("port", "ports", "conflict", "the", "install", "installed", "rust", "충돌은", "충돌", "포트", "x")
@@ -40,10 +40,10 @@ PHRASES = (
 @contextmanager
 def indexed(
     notes: list[tuple[str, str, list[str]]], weights: FieldWeights
-) -> Iterator[tuple[Writer, StoreReader]]:
+) -> Iterator[tuple[StoreWriter, StoreReader]]:
     with tempfile.TemporaryDirectory() as root:
         folder = DataFolder(root)
-        writer, reader = Writer(folder, bulk_chunks=6), StoreReader(folder, weights)
+        writer, reader = StoreWriter(folder, bulk_chunks=6), StoreReader(folder, weights)
         writer.save_sources([a_source()])
         writer.apply(
             [

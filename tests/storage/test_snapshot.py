@@ -16,19 +16,19 @@ from kebab_tui.search.match import Any, Word, parse_raw, terms
 from kebab_tui.search.ports import Among, FieldWeights, Scored
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.notes import a_note
 
 EVERYTHING = SearchFilters()
 ALPHA, SAME = Among(match=Word("alpha")), Among(match=Word("same"))
 
 
-def fill(writer: Writer, notes: int = 12) -> None:
+def fill(writer: StoreWriter, notes: int = 12) -> None:
     for n in range(notes):
         writer.apply([a_note(f"{n}.md", "alpha " * (n % 5 + 1) + f"word{n}", "beta", title="", heading="")])
 
 
-def test_pages_of_a_ranking_do_not_overlap(writer: Writer, reader: StoreReader) -> None:
+def test_pages_of_a_ranking_do_not_overlap(writer: StoreWriter, reader: StoreReader) -> None:
     fill(writer)
     with reader.snapshot() as snapshot:
         whole = snapshot.rank(ALPHA, 100)
@@ -42,7 +42,7 @@ def test_pages_of_a_ranking_do_not_overlap(writer: Writer, reader: StoreReader) 
 
 @pytest.mark.parametrize("looked_at", [500, 3])
 def test_equal_scores_stand_in_the_order_of_their_chunk_ids(
-    writer: Writer, reader: StoreReader, monkeypatch: pytest.MonkeyPatch, looked_at: int
+    writer: StoreWriter, reader: StoreReader, monkeypatch: pytest.MonkeyPatch, looked_at: int
 ) -> None:
     monkeypatch.setattr("kebab_tui.storage.sqlite.snapshot._TIES", looked_at)
     texts = [*["same words"] * 12, "same", "same same words and more"]
@@ -56,7 +56,7 @@ def test_equal_scores_stand_in_the_order_of_their_chunk_ids(
         assert [snapshot.better(SAME, one) for one in whole] == list(range(14))
 
 
-def test_chunks_down_to_a_score_can_be_counted(writer: Writer, reader: StoreReader) -> None:
+def test_chunks_down_to_a_score_can_be_counted(writer: StoreWriter, reader: StoreReader) -> None:
     fill(writer)
     with reader.snapshot() as snapshot:
         whole = snapshot.rank(ALPHA, 100)
@@ -67,7 +67,7 @@ def test_chunks_down_to_a_score_can_be_counted(writer: Writer, reader: StoreRead
         assert snapshot.count(ALPHA, leaving_out=left_out) == len(whole) - 5
 
 
-def test_a_ranking_is_made_once_for_each_revision(writer: Writer, reader: StoreReader) -> None:
+def test_a_ranking_is_made_once_for_each_revision(writer: StoreWriter, reader: StoreReader) -> None:
     fill(writer)
     statements: list[str] = []
 
@@ -90,7 +90,7 @@ def test_a_ranking_is_made_once_for_each_revision(writer: Writer, reader: StoreR
 
 
 def test_how_common_a_word_is_is_counted_once_for_each_revision(
-    writer: Writer, reader: StoreReader, monkeypatch: pytest.MonkeyPatch
+    writer: StoreWriter, reader: StoreReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kebab_tui.storage.sqlite.snapshot._COMMONPLACE_CHUNKS", 12)
     fill(writer)
@@ -115,7 +115,9 @@ def test_how_common_a_word_is_is_counted_once_for_each_revision(
     assert common() == set() and counted()
 
 
-def test_rows_are_never_looked_up_in_the_full_text_one_by_one(writer: Writer, reader: StoreReader) -> None:
+def test_rows_are_never_looked_up_in_the_full_text_one_by_one(
+    writer: StoreWriter, reader: StoreReader
+) -> None:
     """FTS5 would start one search for each row. SQLite writes such a plan with a `=` before the match."""
     fill(writer)
     statements: list[str] = []
@@ -144,7 +146,7 @@ def test_rows_are_never_looked_up_in_the_full_text_one_by_one(writer: Writer, re
     assert not [plan for plan in searches if "INDEX 0:=" in plan]
 
 
-def test_the_newest_matches_alone_can_be_scored(writer: Writer, reader: StoreReader) -> None:
+def test_the_newest_matches_alone_can_be_scored(writer: StoreWriter, reader: StoreReader) -> None:
     fill(writer)
     with reader.snapshot() as snapshot:
         whole = snapshot.rank(ALPHA, 100)
@@ -154,7 +156,7 @@ def test_the_newest_matches_alone_can_be_scored(writer: Writer, reader: StoreRea
 
 
 def test_words_are_common_by_the_passages_that_have_them_now(
-    writer: Writer, reader: StoreReader, monkeypatch: pytest.MonkeyPatch
+    writer: StoreWriter, reader: StoreReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not by how often one note with them was saved."""
     monkeypatch.setattr("kebab_tui.storage.sqlite.snapshot._COMMONPLACE_CHUNKS", 4)
@@ -165,7 +167,7 @@ def test_words_are_common_by_the_passages_that_have_them_now(
         assert snapshot.too_frequent(["alpha", "rare", "nowhere"]) == {"alpha"}
 
 
-def test_an_excluded_word_leaves_its_chunks_out(writer: Writer, reader: StoreReader) -> None:
+def test_an_excluded_word_leaves_its_chunks_out(writer: StoreWriter, reader: StoreReader) -> None:
     fill(writer)
     with reader.snapshot() as snapshot:
         kept_ones = replace(ALPHA, without=(Word("word3"), Word("word5")))
@@ -187,7 +189,7 @@ AMONG = [
 
 @pytest.mark.parametrize("among", AMONG, ids=range(len(AMONG)))
 def test_chunks_are_listed_counted_and_looked_up_alike(
-    writer: Writer, reader: StoreReader, among: Among
+    writer: StoreWriter, reader: StoreReader, among: Among
 ) -> None:
     texts = ["alpha", "alpha beta", "beta 충돌을 word3", "충돌 alpha 포트", "포트 word3", "other"]
     for n in range(4):
@@ -213,7 +215,7 @@ def test_chunks_are_listed_counted_and_looked_up_alike(
         assert snapshot.rows(among) is snapshot.rows(among), "so that a mask made of it is used again"
 
 
-def test_weights_decide_which_field_counts(writer: Writer, folder: DataFolder) -> None:
+def test_weights_decide_which_field_counts(writer: StoreWriter, folder: DataFolder) -> None:
     writer.apply(
         [
             a_note("title.md", "text", title="needle", heading=""),
@@ -229,7 +231,7 @@ def test_weights_decide_which_field_counts(writer: Writer, folder: DataFolder) -
 
 
 @pytest.mark.parametrize("match", ['"unbalanced', "AND", "nocolumn : x", "a NEAR(", "*", "", "alpha ^ ^"])
-def test_an_invalid_fts5_query_is_a_user_error(writer: Writer, reader: StoreReader, match: str) -> None:
+def test_an_invalid_fts5_query_is_a_user_error(writer: StoreWriter, reader: StoreReader, match: str) -> None:
     fill(writer, 1)
     with reader.snapshot() as snapshot:
         for ask in (
@@ -244,7 +246,7 @@ def test_an_invalid_fts5_query_is_a_user_error(writer: Writer, reader: StoreRead
         assert snapshot.count(ALPHA) == 1, "the connection is as good as before"
 
 
-def test_a_snapshot_is_consistent(writer: Writer, reader: StoreReader) -> None:
+def test_a_snapshot_is_consistent(writer: StoreWriter, reader: StoreReader) -> None:
     note = a_note("a.md", "alpha", "alpha beta")
     writer.apply([note])
     with reader.snapshot() as snapshot:
@@ -260,7 +262,7 @@ def test_a_snapshot_is_consistent(writer: Writer, reader: StoreReader) -> None:
         assert snapshot.hydrate(rows) == {}
 
 
-def test_every_thread_has_a_separate_connection(writer: Writer, reader: StoreReader) -> None:
+def test_every_thread_has_a_separate_connection(writer: StoreWriter, reader: StoreReader) -> None:
     fill(writer)
     counts: list[int] = []
 
@@ -277,7 +279,7 @@ def test_every_thread_has_a_separate_connection(writer: Writer, reader: StoreRea
     assert counts == [12] * 80
 
 
-def test_a_closed_reader_opens_again_when_asked(writer: Writer, reader: StoreReader) -> None:
+def test_a_closed_reader_opens_again_when_asked(writer: StoreWriter, reader: StoreReader) -> None:
     fill(writer, 1)
     for _ in range(2):
         with reader.snapshot() as snapshot:
@@ -285,7 +287,7 @@ def test_a_closed_reader_opens_again_when_asked(writer: Writer, reader: StoreRea
         reader.close()
 
 
-def test_browsing_lists_notes_by_their_latest_change(writer: Writer, reader: StoreReader) -> None:
+def test_browsing_lists_notes_by_their_latest_change(writer: StoreWriter, reader: StoreReader) -> None:
     writer.apply([a_note(f"{n}.md", "one", "two", mtime_ns=when) for n, when in enumerate((5, 9, 1, 9))])
     with reader.snapshot() as snapshot:
         rows, total = snapshot.browse(EVERYTHING, 10, 0)
@@ -295,7 +297,7 @@ def test_browsing_lists_notes_by_their_latest_change(writer: Writer, reader: Sto
         assert snapshot.browse(EVERYTHING, 2, 9) == ([], 4)
 
 
-def test_a_note_is_found_by_path_with_its_chunks_in_order(writer: Writer, reader: StoreReader) -> None:
+def test_a_note_is_found_by_path_with_its_chunks_in_order(writer: StoreWriter, reader: StoreReader) -> None:
     note = a_note("ops/a.md", "one", "two", "three")
     writer.apply([note])
     with reader.snapshot() as snapshot:
@@ -307,7 +309,7 @@ def test_a_note_is_found_by_path_with_its_chunks_in_order(writer: Writer, reader
 
 
 def test_the_version_of_an_answer_changes_with_what_made_the_notes(
-    writer: Writer, reader: StoreReader
+    writer: StoreWriter, reader: StoreReader
 ) -> None:
     versions = []
     for made_by in ("parser/1", "parser/2"):

@@ -15,7 +15,7 @@ from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.snapshot import StoreSnapshot
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.effort import sizes
 from tests.notes import a_note, a_source
 
@@ -70,7 +70,7 @@ def typing(request: pytest.FixtureRequest) -> Iterator[Typing]:
     words = sorted({*english_words(), *words_of_notes()})
     with tempfile.TemporaryDirectory() as root:
         folder = DataFolder(root)
-        writer = Writer(folder, bulk_chunks=100 if request.param == "bulk" else 10**6)
+        writer = StoreWriter(folder, bulk_chunks=100 if request.param == "bulk" else 10**6)
         writer.save_sources([a_source()])
         half = len(words) // 2
         for n, part in enumerate((words[:half], words[half:])):
@@ -118,7 +118,7 @@ def test_the_commonest_words_come_first(typing: Typing) -> None:
 
 def test_the_words_of_a_new_text_are_added_with_it(tmp_path: Path) -> None:
     folder = DataFolder(str(tmp_path))
-    writer = Writer(folder)
+    writer = StoreWriter(folder)
     writer.save_sources([a_source()])
     reader = StoreReader(folder, FieldWeights())
     for n, word in enumerate(("Installation", "installations", "ÉLÉMENTAIRE", "INSTALLATION")):
@@ -133,7 +133,7 @@ def test_the_words_of_a_new_text_are_added_with_it(tmp_path: Path) -> None:
 
 def test_a_new_title_over_old_text_is_found_while_it_is_typed(tmp_path: Path) -> None:
     folder = DataFolder(str(tmp_path))
-    writer = Writer(folder)
+    writer = StoreWriter(folder)
     writer.save_sources([a_source()])
     for title in ("old", "Organization"):
         writer.apply([a_note("a.md", "the same text", title=title)])
@@ -146,10 +146,10 @@ def test_a_new_title_over_old_text_is_found_while_it_is_typed(tmp_path: Path) ->
 
 def test_a_failed_write_adds_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = DataFolder(str(tmp_path))
-    writer = Writer(folder)
+    writer = StoreWriter(folder)
     writer.save_sources([a_source()])
     with monkeypatch.context() as patch:
-        patch.setattr(Writer, "_set_meta", _fail)
+        patch.setattr(StoreWriter, "_set_meta", _fail)
         with pytest.raises(ZeroDivisionError):
             writer.apply([a_note("a.md", "forgotten words")])
     writer.apply([a_note("b.md", "other text", title="", heading="")])

@@ -13,7 +13,7 @@ from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.ids import DocId
 from kebab_tui.storage.sqlite.batch import Batch
 from kebab_tui.storage.sqlite.recovery import full_text_error
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.notes import SOURCE, a_note, a_source
 
 Rows = list[tuple[object, ...]]
@@ -37,7 +37,7 @@ def in_step(database: sqlite3.Connection) -> bool:
     return chunks == rows_of(database, "SELECT id FROM chunks_fts_docsize ORDER BY id")
 
 
-def test_a_saved_note_is_found(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_saved_note_is_found(writer: StoreWriter, database: sqlite3.Connection) -> None:
     applied = writer.apply([a_note("a.md", "the quick brown fox", "a lazy dog")])
     assert applied.chunks_added == 2
     assert matches(database, "foxes") == ["the quick brown fox"]
@@ -45,21 +45,21 @@ def test_a_saved_note_is_found(writer: Writer, database: sqlite3.Connection) -> 
 
 
 def test_the_full_text_has_the_columns_of_the_specification(
-    writer: Writer, database: sqlite3.Connection
+    writer: StoreWriter, database: sqlite3.Connection
 ) -> None:
     columns = [row[1] for row in rows_of(database, "PRAGMA table_info(chunks_fts)")]
     assert columns == ["chunk_id", "doc_id", "heading_path", "text", "title", "grams"]
 
 
 def test_the_three_triggers_have_the_names_of_the_specification(
-    writer: Writer, database: sqlite3.Connection
+    writer: StoreWriter, database: sqlite3.Connection
 ) -> None:
     names = rows_of(database, "SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name")
     assert names == [("chunks_ad",), ("chunks_ai",), ("chunks_au",)]
 
 
 def test_an_edit_indexes_only_the_chunks_whose_text_changed(
-    writer: Writer, database: sqlite3.Connection
+    writer: StoreWriter, database: sqlite3.Connection
 ) -> None:
     writer.apply([a_note("a.md", "first", "second", "third")])
     before = dict(database.execute("SELECT text, id FROM chunks"))
@@ -72,7 +72,7 @@ def test_an_edit_indexes_only_the_chunks_whose_text_changed(
 
 
 def test_an_unchanged_chunk_keeps_its_id_while_its_lines_move(
-    writer: Writer, database: sqlite3.Connection
+    writer: StoreWriter, database: sqlite3.Connection
 ) -> None:
     writer.apply([a_note("a.md", "first", "second")])
     statement = "SELECT id, chunk_id, line_first FROM chunks WHERE text = 'second'"
@@ -81,12 +81,14 @@ def test_an_unchanged_chunk_keeps_its_id_while_its_lines_move(
     assert rows_of(database, statement) == [(row, chunk_id, line + 2)]
 
 
-def test_equal_passages_of_one_note_have_different_ids(writer: Writer, database: sqlite3.Connection) -> None:
+def test_equal_passages_of_one_note_have_different_ids(
+    writer: StoreWriter, database: sqlite3.Connection
+) -> None:
     writer.apply([a_note("a.md", "same", "same", "same")])
     assert rows_of(database, "SELECT count(DISTINCT chunk_id) FROM chunks") == [(3,)]
 
 
-def test_a_removed_note_leaves_no_orphan(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_removed_note_leaves_no_orphan(writer: StoreWriter, database: sqlite3.Connection) -> None:
     note = a_note("a.md", "gone soon", tags=("x",))
     writer.apply([note])
     applied = writer.apply([RemoveNote(note.document.doc_id)])
@@ -96,7 +98,7 @@ def test_a_removed_note_leaves_no_orphan(writer: Writer, database: sqlite3.Conne
     assert matches(database, "gone") == []
 
 
-def test_a_moved_note_keeps_its_id_and_its_chunks(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_moved_note_keeps_its_id_and_its_chunks(writer: StoreWriter, database: sqlite3.Connection) -> None:
     note = a_note("a.md", "text")
     writer.apply([note])
     chunks = rows_of(database, "SELECT id, chunk_id, doc_id FROM chunks")
@@ -105,7 +107,7 @@ def test_a_moved_note_keeps_its_id_and_its_chunks(writer: Writer, database: sqli
     assert rows_of(database, "SELECT id, chunk_id, doc_id FROM chunks") == chunks
 
 
-def test_two_notes_can_swap_their_places(writer: Writer, database: sqlite3.Connection) -> None:
+def test_two_notes_can_swap_their_places(writer: StoreWriter, database: sqlite3.Connection) -> None:
     one, two = a_note("1.md", "one"), a_note("2.md", "two")
     writer.apply([one, two])
     swap = (Move(one.document.doc_id, "2.md", b"2.md"), Move(two.document.doc_id, "1.md", b"1.md"))
@@ -116,7 +118,7 @@ def test_two_notes_can_swap_their_places(writer: Writer, database: sqlite3.Conne
     }
 
 
-def test_a_new_title_is_found_in_every_chunk(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_new_title_is_found_in_every_chunk(writer: StoreWriter, database: sqlite3.Connection) -> None:
     writer.apply([a_note("a.md", "one", "two", title="Old")])
     ids = rows_of(database, "SELECT id FROM chunks ORDER BY id")
     writer.apply([a_note("a.md", "one", "two", title="새로운 이름")])
@@ -126,7 +128,7 @@ def test_a_new_title_is_found_in_every_chunk(writer: Writer, database: sqlite3.C
 
 
 def test_a_bulk_load_bypasses_the_trigger_with_the_same_result(
-    writer: Writer, database: sqlite3.Connection
+    writer: StoreWriter, database: sqlite3.Connection
 ) -> None:
     texts = [f"word{n} 충돌은 {n}" for n in range(50)]
     applied = writer.apply([a_note("bulk.md", *texts)])
@@ -138,7 +140,7 @@ def test_a_bulk_load_bypasses_the_trigger_with_the_same_result(
     assert matches(database, "after") == ["after the load"], "the trigger is back"
 
 
-def test_without_changes_the_revision_stays(writer: Writer, database: sqlite3.Connection) -> None:
+def test_without_changes_the_revision_stays(writer: StoreWriter, database: sqlite3.Connection) -> None:
     note = a_note("a.md", "text")
     first = writer.apply([note])
     touched = writer.apply([TouchNote(note.document.doc_id, note.document.fingerprint)])
@@ -146,14 +148,16 @@ def test_without_changes_the_revision_stays(writer: Writer, database: sqlite3.Co
     assert rows_of(database, "SELECT value FROM meta WHERE key = 'corpus_revision'") == [(first.revision,)]
 
 
-def test_the_change_log_lists_added_and_removed_chunks(writer: Writer, database: sqlite3.Connection) -> None:
+def test_the_change_log_lists_added_and_removed_chunks(
+    writer: StoreWriter, database: sqlite3.Connection
+) -> None:
     first = writer.apply([a_note("a.md", "one", "two")])
     second = writer.apply([a_note("a.md", "one", "other")])
     log = rows_of(database, "SELECT revision, op, count(*) FROM changes GROUP BY 1, 2 ORDER BY 1, 2")
     assert log == [(first.revision, "add", 2), (second.revision, "add", 1), (second.revision, "remove", 1)]
 
 
-def test_a_failing_change_rolls_back_the_batch(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_failing_change_rolls_back_the_batch(writer: StoreWriter, database: sqlite3.Connection) -> None:
     writer.apply([a_note("a.md", "safe")])
     stranger = a_note("b.md", "lost", source=SOURCE)
     broken = SaveNote(
@@ -170,7 +174,7 @@ def test_a_failing_change_rolls_back_the_batch(writer: Writer, database: sqlite3
     assert writer.apply([stranger]).chunks_added == 1
 
 
-def test_removing_a_source_removes_its_notes_only(writer: Writer, database: sqlite3.Connection) -> None:
+def test_removing_a_source_removes_its_notes_only(writer: StoreWriter, database: sqlite3.Connection) -> None:
     writer.save_sources([a_source("/other", "other")])
     writer.apply([a_note("a.md", "mine"), a_note("b.md", "theirs", source=type(SOURCE)("other"))])
     writer.remove_source(type(SOURCE)("other"))
@@ -179,7 +183,7 @@ def test_removing_a_source_removes_its_notes_only(writer: Writer, database: sqli
 
 
 def test_a_full_text_rebuild_repairs_drift_and_changes_nothing_else(
-    writer: Writer, database: sqlite3.Connection
+    writer: StoreWriter, database: sqlite3.Connection
 ) -> None:
     writer.apply([a_note("a.md", "alpha 충돌은", "beta installation")])
     fresh = rows_of(
@@ -198,17 +202,17 @@ def test_a_full_text_rebuild_repairs_drift_and_changes_nothing_else(
 
 
 def test_another_index_configuration_is_rebuilt_when_the_writer_opens(
-    writer: Writer, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    writer: StoreWriter, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer.apply([a_note("a.md", "alpha")])
     monkeypatch.setattr("kebab_tui.storage.sqlite.schema.GRAMS_VERSION", 999)
     before = rows_of(database, "SELECT value FROM meta WHERE key = 'fts_signature'")
-    Writer(writer._folder).close()
+    StoreWriter(writer._folder).close()
     assert rows_of(database, "SELECT value FROM meta WHERE key = 'fts_signature'") != before
     assert matches(database, "alpha") == ["alpha"]
 
 
-def test_removing_an_unknown_document_is_no_error(writer: Writer) -> None:
+def test_removing_an_unknown_document_is_no_error(writer: StoreWriter) -> None:
     assert writer.apply([RemoveNote(DocId("f" * 32))]).chunks_removed == 0
 
 
@@ -225,7 +229,7 @@ UNSTORABLE = {
 
 @pytest.mark.parametrize("odd", UNSTORABLE.values(), ids=UNSTORABLE)
 def test_a_note_that_cannot_be_stored_fails_alone(
-    writer: Writer, database: sqlite3.Connection, odd: SaveNote
+    writer: StoreWriter, database: sqlite3.Connection, odd: SaveNote
 ) -> None:
     applied = writer.apply([a_note("a.md", "alpha"), odd, a_note("z.md", "omega", "last")])
     assert list(applied.failed) == [1] and "could not be stored" in applied.failed[1]
@@ -239,7 +243,7 @@ def test_a_note_that_cannot_be_stored_fails_alone(
 
 
 def test_a_note_that_can_no_longer_be_stored_keeps_its_last_text(
-    writer: Writer, database: sqlite3.Connection
+    writer: StoreWriter, database: sqlite3.Connection
 ) -> None:
     writer.apply([a_note("odd.md", "as it was")])
     revision = writer.apply([a_note("odd.md", "as it is", mtime_ns=2**63)]).revision
@@ -250,14 +254,16 @@ def test_a_note_that_can_no_longer_be_stored_keeps_its_last_text(
     assert rows_of(database, "SELECT state FROM documents") == [("ok",)]
 
 
-def test_a_stamp_that_cannot_be_stored_fails_its_note(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_stamp_that_cannot_be_stored_fails_its_note(
+    writer: StoreWriter, database: sqlite3.Connection
+) -> None:
     note = a_note("odd.md", "odd")
     writer.apply([note])
     writer.apply([TouchNote(note.document.doc_id, Fingerprint(1, 2, 3, 2**63))])
     assert rows_of(database, "SELECT state FROM documents") == [("failed",)]
 
 
-def test_a_second_note_at_one_path_fails_the_first(writer: Writer, database: sqlite3.Connection) -> None:
+def test_a_second_note_at_one_path_fails_the_first(writer: StoreWriter, database: sqlite3.Connection) -> None:
     writer.apply([a_note("a.md", "alpha")])
     other = a_note("b.md", "beta")
     writer.apply([replace(other, document=replace(other.document, raw_path=b"a.md"))])
@@ -266,7 +272,7 @@ def test_a_second_note_at_one_path_fails_the_first(writer: Writer, database: sql
 
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_CORRUPT])
 def test_a_disk_fault_fails_no_note(
-    writer: Writer, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, code: int
+    writer: StoreWriter, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     error = (sqlite3.DatabaseError if code == sqlite3.SQLITE_CORRUPT else sqlite3.OperationalError)(
         "bad disk"
@@ -279,7 +285,7 @@ def test_a_disk_fault_fails_no_note(
 
 
 def test_an_upgrade_raises_the_revision_so_that_open_screens_search_again(
-    writer: Writer, database: sqlite3.Connection
+    writer: StoreWriter, database: sqlite3.Connection
 ) -> None:
     revision = "SELECT value FROM meta WHERE key = 'corpus_revision'"
     before = rows_of(database, revision)

@@ -513,7 +513,8 @@ class _Catalogue:
         return [note.document for note in self._store.notes.values()]
 
     def makers(self) -> dict[str, int]:
-        return Counter(note.made_by for note in self._store.notes.values())
+        notes = self._store.notes.values()
+        return Counter(note.made_by for note in notes if note.document.state != "failed")
 
     def paths(self) -> list[str]:
         notes = self._store.notes.values()

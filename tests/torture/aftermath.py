@@ -15,7 +15,7 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.files.file_state import file_state
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.catalogue import Catalogue
+from kebab_tui.storage.sqlite.catalogue import StoreCatalogue
 from kebab_tui.storage.sqlite.connection import open_writer
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture import meaning
@@ -176,7 +176,7 @@ def _untrue(folder: DataFolder) -> Iterator[str]:
     workspace = Workspace(SETTINGS, folder.root)
     try:
         with workspace._parts.index.reader.catalogue() as catalogue:
-            assert isinstance(catalogue, Catalogue)
+            assert isinstance(catalogue, StoreCatalogue)
             rows = catalogue._connection.execute(_CITED).fetchall()
             stamps = {row[2]: catalogue.document(row[2]) for row in rows}
     except KebabError as error:
@@ -222,7 +222,7 @@ def differences(workspace: Workspace, fresh: Workspace) -> Iterator[str]:
 
 def _rows(workspace: Workspace, statement: str) -> list[tuple[object, ...]]:
     with workspace._parts.index.reader.catalogue() as catalogue:
-        assert isinstance(catalogue, Catalogue)
+        assert isinstance(catalogue, StoreCatalogue)
         return list(catalogue._connection.execute(statement))
 
 

@@ -29,7 +29,7 @@ from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.formats.decode import decode
 from kebab_tui.search.ports import FileState, FoundChunk
-from kebab_tui.storage.sqlite.catalogue import Catalogue
+from kebab_tui.storage.sqlite.catalogue import StoreCatalogue
 from kebab_tui.workspace import Workspace
 from tests.torture import meaning
 from tests.torture.aftermath import differences
@@ -333,7 +333,7 @@ def _compare(
 
 def _rows(workspace: Workspace, statement: str) -> list[tuple[object, ...]]:
     with workspace._parts.index.reader.catalogue() as catalogue:
-        assert isinstance(catalogue, Catalogue)
+        assert isinstance(catalogue, StoreCatalogue)
         return list(catalogue._connection.execute(statement))
 
 

@@ -19,8 +19,8 @@ from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.domain.text import embedded_hash
 from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.catalogue import Catalogue
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.catalogue import StoreCatalogue
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.vectors.sync import VectorFollower
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture.victim import SETTINGS
@@ -72,7 +72,7 @@ def _file_untrue(workspace: Workspace) -> Iterator[str]:
         follower = workspace._parts.semantics.new_follower(card)
         assert isinstance(follower, VectorFollower)
         opened = follower.open()
-        assert isinstance(catalogue, Catalogue)
+        assert isinstance(catalogue, StoreCatalogue)
         blobs = dict(catalogue._connection.execute(_BLOBS, (card.fingerprint,)))
         revision = catalogue.figures().corpus_revision
     sound = {row: blob for row, blob in blobs.items() if any(blob)}
@@ -124,7 +124,7 @@ def _twin(workspace: Workspace, scratch: str, model: str) -> Workspace:
     source.backup(target)
     source.close()
     target.close()
-    writer = Writer(folder)
+    writer = StoreWriter(folder)
     writer.delete_vectors(model)
     writer.close()
     twin = Workspace(SETTINGS, scratch)
@@ -134,13 +134,13 @@ def _twin(workspace: Workspace, scratch: str, model: str) -> Workspace:
 
 def _blobs(workspace: Workspace, model: str) -> dict[int, bytes]:
     with workspace._parts.index.reader.catalogue() as catalogue:
-        assert isinstance(catalogue, Catalogue)
+        assert isinstance(catalogue, StoreCatalogue)
         return dict(catalogue._connection.execute(_BLOBS, (model,)))
 
 
 def _wrongly_named(workspace: Workspace) -> int:
     with workspace._parts.index.reader.catalogue() as catalogue:
-        assert isinstance(catalogue, Catalogue)
+        assert isinstance(catalogue, StoreCatalogue)
         rows = catalogue._connection.execute(_TEXTS).fetchall()
     return sum(embedded_hash(*parts) != found for *parts, found in rows)
 

@@ -33,7 +33,7 @@ class Point:
 
 
 _BATCH = "kebab_tui.storage.sqlite.batch:Batch"
-_WRITER = "kebab_tui.storage.sqlite.writer:Writer"
+_WRITER = "kebab_tui.storage.sqlite.writer:StoreWriter"
 _LOCK = "kebab_tui.storage.lock:WriterLock"
 _FILE = "kebab_tui.vectors.file"
 _SNAPSHOT = "kebab_tui.vectors.faiss_index:VectorSnapshot"
@@ -93,8 +93,8 @@ _VECTORS = (
     _vectors("file in place", replacing(".kebabvec", False)),
     _vectors("after the folder's fsync", after(_FILE, "write")),
     _vectors("random time", at_random, 350, "use model"),
-    _vectors("before Writer.use_model", before(_WRITER, "use_model"), 1, "use model"),
-    _vectors("after Writer.use_model", after(_WRITER, "use_model"), 1, "use model"),
+    _vectors("before StoreWriter.use_model", before(_WRITER, "use_model"), 1, "use model"),
+    _vectors("after StoreWriter.use_model", after(_WRITER, "use_model"), 1, "use model"),
     _vectors("after the old file is gone", after(_HALF, "discard_file"), 1, "use model"),
     _vectors("after save_vectors", after(_WRITER, "save_vectors"), 4, "use model"),
     _vectors("file written, not in place", replacing(".kebabvec", True), 2, "use model"),

@@ -7,7 +7,7 @@ import sqlite3
 
 from kebab_tui.domain.document import Source
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture.edits import Editor
 from tests.torture.models import REAL, TINY, write_models
@@ -55,7 +55,7 @@ def add_another_source(notes: str, data: str) -> None:
 
 def fold_log_in(data: str) -> None:
     """After the last reader: then the log is folded into the database and gone, and that is sealed."""
-    Writer(DataFolder(data)).close()
+    StoreWriter(DataFolder(data)).close()
 
 
 def harm_vectors(database: str) -> None:

@@ -47,7 +47,7 @@ def take_small_steps() -> None:
     from kebab_tui.storage.sqlite import writer
     from kebab_tui.vectors import faiss_index
 
-    writer.Writer.__init__.__defaults__ = (_BULK_CHUNKS,)
+    writer.StoreWriter.__init__.__defaults__ = (_BULK_CHUNKS,)
     ingest._COMMIT_CHUNKS = _COMMIT_CHUNKS
     embed._ROUND = _COMMIT_VECTORS
     schedule.SAVE_AFTER_S, schedule.SAVES_APART_S, schedule.UNLOAD_AFTER_S = 0.1, 0.3, 0.6
@@ -60,18 +60,18 @@ def take_small_steps() -> None:
 
 def _refuse_to_read_twice() -> None:
     """A text that has its vector already is never given to the model again."""
-    from kebab_tui.storage.sqlite.writer import Writer
+    from kebab_tui.storage.sqlite.writer import StoreWriter
 
-    real = Writer.save_vectors
+    real = StoreWriter.save_vectors
 
-    def save(writer: Writer, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+    def save(writer: StoreWriter, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
         count = "SELECT count(*) FROM embeddings WHERE model = ? AND text_hash = ?"
         for text_hash, _ in vectors:
             known = writer._connection.execute(count, (model, text_hash)).fetchone()
             assert known == (0,), "a vector is made twice"
         return real(writer, model, vectors)
 
-    Writer.save_vectors = save  # type: ignore[method-assign,assignment]
+    StoreWriter.save_vectors = save  # type: ignore[method-assign,assignment]
 
 
 def _meddling(editor: Editor | None, seed: int) -> Callbacks:

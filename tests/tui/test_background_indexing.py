@@ -136,14 +136,17 @@ def test_a_folder_is_indexed_and_progress_is_in_the_live_file(behind: Behind) ->
     assert behind.live() is None
 
 
-def test_a_request_during_a_run_is_done_by_the_next_run(behind: Behind) -> None:
+def test_requests_during_a_run_are_done_by_the_next_run(behind: Behind, tmp_path: Path) -> None:
     for number in range(60):
         behind.write(f"{number:02}.md")
     behind.indexing.start([str(behind.notes)])
     behind.write("late.md")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "other.md").write_text("# Other\n")
+    behind.indexing.start([str(tmp_path / "more")])
     behind.indexing.start(())
     assert [behind.next(), behind.next()] == [IndexingEnded(), IndexingEnded()]
-    assert "late.md" in behind.paths()
+    assert {"late.md", "other.md"} <= set(behind.paths())
 
 
 def test_a_missing_folder_is_reported(behind: Behind) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.upgrade import COMMITS, INDEXES, unpack, write_notes
 
@@ -50,7 +50,7 @@ def report() -> None:
             write_notes(root)
             database = unpack(commit, data, root)
             before, began = database.stat().st_size, time.perf_counter()
-            Writer(DataFolder(str(data))).close()
+            StoreWriter(DataFolder(str(data))).close()
             stepped = time.perf_counter()
             workspace = Workspace(Settings(), str(data))
             workspace.ingest([], Callbacks())

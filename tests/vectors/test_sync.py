@@ -18,7 +18,7 @@ from kebab_tui.domain.change import RemoveNote
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.vectors.faiss_index import snapshot_of
 from kebab_tui.vectors.file import Saved, read, write
 from kebab_tui.vectors.segment import rows_of
@@ -321,7 +321,7 @@ class RealStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.writer = Writer(DataFolder(str(folder)))
+        self.writer = StoreWriter(DataFolder(str(folder)))
         self.writer.save_sources([a_source()])
         self.reader = StoreReader(DataFolder(str(folder)), FieldWeights())
 

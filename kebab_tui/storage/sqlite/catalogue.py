@@ -23,7 +23,7 @@ _KNOWN = (
 )
 
 
-class Catalogue:
+class StoreCatalogue:
     """Valid only during its read transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -61,9 +61,9 @@ class Catalogue:
         return self._number("SELECT count(*) FROM documents WHERE state = 'failed'")
 
     def makers(self) -> dict[str, int]:
-        """The number of notes by `<format>@<version>/<chunker>` that read them."""
-        counted = self._connection.execute("SELECT made_by, count(*) FROM documents GROUP BY made_by")
-        return dict(counted.fetchall())
+        """The number of notes by `<format>@<version>/<chunker>` that read them; without failed ones."""
+        statement = "SELECT made_by, count(*) FROM documents WHERE state <> 'failed' GROUP BY made_by"
+        return dict(self._connection.execute(statement).fetchall())
 
     def documents(
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0

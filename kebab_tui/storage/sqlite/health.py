@@ -17,7 +17,7 @@ from kebab_tui.formats import registry
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.storage.ports import Finding
 from kebab_tui.storage.sqlite import recovery, schema
-from kebab_tui.storage.sqlite.catalogue import Catalogue
+from kebab_tui.storage.sqlite.catalogue import StoreCatalogue
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
 from kebab_tui.storage.sqlite.connection import open_writer
 
@@ -56,7 +56,7 @@ def check_index(folder: DataFolder, chunker: str) -> Iterator[Finding]:
             detail += f"; this version makes schema {schema.SCHEMA_VERSION}"
             yield Finding("database", "warning", detail, "run `kebab ingest`: it upgrades the index")
         yield from _integrity(connection, folder)
-        yield from _contents(Catalogue(connection), chunker)
+        yield from _contents(StoreCatalogue(connection), chunker)
     except (sqlite3.DatabaseError, TypeError, ValueError) as error:  # also for a damaged value
         recovery.mark_suspect(folder)
         yield Finding("database", "problem", str(error), _START_OVER)
@@ -107,7 +107,7 @@ def _integrity(connection: sqlite3.Connection, folder: DataFolder) -> Iterator[F
         yield Finding("orphans", "ok", "every passage has its note, every note its source")
 
 
-def _contents(catalogue: Catalogue, chunker: str) -> Iterator[Finding]:
+def _contents(catalogue: StoreCatalogue, chunker: str) -> Iterator[Finding]:
     """Versions, formats, sources and files that could not be read."""
     figures, makers, made_by = catalogue.figures(), catalogue.makers(), registry.made_by(chunker)
     if figures.fts_signature != schema.fts_signature():

@@ -24,7 +24,7 @@ from kebab_tui.storage.sqlite.snapshot import AnswerCache, StoreSnapshot
 
 if TYPE_CHECKING:
     from kebab_tui.storage.ports import PendingCount, PendingText, VectorCount
-    from kebab_tui.storage.sqlite.catalogue import Catalogue
+    from kebab_tui.storage.sqlite.catalogue import StoreCatalogue
 
 _ALL = "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?"
 _CHANGED = (
@@ -54,11 +54,11 @@ class StoreReader:
             yield StoreSnapshot(connection, self._weights, self._local.answers)
 
     @contextlib.contextmanager
-    def catalogue(self) -> Iterator[Catalogue]:
-        from kebab_tui.storage.sqlite.catalogue import Catalogue  # a keyword search never needs it
+    def catalogue(self) -> Iterator[StoreCatalogue]:
+        from kebab_tui.storage.sqlite.catalogue import StoreCatalogue  # a keyword search never needs it
 
         with self._transaction() as connection:
-            yield Catalogue(connection)
+            yield StoreCatalogue(connection)
 
     @contextlib.contextmanager
     def vectors(self, model: str) -> Iterator[VectorSource]:

@@ -43,7 +43,7 @@ _KEPT_RUNS = 100
 _VECTORS_AT_ONCE = 4_096
 
 
-class Writer:
+class StoreWriter:
     """Owns the writing connection and the page checksums."""
 
     def __init__(self, folder: DataFolder, bulk_chunks: int = 2000) -> None:

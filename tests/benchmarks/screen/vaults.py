@@ -20,7 +20,7 @@ from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.walk import FoundFile, WalkRules, walk
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.benchmarks.bench_lexical_index import load_store
 from tests.benchmarks.bench_searching import CHUNKS, give_vectors
 from tests.benchmarks.measuring import notes_of
@@ -86,7 +86,7 @@ def _index(vault: Vault, notes: Sequence[SaveNote]) -> None:
     shutil.rmtree(vault.data, ignore_errors=True)
     os.makedirs(vault.data)
     load_store(notes, vault.data)
-    writer = Writer(DataFolder(vault.data))
+    writer = StoreWriter(DataFolder(vault.data))
     writer.save_sources([Source(SourceId("bench"), "bench", vault.notes)])
     writer.close()
     give_vectors(vault.data, _REAL_VECTORS)

@@ -15,7 +15,7 @@ from kebab_tui.domain.errors import StoreDamagedError, StoreLostError
 from kebab_tui.storage.lock import DataFolder, WriterLock, is_ours
 from kebab_tui.storage.ports import Waiting, WriterSession
 from kebab_tui.storage.sqlite import recovery
-from kebab_tui.storage.sqlite.writer import Writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 
 
 @contextlib.contextmanager
@@ -74,18 +74,18 @@ def recheck(folder: DataFolder) -> str:
     return aside
 
 
-def _open_writer(folder: DataFolder, *, check: bool) -> tuple[Writer, str, bool]:
+def _open_writer(folder: DataFolder, *, check: bool) -> tuple[StoreWriter, str, bool]:
     """The writer, the path of a damaged database set aside, and whether there was only a read error."""
     try:
         check = not recovery.verify_checksums(folder) or check
-        writer = _checked_writer(folder) if check else Writer(folder)
+        writer = _checked_writer(folder) if check else StoreWriter(folder)
     except StoreDamagedError:
         writer, healed = _rechecked_writer(folder)
         return writer, healed, not healed
     return writer, "", False
 
 
-def _rechecked_writer(folder: DataFolder) -> tuple[Writer, str]:
+def _rechecked_writer(folder: DataFolder) -> tuple[StoreWriter, str]:
     """The writer of a database that seems damaged, and the path of a damaged one set aside.
 
     A transient read error of the disk looks like damage, so the check reads everything again. The
@@ -97,7 +97,7 @@ def _rechecked_writer(folder: DataFolder) -> tuple[Writer, str]:
         return _checked_writer(folder, indexes=True), ""
     except StoreDamagedError:
         aside = recovery.set_aside(folder)
-    writer = Writer(folder)
+    writer = StoreWriter(folder)
     try:
         writer.take_over(recovery.readable_vectors(aside))
     except BaseException:
@@ -106,9 +106,9 @@ def _rechecked_writer(folder: DataFolder) -> tuple[Writer, str]:
     return writer, aside
 
 
-def _checked_writer(folder: DataFolder, *, indexes: bool = False) -> Writer:
+def _checked_writer(folder: DataFolder, *, indexes: bool = False) -> StoreWriter:
     recovery.full_check(folder, indexes=indexes)
-    writer = Writer(folder)
+    writer = StoreWriter(folder)
     try:
         writer.repair_full_text()
     except BaseException:
@@ -117,7 +117,7 @@ def _checked_writer(folder: DataFolder, *, indexes: bool = False) -> Writer:
     return writer
 
 
-def _restore_sources(writer: Writer, folder: DataFolder) -> tuple[bool, str]:
+def _restore_sources(writer: StoreWriter, folder: DataFolder) -> tuple[bool, str]:
     """Restore the sources of a lost database: whether there were any, and what failed."""
     if not writer.is_new():
         writer.mirror_sources()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.document import Block
-from kebab_tui.formats.text import scan_plain
+from kebab_tui.formats.plain_text import scan_plain
 
 
 def shape(text: str) -> list[tuple[str, int, int]]:

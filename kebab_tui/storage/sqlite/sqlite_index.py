@@ -84,13 +84,13 @@ class SqliteIndex:
     def write(
         self, command: str, timeout_s: float, waiting: Waiting, *, saw_crash: bool = False
     ) -> AbstractContextManager[WriterSession]:
-        from kebab_tui.storage.sqlite.session import write_session
+        from kebab_tui.storage.sqlite.write_session import write_session
 
         lock = self._leases["write"]
         return write_session(self._files, lock, command, timeout_s, waiting, saw_crash=saw_crash)
 
     def recheck(self, command: str, timeout_s: float, waiting: Waiting) -> str:
-        from kebab_tui.storage.sqlite.session import recheck
+        from kebab_tui.storage.sqlite.write_session import recheck
 
         lock = self._leases["write"]
         lock.acquire(command, timeout_s, waiting)
