@@ -15,7 +15,7 @@ import pytest
 
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.worker import IndexWorker
-from kebab_tui.storage.sqlite.catalogue import Catalogue
+from kebab_tui.storage.sqlite.catalogue import StoreCatalogue
 from tests.indexing.editors import EDITORS, Save, emacs, removed_and_written, vim
 from tests.indexing.keeping import Kept, citations_are_true, keeping, until
 from tests.vault import Vault
@@ -141,8 +141,8 @@ def test_what_was_rewritten_is_merged_away_when_it_is_quiet(
 def test_a_saved_note_is_indexed_without_counting_all_notes(
     vault: Vault, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counting = Counted(Catalogue.makers)
-    monkeypatch.setattr(Catalogue, "makers", counting.method())
+    counting = Counted(StoreCatalogue.makers)
+    monkeypatch.setattr(StoreCatalogue, "makers", counting.method())
     vault.write("a.md", AFTER)
     until(lambda: vault.find("gamma") == ["a.md"])
     os.remove(vault.root / "a.md")
