@@ -151,7 +151,9 @@ class Schedule:
     def embedding_ended(self, made: int = 0, *, is_complete: bool = True) -> None:
         self._embedded_at = self._clock()
         self.unsaved |= made > 0
-        if not is_complete:
+        if is_complete:
+            self._retries.pop(DISK, None)
+        else:
             self.want_embedding()
 
     def embed_later(self) -> None:

@@ -43,6 +43,7 @@ OTHER_VARIABLES = (CONFIG_VARIABLE, "KEBAB_DEBUG", "KEBAB_EDITOR", "KEBAB_HYPERL
 _HYPERLINKS = ("always", "never", "auto")
 _LARGEST = 1 << 20
 _DATA_DIR: Key = ("data_dir",)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
 _INDEX_URL: Key = ("index", "url")
 _VARIABLES: dict[Key, str] = {_INDEX_URL: "KEBAB_INDEX"}
 """Variables that are not named after their key."""
@@ -326,7 +327,8 @@ def _absolute_paths(values: dict[Key, Any], base: str) -> dict[Key, Any]:
 
     An index at a path is an index in that data folder; only other URLs remain URLs.
     """
-    if isinstance(url := values.get(_INDEX_URL), str) and url and "://" not in url:
+    url = values.get(_INDEX_URL)
+    if isinstance(url, str) and url and (not _SCHEME.match(url) or os.path.isdir(absolute(url, base))):
         values[_DATA_DIR], values[_INDEX_URL] = url, ""
     if isinstance(folder := values.get(_DATA_DIR), str) and folder:
         values[_DATA_DIR] = absolute(folder, base)

@@ -44,7 +44,12 @@ BACKENDS: dict[str, Backend] = {
 
 def open_index(url: str, folder: str, weights: FieldWeights) -> Index:
     """The index at `url`, or in `folder` if the URL is empty; raises ConfigError. Reads nothing yet."""
-    scheme = url.partition("://")[0] if url else LOCAL
+    scheme, _, rest = url.partition(":") if url else (LOCAL, "", "//")
+    if not rest.startswith("//"):
+        raise ConfigError(
+            f"the index {scheme}:… is neither a URL nor a folder",
+            f"write {scheme}://… for a URL, or ./{scheme}:… for a new folder",
+        )
     if _PASSWORD.search(url):
         raise ConfigError(
             f"the URL of the index contains a password ({scheme}://…)",

@@ -135,6 +135,8 @@ class CurrentQuery:
         self.is_waiting = self._is_loading = False
         if answered:
             self._answered = self._generation
+        else:
+            self._explaining = None
         self._update_slow()
 
     def cancel(self) -> None:

@@ -166,7 +166,7 @@ class EngineThread:
         """
         with self._wake:
             if self._jobs:
-                self._drop("page", "explain")
+                self._drop("page", "explain", "suggest")
             self._query = _QueryJob(generation, query, explain, again)
             self._wake.notify()
 

@@ -149,9 +149,10 @@ class HandOff:
                 fail(f"{hit.path}: {place.failure.message if place.failure else ''}")
             elif place.located.state == "gone":
                 if os.path.isdir(hit.root):
+                    key = first_key(self._actions, "rescan")
                     fail(
                         f"the file is gone: {hit.path}",
-                        f"press {first_key(self._actions, 'rescan')} to look for changed notes",
+                        f"press {key} to look for changed notes" if key else "",
                     )
                 else:
                     fail(f"the folder is not available: {hit.root}", "its notes stay in the index")

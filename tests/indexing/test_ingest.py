@@ -233,6 +233,7 @@ def test_a_note_that_the_next_version_cannot_read_keeps_its_text_and_does_not_ho
     vault.write("b.md", "beta")
     vault.ingest()
     monkeypatch.setitem(FORMATS, "markdown", replace(FORMATS["markdown"], version=99))
+    vault.restart()
     _make_unreadable(monkeypatch, "a.md")
     report = vault.ingest()
     assert (report.count("failed"), report.count("changed")) == (1, 1)

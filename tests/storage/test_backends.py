@@ -125,6 +125,19 @@ def test_a_password_in_the_url_is_refused(toy: Toy, url: str) -> None:
     assert "password" in refused.err and "hidden" not in refused.err
 
 
+@pytest.mark.parametrize("url", ["postgres:me:hidden@host", "sqlite:/tmp/index"])
+def test_half_a_url_makes_no_folder(toy: Toy, url: str) -> None:
+    refused = toy("ingest", "--index", url)
+    assert refused.code == 2
+    assert "neither a URL nor a folder" in refused.err and "hidden" not in refused.err
+
+
+def test_a_folder_may_be_named_like_half_a_url(toy: Toy, tmp_path: Path) -> None:
+    folder = tmp_path / "team:notes"
+    assert toy("source", "list", "--index", f"{folder}").code == 0
+    assert toy("source", "list", "--index", "./new:notes").code == 0
+
+
 @pytest.mark.slow
 def test_health_and_figures_are_those_of_the_backend(toy: Toy) -> None:
     assert "ok       toy: 75 notes" in toy("doctor").out
