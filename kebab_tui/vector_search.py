@@ -35,7 +35,7 @@ _SAMPLE = 12
 """Passages to embed for an estimate of the total time."""
 
 
-class _Opened(NamedTuple):
+class _OpenModel(NamedTuple):
     card: ModelCard
     follower: FollowedVectors
     semantics: Semantics
@@ -54,7 +54,7 @@ class VectorSearch:
         self._encoder: Encoder | None = None
         self._follower: FollowedVectors | None = None
         self._followed = ""
-        self._opened: _Opened | None = None
+        self._opened: _OpenModel | None = None
         """What the last search used."""
 
     def __call__(self) -> Semantics | Notice:
@@ -69,7 +69,7 @@ class VectorSearch:
                 encoder.open()
                 knows_hangul = card.answers("\uac00")
                 semantics = Semantics(encoder, follower.index, card.vector_version, knows_hangul, card.floor)
-                opened = self._opened = _Opened(card, follower, semantics)
+                opened = self._opened = _OpenModel(card, follower, semantics)
             opened.follower.catch_up()
         except (ModelError, VectorError) as error:  # errors of the database are raised
             return Notice("no_model", f"{error.message}.", "warning")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.search.explanation import Explanation, Line
+from kebab_tui.search.explanation import Explanation, PrintedLine
 from tests.figures import add_up
 
 Numbers = Sequence[float]
@@ -55,7 +55,7 @@ def as_tree(value: Any) -> Explanation:
 ARITHMETIC = re.compile(r"(?:(?:bm25|cosine) )?[\d.()+/× ]+|[\d.× ]+(?:bm25|cosine) [\d./]+")
 
 
-def assert_lines_add_up(lines: Sequence[Line]) -> None:
+def assert_lines_add_up(lines: Sequence[PrintedLine]) -> None:
     """Every printed number follows from the printed numbers that it is made of."""
     norm = 0.0
     for place, line in enumerate(lines):

@@ -50,7 +50,7 @@ _LONGEST_NOTE = 200
 _NO_COUNTS = FieldCounts(0, 0, 0, 0)
 
 
-class Line(NamedTuple):
+class PrintedLine(NamedTuple):
     """One printed line of a tree; `share` is of the sum that it is a part of, else 0."""
 
     depth: int
@@ -87,7 +87,7 @@ class Explanation(NamedTuple):
 
     def lines(
         self, depth: int = 0, digits: int = _DIGITS, value: str = "", share: float = 0
-    ) -> Iterator[Line]:
+    ) -> Iterator[PrintedLine]:
         """Print it: steps and parts of sums are lines of their own, other numbers are in `how`.
 
         Each printed number follows from the printed numbers it is made of.
@@ -97,7 +97,7 @@ class Explanation(NamedTuple):
         if len(note) > _LONGEST_NOTE:
             note = f"{note[: _LONGEST_NOTE - 1]}…"
         how = ", ".join(filter(None, (self._how(digits), note)))
-        yield Line(depth, self.label, value, how, share)
+        yield PrintedLine(depth, self.label, value, how, share)
         digits = self._digits(digits)
         if self.formula == "sum":
             printed, _ = format_sum([child.value for child in self.children], digits)

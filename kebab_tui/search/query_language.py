@@ -196,7 +196,7 @@ def _grouped(found: Sequence[Piece], length: int) -> tuple[Node | None, frozense
     acting = frozenset(piece for piece in joined if piece.kind in {"operator", "opening", "closing"})
     if joined and joined[-1].kind == "operator":
         joined.pop()
-    return _Reader(joined, length).any(), acting
+    return _PieceReader(joined, length).any(), acting
 
 
 def _has_operand(found: Sequence[Piece], i: int) -> bool:
@@ -210,7 +210,7 @@ def _has_operand(found: Sequence[Piece], i: int) -> bool:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _PieceReader:
     """Recursive descent over the pieces; NOT binds tighter than AND, AND than OR."""
 
     found: Sequence[Piece]
