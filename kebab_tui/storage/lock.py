@@ -66,8 +66,10 @@ class DataFolder:
 class WriterLock:
     """Uses the bare descriptor: on a full disk a buffered file would fail again on close."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, makes_folder: bool = True) -> None:
+        """Without `makes_folder`, the data folder must exist: a removed one is not made again."""
         self._path = path
+        self._makes_folder = makes_folder
         self._descriptor: int | None = None
 
     def acquire(
@@ -81,17 +83,17 @@ class WriterLock:
         """Take the lock, waiting up to `timeout_s`; a longer wait calls `waiting` once with the holder.
 
         True if the last holder was killed before it released the lock. Raises NotIndexedError if the
-        data folder is missing and `makes_folder` is False.
+        data folder is missing and is not to be made.
         """
         folder = os.path.dirname(self._path)
         try:
-            if makes_folder:
+            if makes_folder and self._makes_folder:
                 own_files.make_folder(folder)
             if os.path.islink(self._path):
                 os.unlink(self._path)
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
         except OSError as error:
-            if error.errno == errno.ENOENT and not makes_folder:
+            if error.errno == errno.ENOENT:
                 raise NotIndexedError(f"there is no data folder {folder}") from error
             raise write_error(error, self._path) from error
         try:

@@ -14,6 +14,7 @@ import pytest
 from kebab_tui.domain.errors import NotIndexedError, StoreBusyError, StoreReadOnlyError
 from kebab_tui.storage.lock import WriterLock
 from kebab_tui.storage.ports import Holder
+from tests.vault import index_in
 
 pytestmark = pytest.mark.slow
 
@@ -138,6 +139,13 @@ def test_a_removed_data_folder_is_not_created_again(tmp_path: Path) -> None:
     lock = WriterLock(str(tmp_path / "gone" / "writer.lock"))
     with pytest.raises(NotIndexedError, match="no data folder"):
         lock.acquire("watch", 0, lambda _: None, makes_folder=False)
+    assert not (tmp_path / "gone").exists()
+
+
+def test_embedding_does_not_make_a_removed_data_folder_again(tmp_path: Path) -> None:
+    lease = index_in(str(tmp_path / "gone")).lease("embed")
+    with pytest.raises(NotIndexedError, match="no data folder"):
+        lease.acquire("watch", 0, quietly)
     assert not (tmp_path / "gone").exists()
 
 

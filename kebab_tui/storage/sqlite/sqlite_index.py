@@ -33,7 +33,7 @@ class SqliteIndex:
         self.location = self._files.database
         self._leases = {
             "write": WriterLock(self._files.lock),
-            "embed": WriterLock(self._files.embedding_lock),
+            "embed": WriterLock(self._files.embedding_lock, makes_folder=False),
         }
 
     @cached_property
