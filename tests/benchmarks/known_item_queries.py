@@ -251,21 +251,18 @@ class Generator:
 
     def _rare(self, notes: Iterable[Note], chance: random.Random) -> Iterator[tuple[str, frozenset[str]]]:
         for note in notes:
-            words = sorted({word for word in _WORD.findall(note.text) if self._is_rare(word)})
-            if words:
-                word = chance.choice(words)
+            if word := self._rare_word(note, chance):
                 yield word, frozenset(self._by_beginning[_beginning(word)])
 
     def _typos(self, notes: Iterable[Note], chance: random.Random) -> Iterator[tuple[str, frozenset[str]]]:
         for turn, note in enumerate(notes):
             title = note.titles[0] if note.titles else note.name
-            if turn % 3 == 2:
-                words = sorted({word for word in _WORD.findall(note.text) if self._is_rare(word)})
-            else:
-                words = [word for word in _NAME_WORD.findall(title) if _is_content(word)]
-            if not words or (turn % 3 == 1 and len(title.split()) > 4):
+            words = [word for word in _NAME_WORD.findall(title) if _is_content(word)]
+            if turn % 3 == 1 and len(title.split()) > 4:
                 continue
-            word = chance.choice(words)
+            word = self._rare_word(note, chance) if turn % 3 == 2 else chance.choice(words or [""])
+            if not word:
+                continue
             slip = slipped(word, chance)
             if slip.casefold() in (self._all_hangul if _is_hangul([slip]) else self._vocabulary):
                 continue  # a word
@@ -377,10 +374,15 @@ class Generator:
     def _all_hangul(self) -> str:
         return "\n".join(note.text for note in self._notes if _is_hangul([note.text]))
 
+    def _rare_word(self, note: Note, chance: random.Random) -> str:
+        words = sorted(set(_WORD.findall(note.text)))
+        chance.shuffle(words)
+        return next(filter(self._is_rare, words), "")
+
     def _is_rare(self, word: str) -> bool:
-        if _is_hangul([word]) and (_ENDING.search(word) or self._all_hangul.count(word) > 3):
+        if not 1 <= len(self._by_beginning[_beginning(word)]) <= 3:
             return False
-        return 1 <= len(self._by_beginning[_beginning(word)]) <= 3
+        return not _is_hangul([word]) or not (_ENDING.search(word) or self._all_hangul.count(word) > 3)
 
 
 def slipped(word: str, chance: random.Random) -> str:
