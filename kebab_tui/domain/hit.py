@@ -16,7 +16,7 @@ from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.domain.text import is_korean
 
-ScoreKind = Literal["bm25", "cosine", "rrf", "look"]
+ScoreKind = Literal["bm25", "cosine", "rrf", "look", "name"]
 NoticeLevel = Literal["info", "warning"]
 Highlight = tuple[int, int]
 
@@ -28,6 +28,14 @@ class Notice:
     code: str
     text: str
     level: NoticeLevel = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A typed word, and the known word that was searched beside it."""
+
+    typed: str
+    searched: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,7 @@ class SearchHit:
     root: str
     path: str
     raw_path: bytes
+    name: str
     title: str
     type: DocumentType
     lang: Language
@@ -82,6 +91,8 @@ class SearchHit:
     """The file on disk differs from the indexed one."""
     gone: bool = False
     """The file no longer exists."""
+    distant: bool = False
+    """Farther from the query than a hit should be; shown since nothing nearer was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +123,7 @@ class SearchResponse:
     """False for a preview that the full ranking will replace."""
     read: str = ""
     """The query text given to the model: without filters and excluded words."""
+    corrections: tuple[Correction, ...] = ()
 
 
 def partial_matches(hits: Sequence[SearchHit]) -> tuple[Notice, ...]:

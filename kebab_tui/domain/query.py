@@ -74,6 +74,8 @@ class SearchQuery:
     """The last word may be unfinished: it also matches as a prefix."""
     strict: bool = False
     """Only chunks with all the words, no partial matches."""
+    exact: bool = False
+    """Only the words as typed, no corrections."""
     min_score: float | None = None
     """Only hits with at least this score."""
     threshold: float | None = None
