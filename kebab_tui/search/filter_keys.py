@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import TypeVar
 
 from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
@@ -35,7 +36,7 @@ _DATE_ENDINGS = ("d", "1")
 """One of them completes every text that digits and dashes can still make a date."""
 _NOTHING: Mapping[str, str] = {}
 _TRUST_LABELS = tuple(level.label for level in Trust)
-_IN_QUOTES = "correct it, or put it in double quotes to search for its text"
+_IN_QUOTES = "put it in double quotes to search for its text"
 
 # What other tools, or people, call a key or a value.
 _MEANT_KEYS = {
@@ -123,7 +124,8 @@ def interpret(typed: TypedFilter, now: datetime) -> SearchFilters:
         if typed.open and bad.begun and bad.value == values[-1]:
             raise _unfinished(key) from None
         minus = "-" * typed.negated
-        raise _error(bad, key, lambda key, value: f"{minus}{key}:{value}", _IN_QUOTES) from None
+        hint = f"correct it, or {_IN_QUOTES}"
+        raise _error(bad, key, lambda key, value: f"{minus}{key}:{value}", hint) from None
     if not typed.negated:
         return found
     if kind := _FACET_KEYS.get(key):
@@ -136,7 +138,7 @@ def check_option(key: str, value: str, spelled: Callable[[str, str], str], now: 
     try:
         return _READERS[key]((value,), now)
     except _BadValue as bad:
-        raise _error(bad, key, spelled, "see the options with --help") from None
+        raise _error(bad, key, spelled, "correct it; --help lists the options") from None
 
 
 def _unfinished(key: str) -> UnfinishedFilterError:
@@ -171,7 +173,9 @@ def nearest(
     return None if near is None else meant.get(near, near)
 
 
+@lru_cache(maxsize=1024)
 def nearest_key(typed: str) -> str | None:
+    """Cached: a pasted text may have many words with a colon, and every letter parses it again."""
     return nearest(typed, FILTER_KEYS, _MEANT_KEYS, _LEAST_LIKENESS)
 
 

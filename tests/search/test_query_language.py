@@ -1,4 +1,4 @@
-"""The query language; no typed text is an error."""
+"""The query language: every text is parsed; a filter without a valid value is the error of its query."""
 
 from __future__ import annotations
 
@@ -391,6 +391,7 @@ _HOSTILE = [
     "\ud800" * 100_000,
     "path:" + "*" * 99_000,
     "x:" * 50_000,
+    " ".join(f"{a}{b}{c}ped:x" for a in "abcdefgh" for b in "abcdefgh" for c in "abcdefgh"),
 ]
 
 
