@@ -93,6 +93,8 @@ class ParsedQuery:
     chips: tuple[Chip, ...] = ()
     error: FilterError | None = None
     """Why the query must not be answered: a filter without a valid value."""
+    refused: Chip | None = None
+    """The filter that the error is about."""
 
     @property
     def is_only_filters(self) -> bool:
@@ -123,8 +125,9 @@ def parse(text: str, now: datetime, *, typing: bool = False) -> ParsedQuery:
     parsed, found, unknown = _without_filters(clean, bool(text[_MAX_CHARACTERS:].strip()))
     filters = SearchFilters()
     chips, complaints = [], []
-    errors: list[FilterError] = []
+    errors: list[tuple[FilterError, Chip]] = []
     for piece in found:
+        chip = Chip(piece.start, piece.end, clean[piece.start : piece.end])
         is_last = typing and piece.end == len(clean)
         is_open = is_last and not (piece.values and clean.endswith('"'))
         typed = TypedFilter(piece.key, piece.values, piece.negated, is_open)
@@ -134,7 +137,7 @@ def parse(text: str, now: datetime, *, typing: bool = False) -> ParsedQuery:
             if isinstance(error, UnfinishedFilterError) and not piece.values:
                 complaints.append(Notice(error.code, f"{error.message}."))  # nothing to be narrowed yet
             else:
-                errors.append(error)
+                errors.append((error, chip))
             continue
         lists = {one.kind for one in filters.facets if one.match == "any"}
         for one in meant.facets:
@@ -143,14 +146,17 @@ def parse(text: str, now: datetime, *, typing: bool = False) -> ParsedQuery:
                 message = f"Several {one.kind} lists were combined: any of the {plural}."
                 complaints.append(Notice(f"{plural}_joined", message))
         filters = merge(filters, meant)
-        chips.append(Chip(piece.start, piece.end, clean[piece.start : piece.end]))
+        chips.append(chip)
     named = {notice: None for end, notice in unknown if not (typing and end == len(clean))}
+    # What can still become valid is less urgent than what cannot.
+    first = min(errors, key=lambda found: isinstance(found[0], UnfinishedFilterError), default=(None, None))
     return replace(
         parsed,
         filters=filters,
         chips=tuple(chips),
         notices=(*parsed.notices, *complaints, *named),
-        error=min(errors, key=lambda error: isinstance(error, UnfinishedFilterError), default=None),
+        error=first[0],
+        refused=first[1],
     )
 
 

@@ -75,6 +75,8 @@ class ResultsPresenter:
         self.explained: ExplainedResponse | None = None
         self.parse: Callable[[str], ParsedQuery] | None = None
         self.chips: tuple[Chip, ...] = ()
+        self.refused: Chip | None = None
+        """The filter because of which the query has no response."""
         self.suggestions: tuple[RelaxedQuery, ...] | None = None
         """Shorter queries that find something, after a query without hits; None while unknown."""
         self.first_run = False
@@ -107,6 +109,7 @@ class ResultsPresenter:
         if not again or self._error is not None:
             panes.status.clear_message()
         self.response, self.suggestions, self.first_run, self._error = response, None, False, None
+        self.refused = None
         news = panes.hits.show(response, keep, again=again)
         if again and str(news):
             panes.status.show_message(Notice("news", str(news)), FRESH_S)
@@ -163,7 +166,9 @@ class ResultsPresenter:
         if not self.has_hits or failure.is_healed_by_ingest or failure.code in _QUERY_ERRORS:
             self.response = self.explained = None
             panes.hits.clear()
-            self.chips = self.parse(self._query.query.text).chips if self.parse is not None else ()
+            parsed = self.parse(self._query.query.text) if self.parse is not None else None
+            self.chips = parsed.chips if parsed is not None else ()
+            self.refused = parsed.refused if parsed is not None else None
             panes.chips.show(self.chips)
             self._update_status(**no_count)
             self.update_words()
@@ -233,7 +238,8 @@ class ResultsPresenter:
             error = self._error
             if self.is_reading and error.is_healed_by_ingest:
                 return partial(empty_states.rebuilding, message=error.message, done=done, total=total)
-            return partial(empty_states.failed, message=error.message, hint=error.hint)
+            drops = None if self.refused is None else (self._key("drop_filter"), self.refused.label)
+            return partial(empty_states.failed, message=error.message, hint=error.hint, drops=drops)
         if self.is_reading:
             return partial(empty_states.indexing, done=done, total=total)
         if self._end is not None and self._end.failure is not None:

@@ -97,7 +97,9 @@ async def test_a_value_that_is_wrong_is_explained_and_no_hits_are_shown(shared: 
         assert not app.hits.display and "tag:rust ×" in screen and "passages" not in screen
         await pilot.press("enter", "down", "enter")
         assert app.is_running and not app.hits.selected
-        app.box.write("rust tag:rust")
+        assert "without after:lastweek" in screen
+        await pilot.press("f8")
+        await until(pilot, lambda: app.box.value == "rust tag:rust")
         await found(pilot)
         assert paths(app) == before and "error: " not in painted(app).splitlines()[-2]
 
