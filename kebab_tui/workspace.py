@@ -122,13 +122,14 @@ class Workspace:
         return remove_chip(text, chip)
 
     @staticmethod
-    def instant(date: str) -> int | None:
-        """Nanoseconds of a date as typed in a filter (`2026-01`, `7d`); None if it is invalid."""
+    def filter_of(key: str, value: str, spelled: Callable[[str, str], str]) -> SearchFilters:
+        """The filter of an option that does the same as `key:value`; raises FilterError for a bad value."""
         from datetime import datetime
 
-        from kebab_tui.search.filter_keys import parse_date
+        from kebab_tui.search.filter_keys import check_option
 
-        return parse_date(date, datetime.now())  # noqa: DTZ005 - the machine's own time zone is meant
+        now = datetime.now()  # noqa: DTZ005 - the machine's own time zone is meant
+        return check_option(key, value, spelled, now)
 
     @staticmethod
     def marks(text: str, query: str) -> tuple[Highlight, ...]:
@@ -191,6 +192,8 @@ class Workspace:
         """Why a note is missing from the result, or its rank."""
         from kebab_tui.indexing.lookup import find_document, why_not_indexed
 
+        if (error := self.parse(query.text).error) is not None:
+            raise error
         with self._parts.index.reader.catalogue() as catalogue:
             document = find_document(catalogue, path)
             if document is None or document.chunks == 0:

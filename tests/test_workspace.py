@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pytest
 
 from kebab_tui import own_files
-from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError
+from kebab_tui.domain.errors import FilterError, NotIndexedError, StoreDamagedError
 from kebab_tui.domain.query import SEARCH_MODES, SearchFilters, SearchMode, SearchQuery
 from kebab_tui.indexing.status import LiveFile, LiveState
 from kebab_tui.settings.settings import (
@@ -35,7 +35,7 @@ def test_query_operations_need_no_index_and_make_no_folder(tmp_path: Path) -> No
     workspace = Workspace(Settings(), str(tmp_path / "data"))
     (chip,) = workspace.parse("rust tag:x").chips
     assert workspace.remove_chip("rust tag:x", chip) == "rust"
-    assert workspace.instant("2026-01") is not None and workspace.instant("soon") is None
+    assert workspace.filter_of("after", "2026-01", "{}={}".format).after_ns is not None
     assert workspace.marks("Indexes of all kinds", "index") == ((0, 7),)
     assert workspace.decode(b"one\r\ntwo\n") == ("one", "two")
     assert not (tmp_path / "data").exists()
@@ -222,9 +222,30 @@ def test_notes_are_listed_and_counted(embedded_sample: Workspace) -> None:
     assert status.database_bytes > 0
 
 
-@pytest.mark.parametrize(("date", "known"), [("2026-01", True), ("7d", True), ("soon", False)])
-def test_dates_are_read_as_in_the_query_box(vault: Vault, date: str, known: bool) -> None:
-    assert (vault.workspace.instant(date) is not None) is known
+def test_options_are_read_as_in_the_query_box(vault: Vault) -> None:
+    assert vault.workspace.filter_of("type", "Note", "{}={}".format) == SearchFilters(types=("note",))
+    with pytest.raises(FilterError) as refused:
+        vault.workspace.filter_of("type", "nte", "{}={}".format)
+    assert refused.value.message.startswith("invalid type=nte; expected one of")
+    assert refused.value.hint == "did you mean type=note?"
+
+
+@pytest.mark.parametrize("typing", [False, True])
+def test_a_bad_filter_is_one_error_in_every_operation(vault: Vault, typing: bool) -> None:
+    vault.write("a.md", "# rust\n")
+    vault.ingest()
+    query = SearchQuery("rust after:lastweek ", "lexical", typing=typing)
+    for operation in (
+        vault.workspace.search,
+        vault.workspace.explain,
+        lambda query: vault.workspace.why_not(query, "a.md"),
+        lambda query: vault.workspace.why_not(query, "nowhere.md"),
+    ):
+        with pytest.raises(FilterError) as refused:
+            operation(query)
+        assert refused.value.code == "bad_filter"
+        assert "after:lastweek" in refused.value.message
+        assert refused.value.hint == "did you mean after:7d?"
 
 
 def test_every_commit_and_every_live_state_may_have_changed_something(

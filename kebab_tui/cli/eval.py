@@ -23,7 +23,7 @@ from kebab_tui.cli.options import Given
 from kebab_tui.cli.output import field, notify, write, write_json
 from kebab_tui.cli.progress import embed_with_progress, ingest_with_progress, progress_bars
 from kebab_tui.domain.document import Chunk, Document
-from kebab_tui.domain.errors import ModelError, StoreReadOnlyError, UsageError
+from kebab_tui.domain.errors import FilterError, ModelError, StoreReadOnlyError, UsageError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SEARCH_MODES, SearchFilters, SearchMode
 from kebab_tui.evaluation.measure import EvalRun, Measuring, QuestionSet, Task, load_run, save_run
@@ -159,6 +159,9 @@ def golden_job(invocation: Invocation, path: str, limit: int | None) -> EvalJob:
 
     queries = read_golden(path)[:limit]
     workspace = Workspace(invocation.settings, invocation.data_dir)
+    for query in queries:
+        if (error := workspace.parse(query.text).error) is not None:
+            raise FilterError(f"{path}: {query.id}: {error.message}", error.hint)
     found, _ = workspace.documents(SearchFilters(), ("ok",))
     by_path: dict[str, list[Document]] = {}
     for document in found:

@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 import click
 
 from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
-from kebab_tui.domain.errors import UsageError
+from kebab_tui.domain.errors import FilterError, UsageError
 from kebab_tui.domain.facets import FACETS, FacetKind
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import FacetFilter, SearchFilters, facet_filters
-from kebab_tui.domain.text import glob_problem
 from kebab_tui.workspace import Workspace
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -28,20 +27,44 @@ _MOST = 1_000_000_000
 _DATES = "dates are written 2026, 2026-01, 2026-01-31, 7d, 2w, today, yesterday"
 
 
-class _TypeChoice(click.Choice[str]):
-    """Note types; the error for a kind of passage names --kind."""
+_OPTION_OF = {"path": "path-glob", "trust": "trust-min"}
+"""Filter key -> option, where their names differ."""
+
+
+def _spelled(key: str, value: str) -> str:
+    return f"--{_OPTION_OF.get(key, key)} {value or repr(value)}"
+
+
+def _filter_of(key: str, value: str) -> SearchFilters:
+    """The meaning of an option that does the same as a key of the query language."""
+    try:
+        return Workspace.filter_of(key, value, _spelled)
+    except FilterError as error:
+        raise UsageError(error.message, error.hint) from None
+
+
+class _FilterChoice(click.Choice[str]):
+    """The values of a key that has only these; the error is that of the query language."""
+
+    def __init__(self, key: str, choices: Sequence[str]) -> None:
+        super().__init__(choices, case_sensitive=False)
+        self._key = key
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in CHUNK_KINDS and value not in self.choices:
-            self.fail(f"{value!r} is a kind of passage, not a type of note: use --kind {value}", param, ctx)
+        if str(value).lower() not in self.choices:
+            _filter_of(self._key, str(value))
         return super().convert(value, param, ctx)
 
 
-def _glob(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> Sequence[str]:
-    for pattern in value:
-        if problem := glob_problem(pattern):
-            raise click.BadParameter(f"invalid pattern {pattern!r}: {problem}")
-    return value
+def _checked(key: str) -> Callable[[click.Context, click.Parameter, Sequence[str]], Sequence[str]]:
+    """A callback that checks every value of an option that may be repeated."""
+
+    def check(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> Sequence[str]:
+        for value in values:
+            _filter_of(key, value)
+        return values
+
+    return check
 
 
 def _facet_options(kind: FacetKind) -> Iterator[Callable[[Decorated], Decorated]]:
@@ -51,21 +74,27 @@ def _facet_options(kind: FacetKind) -> Iterator[Callable[[Decorated], Decorated]
         (kind.plural, "A,B", f"With all of these {kind.plural}."),
         (f"no-{kind.id}", kind.id.upper(), f"Without {one}."),
     ):
-        yield click.option(f"--{name}", multiple=True, metavar=metavar, help=text)
+        yield click.option(
+            f"--{name}", multiple=True, metavar=metavar, callback=_checked(kind.key or kind.id), help=text
+        )
 
 
 _FACETS = tuple(kind for kind in FACETS.values() if kind.key is not None)
 _FILTERS = (
     *(option for kind in _FACETS for option in _facet_options(kind)),
-    click.option("--type", "types", multiple=True, type=_TypeChoice(_TYPES), help="Of this type."),
-    click.option("--kind", "kinds", multiple=True, type=click.Choice(CHUNK_KINDS), help="Prose or code."),
-    click.option("--lang", "langs", multiple=True, type=click.Choice(LANGUAGES), help="In this language."),
+    click.option("--type", "types", multiple=True, type=_FilterChoice("type", _TYPES), help="Of this type."),
     click.option(
-        "--path-glob", "paths", multiple=True, metavar="GLOB", callback=_glob,
+        "--kind", "kinds", multiple=True, type=_FilterChoice("kind", CHUNK_KINDS), help="Prose or code."
+    ),
+    click.option(
+        "--lang", "langs", multiple=True, type=_FilterChoice("lang", LANGUAGES), help="In this language."
+    ),
+    click.option(
+        "--path-glob", "paths", multiple=True, metavar="GLOB", callback=_checked("path"),
         help="Below this path; * matches within one folder, ** across folders.",
     ),
     click.option("--in", "sources", multiple=True, metavar="SOURCE", help="In this source."),
-    click.option("--trust-min", type=click.Choice(TRUST_LABELS), help="At least this trust level."),
+    click.option("--trust-min", type=_FilterChoice("trust", TRUST_LABELS), help="At least this trust level."),
     click.option("--after", metavar="DATE", help=f"Changed since this date; {_DATES}."),
     click.option("--before", metavar="DATE", help="Changed before this date."),
     click.option("--doc-id", "doc_ids", multiple=True, metavar="ID", help="Only this note."),
@@ -126,6 +155,7 @@ def raw_score(ctx: click.Context, param: click.Parameter, value: float | None) -
 def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
     """Convert the filter options; an unknown source is an error, because it would find nothing."""
     names, trust = given["sources"], given["trust_min"]
+    after, before = given["after"], given["before"]
     if names and (known := [source.source_id for source in workspace.sources()]):
         for name in names:
             if name not in known:
@@ -143,16 +173,7 @@ def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
         sources=tuple(SourceId(name) for name in names),
         paths=given["paths"],
         trust_min=None if trust is None else Trust.parse(trust),
-        after_ns=_instant("--after", given["after"], workspace),
-        before_ns=_instant("--before", given["before"], workspace),
+        after_ns=None if after is None else _filter_of("after", after).after_ns,
+        before_ns=None if before is None else _filter_of("before", before).before_ns,
         doc_ids=tuple(DocId(doc_id) for doc_id in given["doc_ids"]),
     )
-
-
-def _instant(option: str, date: str | None, workspace: Workspace) -> int | None:
-    if date is None:
-        return None
-    moment = workspace.instant(date)
-    if moment is None:
-        raise UsageError(f"{option}: invalid date {date!r}", _DATES)
-    return moment

@@ -103,7 +103,8 @@ def search_command(invocation: Invocation, /, query: tuple[str, ...], **given: A
     """Find passages and cite their exact lines.
 
     All words of QUERY are wanted; "a phrase", -word, word* and filters such as tag:ops,
-    path:notes/**, lang:ko or after:2026-01 work inside it.
+    path:notes/**, lang:ko or after:2026-01 work inside it. A filter without a valid value
+    is an error; in double quotes it is text.
     """
     form = chosen_format(given)
     with closing(invocation.open_index()) as workspace:

@@ -89,6 +89,18 @@ class RawQueryError(KebabError):
     code = "bad_raw_query"
 
 
+class FilterError(UsageError):
+    """A filter in a query has no valid value; without it, the answer would be too wide."""
+
+    code = "bad_filter"
+
+
+class UnfinishedFilterError(FilterError):
+    """The filter at the end of a query has no valid value yet, and is still being typed."""
+
+    code = "unfinished_filter"
+
+
 class StoreError(KebabError):
     """The index could not be read or written."""
 

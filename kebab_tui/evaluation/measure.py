@@ -1,7 +1,7 @@
 """Asks every question in every mode, measures the answers, and saves and loads the results.
 
 A mode is available if the search answers in it: a search that falls back to another mode reports that in its
-response. A refused raw query counts as no hits; every other error ends the run. A saved run is a JSON file,
+response. A refused query counts as no hits; every other error ends the run. A saved run is a JSON file,
 `eval_run.v1`, without times and paths: the same index and questions give the same bytes.
 """
 
@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, ValidationError, convert, to_builtins
 
 from kebab_tui import own_files
-from kebab_tui.domain.errors import KebabError, NotIndexedError, RawQueryError, UsageError
+from kebab_tui.domain.errors import FilterError, KebabError, NotIndexedError, RawQueryError, UsageError
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.evaluation.golden import JudgedQuery, QueryLanguage, SetKind, read_text, refusal
@@ -25,6 +25,7 @@ from kebab_tui.evaluation.golden import JudgedQuery, QueryLanguage, SetKind, rea
 _HINT = "`kebab eval … --save FILE` writes such a file"
 _NO_VECTORS = ("no_model", "no_vectors")
 """Codes of the notices of a search that falls back to words."""
+_REFUSED = (RawQueryError, FilterError)
 _PROBED = 5
 """Tested queries per language: some queries are answered by words in any mode, such as raw ones."""
 _PAGE = 50
@@ -124,7 +125,7 @@ class Measuring:
                 reason = next((one.text for one in response.notices if one.code in _NO_VECTORS), reason)
             except NotIndexedError:
                 raise
-            except RawQueryError:
+            except _REFUSED:
                 continue
             except KebabError as error:
                 reason = error.message
@@ -158,15 +159,15 @@ class Measuring:
         return ModeRun(index_version=version, answers=tuple(answers))
 
     def _ranked(self, task: Task, mode: SearchMode) -> tuple[list[str], SearchResponse | None]:
-        """The first `depth` items, and the response of the first page; None for a refused raw query."""
+        """The first `depth` items, and the response of the first page; None for a refused query."""
         hits: list[SearchHit] = []
         first, offset = None, 0
         while True:
             query = SearchQuery(task.question.text, mode=mode, k=_PAGE, offset=offset)
             try:
                 response = self.search(query)
-            except RawQueryError as error:
-                what = f"{task.question.id}: {error.message}"
+            except _REFUSED as error:
+                what = f"{task.question.id}: {error.message}" + (f" ({error.hint})" if error.hint else "")
                 self.notices.append(Notice("query_refused", what, "warning"))
                 return [], None
             first = first or response

@@ -1,8 +1,8 @@
 """The search engine: from a query to a response, through retrieval and hydration.
 
 Everything in one response is read from one snapshot of the corpus. No query text causes
-an error, except an invalid raw query; ignored parts of a query and
-unavailable means become notices in the response.
+an error, except an invalid raw query and a filter without a valid value; ignored parts of a query
+and unavailable means become notices in the response.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ class SearchEngine:
     @contextmanager
     def _begun(self, query: SearchQuery) -> Iterator[Search]:
         """Parse a query and open a snapshot for it."""
-        parsed = parse(query.text, self._now())
+        parsed = parse(query.text, self._now(), typing=query.typing)
+        if parsed.error is not None:
+            raise parsed.error
         filters = merge(query.filters, parsed.filters) if query.filters.active else parsed.filters
         semantics = None if query.mode == "lexical" else self._semantics()
         notices: tuple[Notice, ...] = ()

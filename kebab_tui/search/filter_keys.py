@@ -1,7 +1,7 @@
 """Filters in a query: their keys, the meaning of their values, and completions for them.
 
-An invalid value leaves no filter, only a notice that names it. Whether a tag, a source
-or a path exists is not checked here.
+An invalid value is an error that names the key, the value and what to do: a filter is never dropped.
+Whether a tag, a source or a path exists is not checked here.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import TypeVar
 
 from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
+from kebab_tui.domain.errors import FilterError, UnfinishedFilterError
 from kebab_tui.domain.facets import FACETS, FacetKind
-from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters, facet_filters
 from kebab_tui.domain.text import closest, glob_problem
@@ -27,61 +28,155 @@ T = TypeVar("T", bound=str)
 MAX_COMPLETIONS = 20_000
 """Completions of a key: searching through them takes about a millisecond."""
 
-_DATES = "write a date as 2026, 2026-01, 2026-01-31, 7d, 2w, today or yesterday"
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
 _AGO = re.compile(r"([0-9]{1,5})([dw])")
 _DAYS = {"d": 1, "w": 7}
+_DAY_WORDS = ("today", "yesterday")
+_DATE_ENDINGS = ("d", "1")
+"""One of them completes every text that digits and dashes can still make a date."""
+_NOTHING: Mapping[str, str] = {}
 _TRUST_LABELS = tuple(level.label for level in Trust)
-_MEANT = {
+_IN_QUOTES = "put it in double quotes to search for its text"
+
+# What other tools, or people, call a key or a value.
+_MEANT_KEYS = {
     "file": "path",
+    "filename": "path",
     "dir": "path",
+    "directory": "path",
     "folder": "path",
     "source": "in",
+    "ext": "type",
+    "extension": "type",
+    "filetype": "type",
+    "language": "lang",
+    "date": "after",
+    "created": "after",
+    "modified": "after",
+    "updated": "after",
+    "newer": "after",
     "since": "after",
+    "older": "before",
     "until": "before",
     "section": "heading",
 }
+_MEANT_VALUES = {
+    "type": {"md": "markdown", "text": "note", "txt": "note"},
+    "kind": {"text": "info", "prose": "info"},
+    "lang": {"kr": "ko", "korean": "ko", "english": "en", "other": "und"},
+    "trust": {"high": "primary", "medium": "secondary", "low": "generated"},
+}
+_OTHER = {"type": "kind", "kind": "type"}
+_MEANT_DATES = {
+    "now": "today",
+    "week": "7d",
+    "lastweek": "7d",
+    "month": "30d",
+    "lastmonth": "30d",
+    "year": "365d",
+    "lastyear": "365d",
+}
+_LEAST_LIKENESS = 0.8
+"""Of a mistyped key; a value is certainly wrong, so that less will do for a suggestion."""
+_SHORTEST_LIKENED = 5
+"""Shorter names of other tools are too near to ordinary words: `ext` to `text`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypedFilter:
-    """One `key:value,value` of a query, with at least one value."""
+    """One `key:value,value` of a query."""
 
     key: str
     values: tuple[str, ...]
     negated: bool = False
+    open: bool = False
+    """The user may still be typing the last value."""
+
+    def __str__(self) -> str:
+        return f"{'-' * self.negated}{self.key}:{','.join(self.values)}"
 
 
 class _BadValue(Exception):  # noqa: N818 -- a signal inside this module, never an error of the program
-    """A value that its key does not accept; the message is for the user."""
+    """A value that its key does not accept."""
+
+    def __init__(self, value: str, problem: str, near: tuple[str, str] | None, *, begun: bool) -> None:
+        """`near`: the key and the value that were probably meant. `begun`: more text can make it valid."""
+        super().__init__(value)
+        self.value, self.problem, self.near, self.begun = value, problem, near, begun
 
 
-def interpret(typed: TypedFilter, now: datetime) -> SearchFilters | Notice:
-    """The meaning of a typed filter, or a notice about the error in it."""
+def interpret(typed: TypedFilter, now: datetime) -> SearchFilters:
+    """The meaning of a typed filter; raises FilterError if it has none."""
+    key = typed.key
+    if typed.negated and key not in NEGATABLE_KEYS:
+        *first, last = (f"{name}:" for name in NEGATABLE_KEYS)
+        can = f"only {', '.join(first)} and {last} can be excluded"
+        raise FilterError(f"invalid {typed}; {can}", f"leave out the minus, or {_IN_QUOTES}")
+    if not typed.values:
+        if typed.open:
+            raise _unfinished(key)
+        hint = f"write the value directly behind the colon; in double quotes, {key}: is text"
+        raise FilterError(f"{typed} has no value; expected {expected(key)}", hint)
     values = tuple(unicodedata.normalize("NFC", value) for value in typed.values)
     try:
-        if not typed.negated:
-            return _READERS[typed.key](values, now)
-        if kind := _FACET_KEYS.get(typed.key):
-            return SearchFilters(facet_filters(kind, "none", values))
-        if typed.key == "path":
-            return SearchFilters(paths_none=_globs(values))
-        *first, last = (f"{key}:" for key in NEGATABLE_KEYS)
-        can = f"only {', '.join(first)} and {last} can be excluded"
-        return Notice("bad_filter", f"-{typed.key}: ignored: {can}.", "warning")
-    except _BadValue as problem:
-        return Notice("bad_filter", str(problem), "warning")
+        found = _READERS[key](values, now)
+    except _BadValue as bad:
+        if typed.open and bad.begun and bad.value == values[-1]:
+            raise _unfinished(key) from None
+        minus = "-" * typed.negated
+        hint = f"correct it, or {_IN_QUOTES}"
+        raise _error(bad, key, lambda key, value: f"{minus}{key}:{value}", hint) from None
+    if not typed.negated:
+        return found
+    if kind := _FACET_KEYS.get(key):
+        return SearchFilters(facet_filters(kind, "none", values))
+    return SearchFilters(paths_none=found.paths)
 
 
-def nearest(key: str) -> str | None:
-    """The key that a mistyped one was probably meant to be."""
-    key = key.lower()
-    if key in _MEANT:
-        return _MEANT[key]
-    for known in FILTER_KEYS:
-        if sorted(known) == sorted(key):
-            return known
-    return closest(key, FILTER_KEYS, cutoff=0.8)
+def check_option(key: str, value: str, spelled: Callable[[str, str], str], now: datetime) -> SearchFilters:
+    """The meaning of an option that does the same as a key; `spelled` writes it as on a command line."""
+    try:
+        return _READERS[key]((value,), now)
+    except _BadValue as bad:
+        raise _error(bad, key, spelled, "correct it; --help lists the options") from None
+
+
+def _unfinished(key: str) -> UnfinishedFilterError:
+    return UnfinishedFilterError(f"{key}: expects {expected(key)}")
+
+
+def _error(bad: _BadValue, key: str, spelled: Callable[[str, str], str], hint: str) -> FilterError:
+    if bad.near is not None:
+        hint = f"did you mean {spelled(*bad.near)}?"
+    return FilterError(f"invalid {spelled(key, bad.value)}; {bad.problem}", hint)
+
+
+def expected(key: str) -> str:
+    """What a value of this key looks like."""
+    if known := _choices(key):
+        return f"one of {', '.join(known)}"
+    return _SHAPES.get(key, f"a {key}")
+
+
+def nearest(
+    typed: str, known: Sequence[str], meant: Mapping[str, str] = _NOTHING, cutoff: float = 0.6
+) -> str | None:
+    """The known word that a mistyped one was probably meant to be; `meant` has other names for some."""
+    typed = typed.lower()
+    if typed in meant:
+        return meant[typed]
+    for one in known:
+        if sorted(one) == sorted(typed):
+            return one
+    others = (name for name in meant if len(name) >= _SHORTEST_LIKENED)
+    near = closest(typed, (*known, *others), cutoff)
+    return None if near is None else meant.get(near, near)
+
+
+@lru_cache(maxsize=1024)
+def nearest_key(typed: str) -> str | None:
+    """Cached: a pasted text may have many words with a colon, and every letter parses it again."""
+    return nearest(typed, FILTER_KEYS, _MEANT_KEYS, _LEAST_LIKENESS)
 
 
 def parse_date(text: str, now: datetime) -> int | None:
@@ -92,7 +187,7 @@ def parse_date(text: str, now: datetime) -> int | None:
     text = text.strip().lower()
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     try:
-        if text in {"today", "yesterday"}:
+        if text in _DAY_WORDS:
             moment = midnight - timedelta(days=text == "yesterday")
         elif ago := _AGO.fullmatch(text):
             moment = now - timedelta(days=int(ago[1]) * _DAYS[ago[2]])
@@ -107,8 +202,10 @@ def parse_date(text: str, now: datetime) -> int | None:
 
 def _facet_reader(kind: FacetKind) -> Callable[[tuple[str, ...], datetime], SearchFilters]:
     def read(values: tuple[str, ...], _now: datetime) -> SearchFilters:
-        several = sum(bool(kind.clean(value)) for value in values) > 1
-        return SearchFilters(facet_filters(kind, "any" if several else "all", values))
+        for value in values:
+            if not kind.clean(value):
+                raise _BadValue(value, f"expected {expected(kind.key or kind.id)}", None, begun=True)
+        return SearchFilters(facet_filters(kind, "any" if len(values) > 1 else "all", values))
 
     return read
 
@@ -116,26 +213,32 @@ def _facet_reader(kind: FacetKind) -> Callable[[tuple[str, ...], datetime], Sear
 def _globs(values: tuple[str, ...]) -> tuple[str, ...]:
     for value in values:
         if problem := glob_problem(value):
-            raise _BadValue(f"path:{value} ignored: {problem}.")
+            raise _BadValue(value, problem, None, begun="never closed" in problem)
     return values
 
 
 def _chosen(key: str, values: tuple[str, ...], known: tuple[T, ...]) -> tuple[T, ...]:
     by_name: dict[str, T] = {name: name for name in known}
+    found = []
     for value in values:
         name = value.lower()
+        if key == "trust":
+            name = name.lstrip(">= ")
         if name in by_name:
+            found.append(by_name[name])
             continue
-        if key == "type" and name in CHUNK_KINDS:
-            raise _BadValue(f"type:{value} ignored: {name} is a kind; write kind:{value}.")
-        if key == "kind" and name in document_types():
-            raise _BadValue(f"kind:{value} ignored: {name} is a type; write type:{value}.")
-        raise _BadValue(f"{key}:{value} ignored: {key} is one of {', '.join(known)}.")
-    return tuple(by_name[value.lower()] for value in values)
+        near: tuple[str, str] | None = None
+        if (other := _OTHER.get(key)) and name in _choices(other):
+            near = other, name
+        elif guess := nearest(name, known, _MEANT_VALUES.get(key, _NOTHING)):
+            near = key, guess
+        begun = any(one.startswith(name) for one in known)
+        raise _BadValue(value, f"expected {expected(key)}", near, begun=begun)
+    return tuple(found)
 
 
 def _trust(values: tuple[str, ...], _now: datetime) -> SearchFilters:
-    names = _chosen("trust", tuple(value.lstrip(">= ") for value in values), _TRUST_LABELS)
+    names = _chosen("trust", values, _TRUST_LABELS)
     return SearchFilters(trust_min=Trust.parse(names[-1]))
 
 
@@ -144,7 +247,14 @@ def _instants(key: str, values: tuple[str, ...], now: datetime) -> list[int]:
     for value in values:
         moment = parse_date(value, now)
         if moment is None:
-            raise _BadValue(f"{key}:{value} ignored: {_DATES}.")
+            text = value.lower()
+            begun = any(word.startswith(text) for word in _DAY_WORDS) or any(
+                parse_date(text + ending, now) is not None for ending in _DATE_ENDINGS
+            )
+            near = re.sub("[/.]", "-", text)
+            if parse_date(near, now) is None:
+                near = nearest(text, _DAY_WORDS, _MEANT_DATES) or ""
+            raise _BadValue(value, f"expected {expected(key)}", (key, near) if near else None, begun=begun)
         found.append(moment)
     return found
 
@@ -166,14 +276,27 @@ _READERS: dict[str, Callable[[tuple[str, ...], datetime], SearchFilters]] = {
 FILTER_KEYS = tuple(_READERS)
 NEGATABLE_KEYS = (*_FACET_KEYS, "path")
 
-_DATE_EXAMPLES = ("7d", "30d", "today", "yesterday")
-_FIXED: dict[str, tuple[str, ...]] = {
-    "kind": CHUNK_KINDS,
-    "lang": LANGUAGES,
-    "trust": _TRUST_LABELS,
-    "after": _DATE_EXAMPLES,
-    "before": _DATE_EXAMPLES,
+_DATES = "a date: 2026, 2026-01, 2026-01-31, 7d, 2w, today or yesterday"
+_SHAPES = {
+    "path": "a path such as notes/**",
+    "in": "the name of a source",
+    "after": _DATES,
+    "before": _DATES,
+    "title": "a part of the title",
+    "heading": "a part of a heading",
 }
+_DATE_EXAMPLES = ("7d", "30d", *_DAY_WORDS)
+
+
+def _choices(key: str) -> tuple[str, ...]:
+    """All values of a key that has only these."""
+    known: dict[str, Callable[[], tuple[str, ...]]] = {
+        "type": document_types,
+        "kind": lambda: CHUNK_KINDS,
+        "lang": lambda: LANGUAGES,
+        "trust": lambda: _TRUST_LABELS,
+    }
+    return known[key]() if key in known else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +318,8 @@ def completions_of(
         for depth in range(len(parts)):
             in_folder["/".join(parts[: depth + 1]) + "/"] += count
     folders = sorted(in_folder, key=lambda folder: (-in_folder[folder], folder))
-    known = _FIXED | {"in": tuple(sources), "path": (*folders, *notes), "type": document_types()}
+    known = {key: _choices(key) for key in FILTER_KEYS}
+    known |= {"in": tuple(sources), "path": (*folders, *notes)}
+    known |= dict.fromkeys(("after", "before"), _DATE_EXAMPLES)
     known |= {key: tuple(facets.get(kind.id, ())) for key, kind in _FACET_KEYS.items()}
-    return Completions({key: known.get(key, ())[:MAX_COMPLETIONS] for key in FILTER_KEYS})
+    return Completions({key: values[:MAX_COMPLETIONS] for key, values in known.items()})

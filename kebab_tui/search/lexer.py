@@ -22,7 +22,7 @@ _PIECE = re.compile(
     rf"""
       (?P<opening> -?\( )
     | (?P<closing> \) )
-    | (?P<key> -?(?i:{"|".join(FILTER_KEYS)}) ) : (?P<values> (?: "[^"]*(?:"|\Z) | [^\s()"] )* )
+    | (?P<key> -?(?ai:{"|".join(FILTER_KEYS)}) ) : (?P<values> (?: "[^"]*(?:"|\Z) | [^\s()"] )* )
     | (?P<minus> -? ) " (?P<phrase> [^"]* ) (?P<quote> "|\Z )
     | (?P<word> [^\s()]+ )
     """,

@@ -3,7 +3,8 @@
 Words are combined by AND. `"a phrase"`, `word*`, `-word`, `AND OR NOT` and parentheses
 have their usual meaning in a valid expression and are words (or spaces) elsewhere.
 `key:value` filters. A whole query in single quotes is raw FTS5 syntax. Parsing never
-raises, takes linear time, and reads at most 4,000 characters and 32 words.
+raises, takes linear time, and reads at most 4,000 characters and 32 words. A filter without
+a valid value is the error of the query: it must not be answered as if the filter were not there.
 """
 
 from __future__ import annotations
@@ -16,18 +17,27 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Literal
 
+from kebab_tui.domain.errors import FilterError, UnfinishedFilterError
 from kebab_tui.domain.facets import FACETS
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.domain.tokens import plain_words
-from kebab_tui.search.filter_keys import TypedFilter, interpret, nearest
+from kebab_tui.search.filter_keys import (
+    FILTER_KEYS,
+    TypedFilter,
+    interpret,
+    nearest_key,
+)
 from kebab_tui.search.lexer import Piece, QueryToken, pieces
 
 MAX_WORDS = 32
 _MAX_CHARACTERS = 4_000
 _DEEPEST = 16
 _UNREADABLE = re.compile("[\x00\ud800-\udfff]")
-_KEYED = re.compile(r"-?([A-Za-z]{2,12}):(?![:/\\])[^\s]")
+_KEYED = re.compile(r"-?([A-Za-z]{2,20}):(?![:/\\])(\S+)")
+_PLAUSIBLE = re.compile(r'(?!L[0-9]+)["#]?[^\W\d][^:@\\]*')
+"""A value of an unknown key; not a port, a version, a citation's lines, an address or a path of Windows."""
+_NO_KEYS = frozenset({"http", "https", "ftp", "mailto", "urn", "data", "doi", "localhost", "std"})
 
 LeafKind = Literal["word", "phrase", "prefix"]
 
@@ -81,6 +91,10 @@ class ParsedQuery:
     notices: tuple[Notice, ...] = ()
     tokens: tuple[QueryToken, ...] = ()
     chips: tuple[Chip, ...] = ()
+    error: FilterError | None = None
+    """Why the query must not be answered: a filter without a valid value."""
+    refused: Chip | None = None
+    """The filter that the error is about."""
 
     @property
     def is_only_filters(self) -> bool:
@@ -101,18 +115,29 @@ class ParsedQuery:
         )
 
 
-def parse(text: str, now: datetime) -> ParsedQuery:
-    """Parse a query; relative dates such as `7d` and `today` count from `now`."""
+def parse(text: str, now: datetime, *, typing: bool = False) -> ParsedQuery:
+    """Parse a query; relative dates such as `7d` and `today` count from `now`.
+
+    `typing`: the last word or value may be unfinished, so nothing is said about it that the next
+    letters can change.
+    """
     clean = _UNREADABLE.sub(" ", text[:_MAX_CHARACTERS])
     parsed, found, unknown = _without_filters(clean, bool(text[_MAX_CHARACTERS:].strip()))
     filters = SearchFilters()
     chips, complaints = [], []
+    errors: list[tuple[FilterError, Chip]] = []
     for piece in found:
-        if not piece.values:
-            continue
-        meant = interpret(TypedFilter(piece.key, piece.values, piece.negated), now)
-        if isinstance(meant, Notice):
-            complaints.append(meant)
+        chip = Chip(piece.start, piece.end, clean[piece.start : piece.end])
+        is_last = typing and piece.end == len(clean)
+        is_open = is_last and not (piece.values and clean.endswith('"'))
+        typed = TypedFilter(piece.key, piece.values, piece.negated, is_open)
+        try:
+            meant = interpret(typed, now)
+        except FilterError as error:
+            if isinstance(error, UnfinishedFilterError) and not piece.values:
+                complaints.append(Notice(error.code, f"{error.message}."))  # nothing to be narrowed yet
+            else:
+                errors.append((error, chip))
             continue
         lists = {one.kind for one in filters.facets if one.match == "any"}
         for one in meant.facets:
@@ -121,15 +146,25 @@ def parse(text: str, now: datetime) -> ParsedQuery:
                 message = f"Several {one.kind} lists were combined: any of the {plural}."
                 complaints.append(Notice(f"{plural}_joined", message))
         filters = merge(filters, meant)
-        if meant.active:
-            chips.append(Chip(piece.start, piece.end, clean[piece.start : piece.end]))
-    notices = (*parsed.notices, *complaints, *unknown)
-    return replace(parsed, filters=filters, chips=tuple(chips), notices=notices)
+        chips.append(chip)
+    named = {notice: None for end, notice in unknown if not (typing and end == len(clean))}
+    # What can still become valid is less urgent than what cannot.
+    first = min(errors, key=lambda found: isinstance(found[0], UnfinishedFilterError), default=(None, None))
+    return replace(
+        parsed,
+        filters=filters,
+        chips=tuple(chips),
+        notices=(*parsed.notices, *complaints, *named),
+        error=first[0],
+        refused=first[1],
+    )
 
 
 @lru_cache(maxsize=8)
-def _without_filters(clean: str, cut: bool) -> tuple[ParsedQuery, tuple[Piece, ...], tuple[Notice, ...]]:
-    """What does not depend on the time, then the filters, and the notices of unknown ones.
+def _without_filters(
+    clean: str, cut: bool
+) -> tuple[ParsedQuery, tuple[Piece, ...], tuple[tuple[int, Notice], ...]]:
+    """What does not depend on the time, then the filters, and where unknown ones end, with a notice each.
 
     Cached: for each letter the query box, two searches and the highlights parse the same text.
     """
@@ -147,8 +182,11 @@ def _without_filters(clean: str, cut: bool) -> tuple[ParsedQuery, tuple[Piece, .
     unknown = []
     for piece in found:
         if key := _unknown_key(clean, piece):
-            message = f"Unknown filter {key}: searched as text. Did you mean {nearest(key)}:?"
-            unknown.append(Notice("unknown_key", message))
+            near = nearest_key(key)
+            known = ", ".join(f"{name}:" for name in FILTER_KEYS)
+            hint = f"Did you mean {near}:?" if near else f"The filters are {known}."
+            message = f"Unknown filter {key}: searched as text. {hint}"
+            unknown.append((piece.end, Notice("unknown_key", message)))
     tokens = tuple(token for piece in found for token in _coloured(clean, piece, operators))
     parsed = ParsedQuery(terms, notices=tuple(notices), tokens=tokens)
     return parsed, tuple(piece for piece in found if piece.kind == "filter"), tuple(unknown)
@@ -258,11 +296,16 @@ class _PieceReader:
 
 
 def _unknown_key(text: str, piece: Piece) -> str | None:
-    """The key of a word that looks like a mistyped filter."""
+    """The key of a word that looks like a filter, and is none."""
     if piece.kind not in {"word", "prefix"}:
         return None
     keyed = _KEYED.match(text, piece.start, piece.end)
-    return keyed[1] if keyed and nearest(keyed[1]) else None
+    if keyed is None:
+        return None
+    key, value = keyed.groups()
+    # `Foo:bar` and `note:x` may be meant as filters; `TODO:x` and `someClass:method` are text.
+    plausible = key[1:].islower() and key.lower() not in _NO_KEYS and _PLAUSIBLE.fullmatch(value)
+    return key if plausible or nearest_key(key) else None
 
 
 def _coloured(text: str, piece: Piece, operators: frozenset[Piece]) -> Iterator[QueryToken]:
@@ -273,7 +316,7 @@ def _coloured(text: str, piece: Piece, operators: frozenset[Piece]) -> Iterator[
         if colon < end:
             yield QueryToken(colon, end, "filter_value")
         return
-    if key := _unknown_key(text, piece):
+    if (key := _unknown_key(text, piece)) and nearest_key(key):
         colon = text.index(key, start) + len(key) + 1
         yield QueryToken(start, colon, "unknown_key")
         start = colon

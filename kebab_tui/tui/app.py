@@ -227,7 +227,7 @@ class KebabApp(App[tuple[str, ...]]):
             hits=hits,
             moves=hits or self.focused is self.words,
             empty_query=not self.box.value,
-            filters=bool(self.results.chips or self.results.suggestions),
+            filters=bool(self.results.chips or self.results.suggestions or self.results.refused),
             explain=self.toggles.explain and self.explain.has_what_if,
             first_run=self.results.first_run,
         )

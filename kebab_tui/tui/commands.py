@@ -11,6 +11,7 @@ from kebab_tui.domain.query import SEARCH_MODES
 from kebab_tui.tui.actions import Section, name_of
 from kebab_tui.tui.layout import Pane
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
+from kebab_tui.tui.widgets.query_text import ChipsLine
 
 if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
@@ -105,9 +106,11 @@ class Commands:
         app.ask()
 
     def do_drop_filter(self) -> None:
-        """Remove the last filter; without hits, the part of the query that excludes most."""
+        """Remove the last filter; a wrong one first; without hits, the part that excludes most."""
         app = self._app
-        if app.results.suggestions:
+        if app.results.refused is not None:
+            app.chips.post_message(ChipsLine.Removed(app.results.refused))
+        elif app.results.suggestions:
             app.box.write(app.results.suggestions[0].text)
         else:
             app.chips.drop_last()

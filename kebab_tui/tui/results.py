@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from textual.content import Content
+
 from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse, append_page
@@ -25,6 +27,7 @@ from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.hits_list import FRESH_S, HitsList
 from kebab_tui.tui.widgets.query_text import ChipsLine
+from kebab_tui.tui.widgets.segments import DOT, cut, sanitize_line
 from kebab_tui.tui.widgets.status_line import LiveWords, StatusContent, StatusLine, changed_words, live_words
 
 if TYPE_CHECKING:
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.query_language import Chip, ParsedQuery
     from kebab_tui.tui.engine_thread import RelaxedQuery
+
+_QUERY_ERRORS = ("bad_filter", "bad_raw_query", "unfinished_filter")
+_LONGEST_TITLE = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,8 @@ class ResultsPresenter:
         self.explained: ExplainedResponse | None = None
         self.parse: Callable[[str], ParsedQuery] | None = None
         self.chips: tuple[Chip, ...] = ()
+        self.refused: Chip | None = None
+        """The filter because of which the query has no response."""
         self.suggestions: tuple[RelaxedQuery, ...] | None = None
         """Shorter queries that find something, after a query without hits; None while unknown."""
         self.first_run = False
@@ -101,6 +109,7 @@ class ResultsPresenter:
         if not again or self._error is not None:
             panes.status.clear_message()
         self.response, self.suggestions, self.first_run, self._error = response, None, False, None
+        self.refused = None
         news = panes.hits.show(response, keep, again=again)
         if again and str(news):
             panes.status.show_message(Notice("news", str(news)), FRESH_S)
@@ -133,15 +142,35 @@ class ResultsPresenter:
         self.update_words()
 
     def show_failure(self, failure: Failure) -> None:
-        """Show why there is no response; present hits stay unless the index is lost."""
+        """Show why there is no response.
+
+        Present hits stay unless the query is wrong or the index is lost: they would pass for an answer.
+        While a filter is being typed they stay too, under the query that they answer.
+        """
+        panes = self._panes
         if failure.code == "not_indexed":
             self.show_first_run()
             return
+        no_count = {"hits": None, "total": 0, "milliseconds": None, "notices": ()}
+        if failure.code == "unfinished_filter" and self.response is not None:
+            answered = cut(sanitize_line(self.response.query), _LONGEST_TITLE)
+            title = f"hits for {answered}" if answered else "changed lately"
+            panes.hits.border_title = Content(title)
+            self._update_status(**no_count)
+            panes.status.clear_message()
+            panes.status.show_message(Notice(failure.code, f"{failure.message} {DOT} {title}"))
+            return
         self._error = failure
         self.suggestions = None
-        self._panes.status.show_error(failure.message, failure.hint)
-        if not self.has_hits or failure.is_healed_by_ingest:
-            self.response = None
+        panes.status.show_error(failure.message, failure.hint)
+        if not self.has_hits or failure.is_healed_by_ingest or failure.code in _QUERY_ERRORS:
+            self.response = self.explained = None
+            panes.hits.clear()
+            parsed = self.parse(self._query.query.text) if self.parse is not None else None
+            self.chips = parsed.chips if parsed is not None else ()
+            self.refused = parsed.refused if parsed is not None else None
+            panes.chips.show(self.chips)
+            self._update_status(**no_count)
             self.update_words()
 
     def show_first_run(self) -> None:
@@ -207,9 +236,10 @@ class ResultsPresenter:
                 return partial(empty_states.start, recent=recent, recall_key=self._key("recall_query"))
         elif self._error is not None:
             error = self._error
-            if self.is_reading:
+            if self.is_reading and error.is_healed_by_ingest:
                 return partial(empty_states.rebuilding, message=error.message, done=done, total=total)
-            return partial(empty_states.failed, message=error.message, hint=error.hint)
+            drops = None if self.refused is None else (self._key("drop_filter"), self.refused.label)
+            return partial(empty_states.failed, message=error.message, hint=error.hint, drops=drops)
         if self.is_reading:
             return partial(empty_states.indexing, done=done, total=total)
         if self._end is not None and self._end.failure is not None:

@@ -92,6 +92,15 @@ def test_a_note_that_is_not_there_is_refused_with_its_line(indexed: Kebab, tmp_p
     assert "did you mean infra/docker.md?" in done.err
 
 
+def test_a_query_with_a_bad_filter_is_refused_by_its_name(indexed: Kebab, tmp_path: Path) -> None:
+    file = tmp_path / "golden.yaml"
+    file.write_text("- id: recent\n  query: rust after:lastweek\n  expect: [{note: dev/git-cheatsheet.md}]\n")
+    done = indexed("eval", str(file))
+    assert (done.code, done.out) == (2, "")
+    assert "golden.yaml: recent: invalid after:lastweek;" in done.err
+    assert "did you mean after:7d?" in done.err
+
+
 def test_a_heading_that_is_not_there_is_refused_with_its_line(indexed: Kebab, tmp_path: Path) -> None:
     file = tmp_path / "golden.yaml"
     expect = "    - note: infra/포트-충돌.md\n      heading: 포트 충돌 > 예반\n"

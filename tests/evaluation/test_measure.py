@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kebab_tui.domain.errors import ModelError, NotIndexedError, RawQueryError, UsageError
+from kebab_tui.domain.errors import FilterError, ModelError, NotIndexedError, RawQueryError, UsageError
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.evaluation.golden import JudgedQuery
@@ -27,6 +27,8 @@ class Engine:
         self.asked.append(query)
         if query.text == "'AND('":
             raise RawQueryError("FTS5 refuses it")
+        if query.text == "after:lastweek":
+            raise FilterError("after refuses it", "write 7d")
         if query.mode == "vector" and not self.has_model:
             raise ModelError("there is no model")
         mode: SearchMode = query.mode if self.has_model else "lexical"
@@ -92,11 +94,18 @@ def test_every_mode_of_an_engine_with_a_model_is_asked() -> None:
     assert {query.text for query in engine.asked if query.mode == "hybrid"} == {"a", "b"}
 
 
-def test_a_query_that_fts5_refuses_has_no_hits_and_a_notice() -> None:
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("'AND('", "'AND(': FTS5 refuses it"),
+        ("after:lastweek", "after:lastweek: after refuses it (write 7d)"),
+    ],
+)
+def test_a_query_that_is_refused_has_no_hits_and_a_notice(text: str, named: str) -> None:
     measuring = Measuring(Engine(HITS), 100)
-    found = measuring.modes([task("'AND('"), task()], ["lexical"], insist=True)
+    found = measuring.modes([task(text), task()], ["lexical"], insist=True)
     assert [bool(answer.ranked) for answer in found["lexical"].answers] == [False, True]
-    assert [notice.code for notice in measuring.notices] == ["query_refused"]
+    assert [(notice.code, notice.text) for notice in measuring.notices] == [("query_refused", named)]
 
 
 def test_an_empty_index_ends_the_run() -> None:

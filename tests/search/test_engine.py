@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.change import RemoveNote
+from kebab_tui.domain.errors import FilterError, UnfinishedFilterError
 from kebab_tui.domain.query import FacetFilter, SearchQuery
 from tests.meaning import Chosen, codes
 
@@ -108,9 +109,19 @@ def test_scripts_follow_a_changed_corpus(chosen: Chosen) -> None:
 
 def test_a_filter_that_is_only_begun_hides_nothing_while_it_is_typed(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha": 0.9}, tags=("rust",))
-    assert chosen.texts("tag:", typing=True) == ["alpha"]
-    assert chosen.texts("tag:") == []
+    assert chosen.texts("tag:", typing=True) == chosen.texts("alpha tag:", typing=True) == ["alpha"]
+    assert codes(chosen.ask("tag:", typing=True)) == ["unfinished_filter"]
     assert chosen.texts("tag:none", typing=True) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_filter_without_a_valid_value_is_an_error_and_never_left_out(chosen: Chosen, mode: str) -> None:
+    chosen.add("a.md", {"alpha": 0.9}, tags=("rust",))
+    for text in ("alpha tag:", "alpha tag:#", "alpha after:lastweek", "alpha type:no"):
+        with pytest.raises(FilterError):
+            chosen.ask(text, mode=mode)
+    with pytest.raises(UnfinishedFilterError, match="type: expects one of markdown, note"):
+        chosen.ask("alpha type:no", mode=mode, typing=True)
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])

@@ -6,25 +6,28 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from kebab_tui.search.filter_keys import FILTER_KEYS, nearest, parse_date
+from kebab_tui.search.filter_keys import FILTER_KEYS, nearest_key, parse_date
 
 
 @pytest.mark.parametrize("key", FILTER_KEYS)
 def test_a_key_with_two_letters_swapped_is_recognised(key: str) -> None:
-    assert nearest(key[1] + key[0] + key[2:]) == key
+    assert nearest_key(key[1] + key[0] + key[2:]) == key
 
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("tags", "tag"), ("folder", "path"), ("source", "in"), ("since", "after"), ("Titel", "title")],
-)
+    [("tags", "tag"), ("folder", "path"), ("source", "in"), ("since", "after"), ("Titel", "title"),
+     ("creatd", "after"), ("ext", "type"), ("filename", "path")],
+)  # fmt: skip
 def test_a_slip_or_another_tools_name_is_recognised(typed: str, meant: str) -> None:
-    assert nearest(typed) == meant
+    assert nearest_key(typed) == meant
 
 
-@pytest.mark.parametrize("typed", ["http", "std", "foo", "note", "localhost", "error", "x"])
+@pytest.mark.parametrize(
+    "typed", ["http", "text", "next", "prop", "std", "foo", "note", "localhost", "error", "x"]
+)
 def test_other_words_before_a_colon_are_not_keys(typed: str) -> None:
-    assert nearest(typed) is None
+    assert nearest_key(typed) is None
 
 
 def test_a_date_begins_in_the_clocks_own_zone() -> None:

@@ -1,4 +1,4 @@
-"""The query language; no typed text is an error."""
+"""The query language: every text is parsed; a filter without a valid value is the error of its query."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.document import Trust
+from kebab_tui.domain.errors import UnfinishedFilterError
 from kebab_tui.domain.query import FacetFilter, SearchFilters
+from kebab_tui.search.filter_keys import FILTER_KEYS
 from kebab_tui.search.lexer import Piece, pieces
 from kebab_tui.search.query_language import (
     MAX_WORDS,
@@ -191,33 +193,99 @@ def test_filters_stand_anywhere_among_the_words() -> None:
     assert parsed.filters == SearchFilters((FacetFilter("tag", "all", ("a",)),), langs=("ko",))
 
 
-@pytest.mark.parametrize("text", ["tag:", "git tag:", "path: ", 'tag:"', "tag:,", "-tag:"])
-def test_a_half_typed_filter_is_ignored(text: str) -> None:
-    parsed = _parse(text)
-    assert not parsed.filters.active
-    assert parsed.notices == ()
+@pytest.mark.parametrize("key", FILTER_KEYS)
+def test_keys_are_the_same_in_capitals(key: str) -> None:
+    value = {"lang": "ko", "kind": "code", "type": "note", "trust": "primary"}.get(key, "2026")
+    small = _parse(f"git {key}:{value}")
+    assert small.filters.active
+    for other in (key.upper(), key.title()):
+        parsed = _parse(f"git {other}:{value}")
+        assert replace(parsed, chips=()) == replace(small, chips=())
+        assert [chip.label for chip in parsed.chips] == [f"{other}:{value}"]
+        assert _parse(f"-{other}:{value}").filters == _parse(f"-{key}:{value}").filters
+
+
+def test_a_letter_that_only_folds_to_one_of_a_key_is_text() -> None:
+    assert _shape(_parse("ın:work").terms) == "ın:work"
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"),
+    "text", ["tag:", "git tag:", "path: ", 'tag:"', "tag:,", "-tag:", "tag:#", "title: x"]
+)
+def test_a_filter_without_a_value_is_an_error(text: str) -> None:
+    parsed = _parse(text)
+    assert parsed.error is not None
+    assert parsed.error.hint
+    assert not parsed.filters.active
+
+
+@pytest.mark.parametrize(
+    ("text", "expects"), [("git tag:", "a tag"), ("after:", "a date"), ("-path:", "a path")]
+)
+def test_while_it_is_typed_a_missing_value_is_only_named(text: str, expects: str) -> None:
+    parsed = parse(text, _NOW, typing=True)
+    assert parsed.error is None
+    assert [notice.code for notice in parsed.notices] == ["unfinished_filter"]
+    assert expects in parsed.notices[0].text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["after:2", "after:20", "after:2026-", "after:2026-0", "after:2026-01-", "after:7", "after:yest",
+     "type:no", "TYPE:NO", "type:note,co", "lang:k", "trust:>=pri", "path:a[b", "-path:a[", "tag:#"],
+)  # fmt: skip
+def test_a_value_that_can_become_valid_is_unfinished_while_it_is_typed(text: str) -> None:
+    assert isinstance(parse(f"git {text}", _NOW, typing=True).error, UnfinishedFilterError)
+    for finished in (_parse(f"git {text}"), parse(f"git {text} x", _NOW, typing=True)):
+        assert finished.error is not None
+        assert finished.error.code == "bad_filter"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["after:lastweek", "after:2026-13", "type:foo", "type:foo,no", 'type:"no"', "-type:", "-lang:k",
+     "path:../a"],
+)  # fmt: skip
+def test_a_value_that_cannot_become_valid_is_an_error_while_it_is_typed(text: str) -> None:
+    error = parse(f"git {text}", _NOW, typing=True).error
+    assert error is not None
+    assert error.code == "bad_filter"
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "hint"),
     [
-        ("lang:xx", "ko, en, und"),
-        ("type:info", "kind:info"),
-        ("kind:markdown", "type:markdown"),
-        ("trust:much", "generated, secondary, primary"),
-        ("after:soon", "2026-01-31"),
-        ("after:2026-13", "2026-01-31"),
-        ("after:0000", "2026-01-31"),
-        ("path:a[b", "never closed"),
-        ("-lang:ko", "only tag: and path:"),
+        ("lang:xx", "ko, en, und", "double quotes"),
+        ("type:nte", "markdown, note", "type:note?"),
+        ("type:md", "markdown, note", "type:markdown?"),
+        ("type:info", "markdown, note", "kind:info?"),
+        ("kind:markdown", "info, code", "type:markdown?"),
+        ("trust:much", "generated, secondary, primary", "double quotes"),
+        ("trust:high", "generated, secondary, primary", "trust:primary?"),
+        ("after:soon", "2026-01-31", "double quotes"),
+        ("after:lastweek", "2026-01-31", "after:7d?"),
+        ("after:yesterdy", "2026-01-31", "after:yesterday?"),
+        ("before:2026/3/4", "2026-01-31", "before:2026-3-4?"),
+        ("after:2026-13-99", "2026-01-31", "double quotes"),
+        ("after:0000", "2026-01-31", "double quotes"),
+        ("path:a[b", "never closed", "double quotes"),
+        ("-path:a[b", "never closed", "double quotes"),
+        ("-lang:ko", "only tag: and path:", "leave out the minus"),
     ],
 )
-def test_a_bad_value_is_left_out_and_named(text: str, hint: str) -> None:
-    parsed = _parse(f"git {text}")
-    assert not parsed.filters.active
-    assert [notice.code for notice in parsed.notices] == ["bad_filter"]
-    assert hint in parsed.notices[0].text
-    assert _shape(parsed.terms) == "git"
+def test_a_bad_value_is_an_error_with_what_to_do(text: str, named: str, hint: str) -> None:
+    parsed = _parse(f"git {text} tag:a")
+    assert parsed.error is not None
+    assert parsed.error.code == "bad_filter"
+    assert text in parsed.error.message and named in parsed.error.message
+    assert hint in parsed.error.hint
+    assert [chip.label for chip in parsed.chips] == ["tag:a"]
+
+
+def test_an_error_comes_before_an_unfinished_value() -> None:
+    error = parse("type:no lang:xx type:no", _NOW, typing=True).error
+    assert error is not None
+    assert "type:no" in error.message and error.code == "bad_filter"
 
 
 @pytest.mark.parametrize(
@@ -229,6 +297,31 @@ def test_a_mistyped_key_is_searched_and_named(text: str, meant: str) -> None:
     assert [notice.code for notice in parsed.notices] == ["unknown_key"]
     assert meant in parsed.notices[0].text
     assert [token.role for token in parsed.tokens] == ["unknown_key", "word"]
+
+
+@pytest.mark.parametrize("text", ["prop:x", "links:a b", 'prop:"a b"', "Foo:bar", "-node:fs", "prop:한글"])
+def test_an_unknown_key_without_a_near_one_is_named_with_all_keys(text: str) -> None:
+    parsed = _parse(f"{text} git")
+    (notice,) = parsed.notices
+    assert notice.code == "unknown_key"
+    assert all(f"{key}:" in notice.text for key in FILTER_KEYS)
+    assert "unknown_key" not in {token.role for token in parsed.tokens}, "it is searched, so it is no mistake"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["note: buy milk", "error: foo", "TODO: x", "TODO:x", "12:30", "http://x.org", "mailto:a@b.c",
+     "localhost:8080", "redis:6379", "std::vector", "C:\\x", "README:L12", "a.md:L1-L9", "Makefile:L3",
+     "someClass:method", "urn:a:b", "arn:aws:s3", "한글:값", "한글tag:값", '"prop:x"', "'prop:x'",
+     "x:y", "foo:", "foo:-1"],
+)  # fmt: skip
+def test_a_colon_in_ordinary_text_is_not_named(text: str) -> None:
+    assert _parse(f"{text} git").notices == ()
+
+
+def test_an_unknown_key_is_named_once_and_not_while_its_word_is_typed() -> None:
+    assert parse("git tga:x", _NOW, typing=True).notices == ()
+    assert len(parse("tga:x tga:x git", _NOW, typing=True).notices) == 1
 
 
 def test_two_lists_of_tags_become_one_and_are_named() -> None:
@@ -298,6 +391,7 @@ _HOSTILE = [
     "\ud800" * 100_000,
     "path:" + "*" * 99_000,
     "x:" * 50_000,
+    " ".join(f"{a}{b}{c}ped:x" for a in "abcdefgh" for b in "abcdefgh" for c in "abcdefgh"),
 ]
 
 

@@ -62,6 +62,56 @@ async def test_a_text_is_shown_when_no_shorter_query_helps(shared: SharedScreen)
         assert app.box.value == "xyzzyq wxqqz"
 
 
+# A filter without a valid value
+
+
+async def test_while_a_value_is_typed_the_hits_stay_and_its_form_is_shown(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
+        app = await found(pilot)
+        before = paths(app)
+        await pilot.press(*" type:")
+        await found(pilot)
+        assert paths(app) == before and "type: expects one of" in painted(app)
+        for key in "mark":
+            await pilot.press(key)
+            await until(pilot, lambda: not app.current_query.is_waiting)
+            assert paths(app) == before and app.hits.display
+            screen = painted(app)
+            assert "error: " not in screen.splitlines()[-2]
+            assert "type: expects one of" in screen and "hits for rust type:" in screen
+            assert "passages" not in screen, "no count that belongs to another query"
+        await pilot.press(*"down")
+        assert app.box.value.endswith("markdown")
+        await found(pilot)
+        assert "expects" not in painted(app) and "passages" in painted(app)
+
+
+async def test_a_value_that_is_wrong_is_explained_and_no_hits_are_shown(shared: SharedScreen) -> None:
+    async with shared(query="rust tag:rust") as pilot:
+        app = await found(pilot)
+        before = paths(app)
+        app.box.write("rust tag:rust after:lastweek ")
+        await until(pilot, lambda: "did you mean after:7d?" in painted(app))
+        screen = painted(app)
+        assert "invalid after:lastweek; expected a date" in screen
+        assert not app.hits.display and "tag:rust ×" in screen and "passages" not in screen
+        await pilot.press("enter", "down", "enter")
+        assert app.is_running and not app.hits.selected
+        assert "without after:lastweek" in screen
+        await pilot.press("f8")
+        await until(pilot, lambda: app.box.value == "rust tag:rust")
+        await found(pilot)
+        assert paths(app) == before and "error: " not in painted(app).splitlines()[-2]
+
+
+async def test_a_wrong_value_is_explained_also_before_any_hits(data: Path) -> None:
+    app = kebab(data, query="type:nte", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "did you mean type:note?" in painted(app))
+        await pilot.press("backspace", "backspace")
+        await until(pilot, lambda: "type: expects one of" in painted(app))
+
+
 # An empty box
 
 

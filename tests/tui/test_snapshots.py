@@ -346,13 +346,27 @@ async def test_no_model(look_at: Look, screen: SharedScreen) -> None:
     await look_at(screen("rust", mode="hybrid", size=SMALLEST, verbs={"search": search}), fell_back)
 
 
-async def test_a_bad_raw_query_keeps_the_last_hits(look_at: Look, screen: SharedScreen) -> None:
+@pytest.mark.parametrize("query", ["'rust AND'", "rust after:lastweek"], ids=["raw", "filter"])
+async def test_a_wrong_query_is_explained_in_place_of_the_hits(
+    look_at: Look, screen: SharedScreen, query: str
+) -> None:
     async def mistyped(pilot: Screen, app: KebabApp) -> None:
         await answered(pilot, app)
-        app.box.write("'rust AND'")
+        app.box.write(query)
         await until(pilot, lambda: "error" in painted(app))
 
     await look_at(screen("rust", size=SMALLEST), mistyped)
+
+
+async def test_while_a_filter_is_typed_the_hits_stay_under_their_query(
+    look_at: Look, screen: SharedScreen
+) -> None:
+    async def typing(pilot: Screen, app: KebabApp) -> None:
+        await answered(pilot, app)
+        app.box.write("rust type:no")
+        await until(pilot, lambda: "type: expects" in painted(app))
+
+    await look_at(screen("rust", size=SMALLEST), typing)
 
 
 async def test_a_bad_raw_query_before_any_hits(look_at: Look, vault: Path) -> None:

@@ -85,7 +85,7 @@ SEARCHES = [
     ("",),
     ("docker", "--mode", "hybrid", "--min-score", "0.9"),
     ("tag:docker", "--explain"),
-    ("after:never type:info serach:x docker",),
+    ("tga:x links:y serach:x docker",),
     ("docker", "-n", "1", "--offset", "1"),
 ]
 
@@ -201,6 +201,7 @@ def test_what_writing_verbs_report(tmp_path: Path) -> None:
         ("search", "--json"),
         ("search", "x", "-n", "0", "--format", "jsonl"),
         ("search", "'AND('", "--json"),
+        ("search", "docker after:lastweek", "--json"),
         ("list", "--state", "lost", "--json"),
         ("inspect", "nowhere.md", "--json"),
         ("index", "--json"),

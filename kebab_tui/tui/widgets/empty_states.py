@@ -144,9 +144,13 @@ def start(width: int, recent: Sequence[str], recall_key: str) -> list[Row]:
     return rows
 
 
-def failed(width: int, message: str, hint: str) -> list[Row]:
-    """The query failed, and there are no earlier hits to keep."""
-    return [*_heading(message, width, "warning"), *paragraph(one_line(hint), width, "muted")]
+def failed(width: int, message: str, hint: str, drops: tuple[str, str] | None = None) -> list[Row]:
+    """The query failed, and there are no earlier hits to keep. `drops`: a key, and the filter it removes."""
+    rows = [*_heading(message, width, "warning"), *paragraph(one_line(hint), width, "muted")]
+    if drops is not None:
+        key, label = drops
+        rows += [(), *_table([(key, f"without {cut(one_line(label), _LONGEST)}")], width)]
+    return rows
 
 
 def _heading(text: str, width: int, role: Role = "heading") -> list[Row]:

@@ -155,6 +155,12 @@ class HitsList(LineView, can_focus=True):
         self._post_near_end()
         return found_news
 
+    def clear(self) -> None:
+        """Show no hits; the marked ones stay marked."""
+        self._hits, self._has_more, self._cursor = (), False, 0
+        self.virtual_size = Size(0, 0)
+        self.refresh()
+
     def append(self, response: SearchResponse) -> None:
         """Show a response that begins with the present hits; the view does not move."""
         self._hits, self._has_more = response.hits, response.next_offset is not None
