@@ -31,6 +31,14 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """A typed word that neither notes nor model know, and the word searched for it."""
+
+    typed: str
+    searched: str
+
+
+@dataclass(frozen=True, slots=True)
 class RetrievalDetail:
     """Scores and ranks of a hit in each leg; None in a leg that did not find it."""
 
@@ -112,6 +120,9 @@ class SearchResponse:
     """False for a preview that the full ranking will replace."""
     read: str = ""
     """The query text given to the model: without filters and excluded words."""
+    corrections: tuple[Correction, ...] = ()
+    searched: str = ""
+    """The query with the corrected words: what its hits are marked with."""
 
 
 def partial_matches(hits: Sequence[SearchHit]) -> tuple[Notice, ...]:

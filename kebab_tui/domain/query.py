@@ -80,3 +80,5 @@ class SearchQuery:
     """Only hits with at least this raw RRF, the sum of w / (rrf_k + rank)."""
     rerank: bool | None = None
     """Whether to rerank a hybrid list; None: as the settings say."""
+    exact: bool = False
+    """Search every word as typed, without correcting typing slips."""

@@ -238,6 +238,25 @@ class StoreSnapshot:
             (prefix, prefix + _UP, limit),
         )
 
+    def listed(self, words: Sequence[str]) -> Mapping[str, int]:
+        statement = "SELECT word, seen FROM words WHERE word IN (SELECT value FROM json_each(?))"
+        return dict(self._connection.execute(statement, (json.dumps(list(words)),)).fetchall())
+
+    def alike(self, word: str, edits: int) -> Mapping[str, int]:
+        # Cut into one part more than there are edits, one of them stays intact. Two letters swapped across
+        # a cut are an edit of two parts, but not under the other set of cuts.
+        initial, rest = word[0], word[1:]
+        size = -(-len(rest) // (edits + 1))
+        cuts = (range(0, len(rest), size), (0, *range(size - 1, len(rest), size)))
+        parts = {rest[a:b] for each in cuts for a, b in pairwise((*each, len(rest))) if a < b}
+        statement = (
+            "SELECT word, seen FROM words WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ? "
+            f"AND ({' OR '.join(['instr(word, ?)'] * len(parts))})"
+        )
+        lengths = (len(word) - edits, len(word) + edits)
+        values = (initial, initial + _UP, *lengths, *sorted(parts))
+        return dict(self._connection.execute(statement, values).fetchall())
+
     def collection(self) -> Collection:
         row = self._connection.execute("SELECT block FROM chunks_fts_data WHERE id = 1").fetchone()
         numbers = _varints(row[0]) if row else []
