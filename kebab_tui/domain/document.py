@@ -11,8 +11,9 @@ from enum import IntEnum
 from typing import Literal
 
 from kebab_tui.domain.citation import SourceSpan
-from kebab_tui.domain.facets import Facet
+from kebab_tui.domain.facets import NAME, Facet, values_of
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
+from kebab_tui.domain.names import name_of
 
 DocumentType = str
 """One of `formats.registry.document_types`."""
@@ -84,16 +85,24 @@ class Document:
     chunks: int = 0
     indexed_ns: int = 0
 
+    @property
+    def name(self) -> str:
+        return next(iter(values_of(self.facets, NAME.id)), "") or name_of(self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedNote:
-    """A file as read, before it has an id: its facts and its blocks of lines."""
+    """A file as read, before it has an id: its facts and its blocks of lines.
+
+    `title`: the one that it states; empty if none. `indexed_title`: the one that ranking and the model read.
+    """
 
     title: str
     type: DocumentType
     lang: Language
     lines: tuple[str, ...]
     blocks: tuple[Block, ...]
+    indexed_title: str = ""
     trust: Trust | None = None
     facets: tuple[Facet, ...] = ()
     flags: tuple[DocumentFlag, ...] = ()

@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from kebab_tui.domain.names import name_key
+
 
 @dataclass(frozen=True, slots=True)
 class Facet:
@@ -72,9 +74,14 @@ TAG = FacetKind(
     "tag", "tags", key="tag", nested=True, listed=True, front_matter=("tags", "tag"),
     split=_split_tags, clean=_clean_tag, longest=100,
 )  # fmt: skip
-FACETS: dict[str, FacetKind] = {
-    kind.id: kind for kind in (TAG, FacetKind("alias", "aliases", front_matter=("aliases", "alias")))
-}
+NAME = FacetKind("name", "names", fold=name_key)
+"""What a note is called after its file: one value."""
+ALIAS = FacetKind("alias", "aliases", front_matter=("aliases", "alias"), fold=name_key)
+TITLE = FacetKind("title", "titles", fold=name_key)
+"""The titles that a note states: in front matter and in its first H1."""
+FACETS: dict[str, FacetKind] = {kind.id: kind for kind in (TAG, NAME, ALIAS, TITLE)}
+NAME_KINDS = (NAME.id, ALIAS.id, TITLE.id)
+"""The facets by which a note is called, the strongest first."""
 
 
 def values_of(facets: Iterable[Facet], kind: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.domain.text import is_korean
 
-ScoreKind = Literal["bm25", "cosine", "rrf", "look"]
+ScoreKind = Literal["bm25", "cosine", "rrf", "look", "name"]
 NoticeLevel = Literal["info", "warning"]
 Highlight = tuple[int, int]
 
@@ -32,7 +32,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A typed word that neither notes nor model know, and the word searched for it."""
+    """A typed word, and the known word that was searched beside it."""
 
     typed: str
     searched: str
@@ -65,6 +65,7 @@ class SearchHit:
     root: str
     path: str
     raw_path: bytes
+    name: str
     title: str
     type: DocumentType
     lang: Language
@@ -90,6 +91,8 @@ class SearchHit:
     """The file on disk differs from the indexed one."""
     gone: bool = False
     """The file no longer exists."""
+    distant: bool = False
+    """Farther from the query than a hit should be; shown since nothing nearer was found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,11 +74,11 @@ class SearchQuery:
     """The last word may be unfinished: it also matches as a prefix."""
     strict: bool = False
     """Only chunks with all the words, no partial matches."""
+    exact: bool = False
+    """Only the words as typed, no corrections."""
     min_score: float | None = None
     """Only hits with at least this score."""
     threshold: float | None = None
     """Only hits with at least this raw RRF, the sum of w / (rrf_k + rank)."""
     rerank: bool | None = None
     """Whether to rerank a hybrid list; None: as the settings say."""
-    exact: bool = False
-    """Search every word as typed, without correcting typing slips."""

@@ -239,18 +239,19 @@ RECIPE_VERSION = 2
 """Raise it when `embedded_text` changes: all vectors are then made again."""
 
 
-def embedded_text(title: str, heading_path: str, text: str) -> str:
-    """What the model reads of a chunk: the note's title, the headings above the chunk, its text."""
+def embedded_text(titles: str, heading_path: str, text: str) -> str:
+    """What the model reads of a chunk: the first line of its titles, the headings above it, its text."""
+    title = titles.partition("\n")[0]
     if f"{heading_path}{HEADING_SEPARATOR}".startswith(f"{title}{HEADING_SEPARATOR}"):
         return f"{heading_path}\n{text}"
     return f"{HEADING_SEPARATOR.join(filter(None, (title, heading_path)))}\n{text}"
 
 
-def embedded_hash(title: str, heading_path: str, text: str) -> bytes:
+def embedded_hash(titles: str, heading_path: str, text: str) -> bytes:
     """16 bytes that name a vector by its text: a renamed or restored note needs no new embedding."""
     from _blake2 import blake2b  # hashlib would also load OpenSSL, 2 ms of a search
 
-    whole = embedded_text(title, heading_path, text)
+    whole = embedded_text(titles, heading_path, text)
     return blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

@@ -3,8 +3,9 @@
 The scanner that splits lines into blocks is passed in; everything else is the same for all
 formats. Valid front matter belongs to no block; invalid front matter becomes prose.
 
-- Title: front matter, first H1, first H2, first line of prose, or file name. One line of at
-  most 120 characters, NFC, without control characters.
+- Titles: front matter and the first H1. The indexed title, which ranking and the model read, is
+  the first of these, else the first H2, first line of prose, or file name. One line of at most
+  120 characters, NFC, without control characters.
 - Front matter: a block between `---` in the first line and `---` or `...`. All values are
   strings (`title: 1.10` stays `1.10`); no tags, no merge keys. Values of an unexpected type
   are ignored. If the YAML is invalid, its plain `key: value` lines are still read. A `---`
@@ -35,7 +36,8 @@ from kebab_tui.domain.document import (
     ParsedNote,
     Trust,
 )
-from kebab_tui.domain.facets import FACETS, TAG, Facet, FacetKind
+from kebab_tui.domain.facets import FACETS, TAG, TITLE, Facet, FacetKind
+from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.text import KOREAN_SHARE, MODERN_HANGUL
 from kebab_tui.formats.decode import decode
 from kebab_tui.formats.markdown_lines import plain_text
@@ -104,8 +106,10 @@ def read_note(
     head = (Block("prose", 1, front.length),) if front.bad else ()
     stated = [facet for facet in front.facets if facet.kind == TAG.id]
     tags = distinct(TAG, stated, inline_tags(prose, numbers, checkpoint))
+    titles = distinct(TITLE, _stated_titles(front, body))
     return ParsedNote(
-        title=title_of(front.title, body, lines, path),
+        title=next((facet.value for facet in titles.values()), ""),
+        indexed_title=title_of(front.title, body, lines, path),
         type=front.type or type_,
         lang=front.lang or language_of(prose),
         lines=lines,
@@ -114,6 +118,7 @@ def read_note(
         facets=(
             *(tags[folded] for folded in sorted(tags)),
             *(facet for facet in front.facets if facet.kind != TAG.id),
+            *titles.values(),
         ),
         flags=(*(("bad_front_matter",) if front.bad else ()), *text.flags),
     )
@@ -126,11 +131,23 @@ def one_line(text: str) -> str:
 
 
 def title_of(front: str, blocks: Sequence[Block], lines: Sequence[str], path: str) -> str:
-    """Return the first candidate that is not empty, shortened to `MAX_LENGTH`."""
-    for text in _title_candidates(front, blocks, lines, path):
-        if title := one_line(text[: 8 * MAX_LENGTH]):
-            return title if len(title) <= MAX_LENGTH else title[: MAX_LENGTH - 1].rstrip() + "…"
-    return "untitled"
+    """The indexed title: the first candidate that is not empty, shortened to `MAX_LENGTH`."""
+    titles = map(_shortened, _title_candidates(front, blocks, lines, path))
+    return next(filter(None, titles), "untitled")
+
+
+def _stated_titles(front: FrontMatter, blocks: Sequence[Block]) -> Iterator[Facet]:
+    yield Facet(TITLE.id, _shortened(front.title), front.title_line)
+    first = (block for block in blocks if block.kind == "heading" and block.level == 1)
+    for block in islice(first, _MAX_CANDIDATES):
+        if title := _shortened(block.text):
+            yield Facet(TITLE.id, title, block.first)
+            return
+
+
+def _shortened(text: str) -> str:
+    title = one_line(text[: 8 * MAX_LENGTH])
+    return title if len(title) <= MAX_LENGTH else title[: MAX_LENGTH - 1].rstrip() + "…"
 
 
 def _title_candidates(front: str, blocks: Sequence[Block], lines: Sequence[str], path: str) -> Iterator[str]:
@@ -145,9 +162,7 @@ def _title_candidates(front: str, blocks: Sequence[Block], lines: Sequence[str],
         text = plain_text(line[start.end() if start else 0 :])
         if _WORD.search(text):
             yield text
-    name = path.rsplit("/", 1)[-1]
-    stem = name[: name.rfind(".")] if name.rfind(".") > 0 else name
-    yield stem.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    yield stem_of(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +172,7 @@ class FrontMatter:
     length: int = 0
     bad: bool = False
     title: str = ""
+    title_line: int | None = None
     facets: tuple[Facet, ...] = ()
     trust: Trust | None = None
     lang: Language | None = None
@@ -183,6 +199,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         length=length,
         bad=bad,
         title=_scalar(values, "title"),
+        title_line=next((n for n, line in enumerate(inside, 2) if line[:6].lower() == "title:"), None),
         facets=tuple(_front_facets(values, inside)),
         trust=Trust.parse(_scalar(values, "trust", "trust_level")),
         lang=next((language for language in LANGUAGES if language == lang), None),

@@ -17,7 +17,9 @@ from kebab_tui.domain.change import Change, MarkNote, SaveNote, TouchNote
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongError
 from kebab_tui.domain.document import Document, Fingerprint, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
+from kebab_tui.domain.facets import ALIAS, NAME, Facet, values_of
 from kebab_tui.domain.ids import DocId, SourceId, document_id
+from kebab_tui.domain.names import distinct_names, name_of, stem_of
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.read import VanishedFileError, read_file
 from kebab_tui.files.walk import FoundFile
@@ -116,21 +118,25 @@ def change_of(
         if isinstance(error, TookTooLongError):
             patience.too_slow.add(stamp)
         return _marked(error, found, target, made_by, taken)
+    path = display_path(target.path)
+    name = name_of(path, display_path(target.root))
+    indexed_title = note.indexed_title or note.title or name
     saved = Document(
         doc_id=_doc_id(target, content.content_hash, taken),
         source=target.source,
-        path=display_path(target.path),
+        path=path,
         raw_path=os.fsencode(target.path),
-        title=note.title,
+        title=note.title or name,
         type=note.type,
         lang=note.lang,
         trust=note.trust or Trust.PRIMARY,
         fingerprint=content.fingerprint,
         content_hash=content.content_hash,
-        facets=note.facets,
+        facets=(*note.facets, Facet(NAME.id, name)),
         flags=note.flags,
     )
-    return SaveNote(saved, passages, note.trust, recipe.chunker, made_by, now_ns)
+    titles = distinct_names((indexed_title, name, stem_of(path), *values_of(note.facets, ALIAS.id)))
+    return SaveNote(saved, passages, note.trust, recipe.chunker, made_by, now_ns, titles)
 
 
 def _marked(

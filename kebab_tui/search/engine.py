@@ -242,6 +242,7 @@ def hydrate(
                 root=found[ranked.row].root,
                 path=document.path,
                 raw_path=document.raw_path,
+                name=document.name,
                 title=document.title,
                 type=document.type,
                 lang=document.lang,

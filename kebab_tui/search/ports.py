@@ -68,6 +68,18 @@ class Collection(NamedTuple):
     average_length: float
 
 
+class NamedNote(NamedTuple):
+    """A note found by its names, with the first of its chunks that passes the filters."""
+
+    doc: DocId
+    row: ChunkRow
+    names: tuple[tuple[str, str], ...]
+    """Each with its kind: name, alias or title."""
+    source: str
+    path: str
+    mtime_ns: int
+
+
 Script = Literal["hangul", "other"]
 
 
@@ -141,6 +153,14 @@ class Snapshot(Protocol):
 
         A note with a chunk that matches any of `without` does not pass.
         """
+        ...
+
+    def named(self, key: str, filters: SearchFilters, limit: int) -> list[NamedNote]:
+        """The notes with a name, alias or stated title of this key, the latest changed first."""
+        ...
+
+    def names_with(self, match: Match, filters: SearchFilters, limit: int) -> list[NamedNote]:
+        """The notes whose names match, best first by bm25 over the names."""
         ...
 
     def hydrate(self, rows: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]: ...

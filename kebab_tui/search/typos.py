@@ -220,9 +220,9 @@ def _slips(word: str) -> dict[str, int]:
 
 def _is_within_two_slips(a: str, b: str) -> bool:
     """Whether two adjacent letters swapped, or one added, dropped or changed, at most twice lead to `b`."""
-    start = len(commonprefix((a, b)))
+    start = len(commonprefix((a, b)))  # noqa: RUF071 - letters are compared, not folders
     a, b = a[start:], b[start:]
-    end = len(commonprefix((a[::-1], b[::-1])))
+    end = len(commonprefix((a[::-1], b[::-1])))  # noqa: RUF071
     a, b = a[: len(a) - end], b[: len(b) - end]
     two_before: list[int] = []
     before = list(range(len(b) + 1))

@@ -61,6 +61,7 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "source_id": hit.source,
         "source_title": hit.source_title,
         "doc_path": hit.path,
+        "name": hit.name,
         "title": hit.title,
         "type": hit.type,
         "lang": hit.lang,

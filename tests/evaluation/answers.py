@@ -22,6 +22,7 @@ def a_hit(path: str, first: int = 1, last: int = 1, rank: int = 1) -> SearchHit:
         root="/notes",
         path=path,
         raw_path=path.encode(),
+        name=path,
         title=path,
         type="markdown",
         lang="en",

@@ -31,8 +31,9 @@ from kebab_tui.domain.change import (
 )
 from kebab_tui.domain.document import Chunk, Document, DocumentState, Source, SourceState, chunker_of
 from kebab_tui.domain.errors import NotFoundError, NotIndexedError, RawQueryError, StoreBusyError
-from kebab_tui.domain.facets import FACETS, values_of
+from kebab_tui.domain.facets import FACETS, NAME_KINDS, values_of
 from kebab_tui.domain.ids import ChunkRow, DocId, SourceId, chunk_ids, text_hash
+from kebab_tui.domain.names import name_key
 from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.domain.text import display_path, embedded_hash, glob_regex, is_korean
 from kebab_tui.domain.tokens import grams, plain_words, stem
@@ -44,6 +45,7 @@ from kebab_tui.search.ports import (
     FieldCounts,
     FieldWeights,
     FoundChunk,
+    NamedNote,
     Near,
     Scored,
     Vector,
@@ -355,6 +357,31 @@ class _Snapshot:
         )
         end = None if limit < 0 else offset + limit
         return [first[doc] for doc in latest[offset:end]], len(first)
+
+    def named(self, key: str, filters: SearchFilters, limit: int) -> list[NamedNote]:
+        notes = self._named(filters)
+        called = [note for note in notes if key in {name_key(name) for _, name in note.names}]
+        return sorted(called, key=lambda note: (-note.mtime_ns, note.doc))[:limit]
+
+    def names_with(self, match: Match, filters: SearchFilters, limit: int) -> list[NamedNote]:
+        """As many of the words as possible come first: near enough to bm25 for names."""
+        node, found = _node(match), []
+        for note in self._named(filters):
+            names = "\n".join(name for _, name in note.names)
+            chunk = self._store.chunks[note.row].chunk
+            terms = _matched(node, _Stored(replace(chunk, text="", heading_path=""), names))
+            found += [(-len(set(terms)), -note.mtime_ns, note)] if terms else []
+        return [note for *_, note in sorted(found, key=lambda one: (*one[:2], one[2].doc))][:limit]
+
+    def _named(self, filters: SearchFilters) -> list[NamedNote]:
+        rows, _ = self.browse(filters, -1, 0)
+        found = []
+        for row in rows:
+            document = self._store.notes[self._store.chunks[row].chunk.doc_id].document
+            names = tuple((one.kind, one.value) for one in document.facets if one.kind in NAME_KINDS)
+            place = document.source, document.path, document.fingerprint.mtime_ns
+            found.append(NamedNote(document.doc_id, row, names, *place))
+        return found
 
     def hydrate(self, rows: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]:
         found = {}
@@ -761,7 +788,7 @@ class _Writer:
                 row, chunk_id, document.doc_id, ordinal, passage.kind, passage.heading_path, passage.text,
                 passage.span,
             )  # fmt: skip
-            store.chunks[row] = _Stored(chunk, document.title)
+            store.chunks[row] = _Stored(chunk, change.titles or document.title)
             store.log.append((store.revision, row, "add"))
         return ChunkCounts(added, self._drop(list(known.values())).removed, kept)
 

@@ -45,6 +45,7 @@ def hit(
         root=str(root),
         path=path,
         raw_path=os.fsencode(path),
+        name="note",
         title=title,
         type="markdown",
         lang="en",

@@ -22,8 +22,11 @@ from kebab_tui.domain.change import (
     TouchNote,
 )
 from kebab_tui.domain.document import Document, Fingerprint, Trust
+from kebab_tui.domain.facets import NAME_KINDS, values_of
 from kebab_tui.domain.ids import DocId, chunk_ids, text_hash
+from kebab_tui.domain.names import distinct_names
 from kebab_tui.domain.text import embedded_hash, is_korean
+from kebab_tui.domain.tokens import grams
 from kebab_tui.storage.sqlite import rows, schema, vocabulary
 
 _SAVE_DOCUMENT = (
@@ -44,8 +47,13 @@ _INSERT_CHUNK = (
 _INSERT_FACET = (
     "INSERT INTO facets(doc_id, ordinal, kind, folded, value, line, target, extra) VALUES (?,?,?,?,?,?,?,?)"
 )
+_SAVE_NAMES = (
+    "INSERT INTO note_names(doc_id, names, grams) VALUES (?, ?, ?) "
+    "ON CONFLICT(doc_id) DO UPDATE SET names = excluded.names, grams = excluded.grams "
+    "WHERE names <> excluded.names OR grams <> excluded.grams"
+)
 _CHUNKS_OF = (
-    "SELECT chunk_id, id, ordinal, kind, line_first, line_last, page, title, heading_path, text "
+    "SELECT chunk_id, id, ordinal, kind, line_first, line_last, page, title, heading_path, text, grams "
     "FROM chunks WHERE doc_id = ?"
 )
 _MOVE_CHUNK = "UPDATE chunks SET ordinal = ?, kind = ?, line_first = ?, line_last = ?, page = ? WHERE id = ?"
@@ -73,6 +81,7 @@ class Batch:
         self._new: list[tuple[Any, ...]] = []
         self._removed: list[tuple[int]] = []
         self._new_titles: list[str] = []
+        """Of known chunks, for the list of words."""
         self._renamed: list[tuple[int, int]] = []
         self._kept = 0
         self._each: list[ChunkCounts] = []
@@ -160,36 +169,36 @@ class Batch:
         known = {row[0]: row for row in self._connection.execute(_CHUNKS_OF, (document.doc_id,))}
         texts = [(passage.heading_path, text_hash(passage.text)) for passage in passages]
         ids = chunk_ids(document.doc_id, change.chunker, texts)
-        title = rows.storable(document.title)
+        titles = rows.storable(change.titles or document.title)
         for ordinal, (chunk_id, passage) in enumerate(zip(ids, passages, strict=True)):
             span = passage.span
             place = (ordinal, passage.kind, span.first, span.last, span.page)
             row = known.pop(chunk_id, None)
             if row is not None:
-                self._keep(row, title, place)
+                self._keep(row, titles, place)
                 continue
             heading, text = rows.storable(passage.heading_path), rows.storable(passage.text)
             self._new.append(
                 (
-                    chunk_id, document.doc_id, *place, heading, text, title,
-                    rows.indexed_grams(title, heading, text), embedded_hash(title, heading, text),
+                    chunk_id, document.doc_id, *place, heading, text, titles,
+                    rows.indexed_grams(titles, heading, text), embedded_hash(titles, heading, text),
                     is_korean(text),
                 )
             )  # fmt: skip
         self._drop_chunks([row[1] for row in known.values()])
         self.visible = True
 
-    def _keep(self, row: tuple[Any, ...], title: str, place: tuple[Any, ...]) -> None:
+    def _keep(self, row: tuple[Any, ...], titles: str, place: tuple[Any, ...]) -> None:
         chunk, heading, text = row[1], row[8], row[9]
         if row[2:7] != place:
             self._connection.execute(_MOVE_CHUNK, (*place, chunk))
-        if row[7] != title:
-            self._new_titles.append(title)
+        own_grams = rows.indexed_grams(titles, heading, text)
+        if (row[7], row[10]) != (titles, own_grams):
+            self._new_titles.append(titles)
             self._renamed.append((self.revision, chunk))
-            grams = rows.indexed_grams(title, heading, text)
             self._connection.execute(
                 "UPDATE chunks SET title = ?, grams = ?, embed_hash = ? WHERE id = ?",
-                (title, grams, embedded_hash(title, heading, text), chunk),
+                (titles, own_grams, embedded_hash(titles, heading, text), chunk),
             )
         self._kept += 1
 
@@ -238,6 +247,9 @@ class Batch:
                 for ordinal, facet in enumerate(document.facets)
             ],
         )
+        called = (name for kind in NAME_KINDS for name in values_of(document.facets, kind))
+        names = rows.storable(distinct_names(called))
+        self._connection.execute(_SAVE_NAMES, (document.doc_id, names, grams(names)))
 
     def _rows_of(self, doc: DocId) -> list[int]:
         return [row for (row,) in self._connection.execute("SELECT id FROM chunks WHERE doc_id = ?", (doc,))]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import re
 import sqlite3
@@ -18,7 +19,8 @@ from typing import Any
 from kebab_tui import own_files
 from kebab_tui.domain import errors
 from kebab_tui.domain.facets import fold
-from kebab_tui.domain.text import RECIPE_VERSION, embedded_hash, glob_regex
+from kebab_tui.domain.names import distinct_names, name_key, name_of, stem_of
+from kebab_tui.domain.text import RECIPE_VERSION, display_path, embedded_hash, glob_regex
 from kebab_tui.storage.sqlite import schema
 from kebab_tui.storage.sqlite.rows import indexed_grams
 
@@ -331,11 +333,21 @@ def _register_functions(connection: sqlite3.Connection) -> None:
     def contains(part: str, whole: str) -> bool:
         return fold(part) in fold(whole)
 
+    def name(path: str, root: bytes | None) -> str:
+        return stem_of(path) if root is None else name_of(path, display_path(os.fsdecode(root)))
+
+    def names(listed: str) -> str:
+        lines = (line for text in json.loads(listed) for line in text.split("\n"))
+        return distinct_names(lines)
+
     connection.create_function("kebab_glob", 2, matches_glob, deterministic=True)
     connection.create_function("kebab_grams", 3, indexed_grams, deterministic=True)
     connection.create_function("kebab_embedded", 3, embedded_hash, deterministic=True)
     connection.create_function("kebab_contains", 2, contains, deterministic=True)
     connection.create_function("kebab_fold", 1, fold, deterministic=True)
+    connection.create_function("kebab_name_key", 1, name_key, deterministic=True)
+    connection.create_function("kebab_name", 2, name, deterministic=True)
+    connection.create_function("kebab_names", 1, names, deterministic=True)
 
 
 @lru_cache(maxsize=64)

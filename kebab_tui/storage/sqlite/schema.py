@@ -3,7 +3,9 @@
 `chunks.id` is the rowid of `chunks_fts` and is never reused. `chunks_fts` stores no text: it reads
 `chunks`, and three triggers keep it up to date by rowid. `chunks.title` and `chunks.grams` repeat
 data of the document and the text, because an external-content index needs all indexed columns in
-one table. `facets.ordinal` keeps the order of the note. The key of `embeddings` is the hash of the
+one table. The first line of `chunks.title` is the indexed title, the others are further names of the note.
+`facets.ordinal` keeps the order of the note. `note_names` has the names of each note, one a line, and
+`names_fts` indexes them. The key of `embeddings` is the hash of the
 embedded text, so a vector outlives its chunk.
 `words` lists every whole word ever indexed, for completions: the full text stores only stems.
 """
@@ -17,9 +19,9 @@ from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 APPLICATION_ID = 0x6B656261  # "keba"
-GRAMS_VERSION = 1
+GRAMS_VERSION = 2
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 PLAIN_TOKENIZER = "unicode61 remove_diacritics 2"
@@ -158,6 +160,51 @@ DROP TABLE document_tags;
 ALTER TABLE documents DROP COLUMN aliases;
 """
 
+NAMES_TABLE = f"""
+CREATE TABLE note_names(
+  id INTEGER PRIMARY KEY,
+  doc_id TEXT NOT NULL UNIQUE REFERENCES documents(doc_id) ON DELETE CASCADE,
+  names TEXT NOT NULL,
+  grams TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE names_fts USING fts5(
+  names, grams, content='note_names', content_rowid='id', tokenize='{TOKENIZER}'
+);
+"""
+
+_FORGET_NAMES = (
+    "INSERT INTO names_fts(names_fts, rowid, names, grams) VALUES ('delete', old.id, old.names, old.grams);"
+)
+_INDEX_NAMES = "INSERT INTO names_fts(rowid, names, grams) VALUES (new.id, new.names, new.grams);"
+NAMES_TRIGGERS = (
+    f"CREATE TRIGGER note_names_ai AFTER INSERT ON note_names BEGIN {_INDEX_NAMES} END;",
+    f"CREATE TRIGGER note_names_ad AFTER DELETE ON note_names BEGIN {_FORGET_NAMES} END;",
+    f"CREATE TRIGGER note_names_au AFTER UPDATE ON note_names BEGIN {_FORGET_NAMES} {_INDEX_NAMES} END;",
+)
+
+# The stated titles come when the notes are read again.
+FIND_NAMES = """
+UPDATE facets SET folded = kebab_name_key(value) WHERE kind = 'alias';
+INSERT INTO facets(doc_id, ordinal, kind, folded, value)
+SELECT doc_id, ordinal, 'name', kebab_name_key(name), name FROM (
+  SELECT d.doc_id, kebab_name(d.path, s.root) AS name,
+    (SELECT coalesce(max(f.ordinal), -1) + 1 FROM facets f WHERE f.doc_id = d.doc_id) AS ordinal
+  FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE d.state <> 'skipped'
+);
+INSERT INTO note_names(doc_id, names, grams)
+SELECT doc_id, names, kebab_grams('', '', names) FROM (
+  SELECT doc_id, kebab_names(json_group_array(value)) AS names
+  FROM (
+    SELECT doc_id, value FROM facets WHERE kind IN ('name', 'alias') ORDER BY doc_id, kind = 'alias', ordinal
+  )
+  GROUP BY doc_id
+);
+DROP TRIGGER chunks_au;
+UPDATE chunks SET title = kebab_names(json_array(chunks.title, n.names, kebab_name(d.path, NULL)))
+FROM note_names n JOIN documents d ON d.doc_id = n.doc_id WHERE n.doc_id = chunks.doc_id;
+"""
+"""The writer then finds that the full text is of an older form and rebuilds it."""
+
 FTS_TABLE = f"""
 CREATE VIRTUAL TABLE chunks_fts USING fts5(
   chunk_id UNINDEXED, doc_id UNINDEXED, {", ".join(FTS_COLUMNS)},
@@ -272,6 +319,13 @@ def migrate(connection: sqlite3.Connection) -> None:
         for statement in statements_of(FACETS_TABLE + MOVE_TO_FACETS):
             db.execute(statement)
         db.execute("PRAGMA user_version = 3")
+
+    @steps(name="0004_names")
+    def names(db: Database) -> None:
+        tables, moves = statements_of(NAMES_TABLE), statements_of(FIND_NAMES)
+        for statement in (*tables, *NAMES_TRIGGERS, *moves, UPDATE_TRIGGER):
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 4")
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))

@@ -21,12 +21,13 @@ from typing import Any, TypeVar, cast
 
 from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.errors import RawQueryError
+from kebab_tui.domain.facets import NAME_KINDS
 from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
 from kebab_tui.search.match import Match, Not, Term, Word, any_of
-from kebab_tui.search.ports import Among, Collection, FieldCounts, FieldWeights, FoundChunk, Scored
+from kebab_tui.search.ports import Among, Collection, FieldCounts, FieldWeights, FoundChunk, NamedNote, Scored
 from kebab_tui.storage.sqlite import recovery, rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
 from kebab_tui.storage.sqlite.fts import fts5
@@ -198,6 +199,45 @@ class StoreSnapshot:
             f"SELECT row FROM ({notes}) ORDER BY mtime DESC, row LIMIT ? OFFSET ?", (*values, limit, offset)
         )
         return [ChunkRow(row) for (row,) in page], total
+
+    def named(self, key: str, filters: SearchFilters, limit: int) -> list[NamedNote]:
+        with_key = "SELECT doc_id, 0 AS score FROM facets WHERE kind IN (?, ?, ?) AND folded = ? GROUP BY 1"
+        return self._named(with_key, [*NAME_KINDS, key], filters, limit)
+
+    def names_with(self, match: Match, filters: SearchFilters, limit: int) -> list[NamedNote]:
+        if not self._has_names:
+            return []
+        matching = (
+            "SELECT n.doc_id, f.score FROM (SELECT rowid, bm25(names_fts) AS score FROM names_fts "
+            "WHERE names_fts MATCH ?) f CROSS JOIN note_names n ON n.id = f.rowid"
+        )
+        if not filters.active:
+            matching += " ORDER BY f.score LIMIT ?"
+        return self._named(matching, [fts5(match), *([] if filters.active else [limit])], filters, limit)
+
+    @cached_property
+    def _has_names(self) -> bool:
+        """False for an index of an older version, until its upgrade."""
+        return self._number("SELECT count(*) FROM sqlite_schema WHERE name = 'names_fts'", ()) > 0
+
+    def _named(
+        self, found: str, values: Sequence[str | int], filters: SearchFilters, limit: int
+    ) -> list[NamedNote]:
+        """The notes of a SELECT of document ids and scores that pass; of equal scores, the latest first."""
+        where, more = rows.predicate(filters)
+        statement = (
+            "SELECT d.doc_id, c.id, d.source_id, d.path, d.mtime_ns, min(c.ordinal), "
+            "(SELECT json_group_array(json_array(f.kind, f.value)) FROM facets f "
+            "WHERE f.doc_id = d.doc_id AND f.kind IN (?, ?, ?)) "
+            f"FROM ({found}) n CROSS JOIN documents d ON d.doc_id = n.doc_id "
+            "JOIN sources s ON s.source_id = d.source_id JOIN chunks c ON c.doc_id = d.doc_id "
+            f"WHERE {where} GROUP BY d.doc_id ORDER BY n.score, d.mtime_ns DESC, d.doc_id LIMIT ?"
+        )
+        read = self._connection.execute(statement, [*NAME_KINDS, *values, *more, limit])
+        return [
+            NamedNote(doc, row, tuple((kind, name) for kind, name in json.loads(names)), source, path, mtime)
+            for doc, row, source, path, mtime, _, names in read
+        ]
 
     def hydrate(self, wanted: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]:
         found = {}
