@@ -39,7 +39,7 @@ def everywhere(folder: Path) -> dict[str, Any]:
     (_, stored, *_), _ = workspace.documents(SearchFilters())
     words = {"COMP_WORDS": "kebab search --moo", "COMP_CWORD": "2", "_KEBAB_COMPLETE": "bash_complete"}
     return {
-        "facets": [(one.kind, one.value, one.line) for one in stored.facets],
+        "facets": [(one.kind, one.value, one.line) for one in stored.facets if one.kind == "mood"],
         "typed": {text: found(text) for text in ("mood:happy", "mood:HAPPY,sad", "alpha -mood:calm")},
         "options": {
             text: found("alpha", *text.split())

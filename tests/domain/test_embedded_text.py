@@ -29,13 +29,14 @@ def test_a_model_reads_title_headings_and_text(title: str, heading_path: str, re
     assert embedded_text(title, heading_path, "text") == read
 
 
-@given(st.text(), st.text(), st.text())
+@given(st.text(st.characters(exclude_characters="\n")), st.text(), st.text())
 def test_a_vector_is_named_by_the_embedded_text_alone(title: str, heading: str, text: str) -> None:
     name = embedded_hash(title, heading, text)
     assert len(name) == 16
     assert name == embedded_hash(title, heading, text)
     assert name != embedded_hash(title, heading, text + "x")
     assert embedded_hash(title, "", text) == embedded_hash("", title, text)
+    assert name == embedded_hash(f"{title}\nanother name", heading, text)
 
 
 def test_half_a_character_has_a_name_too() -> None:

@@ -35,6 +35,7 @@ def test_every_fact_of_a_note_is_read() -> None:
     assert front == FrontMatter(
         length=11,
         title="소유권 이해하기",
+        title_line=2,
         facets=(
             Facet("tag", "rust", 3),
             Facet("tag", "메모리", 3),

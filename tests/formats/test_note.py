@@ -74,7 +74,7 @@ def test_every_flag_is_kept() -> None:
 
 def test_a_plain_note_takes_its_first_line_for_a_title() -> None:
     note = plain_notes.parse("장보기 #집\r\n\r\n배추\r\n".encode("cp949"), "장.txt")
-    assert (note.type, note.title, note.lang) == ("note", "장보기 #집", "ko")
+    assert (note.type, note.title, note.indexed_title, note.lang) == ("note", "", "장보기 #집", "ko")
     assert note.facets == (Facet("tag", "집", 1),)
     assert note.lines == ("장보기 #집", "", "배추")
     assert covered(note)
@@ -82,7 +82,7 @@ def test_a_plain_note_takes_its_first_line_for_a_title() -> None:
 
 def test_an_empty_file_is_a_note_named_after_itself() -> None:
     note = markdown("")
-    assert (note.title, note.lang, note.lines, note.blocks) == ("name", "und", (), ())
+    assert (note.title, note.indexed_title, note.lang, note.lines, note.blocks) == ("", "name", "und", (), ())
 
 
 LINES = ["---", "title: x", "[", "# h", "text #tag", "```", "", "- a", "    code", "<!--", "===", "..."]
@@ -108,8 +108,10 @@ def test_any_bytes_are_a_note_or_a_binary_file(data: bytes) -> None:
         except UnsuitableFileError:
             assert b"\0" in data
         else:
-            assert note.title
-            "\n".join((note.title, *(facet.value for facet in note.facets), *note.lines)).encode()
+            assert note.indexed_title
+            "\n".join(
+                (note.title, note.indexed_title, *(facet.value for facet in note.facets), *note.lines)
+            ).encode()
 
 
 def test_the_sample_vault_is_read_without_a_flag() -> None:
@@ -119,5 +121,5 @@ def test_the_sample_vault_is_read_without_a_flag() -> None:
         kind = format_of(file.path)
         assert kind is file.format
         note = kind.parse((VAULT / file.path).read_bytes(), file.path, UNLIMITED)
-        assert note.title
+        assert note.indexed_title
         assert note.lang != "und"

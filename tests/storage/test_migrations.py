@@ -11,7 +11,7 @@ import pytest
 from sqlite_utils.migrations import Migrations
 
 from kebab_tui.domain.errors import NotIndexedError, StoreTooNewError
-from kebab_tui.domain.facets import values_of
+from kebab_tui.domain.facets import Facet, values_of
 from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
@@ -89,7 +89,7 @@ def test_every_statement_of_the_schema_is_executed(path: str) -> None:
     names = {name for name, _ in shape(path)}
     made = {
         line.split()[2].partition("(")[0]
-        for line in (schema.TABLES + schema.FACETS_TABLE).splitlines()
+        for line in (schema.TABLES + schema.FACETS_TABLE + schema.NAMES_TABLE).splitlines()
         if line.startswith(("CREATE TABLE", "CREATE INDEX"))
     }
     assert made - names == {"document_tags", "document_tags_by_tag"}
@@ -125,7 +125,7 @@ def test_tags_and_aliases_of_schema_1_become_facets(first_schema: str) -> None:
         (a, b), _ = catalogue.documents(SearchFilters())
         assert values_of(a.facets, "tag") == ("Ops/Linux", "Rust")
         assert values_of(a.facets, "alias") == ("Zweitname", "별명")
-        assert b.facets == ()
+        assert (a.name, a.facets[-1], b.facets) == ("a", Facet("name", "a"), (Facet("name", "b"),))
         for tag in ("RUST", "ops"):
             tagged, _ = catalogue.documents(SearchFilters((FacetFilter("tag", "all", (tag,)),)))
             assert tagged == [a]

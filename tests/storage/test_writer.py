@@ -54,7 +54,10 @@ def test_the_full_text_has_the_columns_of_the_specification(
 def test_the_three_triggers_have_the_names_of_the_specification(
     writer: StoreWriter, database: sqlite3.Connection
 ) -> None:
-    names = rows_of(database, "SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name")
+    names = rows_of(
+        database,
+        "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'chunks' ORDER BY name",
+    )
     assert names == [("chunks_ad",), ("chunks_ai",), ("chunks_au",)]
 
 

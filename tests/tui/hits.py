@@ -30,6 +30,7 @@ def hit(number: int = 1, path: str = "notes/rust/kb.md", **facts: Any) -> Search
         "root": "/home/notes",
         "path": path,
         "raw_path": path.encode("utf-8", "surrogatepass"),
+        "name": "kb",
         "title": "Workspace",
         "type": "markdown",
         "lang": "en",

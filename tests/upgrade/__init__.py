@@ -20,6 +20,7 @@ COMMITS = {
     "26b846b": "no time of the last scan",
     "5db224c": "Markdown read by the second version",
     "132dc55": "chunks cut by the second version",
+    "9fe2ce9": "tags and aliases in one table; no names, no parts of identifiers",
 }
 """Each earlier form of the tables or of what fills them, oldest first."""
 

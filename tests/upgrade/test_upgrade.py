@@ -13,15 +13,18 @@ import pytest
 
 from kebab_tui.domain.errors import DiskFullError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.search.match import Word
 from kebab_tui.settings.settings import Settings
+from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import schema
 from kebab_tui.storage.sqlite.connection import open_reader, open_writer
+from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import Kebab
 from tests.disks import fill, remount, small_disk
 from tests.indexing.keeping import keeping, until
 from tests.upgrade import COMMITS, NOTES, unpack, write_notes
-from tests.vault import Vault
+from tests.vault import Vault, index_in
 from tests.wire.test_schemas import check
 
 OLDEST, LAST = next(iter(COMMITS)), list(COMMITS)[-1]
@@ -101,13 +104,25 @@ def test_the_doctor_finds_an_older_index_healthy_and_leaves_it_as_it_is(vault: V
     levels = {finding.check: finding.level for finding in vault.workspace.doctor()}
     assert levels["database"] == levels["index version"] == "warning"
     assert "problem" not in levels.values()
-    assert vault.rows("PRAGMA user_version") == [(1,)]
+    assert vault.rows("PRAGMA user_version") < [(schema.SCHEMA_VERSION,)]
+
+
+def test_names_are_found_before_the_notes_are_read_again(vault: Vault) -> None:
+    assert paths(vault, "주전자") == []
+    StoreWriter(DataFolder(str(vault.data))).close()
+    assert paths(vault, "주전자") == ["kettle.md"]
+    with index_in(str(vault.data)).reader.snapshot() as snapshot:
+        assert [note.path for note in snapshot.named("plain", SearchFilters(), 5)] == ["plain.txt"]
+        assert [note.path for note in snapshot.names_with(Word("kettle"), SearchFilters(), 5)] == [
+            "kettle.md"
+        ]
 
 
 @pytest.mark.parametrize("vault", WITH_VECTORS, indirect=True)
 def test_vectors_of_unchanged_texts_are_kept(vault: Vault) -> None:
     vectors = "SELECT text_hash, model, vector FROM embeddings ORDER BY 1"
-    texts = "SELECT title, heading_path, text FROM chunks"
+    title = "substr(title, 1, instr(title || char(10), char(10)) - 1)"
+    texts = f"SELECT {title}, heading_path, text FROM chunks"
     before, texts_before = vault.rows(vectors), set(vault.rows(texts))
     vault.workspace.ingest([], Callbacks())
     assert vault.rows(vectors) == before
@@ -193,7 +208,7 @@ def killed_at(statement: int, database: Path) -> int | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("start", "versions"), [("older", {1, 2}), ("new", {0, 1, 2})])
+@pytest.mark.parametrize(("start", "versions"), [("older", {1, 2, 3}), ("new", {0, 1, 2, 3})])
 def test_a_migration_that_is_killed_at_any_statement_is_finished_by_the_next(
     start: str, versions: set[int], tmp_path: Path
 ) -> None:

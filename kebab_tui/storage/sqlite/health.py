@@ -111,7 +111,8 @@ def _contents(catalogue: StoreCatalogue, chunker: str) -> Iterator[Finding]:
     """Versions, formats, sources and files that could not be read."""
     figures, makers, made_by = catalogue.figures(), catalogue.makers(), registry.made_by(chunker)
     if figures.fts_signature != schema.fts_signature():
-        yield Finding("index version", "problem", "the full text was built with other settings", _REBUILD)
+        detail = "the full text was built by another version"
+        yield Finding("index version", "warning", detail, "run `kebab ingest`")
     elif upgrade := registry.upgrade_of(makers, chunker):
         done, total = upgrade
         detail = f"{total - done} of {total} files were read by an older version"

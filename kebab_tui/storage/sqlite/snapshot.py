@@ -208,8 +208,9 @@ class StoreSnapshot:
         if not self._has_names:
             return []
         matching = (
-            "SELECT n.doc_id, f.score FROM (SELECT rowid, bm25(names_fts) AS score FROM names_fts "
-            "WHERE names_fts MATCH ?) f CROSS JOIN note_names n ON n.id = f.rowid"
+            "WITH f AS MATERIALIZED "
+            "(SELECT rowid AS id, bm25(names_fts) AS score FROM names_fts WHERE names_fts MATCH ?) "
+            "SELECT n.doc_id, f.score FROM f CROSS JOIN note_names n ON n.id = f.id"
         )
         if not filters.active:
             matching += " ORDER BY f.score LIMIT ?"
