@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError
-from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse, partial_matches
+from kebab_tui.domain.hit import (
+    CORRECTED,
+    Notice,
+    RetrievalDetail,
+    SearchHit,
+    SearchResponse,
+    partial_matches,
+)
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, Ranked, Search
@@ -194,13 +201,13 @@ class SearchEngine:
             complete=answer.complete,
             read=read,
             corrections=search.corrected.corrections,
-            searched=search.corrected.text,
+            corrected=search.corrected.text if search.corrected.corrections else "",
         )
 
 
 def _corrected(corrected: Corrected) -> Notice:
     words = ", ".join(f"{one.searched} (for {one.typed})" for one in corrected.corrections)
-    return Notice("corrected", f"also searched: {words}")
+    return Notice(CORRECTED, f"also searched: {words}")
 
 
 def _by_words(notice: Notice) -> Notice:

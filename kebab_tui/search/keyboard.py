@@ -53,7 +53,9 @@ def neighbours(syllable: str) -> Iterator[str]:
     initial, vowel, final = _parts(syllable)
     yield from (_syllable(other, vowel, final) for other in range(len(_INITIALS)) if other != initial)
     yield from (_syllable(initial, other, final) for other in range(len(_VOWELS)) if other != vowel)
-    yield from (_syllable(initial, vowel, other) for other in range(len(_FINALS)) if other != final)
+    for other, keys in enumerate(_FINALS):
+        if other != final and len(keys) < 2:  # two consonants are two slips
+            yield _syllable(initial, vowel, other)
 
 
 def _syllable(initial: int, vowel: int, final: int) -> str:

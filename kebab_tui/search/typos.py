@@ -15,18 +15,19 @@ Of several words, the one with the likelier slip wins, then the more frequent on
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from os.path import commonprefix
 from string import ascii_lowercase
 from typing import NamedTuple
 
 from kebab_tui.domain.hit import Correction
+from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.lexer import QueryToken
-from kebab_tui.search.match import Word, any_of
+from kebab_tui.search.match import Gram, Prefix, Word, any_of
 from kebab_tui.search.ports import Snapshot
-from kebab_tui.search.query_language import Leaf
+from kebab_tui.search.query_language import MAX_WORDS, Leaf
 from kebab_tui.search.words import PARTICLES, compounds, grams_phrase, unit, whole_word, without_ending
 
 _MOST_LOOKUPS = 4
@@ -36,12 +37,20 @@ _MOST_CHECKED = 8
 _SHORTEST, _ONE_SLIP, _TWO_SLIPS, _LONGEST = 4, 5, 9, 32
 _ANY_INITIAL = 6
 """From this length on, the first letter may be another one."""
-_SHORTEST_HANGUL, _LONGEST_HANGUL = 3, 12
+_SHORTEST_HANGUL, _LONGEST_HANGUL = 2, 12
+_MOST_PLACES = 3
+"""Syllables of a word that are tried."""
+_ONLY_NAMES = 2
+"""Words of so many syllables are corrected only to words of names: they have too many neighbours."""
 _SHORT_QUERY = 2
-"""Words of a query in which Hangul is corrected: an inflected verb of a sentence has too many neighbours."""
+"""The same in a query of more words, where an inflected verb would become another one."""
 _INFLECTED = ("다", "요", "까", "죠")
+"""The same after these."""
 _SHORTEST_LATIN = 3
 """Letters of a Latin word typed as Hangul."""
+
+_NOT_GRAMS = ("heading_path", "text", "title")
+"""The fields in which a Hangul word is not cut into pairs of syllables."""
 
 KnowsWord = Callable[[str], bool]
 
@@ -62,7 +71,7 @@ def correct(
     pieces: list[str] = []
     corrections: list[Correction] = []
     at = 0
-    for token in words:
+    for token in words[:MAX_WORDS]:
         if speller.lookups == _MOST_LOOKUPS:
             break
         typed = unicodedata.normalize("NFC", text[token.start : token.end])
@@ -129,7 +138,7 @@ class _Speller:
         found = self._first_indexed(ranked)
         if found is None and len(word) >= _TWO_SLIPS:
             seen = self.snapshot.alike(word, 2)
-            near = [one for one in seen if len({*word} ^ {*one}) <= 4 and _is_within_two_slips(word, one)]
+            near = [one for one in seen if len({*word} ^ {*one}) <= 2 and _is_within_two_slips(word, one)]
             found = self._first_indexed(sorted(near, key=lambda one: -seen[one]))
         return found
 
@@ -138,16 +147,14 @@ class _Speller:
         return next((one for one in ranked[:_MOST_CHECKED] if self.snapshot.has(Word(one))), None)
 
     def hangul(self, typed: str) -> str | None:
-        if not typed or len(typed) > _LONGEST or self._has_hangul(typed):
+        if not typed or len(typed) > _LONGEST or typed[1:] in PARTICLES or self._has_hangul(typed):
             return None
         self.lookups += 1
         if word := self._other_layout(typed):
             return word
-        if not self.is_short_query or not all("가" <= one <= "힣" for one in typed):
-            return None
-        if typed.endswith(_INFLECTED) or self.knows_word(typed):
-            return None
         bare = without_ending(typed)
+        if not all("가" <= one <= "힣" for one in typed) or self.knows_word(typed) or self.knows_word(bare):
+            return None
         for word in dict.fromkeys((typed, bare)):
             if _SHORTEST_HANGUL <= len(word) <= _LONGEST_HANGUL and (meant := self._nearest_hangul(word)):
                 return meant + typed[len(word) :]
@@ -174,20 +181,40 @@ class _Speller:
     def _nearest_hangul(self, word: str) -> str | None:
         from kebab_tui.search.keyboard import neighbours  # as above
 
-        pairs = [self.snapshot.has(grams_phrase((a + b,))) for a, b in pairwise(word)]
-        found = []
-        for at, syllable in enumerate(word):
-            # The slip is next to every pair of syllables that no note has.
-            if all(pairs[: max(at - 1, 0)]) and all(pairs[at + 1 :]):
-                for other in neighbours(syllable):
-                    changed = word[:at] + other + word[at + 1 :]
-                    around = (changed[i : i + 2] for i in (at - 1, at) if 0 <= i < len(word) - 1)
-                    if all(self.snapshot.has(grams_phrase((pair,))) for pair in around):
-                        found.append(changed)
-        found += [word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)]
-        counted = [(self.snapshot.frequency(grams_phrase((one,))), one) for one in found if one != word]
-        frequency, best = max(counted, default=(0, ""))
-        return best if frequency else None
+        missing = [at for at in range(len(word) - 1) if not self._has_pair(word, at)]
+        # The slip is next to every pair of syllables that no note has; likely no pair beside it is there.
+        places = [at for at in range(len(word)) if all(pair in (at - 1, at) for pair in missing)]
+        places.sort(
+            key=lambda at: sum(0 <= pair < len(word) - 1 and pair not in missing for pair in (at - 1, at))
+        )
+        for at in places[:_MOST_PLACES]:
+            changed = [word[:at] + other + word[at + 1 :] for other in neighbours(word[at])]
+            beside = [pair for pair in (at - 1, at) if 0 <= pair < len(word) - 1]
+            there = [one for one in changed if all(self._has_pair(one, pair) for pair in beside)]
+            if found := self._best_hangul(word, there):
+                return found
+        swapped = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1))
+        return self._best_hangul(word, [one for one in swapped if one != word])
+
+    def _has_pair(self, word: str, at: int) -> bool:
+        return self.snapshot.has(grams_phrase((word[at : at + 2],)))
+
+    def _best_hangul(self, word: str, found: Sequence[str]) -> str | None:
+        """The most frequent of the words that may be searched instead of `word`."""
+        if word == without_ending(word):
+            found = [one for one in found if one == without_ending(one)]
+        spelled = {one: grams_phrase((one,)) for one in found if self.snapshot.has(Prefix(one, _NOT_GRAMS))}
+        if len(word) <= _ONLY_NAMES:
+            spelled = {one: whole_word(one) for one in spelled}
+        if len(word) <= _ONLY_NAMES or not self.is_short_query or word.endswith(_INFLECTED):
+            spelled = {one: how for one, how in spelled.items() if self._is_in_a_name(how)}
+        counted = {one: self.snapshot.frequency(how) for one, how in spelled.items()}
+        best = max(counted, key=lambda one: (counted[one], one), default="")
+        return best if best and counted[best] else None
+
+    def _is_in_a_name(self, spelled: Gram) -> bool:
+        # Names are in the full text, too, which is quicker to ask.
+        return self.snapshot.has(spelled) and bool(self.snapshot.names_with(spelled, SearchFilters(), 1))
 
 
 # Slips in Latin words
@@ -219,7 +246,7 @@ def _slips(word: str) -> dict[str, int]:
 
 
 def _is_within_two_slips(a: str, b: str) -> bool:
-    """Whether two adjacent letters swapped, or one added, dropped or changed, at most twice lead to `b`."""
+    """Whether two slips lead to `b`, but not two changed letters: those make other words, and few slips."""
     start = len(commonprefix((a, b)))  # noqa: RUF071 - letters are compared, not folders
     a, b = a[start:], b[start:]
     end = len(commonprefix((a[::-1], b[::-1])))  # noqa: RUF071
@@ -236,4 +263,8 @@ def _is_within_two_slips(a: str, b: str) -> bool:
         if min(row) > 2:
             return False
         two_before, before = before, row
-    return before[-1] <= 2
+    if before[-1] > 2:
+        return False
+    changed = Counter(a)
+    changed.subtract(b)
+    return sum(map(abs, changed.values())) <= 2

@@ -19,7 +19,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
-from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.hit import CORRECTED, Notice
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.domain.text import duration
 from kebab_tui.tui.widgets.segments import DOT, cut, sanitize_line
@@ -33,6 +33,7 @@ Tone = Literal["fact", "strong", "notice", "warning", "error"]
 TONES: tuple[Tone, ...] = get_args(Tone)
 _PASSING = 95
 _WORST_FIRST: tuple[WatchKind, ...] = ("paused", "partial", "polling", "live")
+_PRIORITIES = {CORRECTED: 75}
 _LEAST_CUT = 12
 """Cells; a shorter rest of a message is useless."""
 
@@ -103,7 +104,7 @@ def facts(status: StatusContent) -> Iterator[Fact]:
         files = "file" if status.failed == 1 else "files"
         yield Fact(f"warning: {status.failed:,} {files} could not be read", 65, "warning", cut=True)
     for notice in status.notices:
-        yield _notice(notice, 70 if notice.level == "warning" else 10)
+        yield _notice(notice, _PRIORITIES.get(notice.code, 70 if notice.level == "warning" else 10))
 
 
 def _notice(notice: Notice, priority: int) -> Fact:
