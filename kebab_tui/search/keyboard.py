@@ -36,8 +36,8 @@ def hangul_keys(typed: str) -> str | None:
     return "".join(syllables)
 
 
-def latin_keys(typed: str) -> str:
-    """The Latin word of the same keys as syllables and letters of Hangul."""
+def keys_of(typed: str) -> str:
+    """The keys of syllables and letters of Hangul; a capital is a key with shift."""
     keys = []
     for one in typed:
         if one in _LETTERS:
@@ -45,7 +45,7 @@ def latin_keys(typed: str) -> str:
         else:
             initial, vowel, final = _parts(one)
             keys.append(_INITIALS[initial] + _VOWELS[vowel] + _FINALS[final])
-    return "".join(keys).lower()
+    return "".join(keys)
 
 
 def neighbours(syllable: str) -> Iterator[str]:

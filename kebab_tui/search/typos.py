@@ -96,7 +96,7 @@ def _core(typed: str) -> tuple[str, str, str, str]:
     if not inside:
         return "", "", "", ""
     first, end = inside[0], inside[-1] + 1
-    border = next((at for at in range(first, end) if not "a" <= typed[at].lower() <= "z"), end)
+    border = next((at for at in range(first, end) if not (typed[at].isascii() and typed[at].isalpha())), end)
     word, particle = typed[first:border], typed[border:end]
     if not word and all("ㄱ" <= one <= "ㅣ" or "가" <= one <= "힣" for one in particle):
         word, particle = particle, ""
@@ -169,10 +169,10 @@ class _Speller:
         return is_there and (self.knows_word(bare) or self.snapshot.has(whole_word(bare)))
 
     def _other_layout(self, typed: str) -> str | None:
-        from kebab_tui.search.keyboard import hangul_keys, latin_keys  # only an unknown word needs it
+        from kebab_tui.search.keyboard import hangul_keys, keys_of  # only an unknown word needs it
 
         if not typed.isascii():
-            word = latin_keys(typed)
+            word = keys_of(typed).lower()
             return word if len(word) >= _SHORTEST_LATIN and self.snapshot.has(Word(word)) else None
         hangul = hangul_keys(typed)
         found = unit(Leaf(hangul, "word")) if hangul and len(hangul) > 1 else None
