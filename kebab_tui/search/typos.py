@@ -92,6 +92,8 @@ def _core(typed: str) -> tuple[str, str, str, str]:
 
     The word is empty if it is not plain.
     """
+    if typed.isascii() and typed.isalpha():
+        return "", typed, "", ""
     inside = [at for at, one in enumerate(typed) if one.isalnum()]
     if not inside:
         return "", "", "", ""

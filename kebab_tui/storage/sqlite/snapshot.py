@@ -48,6 +48,8 @@ _OCCURRENCES = (
     "AND +rowid IN (SELECT value FROM json_each(?))"
 )
 _ANSWERS = 64
+MATCHES = 1_024
+"""How many answers to "does any chunk match" are kept: they are small."""
 _TIES = 500
 """Number of hits behind the last one that are checked for an equal score."""
 _COMMONPLACE_CHUNKS = 2_000
@@ -59,10 +61,12 @@ _Answer = TypeVar("_Answer")
 class AnswerCache:
     """The latest rankings and counts of one revision.
 
-    The next page and an explanation repeat a ranking; the next query repeats the count of a frequent word.
+    The next page and an explanation repeat a ranking; the next query repeats the count of a frequent word,
+    and whether the notes have its words at all.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _ANSWERS) -> None:
+        self._most = most
         self._revision = -1
         self._known: dict[Hashable, Any] = {}
 
@@ -72,7 +76,7 @@ class AnswerCache:
             self._revision = revision
         found: _Answer = self._known.pop(key) if key in self._known else compute()
         self._known[key] = found
-        if len(self._known) > _ANSWERS:
+        if len(self._known) > self._most:
             del self._known[next(iter(self._known))]
         return found
 
@@ -80,9 +84,16 @@ class AnswerCache:
 class StoreSnapshot:
     """Valid only during its read transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, weights: FieldWeights, answers: AnswerCache) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        weights: FieldWeights,
+        answers: AnswerCache,
+        matches: AnswerCache,
+    ) -> None:
         self._connection = connection
         self._answers = answers
+        self._matches = matches
         by_field = (weights.heading, weights.text, weights.title, weights.grams)
         self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
 
@@ -178,7 +189,8 @@ class StoreSnapshot:
 
     def has(self, match: Match) -> bool:
         statement = "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?)"
-        return self._number(statement, [fts5(match)]) > 0
+        found = self._matches.get(self.revision, match, lambda: self._number(statement, [fts5(match)]))
+        return found > 0
 
     def browse(
         self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[Match] = ()
