@@ -75,6 +75,15 @@ class VectorSearch:
             return Notice("no_model", f"{error.message}.", "warning")
         return opened.semantics
 
+    def knows_word(self, word: str) -> bool:
+        """Whether the selected model has a word in its vocabulary; loads no model."""
+        from kebab_tui.embedding.pieces import knows_word
+
+        try:
+            return knows_word(self.card(), word)
+        except ModelError:
+            return False
+
     def open_by_steps(self) -> Iterator[None]:
         """Open model and vectors, step by step; does nothing while there are no vectors."""
         card = self.card()

@@ -459,6 +459,7 @@ class Engine:
             lambda found: file_state(found.root, found.document.raw_path, found.document.fingerprint),
             SearchOptions(self._weights, search.snippet_chars, fusion, versions),
             self.semantics,
+            knows_word=self.semantics.knows_word,
         )
 
     @cached_property

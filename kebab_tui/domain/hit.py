@@ -30,6 +30,10 @@ class Notice:
     level: NoticeLevel = "info"
 
 
+CORRECTED = "corrected"
+"""The code of the notice about corrections."""
+
+
 @dataclass(frozen=True, slots=True)
 class Correction:
     """A typed word, and the known word that was searched beside it."""
@@ -124,6 +128,8 @@ class SearchResponse:
     read: str = ""
     """The query text given to the model: without filters and excluded words."""
     corrections: tuple[Correction, ...] = ()
+    corrected: str = ""
+    """The query with the corrected words, which its hits are marked with; empty without corrections."""
 
 
 def partial_matches(hits: Sequence[SearchHit]) -> tuple[Notice, ...]:

@@ -12,18 +12,14 @@ of 105 (the table alone, 183,000 pieces, takes 50 ms).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import NamedTuple
 
 from tokenizers import Encoding, PreTokenizedString, Tokenizer
 from tokenizers.models import WordPiece
 
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.embedding.card import PIECES, TOKENIZER, ModelCard
+from kebab_tui.embedding.pieces import Pieces
 
-_CACHED_WORDS = 8_192
-_DIGITS = 9
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CHARACTERS_PER_TOKEN = 64
 """Longer texts are cut before tokenizing: on average tokens are shorter."""
@@ -123,75 +119,6 @@ class _Sparse:
             made.post_processor = self._post_processor
         made.enable_truncation(self._most)
         return made
-
-
-class VocabularyPiece(NamedTuple):
-    name: bytes
-    number: int
-
-
-class Pieces:
-    """The lines of a `pieces.txt`. `inside` is the prefix of pieces that do not start a word."""
-
-    def __init__(self, lines: bytes, inside: str) -> None:
-        self._lines = lines
-        self._inside = inside.encode()
-        self.of = lru_cache(_CACHED_WORDS)(self._of)
-
-    def number_of(self, name: str) -> int | None:
-        found = self._last_up_to(name.encode())
-        return found.number if found and found.name == name.encode() else None
-
-    def everything(self) -> dict[str, int]:
-        """Return all pieces; raise ValueError unless they are sorted and unique."""
-        *lines, rest = self._lines.split(b"\n")
-        found = [_piece(line) for line in lines]
-        if rest:
-            raise ValueError("its last line has no line end")
-        if sorted({piece.name for piece in found}) != [piece.name for piece in found]:
-            raise ValueError("its lines are not sorted")
-        return {piece.name.decode(): piece.number for piece in found}
-
-    def _of(self, word: str) -> Mapping[str, int]:
-        """Split a word into the longest pieces with their ids; stop at the first unknown one."""
-        found = {}
-        rest, prefix = word.encode(), b""
-        while rest and (piece := self._longest_prefix(prefix + rest)) and len(piece.name) > len(prefix):
-            found[piece.name.decode()] = piece.number
-            rest = rest[len(piece.name) - len(prefix) :]
-            prefix = self._inside
-        return found
-
-    def _longest_prefix(self, text: bytes) -> VocabularyPiece | None:
-        """Return the longest piece that is a prefix of the text."""
-        while text and (piece := self._last_up_to(text)):
-            if text.startswith(piece.name):
-                return piece
-            pairs = enumerate(zip(text, piece.name, strict=False))
-            shorter = min(len(text), len(piece.name))
-            text = text[: next((at for at, (one, other) in pairs if one != other), shorter)]
-        return None
-
-    def _last_up_to(self, name: bytes) -> VocabularyPiece | None:
-        """Return the last piece that is not greater than `name`."""
-        lines, low, high = self._lines, 0, len(self._lines)
-        found = None
-        while low < high:
-            start = max(low, lines.rfind(b"\n", low, (low + high) // 2) + 1)
-            end = lines.find(b"\n", start) % (len(lines) + 1)  # or the end, which `everything` rejects
-            if lines[start:end].partition(b"\t")[0] <= name:
-                found = lines[start:end]
-                low = end + 1
-            else:
-                high = start
-        return _piece(found) if found else None
-
-
-def _piece(line: bytes) -> VocabularyPiece:
-    name, _, number = line.partition(b"\t")
-    if not number.isdigit() or len(number) > _DIGITS:
-        raise ValueError(f"invalid line: {line[:40]!r}")
-    return VocabularyPiece(name, int(number))
 
 
 def require_same_pieces(card: ModelCard) -> None:

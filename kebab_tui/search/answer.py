@@ -15,6 +15,7 @@ from kebab_tui.search.limits import Limits
 from kebab_tui.search.match import Term
 from kebab_tui.search.ports import Semantics, Snapshot, Vector
 from kebab_tui.search.query_language import ParsedQuery
+from kebab_tui.search.typos import Corrected
 
 if TYPE_CHECKING:  # a keyword search loads no fusion
     from kebab_tui.search.ranking import Fused, FusionSettings
@@ -46,10 +47,14 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One query on one snapshot. `filters` are those of the text and those given beside it."""
+    """One query on one snapshot. `filters` are those of the text and those given beside it.
+
+    `corrected`: the text of the query with corrected words, which `parsed` is made of.
+    """
 
     snapshot: Snapshot
     query: SearchQuery
+    corrected: Corrected
     parsed: ParsedQuery
     filters: SearchFilters
     limits: Limits

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError
-from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse, partial_matches
+from kebab_tui.domain.hit import (
+    CORRECTED,
+    Notice,
+    RetrievalDetail,
+    SearchHit,
+    SearchResponse,
+    partial_matches,
+)
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, Ranked, Search
@@ -25,6 +32,7 @@ from kebab_tui.search.match import Match
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, SemanticsSource, Snapshot
 from kebab_tui.search.query_language import merge, parse
 from kebab_tui.search.snippet import snippet
+from kebab_tui.search.typos import Corrected, KnowsWord, correct
 
 if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
@@ -62,12 +70,15 @@ class SearchEngine:
         options: SearchOptions,
         semantics: SemanticsSource,
         now: Callable[[], datetime] = datetime.now,
+        knows_word: KnowsWord = lambda _: False,
     ) -> None:
+        """`knows_word`: whether the model has a word in its vocabulary; loads no model."""
         self._corpus = corpus
         self._probe = probe
         self._options = options
         self._semantics = semantics
         self._now = now
+        self._knows_word = knows_word
 
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         """A page of hits; a first answer may be a quick keyword preview of the full ranking."""
@@ -109,7 +120,8 @@ class SearchEngine:
     @contextmanager
     def _begun(self, query: SearchQuery) -> Iterator[Search]:
         """Parse a query and open a snapshot for it."""
-        parsed = parse(query.text, self._now(), typing=query.typing)
+        now = self._now()
+        parsed = parse(query.text, now, typing=query.typing)
         if parsed.error is not None:
             raise parsed.error
         filters = merge(query.filters, parsed.filters) if query.filters.active else parsed.filters
@@ -122,7 +134,15 @@ class SearchEngine:
             query = replace(query, mode="lexical")
         limits = Limits.of(query, self._options.hybrid.rrf_k)
         with self._corpus.snapshot() as snapshot:
-            yield Search(snapshot, query, parsed, filters, limits, semantics, notices)
+            corrected = Corrected(query.text)
+            if not query.exact:
+                corrected = correct(
+                    query.text, parsed.tokens, snapshot, self._knows_word, typing=query.typing
+                )
+                if corrected.corrections:
+                    parsed = parse(corrected.text, now, typing=query.typing)
+                    notices = (*notices, _corrected(corrected))
+            yield Search(snapshot, query, corrected, parsed, filters, limits, semantics, notices)
 
     def _find(self, search: Search, first_answer: bool = False) -> Answer:
         query, parsed = search.query, search.parsed
@@ -182,7 +202,14 @@ class SearchEngine:
             raw=search.parsed.raw is not None,
             complete=answer.complete,
             read=read,
+            corrections=search.corrected.corrections,
+            corrected=search.corrected.text if search.corrected.corrections else "",
         )
+
+
+def _corrected(corrected: Corrected) -> Notice:
+    words = ", ".join(f"{one.searched} (for {one.typed})" for one in corrected.corrections)
+    return Notice(CORRECTED, f"also searched: {words}")
 
 
 def _by_words(notice: Notice) -> Notice:

@@ -177,6 +177,20 @@ class Snapshot(Protocol):
         """The most frequent indexed words that begin with `prefix`."""
         ...
 
+    def listed(self, words: Sequence[str]) -> Mapping[str, int]:
+        """Which of the words are in the list of words, and in how many chunks each was seen.
+
+        The list has no CJK words, and may have words that no chunk has any more.
+        """
+        ...
+
+    def alike(self, word: str, edits: int) -> Mapping[str, int]:
+        """As `listed`: words of the same first letter; among them all within so many edits.
+
+        An edit adds, drops or changes a letter or swaps two. The word has at least `edits + 2` letters.
+        """
+        ...
+
     def collection(self) -> Collection: ...
 
     def frequency(self, term: Term) -> int:

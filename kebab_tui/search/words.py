@@ -38,7 +38,7 @@ _VERBS = """
     하는 하기 하기가 하기는 하고 하면 하며 하다 한다 하여 해서 해야 하지 하려면 하려고 하게 하도록 했다 했는데
     했던 합니다 했습니다 하세요 할 한 해 되는 되고 되면 되며 되다 된다 되어 돼서 되지 됐다 되었다 됩니다 된
 """.split()  # noqa: SIM905 - a list of a hundred quoted syllables is hard to read
-_PARTICLE_SET = frozenset(_PARTICLES)
+PARTICLES = frozenset(_PARTICLES)
 _ENDINGS = tuple(sorted({*_PARTICLES, *_VERBS}, key=lambda ending: (-len(ending), ending)))
 _SHORTEST_STEM = 2
 
@@ -118,6 +118,11 @@ def grams_phrase(runs: Sequence[str]) -> Gram:
     return Gram(" ".join(spelled[:LONGEST]), len(last) == 1, shown)
 
 
+def whole_word(run: str) -> Gram:
+    """A CJK word that does not go on."""
+    return Gram(" ".join((*gram_phrase(run), run[-1])), parts=(run,))
+
+
 def marked_phrase(name: str) -> Gram:
     """A name with its marks: C++."""
     return Gram(marked_token(name), parts=(name.lower(),), marked=True)
@@ -141,7 +146,7 @@ def _glued(parts: Sequence[_Part]) -> list[_Part]:
     for kind, value in parts:
         before, text = result[-1] if result else ("", "")
         is_glued = before in {"words", "marked"} and text[-1].isalnum()
-        if kind == "run" and (is_glued or before == "marked") and value in _PARTICLE_SET:
+        if kind == "run" and (is_glued or before == "marked") and value in PARTICLES:
             continue
         if kind == "run" and is_glued and len(value) == 1:
             words = plain_words(text)
@@ -155,14 +160,24 @@ def _glued(parts: Sequence[_Part]) -> list[_Part]:
 
 def _readings(run: str) -> tuple[Gram, ...]:
     """The forms in which a CJK word may occur in a note."""
-    endings = (e for e in _ENDINGS if run.endswith(e) and len(run) - len(e) >= _SHORTEST_STEM)
-    bare = run.removesuffix(next(endings, ""))
+    bare = without_ending(run)
     readings = [grams_phrase((bare,))]
     if bare != run:
         readings.append(grams_phrase((run,)))
-    if _SHORTEST_COMPOUND <= len(bare) <= _LONGEST_COMPOUND:
-        readings += [grams_phrase((bare[:at], bare[at:])) for at in range(2, len(bare) - 1)]
-    return tuple(readings)
+    return (*readings, *compounds(bare))
+
+
+def without_ending(run: str) -> str:
+    """A CJK word without its longest ending, if two syllables remain."""
+    endings = (e for e in _ENDINGS if run.endswith(e) and len(run) - len(e) >= _SHORTEST_STEM)
+    return run.removesuffix(next(endings, ""))
+
+
+def compounds(run: str) -> list[Gram]:
+    """The two words that a CJK word may be made of."""
+    if not _SHORTEST_COMPOUND <= len(run) <= _LONGEST_COMPOUND:
+        return []
+    return [grams_phrase((run[:at], run[at:])) for at in range(2, len(run) - 1)]
 
 
 def _by_parts(text: str, prefix: bool = False) -> tuple[Match, ...]:

@@ -33,7 +33,7 @@ SCREENS: tuple[ScreenName, ...] = get_args(ScreenName)
 Section = Literal["Hits", "Query", "Preview", "Explain", "Screen", "Files", "Why not", "Help", "Palette"]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
-When = Literal["always", "hits", "moves", "empty_query", "filters", "explain", "first_run"]
+When = Literal["always", "hits", "moves", "empty_query", "filters", "corrected", "explain", "first_run"]
 
 EDITING_KEYS = BindingsMap(Input.BINDINGS).key_to_bindings.keys() - {"enter"}
 """The keys with which Textual's input edits and selects its text."""
@@ -48,6 +48,8 @@ class Facts:
     """Whether there are hits, or a text to scroll."""
     empty_query: bool = True
     filters: bool = False
+    corrected: bool = False
+    """Whether words of the query are corrected, or would be."""
     explain: bool = False
     first_run: bool = False
     always: bool = True
@@ -122,6 +124,8 @@ ACTIONS: Actions = (
            ("ctrl+t",), in_footer=True),
     Action("drop_filter", "drop filter", "Take the last filter out of the query", "Query",
            ("f8",), lists=("x",), when="filters"),
+    Action("exact", "as typed", "Search the words as typed, not corrected; or corrected again", "Query",
+           ("alt+x",), when="corrected", in_footer=True),
     Action("recall_query", "last query", "Bring back the last query when the box is empty", "Query",
            query=("up",), when="empty_query"),
     Action("older_query", "older query", "Go back in the queries asked before", "Query",

@@ -27,7 +27,7 @@ from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
 from kebab_tui.tui.actions import Facts, bind, bind_app, first_key
 from kebab_tui.tui.commands import Commands
-from kebab_tui.tui.current_query import MOVES, PAGE, CurrentQuery, PendingActions, query_of
+from kebab_tui.tui.current_query import MOVES, PAGE, CurrentQuery, PendingActions
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.explain.panel import ExplainPanel
 from kebab_tui.tui.explain.what_if import Keys
@@ -228,6 +228,7 @@ class KebabApp(App[tuple[str, ...]]):
             moves=hits or self.focused is self.words,
             empty_query=not self.box.value,
             filters=bool(self.results.chips or self.results.suggestions or self.results.refused),
+            corrected=self.results.is_corrected or self.current_query.query.exact,
             explain=self.toggles.explain and self.explain.has_what_if,
             first_run=self.results.first_run,
         )
@@ -509,7 +510,7 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(WhyNotPrompt.Asked)
     def _why_not(self, message: WhyNotPrompt.Asked) -> None:
-        self.engine.why_not(query_of(self.box.value, self.current_query.mode), message.path)
+        self.engine.why_not(self.current_query.query_for(self.box.value), message.path)
 
     @on(messages.WhyNotReady)
     def _why_not_ready(self, message: messages.WhyNotReady) -> None:

@@ -115,6 +115,10 @@ class Commands:
         else:
             app.chips.drop_last()
 
+    def do_exact(self) -> None:
+        self._app.current_query.toggle_exact()
+        self._app.ask()
+
     def do_older_query(self) -> None:
         self._app.box.older_query()
 

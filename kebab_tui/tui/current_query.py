@@ -27,11 +27,6 @@ MOVES = frozenset({"next_hit", "previous_hit", "next_page", "previous_page", "fi
 _CONCERN_A_HIT = frozenset({"open", "copy", "copy_text", "mark"})
 
 
-def query_of(text: str, mode: SearchMode, k: int = PAGE) -> SearchQuery:
-    """The query for a text in the box; its last word may be unfinished."""
-    return SearchQuery(text, mode, k=k, typing=not text.endswith(" "))
-
-
 class QueryEngine(Protocol):
     def ask(self, generation: int, query: SearchQuery, explain: bool, again: bool = False) -> None: ...
 
@@ -60,6 +55,17 @@ class CurrentQuery:
         self.is_again = False
         """Whether the query repeats the one before, to see changed notes."""
         self.is_slow = False
+        self._exact = ""
+        """The text whose words are searched as typed."""
+
+    def query_for(self, text: str, k: int = PAGE) -> SearchQuery:
+        """The query for a text in the box; its last word may be unfinished."""
+        is_exact = bool(text) and text == self._exact
+        return SearchQuery(text, self.mode, k=k, typing=not text.endswith(" "), exact=is_exact)
+
+    def toggle_exact(self) -> None:
+        """Search the words of the present text as typed, or corrected again."""
+        self._exact = "" if self.query.exact else self.query.text
 
     def start_clock(self, owner: MessagePump, show_searching: Callable[[bool], None]) -> None:
         """Report from now on when the query gets slow, and when it no longer is."""
@@ -89,7 +95,7 @@ class CurrentQuery:
         if shown is not None:
             # After a complete list, leave space for one new hit.
             pages = max(1, -(-(len(shown.hits) + (shown.next_offset is None)) // self._page))
-        self.query = query_of(text, self.mode, pages * self._page)
+        self.query = self.query_for(text, pages * self._page)
         # Scores of many hits take long: those of a longer list are requested by page.
         explain = explain and pages == 1 and bool(text.strip())
         self._explaining = 0 if explain else None

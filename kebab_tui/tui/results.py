@@ -5,7 +5,7 @@ Sends no query and arranges no panes: the application does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from textual.content import Content
 
 from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import Failure
-from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse, append_page
+from kebab_tui.domain.hit import CORRECTED, Notice, SearchHit, SearchResponse, append_page
 from kebab_tui.domain.ids import ChunkId
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.current_query import CurrentQuery
@@ -183,6 +183,10 @@ class ResultsPresenter:
     def has_hits(self) -> bool:
         return bool(self.response and self.response.hits)
 
+    @property
+    def is_corrected(self) -> bool:
+        return bool(self.response and self.response.corrections)
+
     # The selected hit
 
     def add_explanation(self, explained: ExplainedResponse) -> None:
@@ -204,7 +208,8 @@ class ResultsPresenter:
         return found is not None
 
     def show_preview(self, hit: SearchHit, located: Located | None = None) -> None:
-        self._panes.preview.show(hit, located, self.response.query if self.response else "")
+        response = self.response
+        self._panes.preview.show(hit, located, (response.corrected or response.query) if response else "")
 
     def show_located(self, hit: SearchHit, located: Located) -> None:
         """Badge a hit with the state of its passage; if it is selected, show its present lines."""
@@ -323,8 +328,20 @@ class ResultsPresenter:
             mode=response.mode if has_query else self._query.mode,
             raw=response.raw,
             complete=response.complete,
-            notices=response.notices,
+            notices=tuple(self._notices(response)),
         )
+
+    def _notices(self, response: SearchResponse) -> Iterator[Notice]:
+        """The notices; those about corrected words name the key that undoes it."""
+        key = self._key("exact")
+        for notice in response.notices:
+            yield (
+                replace(notice, text=f"{notice.text}; {key}: as typed")
+                if notice.code == CORRECTED
+                else notice
+            )
+        if self._query.query.exact:
+            yield Notice(CORRECTED, f"searched as typed; {key}: corrected")
 
     def _update_status(self, **changes: Any) -> None:
         self._panes.status.show(replace(self._panes.status.status, **changes))

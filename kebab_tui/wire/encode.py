@@ -108,6 +108,7 @@ def search_response(response: SearchResponse, full: bool = False) -> Json:
         "total_matches": response.total_matches,
         "next_offset": response.next_offset,
         "notices": [notice(item) for item in response.notices],
+        "corrections": [asdict(correction) for correction in response.corrections],
         "timings": [
             {"stage": stage.name, "kept": stage.kept or 0, "ms": round(stage.milliseconds, 3)}
             for stage in response.stages

@@ -158,13 +158,15 @@ def test_lexical_mode_never_calls_the_encoder(chosen: Chosen) -> None:
     assert chosen.encoder.asked == []
 
 
-def test_vector_mode_runs_no_full_text_search(chosen: Chosen) -> None:
+def test_vector_mode_only_checks_the_spelling_in_the_full_text(chosen: Chosen) -> None:
     chosen.add("a.md", {"alpha": 0.9, "beta": 0.8}, tags=("x",))
     with chosen.statements() as statements:
         response = chosen.ask("alpha tag:x", mode="vector")
     assert [hit.text for hit in response.hits] == ["alpha", "beta"]
     assert statements
-    assert not [one for one in statements if "MATCH" in one]
+    assert [one for one in statements if "MATCH" in one] == [
+        "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '\"alpha\"')"
+    ]
     assert {hit.retrieval.lexical_score for hit in response.hits} == {None}
 
 

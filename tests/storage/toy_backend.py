@@ -415,6 +415,14 @@ class _Snapshot:
         found = (word for word in seen if word.startswith(prefix))
         return sorted(found, key=lambda word: (-seen[word], word))[:limit]
 
+    def listed(self, words: Sequence[str]) -> Mapping[str, int]:
+        seen = self._seen()
+        return {word: seen[word] for word in words if word in seen}
+
+    def alike(self, word: str, edits: int) -> Mapping[str, int]:
+        found = (other for other in self._seen() if abs(len(other) - len(word)) <= edits)
+        return self.listed([other for other in found if other[0] == word[0]])
+
     def collection(self) -> Collection:
         lengths = [stored.length for stored in self._store.chunks.values()]
         return Collection(len(lengths), sum(lengths) / len(lengths)) if lengths else Collection(0, 0.0)

@@ -50,7 +50,9 @@ from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
 
 README = Path(__file__).parents[2] / "README.md"
 MAIN = actions_on(ACTIONS, "Main")
-EVERYTHING = Facts(hits=True, moves=True, empty_query=True, filters=True, explain=True, first_run=True)
+EVERYTHING = Facts(
+    hits=True, moves=True, empty_query=True, filters=True, corrected=True, explain=True, first_run=True
+)
 
 ESSENTIAL = [
     "open",
@@ -258,6 +260,7 @@ def test_the_readme_has_the_table_as_it_is_now() -> None:
         (Facts(), "recall_query", "next_hit"),
         (Facts(hits=True, moves=True, empty_query=False), "next_hit", "recall_query"),
         (Facts(filters=True), "drop_filter", "rerank"),
+        (Facts(corrected=True), "exact", "drop_filter"),
         (Facts(explain=True), "rerank", "drop_filter"),
         (Facts(first_run=True), "sample_vault", "open"),
     ],

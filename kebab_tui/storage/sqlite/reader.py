@@ -20,7 +20,7 @@ from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import recovery
 from kebab_tui.storage.sqlite.connection import Detached, is_older, meta_value, translated
-from kebab_tui.storage.sqlite.snapshot import AnswerCache, StoreSnapshot
+from kebab_tui.storage.sqlite.snapshot import MATCHES, AnswerCache, StoreSnapshot
 
 if TYPE_CHECKING:
     from kebab_tui.storage.ports import PendingCount, PendingText, VectorCount
@@ -51,7 +51,7 @@ class StoreReader:
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[StoreSnapshot]:
         with self._transaction() as connection:
-            yield StoreSnapshot(connection, self._weights, self._local.answers)
+            yield StoreSnapshot(connection, self._weights, self._local.answers, self._local.matches)
 
     @contextlib.contextmanager
     def catalogue(self) -> Iterator[StoreCatalogue]:
@@ -116,7 +116,7 @@ class StoreReader:
             connection.close()
         connection = recovery.open_verified(self._folder)
         self._local.known = connection, stamp
-        self._local.answers = AnswerCache()
+        self._local.answers, self._local.matches = AnswerCache(), AnswerCache(MATCHES)
         with self._opened_lock:
             self._opened.append(connection)
         return connection

@@ -48,6 +48,8 @@ _OCCURRENCES = (
     "AND +rowid IN (SELECT value FROM json_each(?))"
 )
 _ANSWERS = 64
+MATCHES = 1_024
+"""How many answers to "does any chunk match" are kept: they are small."""
 _TIES = 500
 """Number of hits behind the last one that are checked for an equal score."""
 _COMMONPLACE_CHUNKS = 2_000
@@ -59,10 +61,12 @@ _Answer = TypeVar("_Answer")
 class AnswerCache:
     """The latest rankings and counts of one revision.
 
-    The next page and an explanation repeat a ranking; the next query repeats the count of a frequent word.
+    The next page and an explanation repeat a ranking; the next query repeats the count of a frequent word,
+    and whether the notes have its words at all.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _ANSWERS) -> None:
+        self._most = most
         self._revision = -1
         self._known: dict[Hashable, Any] = {}
 
@@ -72,7 +76,7 @@ class AnswerCache:
             self._revision = revision
         found: _Answer = self._known.pop(key) if key in self._known else compute()
         self._known[key] = found
-        if len(self._known) > _ANSWERS:
+        if len(self._known) > self._most:
             del self._known[next(iter(self._known))]
         return found
 
@@ -80,9 +84,16 @@ class AnswerCache:
 class StoreSnapshot:
     """Valid only during its read transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, weights: FieldWeights, answers: AnswerCache) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        weights: FieldWeights,
+        answers: AnswerCache,
+        matches: AnswerCache,
+    ) -> None:
         self._connection = connection
         self._answers = answers
+        self._matches = matches
         by_field = (weights.heading, weights.text, weights.title, weights.grams)
         self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
 
@@ -178,7 +189,8 @@ class StoreSnapshot:
 
     def has(self, match: Match) -> bool:
         statement = "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?)"
-        return self._number(statement, [fts5(match)]) > 0
+        found = self._matches.get(self.revision, match, lambda: self._number(statement, [fts5(match)]))
+        return found > 0
 
     def browse(
         self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[Match] = ()
@@ -278,6 +290,25 @@ class StoreSnapshot:
             "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY seen DESC, word LIMIT ?",
             (prefix, prefix + _UP, limit),
         )
+
+    def listed(self, words: Sequence[str]) -> Mapping[str, int]:
+        statement = "SELECT word, seen FROM words WHERE word IN (SELECT value FROM json_each(?))"
+        return dict(self._connection.execute(statement, (json.dumps(list(words)),)).fetchall())
+
+    def alike(self, word: str, edits: int) -> Mapping[str, int]:
+        # Cut into one part more than there are edits, one of them stays intact. Two letters swapped across
+        # a cut are an edit of two parts, but not under the other set of cuts.
+        initial, rest = word[0], word[1:]
+        size = -(-len(rest) // (edits + 1))
+        cuts = (range(0, len(rest), size), (0, *range(size - 1, len(rest), size)))
+        parts = {rest[a:b] for each in cuts for a, b in pairwise((*each, len(rest))) if a < b}
+        statement = (
+            "SELECT word, seen FROM words WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ? "
+            f"AND ({' OR '.join(['instr(word, ?)'] * len(parts))})"
+        )
+        lengths = (len(word) - edits, len(word) + edits)
+        values = (initial, initial + _UP, *lengths, *sorted(parts))
+        return dict(self._connection.execute(statement, values).fetchall())
 
     def collection(self) -> Collection:
         row = self._connection.execute("SELECT block FROM chunks_fts_data WHERE id = 1").fetchone()

@@ -19,7 +19,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
-from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.hit import CORRECTED, Notice
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.domain.text import duration
 from kebab_tui.tui.widgets.segments import DOT, cut, sanitize_line
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 Tone = Literal["fact", "strong", "notice", "warning", "error"]
 TONES: tuple[Tone, ...] = get_args(Tone)
 _PASSING = 95
-_NOTICE_PRIORITIES = {"unfinished_filter": 88, "unknown_key": 45}
-"""What a filter of the query lacks comes before figures that nobody waits for."""
+_NOTICE_PRIORITIES = {"unfinished_filter": 88, CORRECTED: 75, "unknown_key": 45}
+"""What is said of the query itself comes before figures that nobody waits for."""
 _WORST_FIRST: tuple[WatchKind, ...] = ("paused", "partial", "polling", "live")
 _LEAST_CUT = 12
 """Cells; a shorter rest of a message is useless."""
@@ -105,8 +105,8 @@ def facts(status: StatusContent) -> Iterator[Fact]:
         files = "file" if status.failed == 1 else "files"
         yield Fact(f"warning: {status.failed:,} {files} could not be read", 65, "warning", cut=True)
     for notice in status.notices:
-        priority = _NOTICE_PRIORITIES.get(notice.code, 10)
-        yield _notice(notice, 70 if notice.level == "warning" else priority)
+        priority = _NOTICE_PRIORITIES.get(notice.code, 70 if notice.level == "warning" else 10)
+        yield _notice(notice, priority)
 
 
 def _notice(notice: Notice, priority: int) -> Fact:

@@ -1,0 +1,272 @@
+"""Typing slips: the words of a query that are searched as another word.
+
+Only a plain word that occurs in no note is corrected, and only to a word that a note has now.
+Not corrected: words that the model knows, short words, phrases, prefixes, excluded words,
+identifiers, and a last word that may go on as an indexed one.
+
+- Latin: one slip from five letters on, two from nine; a slip adds, drops, changes or swaps letters.
+  In four letters one may be missing or two swapped.
+- Hangul: one letter of a syllable, or two swapped syllables. An ending stays as it is.
+- The keyboard's other layout: `gksrmf` for 한글, `ㅎㄱ메ㅗ` for graph.
+
+Of several words, the one with the likelier slip wins, then the more frequent one.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from os.path import commonprefix
+from string import ascii_lowercase
+from typing import NamedTuple
+
+from kebab_tui.domain.hit import Correction
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.search.lexer import QueryToken
+from kebab_tui.search.match import Gram, Prefix, Word, any_of
+from kebab_tui.search.ports import Snapshot
+from kebab_tui.search.query_language import MAX_WORDS, Leaf
+from kebab_tui.search.words import PARTICLES, compounds, grams_phrase, unit, whole_word, without_ending
+
+_MOST_LOOKUPS = 4
+"""Unknown words looked up for one query; the others are searched as typed."""
+_MOST_CHECKED = 8
+"""Candidates checked in the index for one word."""
+_SHORTEST, _ONE_SLIP, _TWO_SLIPS, _LONGEST = 4, 5, 9, 32
+_ANY_INITIAL = 6
+"""From this length on, the first letter may be another one."""
+_SHORTEST_HANGUL, _LONGEST_HANGUL = 2, 12
+_MOST_PLACES = 3
+"""Syllables of a word that are tried."""
+_ONLY_NAMES = 2
+"""Words of so many syllables are corrected only to words of names: they have too many neighbours."""
+_SHORT_QUERY = 2
+"""The same in a query of more words, where an inflected verb would become another one."""
+_INFLECTED = ("다", "요", "까", "죠")
+"""The same after these."""
+_SHORTEST_LATIN = 3
+"""Letters of a Latin word typed as Hangul."""
+
+_NOT_GRAMS = ("heading_path", "text", "title")
+"""The fields in which a Hangul word is not cut into pairs of syllables."""
+
+KnowsWord = Callable[[str], bool]
+
+
+class Corrected(NamedTuple):
+    """A query's text with the words that are searched, and the words that differ from those typed."""
+
+    text: str
+    corrections: tuple[Correction, ...] = ()
+
+
+def correct(
+    text: str, tokens: Sequence[QueryToken], snapshot: Snapshot, knows_word: KnowsWord, *, typing: bool
+) -> Corrected:
+    """Correct the words of a query. `knows_word`: whether the model has a word in its vocabulary."""
+    words = [token for i, token in enumerate(tokens) if token.role == "word" and not _has_key(tokens, i)]
+    speller = _Speller(snapshot, knows_word, len(words) <= _SHORT_QUERY)
+    pieces: list[str] = []
+    corrections: list[Correction] = []
+    at = 0
+    for token in words[:MAX_WORDS]:
+        if speller.lookups == _MOST_LOOKUPS:
+            break
+        typed = unicodedata.normalize("NFC", text[token.start : token.end])
+        before, word, particle, after = _core(typed)
+        if word.isascii():
+            meant = speller.latin(word, particle, unfinished=typing and token.end == len(text))
+        else:
+            meant = speller.hangul(word)
+        if meant is not None:
+            pieces += [text[at : token.start], before, meant, particle, after]
+            at = token.end
+            corrections.append(Correction(word, meant))
+    return Corrected("".join([*pieces, text[at:]]), tuple(corrections))
+
+
+def _core(typed: str) -> tuple[str, str, str, str]:
+    """The marks before a plain word, the word, the particle of a Latin word, and the marks after it.
+
+    The word is empty if it is not plain.
+    """
+    if typed.isascii() and typed.isalpha():
+        return "", typed, "", ""
+    inside = [at for at, one in enumerate(typed) if one.isalnum()]
+    if not inside:
+        return "", "", "", ""
+    first, end = inside[0], inside[-1] + 1
+    border = next((at for at in range(first, end) if not (typed[at].isascii() and typed[at].isalpha())), end)
+    word, particle = typed[first:border], typed[border:end]
+    if not word and all("ㄱ" <= one <= "ㅣ" or "가" <= one <= "힣" for one in particle):
+        word, particle = particle, ""
+    elif particle and particle not in PARTICLES:
+        word = ""
+    return typed[:first], word, particle, typed[end:]
+
+
+def _has_key(tokens: Sequence[QueryToken], i: int) -> bool:
+    return i > 0 and tokens[i - 1].role == "unknown_key" and tokens[i - 1].end == tokens[i].start
+
+
+@dataclass(slots=True)
+class _Speller:
+    """Looks words up in one snapshot."""
+
+    snapshot: Snapshot
+    knows_word: KnowsWord
+    is_short_query: bool
+    lookups: int = 0
+
+    def latin(self, typed: str, particle: str, *, unfinished: bool) -> str | None:
+        word = typed.lower()
+        if not _SHORTEST <= len(word) <= _LONGEST or self.snapshot.has(Word(word)):
+            return None
+        if unfinished and self.snapshot.common_words(word, 1):
+            return None
+        if self.knows_word(word):
+            return None
+        self.lookups += 1
+        if not particle and (hangul := self._other_layout(typed)):
+            return hangul
+        if not (typed.islower() or typed.isupper() or typed.istitle()):
+            return None
+        likely = _slips(word)
+        seen = self.snapshot.listed(list(likely))
+        # A word that may go on is rather a longer one than a shorter one.
+        ranked = sorted(seen, key=lambda one: (unfinished and len(one) < len(word), likely[one], -seen[one]))
+        found = self._first_indexed(ranked)
+        if found is None and len(word) >= _TWO_SLIPS:
+            seen = self.snapshot.alike(word, 2)
+            near = [one for one in seen if len({*word} ^ {*one}) <= 2 and _is_within_two_slips(word, one)]
+            found = self._first_indexed(sorted(near, key=lambda one: -seen[one]))
+        return found
+
+    def _first_indexed(self, ranked: Sequence[str]) -> str | None:
+        """The list of words may name some that no note has any more."""
+        return next((one for one in ranked[:_MOST_CHECKED] if self.snapshot.has(Word(one))), None)
+
+    def hangul(self, typed: str) -> str | None:
+        if not typed or len(typed) > _LONGEST or typed[1:] in PARTICLES or self._has_hangul(typed):
+            return None
+        self.lookups += 1
+        if word := self._other_layout(typed):
+            return word
+        bare = without_ending(typed)
+        if not all("가" <= one <= "힣" for one in typed) or self.knows_word(typed) or self.knows_word(bare):
+            return None
+        for word in dict.fromkeys((typed, bare)):
+            if _SHORTEST_HANGUL <= len(word) <= _LONGEST_HANGUL and (meant := self._nearest_hangul(word)):
+                return meant + typed[len(word) :]
+        return None
+
+    def _has_hangul(self, typed: str) -> bool:
+        """Whether the notes have a word as typed, or the word before its ending."""
+        bare = without_ending(typed)
+        if self.snapshot.has(any_of((grams_phrase((typed,)), *compounds(bare)))):
+            return True
+        is_there = bare != typed and self.snapshot.has(grams_phrase((bare,)))
+        return is_there and (self.knows_word(bare) or self.snapshot.has(whole_word(bare)))
+
+    def _other_layout(self, typed: str) -> str | None:
+        from kebab_tui.search.keyboard import hangul_keys, keys_of  # only an unknown word needs it
+
+        if not typed.isascii():
+            word = keys_of(typed).lower()
+            return word if len(word) >= _SHORTEST_LATIN and self.snapshot.has(Word(word)) else None
+        hangul = hangul_keys(typed)
+        found = unit(Leaf(hangul, "word")) if hangul and len(hangul) > 1 else None
+        return hangul if found is not None and self.snapshot.has(found) else None
+
+    def _nearest_hangul(self, word: str) -> str | None:
+        from kebab_tui.search.keyboard import neighbours  # as above
+
+        missing = [at for at in range(len(word) - 1) if not self._has_pair(word, at)]
+        # The slip is next to every pair of syllables that no note has; likely no pair beside it is there.
+        places = [at for at in range(len(word)) if all(pair in (at - 1, at) for pair in missing)]
+        places.sort(
+            key=lambda at: sum(0 <= pair < len(word) - 1 and pair not in missing for pair in (at - 1, at))
+        )
+        for at in places[:_MOST_PLACES]:
+            changed = [word[:at] + other + word[at + 1 :] for other in neighbours(word[at])]
+            beside = [pair for pair in (at - 1, at) if 0 <= pair < len(word) - 1]
+            there = [one for one in changed if all(self._has_pair(one, pair) for pair in beside)]
+            if found := self._best_hangul(word, there):
+                return found
+        swapped = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1))
+        return self._best_hangul(word, [one for one in swapped if one != word])
+
+    def _has_pair(self, word: str, at: int) -> bool:
+        return self.snapshot.has(grams_phrase((word[at : at + 2],)))
+
+    def _best_hangul(self, word: str, found: Sequence[str]) -> str | None:
+        """The most frequent of the words that may be searched instead of `word`."""
+        if word == without_ending(word):
+            found = [one for one in found if one == without_ending(one)]
+        spelled = {one: grams_phrase((one,)) for one in found if self.snapshot.has(Prefix(one, _NOT_GRAMS))}
+        if len(word) <= _ONLY_NAMES:
+            spelled = {one: whole_word(one) for one in spelled}
+        if len(word) <= _ONLY_NAMES or not self.is_short_query or word.endswith(_INFLECTED):
+            spelled = {one: how for one, how in spelled.items() if self._is_in_a_name(how)}
+        counted = {one: self.snapshot.frequency(how) for one, how in spelled.items()}
+        best = max(counted, key=lambda one: (counted[one], one), default="")
+        return best if best and counted[best] else None
+
+    def _is_in_a_name(self, spelled: Gram) -> bool:
+        # Names are in the full text, too, which is quicker to ask.
+        return self.snapshot.has(spelled) and bool(self.snapshot.names_with(spelled, SearchFilters(), 1))
+
+
+# Slips in Latin words
+
+_SWAPPED, _CHANGED, _FIRST_CHANGED = range(3)
+
+
+def _slips(word: str) -> dict[str, int]:
+    """What is one slip away from a word; the likelier the slip, the lower its number."""
+    found: dict[str, int] = {}
+
+    def add(other: str, likely: int) -> None:
+        found[other] = min(likely, found.get(other, likely))
+
+    for at in range(len(word) + 1):
+        before, after = word[:at], word[at:]
+        if len(after) > 1:
+            add(before + after[1] + after[0] + after[2:], _SWAPPED)
+        likely = _CHANGED if at else _FIRST_CHANGED
+        shortest = _ONE_SLIP if at else _ANY_INITIAL
+        others = (after[1:],) if after and len(word) >= shortest else ()
+        for other in others:
+            add(before + other, likely)
+        for letter in ascii_lowercase:
+            for other in (after, *others):
+                add(before + letter + other, likely)
+    found.pop(word, None)
+    return found
+
+
+def _is_within_two_slips(a: str, b: str) -> bool:
+    """Whether two slips lead to `b`, but not two changed letters: those make other words, and few slips."""
+    start = len(commonprefix((a, b)))  # noqa: RUF071 - letters are compared, not folders
+    a, b = a[start:], b[start:]
+    end = len(commonprefix((a[::-1], b[::-1])))  # noqa: RUF071
+    a, b = a[: len(a) - end], b[: len(b) - end]
+    two_before: list[int] = []
+    before = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        row = [i]
+        for j, other in enumerate(b, 1):
+            cost = min(before[j] + 1, row[-1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                cost = min(cost, two_before[j - 2] + 1)
+            row.append(cost)
+        if min(row) > 2:
+            return False
+        two_before, before = before, row
+    if before[-1] > 2:
+        return False
+    changed = Counter(a)
+    changed.subtract(b)
+    return sum(map(abs, changed.values())) <= 2
