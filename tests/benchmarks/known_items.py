@@ -3,12 +3,10 @@
     python -m tests.benchmarks.known_items [--half dev|last] [--mode hybrid|lexical|vector] [--misses]
                                            [--sample] [--vault FOLDER]
 
-Needs the vault of `make corpus`, .run/vault or FOLDER. The queries (see known_item_queries.py) are generated anew
-by each run and written to .run/known_items/queries.tsv. The sample vault and the vault are indexed below
-.run/known_items, with vectors: two minutes the first time, then a second, in which only what has changed is read.
-Each schema of the index has a folder of its own, data-N; a new one begins as an upgraded copy of the one before,
-which keeps its vectors. Remove data-N if the schema changed and its number did not.
-
+Needs the vault of `make corpus`, .run/vault or FOLDER. The queries (see known_item_queries.py) are generated
+anew by each run and written to .run/known_items/queries.tsv. The sample vault and the vault are indexed below
+.run/known_items, with vectors: two minutes the first time, then a second, in which only what has changed is
+read.
 A hash of its text puts each query into one of two halves: tune with `--half dev`, measure `last` at the end.
 `--misses` lists what was found instead of the right note, of the half `dev` only. `--sample` asks the sample
 vault alone: in a small vault a list is sooner empty. A rank counts notes, not passages. Names that several
@@ -108,7 +106,11 @@ def _indexed(vaults: Sequence[Path], place: Path) -> Workspace:
     data.mkdir(parents=True, exist_ok=True)
     workspace = Workspace(Settings(), str(data))
     with stopwatch() as passed:
-        workspace.ingest([str(vault) for vault in vaults], Callbacks())
+        roots = [str(vault.absolute()) for vault in vaults]
+        workspace.ingest(roots, Callbacks())
+        for source in workspace.sources():
+            if source.root not in roots:  # of the checkout that this index was copied from
+                workspace.remove_source(source.source_id, Callbacks())
         workspace.embed(Callbacks())
     print(f"{data} indexed in {passed():.1f} s")
     return workspace
