@@ -4,9 +4,9 @@
 
 FOLDER has the BEIR folders `cranfield` and `k8s-ko-en`; for the split `same` of the latter, only the page in
 the language of the question is right. Runs `kebab eval`, whose indexes stay in .run/judged_sets: a minute for
-the vectors the first time, some minutes for the questions each time. A copied index would have every note twice:
-begin anew elsewhere. A hash of its id puts each question into one of two halves: tune with `dev`, measure
-`last` at the end.
+the vectors the first time, some minutes for the questions each time. A copied index would have every note
+twice: begin anew elsewhere. A hash of its id puts each question into one of two halves: tune with `dev`,
+measure `last` at the end.
 """
 
 from __future__ import annotations
