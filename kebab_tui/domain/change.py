@@ -17,7 +17,8 @@ from kebab_tui.domain.ids import DocId
 class SaveNote:
     """Store a note as it was read. Chunks with a known text keep their rows.
 
-    `titles`: what its chunks are found by beside their text, one a line; the first is embedded too.
+    `titles`: what its chunks are found by beside their text, one a line: its title, names, tags and
+    dates; the first is embedded too.
     `own_trust`: the trust from the note's front matter; None inherits it from the source. `checked_ns`:
     a moment before the file was read; 0 (unknown) makes the next run read it again.
     """

@@ -7,6 +7,7 @@ Values come from front matter, by the keys that the kind names, or from the pars
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -70,6 +71,12 @@ def _split_tags(text: str) -> list[str]:
     return [part.strip().strip("\"'") for part in parts]
 
 
+def _clean_date(text: str) -> str:
+    """The day of a date or a time, as 2026-03-08."""
+    found = re.match(r"\s*(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)", text, re.ASCII)
+    return f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}" if found else ""
+
+
 TAG = FacetKind(
     "tag", "tags", key="tag", nested=True, listed=True, front_matter=("tags", "tag"),
     split=_split_tags, clean=_clean_tag, longest=100,
@@ -79,9 +86,12 @@ NAME = FacetKind("name", "names", fold=name_key)
 ALIAS = FacetKind("alias", "aliases", front_matter=("aliases", "alias"), fold=name_key)
 TITLE = FacetKind("title", "titles", fold=name_key)
 """The titles that a note states: in front matter and in its first H1."""
-FACETS: dict[str, FacetKind] = {kind.id: kind for kind in (TAG, NAME, ALIAS, TITLE)}
+DATE = FacetKind("date", "dates", front_matter=("date", "created", "updated"), clean=_clean_date)
+FACETS: dict[str, FacetKind] = {kind.id: kind for kind in (TAG, NAME, ALIAS, TITLE, DATE)}
 NAME_KINDS = (NAME.id, ALIAS.id, TITLE.id)
 """The facets by which a note is called, the strongest first."""
+WORD_KINDS = (ALIAS.id, TAG.id, DATE.id)
+"""The facets whose values are searched as words of the title."""
 
 
 def values_of(facets: Iterable[Facet], kind: str) -> tuple[str, ...]:

@@ -213,7 +213,9 @@ def _front_facets(values: Mapping[str, object], lines: Sequence[str]) -> Iterato
             continue
         line_of = _line_finder(kind, lines)
         listed = [Facet(kind.id, one_line(item)) for item in _strings(values, *kind.front_matter)]
-        written = (Facet(kind.id, text) for text in kind.split(_scalar(values, *kind.front_matter)))
+        written = (
+            Facet(kind.id, text) for key in kind.front_matter for text in kind.split(_scalar(values, key))
+        )
         for folded, facet in (distinct(kind, listed) or distinct(kind, written)).items():
             yield Facet(kind.id, facet.value, line_of(folded))
 

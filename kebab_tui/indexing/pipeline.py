@@ -17,7 +17,7 @@ from kebab_tui.domain.change import Change, MarkNote, SaveNote, TouchNote
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongError
 from kebab_tui.domain.document import Document, Fingerprint, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
-from kebab_tui.domain.facets import ALIAS, NAME, Facet, values_of
+from kebab_tui.domain.facets import NAME, WORD_KINDS, Facet, values_of
 from kebab_tui.domain.ids import DocId, SourceId, document_id
 from kebab_tui.domain.names import distinct_names, name_of, stem_of
 from kebab_tui.domain.text import display_path
@@ -135,7 +135,8 @@ def change_of(
         facets=(*note.facets, Facet(NAME.id, name)),
         flags=note.flags,
     )
-    titles = distinct_names((indexed_title, name, stem_of(path), *values_of(note.facets, ALIAS.id)))
+    words = (value for kind in WORD_KINDS for value in values_of(note.facets, kind))
+    titles = distinct_names((indexed_title, name, stem_of(path), *words))
     return SaveNote(saved, passages, note.trust, recipe.chunker, made_by, now_ns, titles)
 
 

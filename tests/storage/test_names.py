@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.domain.facets import values_of
 from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.search.match import Any, Gram, Prefix, Word
 from kebab_tui.search.ports import NamedNote, Snapshot
@@ -96,6 +97,19 @@ def test_a_note_is_shown_by_a_stated_title_or_by_its_name(vault: Vault) -> None:
         "rust/workspace.md": "Rust workspace",
         "한글.md": "한글",
     }
+
+
+def test_tags_and_dates_are_searched_as_words_of_the_title(tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    head = "tags: [Gardening, pets/zoo]\ndate: 2026-03-08T10:00:00Z\nupdated: 2026/4/1"
+    vault.write("a.md", f"---\n{head}\ncreated: some day\n---\n# A\n\ntext\n")
+    vault.ingest()
+    (document,), _ = vault.workspace.documents(SearchFilters())
+    assert values_of(document.facets, "date") == ("2026-03-08", "2026-04-01")
+    for words in ("gardening", "zoo", "2026-03-08", '"2026-04-01" text'):
+        assert vault.find(words) == ["a.md"]
+    assert vault.rows("SELECT title FROM chunks") == [("A\nGardening\npets/zoo\n2026-03-08\n2026-04-01",)]
+    assert vault.workspace.inspect("a.md").document.title == "A"
 
 
 def test_names_follow_the_note(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 `chunks.id` is the rowid of `chunks_fts` and is never reused. `chunks_fts` stores no text: it reads
 `chunks`, and three triggers keep it up to date by rowid. `chunks.title` and `chunks.grams` repeat
 data of the document and the text, because an external-content index needs all indexed columns in
-one table. The first line of `chunks.title` is the indexed title, the others are further names of the note.
-`facets.ordinal` keeps the order of the note. `note_names` has the names of each note, one a line, and
-`names_fts` indexes them. The key of `embeddings` is the hash of the
+one table. The first line of `chunks.title` is the indexed title, the others are further names, tags
+and dates of the note. `facets.ordinal` keeps the order of the note. `note_names` has the names of
+each note, one a line, and `names_fts` indexes them. The key of `embeddings` is the hash of the
 embedded text, so a vector outlives its chunk.
 `words` lists every whole word ever indexed, for completions: the full text stores only stems.
 """
@@ -182,7 +182,7 @@ NAMES_TRIGGERS = (
     f"CREATE TRIGGER note_names_au AFTER UPDATE ON note_names BEGIN {_FORGET_NAMES} {_INDEX_NAMES} END;",
 )
 
-# The stated titles come when the notes are read again.
+# The stated titles and the dates come when the notes are read again.
 FIND_NAMES = """
 UPDATE facets SET folded = kebab_name_key(value) WHERE kind = 'alias';
 INSERT INTO facets(doc_id, ordinal, kind, folded, value)
@@ -200,7 +200,9 @@ SELECT doc_id, names, kebab_grams('', '', names) FROM (
   GROUP BY doc_id
 );
 DROP TRIGGER chunks_au;
-UPDATE chunks SET title = kebab_names(json_array(chunks.title, n.names, kebab_name(d.path, NULL)))
+UPDATE chunks SET title = kebab_names(json_array(chunks.title, n.names, kebab_name(d.path, NULL),
+  (SELECT coalesce(group_concat(value, char(10)), '') FROM facets f
+   WHERE f.doc_id = d.doc_id AND f.kind = 'tag')))
 FROM note_names n JOIN documents d ON d.doc_id = n.doc_id WHERE n.doc_id = chunks.doc_id;
 """
 """The writer then finds that the full text is of an older form and rebuilds it."""
