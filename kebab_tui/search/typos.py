@@ -131,8 +131,8 @@ class _Speller:
         self.lookups += 1
         if not particle and (hangul := self._other_layout(typed)):
             return hangul
-        if not (typed.islower() or typed.isupper() or typed.istitle()):
-            return None
+        if typed[0].islower() and not typed.islower():
+            return None  # camelCase
         likely = _slips(word)
         seen = self.snapshot.listed(list(likely))
         # A word that may go on is rather a longer one than a shorter one.

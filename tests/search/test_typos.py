@@ -53,6 +53,7 @@ def searched(vault: Vault, text: str, *, typing: bool = False) -> list[str]:
         ("ernel", "kernel"),
         ("GRPAH", "graph"),
         ("Grpah", "graph"),
+        ("DtaaBase", "database"),
         ("grpah?", "graph"),
         ("(sevrer)", "server"),
         ("grpah를", "graph"),
