@@ -17,9 +17,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from os.path import commonprefix
-from string import ascii_lowercase
 from typing import NamedTuple
 
 from kebab_tui.domain.hit import Correction
@@ -67,7 +65,7 @@ def correct(
 ) -> Corrected:
     """Correct the words of a query. `knows_word`: whether the model has a word in its vocabulary."""
     words = [token for i, token in enumerate(tokens) if token.role == "word" and not _has_key(tokens, i)]
-    speller = _Speller(snapshot, knows_word, len(words) <= _SHORT_QUERY)
+    speller = _Speller(snapshot, knows_word, is_short_query=len(words) <= _SHORT_QUERY)
     pieces: list[str] = []
     corrections: list[Correction] = []
     at = 0
@@ -111,14 +109,14 @@ def _has_key(tokens: Sequence[QueryToken], i: int) -> bool:
     return i > 0 and tokens[i - 1].role == "unknown_key" and tokens[i - 1].end == tokens[i].start
 
 
-@dataclass(slots=True)
 class _Speller:
-    """Looks words up in one snapshot."""
+    """Looks words up in one snapshot. A plain class: making a dataclass would delay a search."""
 
-    snapshot: Snapshot
-    knows_word: KnowsWord
-    is_short_query: bool
-    lookups: int = 0
+    def __init__(self, snapshot: Snapshot, knows_word: KnowsWord, *, is_short_query: bool) -> None:
+        self.snapshot = snapshot
+        self.knows_word = knows_word
+        self.is_short_query = is_short_query
+        self.lookups = 0
 
     def latin(self, typed: str, particle: str, *, unfinished: bool) -> str | None:
         word = typed.lower()
@@ -222,6 +220,7 @@ class _Speller:
 # Slips in Latin words
 
 _SWAPPED, _CHANGED, _FIRST_CHANGED = range(3)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def _slips(word: str) -> dict[str, int]:
@@ -240,7 +239,7 @@ def _slips(word: str) -> dict[str, int]:
         others = (after[1:],) if after and len(word) >= shortest else ()
         for other in others:
             add(before + other, likely)
-        for letter in ascii_lowercase:
+        for letter in _LETTERS:
             for other in (after, *others):
                 add(before + letter + other, likely)
     found.pop(word, None)

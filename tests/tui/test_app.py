@@ -269,7 +269,9 @@ async def test_a_key_searches_corrected_words_as_typed_until_the_text_changes(sh
     async with shared(query="owernship") as pilot:
         app = await found(pilot)
         assert paths(app)[0] == "rust/ownership.md"
-        await until(pilot, lambda: "also searched: ownership (for owernship); alt+x: as typed" in painted(app))
+        await until(
+            pilot, lambda: "also searched: ownership (for owernship); alt+x: as typed" in painted(app)
+        )
         await until(pilot, lambda: app.preview._marked_query == "ownership")
         await pilot.press("alt+x")
         await until(pilot, lambda: not app.results.has_hits)
