@@ -161,12 +161,15 @@ class _Speller:
         return None
 
     def _has_hangul(self, typed: str) -> bool:
-        """Whether the notes have a word as typed, or the word before its ending."""
-        bare = without_ending(typed)
-        if self.snapshot.has(any_of((grams_phrase((typed,)), *compounds(bare)))):
+        """Whether the notes have a word as typed, the word before its ending, or the two it is made of."""
+        has, bare = self.snapshot.has, without_ending(typed)
+        if has(grams_phrase((typed,))):
             return True
-        is_there = bare != typed and self.snapshot.has(grams_phrase((bare,)))
-        return is_there and (self.knows_word(bare) or self.snapshot.has(whole_word(bare)))
+        is_there = bare != typed and has(grams_phrase((bare,)))
+        if is_there and has(whole_word(bare)):
+            return True
+        made_of = compounds(bare)
+        return (bool(made_of) and has(any_of(tuple(made_of)))) or (is_there and self.knows_word(bare))
 
     def _other_layout(self, typed: str) -> str | None:
         from kebab_tui.search.keyboard import hangul_keys, keys_of  # only an unknown word needs it
