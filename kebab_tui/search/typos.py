@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os.path import commonprefix
 from typing import NamedTuple
 
@@ -132,6 +132,8 @@ class _Speller:
         if typed[0].islower() and not typed.islower():
             return None  # camelCase
         likely = _slips(word)
+        if unfinished and (begun := self._swapped_beginning(likely)):
+            return begun
         seen = self.snapshot.listed(list(likely))
         # A word that may go on is rather a longer one than a shorter one.
         ranked = sorted(seen, key=lambda one: (unfinished and len(one) < len(word), likely[one], -seen[one]))
@@ -141,6 +143,16 @@ class _Speller:
             near = [one for one in seen if len({*word} ^ {*one}) <= 2 and _is_within_two_slips(word, one)]
             found = self._first_indexed(sorted(near, key=lambda one: -seen[one]))
         return found
+
+    def _swapped_beginning(self, likely: Mapping[str, int]) -> str | None:
+        """The beginning of the most frequent word, with two letters swapped: so hits come and stay."""
+        begun = {}
+        for one in likely:
+            if likely[one] == _SWAPPED and (words := self.snapshot.common_words(one, 1)):
+                begun[one] = words[0]
+        seen = self.snapshot.listed(list(begun.values()))
+        ranked = sorted(begun, key=lambda one: -seen[begun[one]])
+        return next((one for one in ranked if self.snapshot.has(Word(begun[one]))), None)
 
     def _first_indexed(self, ranked: Sequence[str]) -> str | None:
         """The list of words may name some that no note has any more."""
