@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from os.path import commonprefix
-from string import ascii_lowercase
 from typing import NamedTuple
 
 from kebab_tui.domain.hit import Correction
@@ -67,7 +65,7 @@ def correct(
 ) -> Corrected:
     """Correct the words of a query. `knows_word`: whether the model has a word in its vocabulary."""
     words = [token for i, token in enumerate(tokens) if token.role == "word" and not _has_key(tokens, i)]
-    speller = _Speller(snapshot, knows_word, len(words) <= _SHORT_QUERY)
+    speller = _Speller(snapshot, knows_word, is_short_query=len(words) <= _SHORT_QUERY)
     pieces: list[str] = []
     corrections: list[Correction] = []
     at = 0
@@ -111,14 +109,14 @@ def _has_key(tokens: Sequence[QueryToken], i: int) -> bool:
     return i > 0 and tokens[i - 1].role == "unknown_key" and tokens[i - 1].end == tokens[i].start
 
 
-@dataclass(slots=True)
 class _Speller:
-    """Looks words up in one snapshot."""
+    """Looks words up in one snapshot. A plain class: making a dataclass would delay a search."""
 
-    snapshot: Snapshot
-    knows_word: KnowsWord
-    is_short_query: bool
-    lookups: int = 0
+    def __init__(self, snapshot: Snapshot, knows_word: KnowsWord, *, is_short_query: bool) -> None:
+        self.snapshot = snapshot
+        self.knows_word = knows_word
+        self.is_short_query = is_short_query
+        self.lookups = 0
 
     def latin(self, typed: str, particle: str, *, unfinished: bool) -> str | None:
         word = typed.lower()
@@ -131,9 +129,11 @@ class _Speller:
         self.lookups += 1
         if not particle and (hangul := self._other_layout(typed)):
             return hangul
-        if not (typed.islower() or typed.isupper() or typed.istitle()):
-            return None
+        if typed[0].islower() and not typed.islower():
+            return None  # camelCase
         likely = _slips(word)
+        if unfinished and (begun := self._swapped_beginning(likely)):
+            return begun
         seen = self.snapshot.listed(list(likely))
         # A word that may go on is rather a longer one than a shorter one.
         ranked = sorted(seen, key=lambda one: (unfinished and len(one) < len(word), likely[one], -seen[one]))
@@ -143,6 +143,16 @@ class _Speller:
             near = [one for one in seen if len({*word} ^ {*one}) <= 2 and _is_within_two_slips(word, one)]
             found = self._first_indexed(sorted(near, key=lambda one: -seen[one]))
         return found
+
+    def _swapped_beginning(self, likely: Mapping[str, int]) -> str | None:
+        """The beginning of the most frequent word, with two letters swapped: so hits come and stay."""
+        begun = {}
+        for one in likely:
+            if likely[one] == _SWAPPED and (words := self.snapshot.common_words(one, 1)):
+                begun[one] = words[0]
+        seen = self.snapshot.listed(list(begun.values()))
+        ranked = sorted(begun, key=lambda one: -seen[begun[one]])
+        return next((one for one in ranked if self.snapshot.has(Word(begun[one]))), None)
 
     def _first_indexed(self, ranked: Sequence[str]) -> str | None:
         """The list of words may name some that no note has any more."""
@@ -163,12 +173,15 @@ class _Speller:
         return None
 
     def _has_hangul(self, typed: str) -> bool:
-        """Whether the notes have a word as typed, or the word before its ending."""
-        bare = without_ending(typed)
-        if self.snapshot.has(any_of((grams_phrase((typed,)), *compounds(bare)))):
+        """Whether the notes have a word as typed, the word before its ending, or the two it is made of."""
+        has, bare = self.snapshot.has, without_ending(typed)
+        if has(grams_phrase((typed,))):
             return True
-        is_there = bare != typed and self.snapshot.has(grams_phrase((bare,)))
-        return is_there and (self.knows_word(bare) or self.snapshot.has(whole_word(bare)))
+        is_there = bare != typed and has(grams_phrase((bare,)))
+        if is_there and has(whole_word(bare)):
+            return True
+        made_of = compounds(bare)
+        return (bool(made_of) and has(any_of(tuple(made_of)))) or (is_there and self.knows_word(bare))
 
     def _other_layout(self, typed: str) -> str | None:
         from kebab_tui.search.keyboard import hangul_keys, keys_of  # only an unknown word needs it
@@ -222,6 +235,7 @@ class _Speller:
 # Slips in Latin words
 
 _SWAPPED, _CHANGED, _FIRST_CHANGED = range(3)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def _slips(word: str) -> dict[str, int]:
@@ -240,7 +254,7 @@ def _slips(word: str) -> dict[str, int]:
         others = (after[1:],) if after and len(word) >= shortest else ()
         for other in others:
             add(before + other, likely)
-        for letter in ascii_lowercase:
+        for letter in _LETTERS:
             for other in (after, *others):
                 add(before + letter + other, likely)
     found.pop(word, None)

@@ -134,6 +134,18 @@ def test_strict_does_not_fill_up_with_hits_that_lack_words(indexed: Kebab) -> No
     assert indexed("search", "docker sourdough", "--strict").code == 1
 
 
+def test_a_corrected_word_is_said_and_exact_searches_it_as_typed(indexed: Kebab) -> None:
+    done = indexed("search", "dokcer", "--mode", "lexical", "--json")
+    assert (done.code, done.json["query"]) == (0, "dokcer")
+    assert done.json["corrections"] == [{"typed": "dokcer", "searched": "docker"}]
+    assert done.json["hits"] == indexed("search", "docker", "--mode", "lexical", "--json").json["hits"]
+    said = indexed("search", "dokcer", "--mode", "lexical")
+    assert "also searched: docker (for dokcer)" in said.err.splitlines()
+    exact = indexed("search", "dokcer", "--mode", "lexical", "--exact")
+    assert (exact.code, exact.out) == (1, "")
+    assert "also searched" not in exact.err
+
+
 # why not
 
 

@@ -53,6 +53,7 @@ def searched(vault: Vault, text: str, *, typing: bool = False) -> list[str]:
         ("ernel", "kernel"),
         ("GRPAH", "graph"),
         ("Grpah", "graph"),
+        ("DtaaBase", "database"),
         ("grpah?", "graph"),
         ("(sevrer)", "server"),
         ("grpah를", "graph"),
@@ -142,8 +143,23 @@ def test_words_of_removed_notes_are_neither_known_nor_searched(tmp_path: Path) -
     assert searched(vault, "zorban") == ["zorbam"]
 
 
-@pytest.mark.parametrize(("text", "meant"), [("gra", []), ("graphv", []), ("grpah", ["graph"]), ("kern", [])])
-def test_a_word_that_may_go_on_is_not_corrected(vault: Vault, text: str, meant: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("gra", []),
+        ("graphv", []),
+        ("kern", []),
+        ("grp", []),
+        ("grpa", ["grap"]),
+        ("grpah", ["graph"]),
+        ("confgi", ["config"]),
+        ("confgu", []),
+        ("authentci", ["authentic"]),
+    ],
+)
+def test_a_word_that_may_go_on_is_corrected_only_if_no_word_begins_so(
+    vault: Vault, text: str, meant: list[str]
+) -> None:
     assert searched(vault, text, typing=True) == meant
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 
@@ -160,3 +162,20 @@ def test_a_failed_write_adds_no_words(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def _fail(*_: object) -> None:
     raise ZeroDivisionError
+
+
+def test_every_word_within_two_edits_is_alike(typing: Typing) -> None:
+    """The first letter stays; an edit adds, drops or changes a letter or swaps two."""
+    dice = random.Random(3)
+    words = [word for word in typing.words if re.fullmatch("[a-z]{9,}", word)]
+    for _ in range(2_000):
+        word = slip = dice.choice(words)
+        for _ in range(2):
+            at, letter = dice.randrange(1, len(slip) - 1), dice.choice(ascii_lowercase)
+            before, after = slip[:at], slip[at:]
+            edited = (after[1:], letter + after, letter + after[1:], after[1] + after[0] + after[2:])
+            slip = before + dice.choice(edited)
+        found = typing._snapshot.alike(slip, 2)
+        assert word in found, (word, slip)
+        assert found.items() <= typing._snapshot.listed(list(found)).items()
+    assert not typing._snapshot.listed(["nosuchword", ""])

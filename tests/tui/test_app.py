@@ -265,6 +265,34 @@ async def test_the_mode_goes_round_and_the_hits_with_it(shared: SharedScreen) ->
         assert seen == ["lexical", "vector", "hybrid"]
 
 
+async def test_a_key_searches_corrected_words_as_typed_until_the_text_changes(shared: SharedScreen) -> None:
+    async with shared(query="owernship") as pilot:
+        app = await found(pilot)
+        assert paths(app)[0] == "rust/ownership.md"
+        await until(
+            pilot, lambda: "also searched: ownership (for owernship); alt+x: as typed" in painted(app)
+        )
+        await until(pilot, lambda: app.preview._marked_query == "ownership")
+        await pilot.press("alt+x")
+        await until(pilot, lambda: not app.results.has_hits)
+        await until(pilot, lambda: "searched as typed; alt+x: corrected" in painted(app))
+        await pilot.press("alt+x")
+        await until(pilot, lambda: app.results.is_corrected)
+        await pilot.press("alt+x")
+        await until(pilot, lambda: not app.results.is_corrected)
+        await pilot.press("space")
+        await until(pilot, lambda: app.results.is_corrected)
+        assert not app.current_query.query.exact
+
+
+async def test_the_key_does_nothing_without_a_correction(shared: SharedScreen) -> None:
+    async with shared(query="ownership") as pilot:
+        app = await found(pilot)
+        await pilot.press("alt+x")
+        assert not app.current_query.query.exact
+        assert "as typed" not in painted(app)
+
+
 async def test_f3_hides_the_preview(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)

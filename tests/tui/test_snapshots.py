@@ -221,6 +221,7 @@ def watched(kind: WatchKind, reason: str = "") -> FolderState:
 CASES = {
     "hits": Case("rust errors", SEARCH),
     "no_query": Case(),
+    "corrected": Case("owernship errosr"),
     "no_hits": Case("ownership tag:요리 lang:ko"),
     "marked_and_filtered": Case("tag:rust errors", SEARCH, keys=("ctrl+@", "ctrl+@", "down")),
     "korean": Case("김치찌개", SEARCH),
