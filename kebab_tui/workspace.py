@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.engine import SearchEngine
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.filter_keys import Completions
+    from kebab_tui.search.find import FoundNote
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.query_language import Chip, ParsedQuery
     from kebab_tui.search.ranking import FusionSettings
@@ -212,6 +213,22 @@ class Workspace:
                 return completions_of(facets, sources, catalogue.paths())
         except NotIndexedError:
             return completions_of({}, (), ())
+
+    @_healed
+    def find(
+        self, text: str, limit: int = 20, offset: int = 0, filters: SearchFilters | None = None
+    ) -> list[FoundNote]:
+        """The notes whose names resemble `text`, best first; without text the latest changed ones."""
+        from kebab_tui.search.find import FoundNote, find_names
+
+        reader = self._parts.index.reader
+        with reader.catalogue() as catalogue, reader.snapshot() as snapshot:
+            found = []
+            for note, name in find_names(snapshot, text, filters or SearchFilters(), offset + limit)[offset:]:
+                document = catalogue.document(note.doc)
+                assert document is not None  # of the same snapshot
+                found.append(FoundNote(document, catalogue.root_of(document.source), name))
+            return found
 
     # Read
 
