@@ -190,10 +190,10 @@ class Workspace:
     @_healed
     def why_not(self, query: SearchQuery, path: str) -> WhyNot:
         """Why a note is missing from the result, or its rank."""
-        from kebab_tui.indexing.lookup import find_document, why_not_indexed
+        from kebab_tui.indexing.lookup import find_document, note_named, why_not_indexed
 
         with self._parts.index.reader.catalogue() as catalogue:
-            document = find_document(catalogue, path)
+            document = find_document(catalogue, path) or note_named(path, self.find)
             if document is None or document.chunks == 0:
                 return why_not_indexed(catalogue.sources(), path, document)
         return self._parts.engine.why_not(query, document)
@@ -273,11 +273,11 @@ class Workspace:
 
     @_healed
     def inspect(self, target: str) -> Inspection:
-        """Look up a note or a chunk by path, citation or id, with the state of its file."""
+        """Look up a note or a chunk by path, citation, id or name, with the state of its file."""
         from kebab_tui.indexing.lookup import inspect
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return inspect(catalogue, target)
+            return inspect(catalogue, target, self.find)
 
     def locate(self, hit: SearchHit) -> Located:
         """Locate the chunk of a hit in the current file."""
@@ -287,11 +287,11 @@ class Workspace:
 
     @_healed
     def locate_citation(self, target: str) -> CitedPlace:
-        """Locate a citation, a chunk id or a path in the current file."""
+        """Locate a citation, a chunk id, a path or a name in the current file."""
         from kebab_tui.indexing.lookup import locate_citation
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return locate_citation(catalogue, target, self._parts.recipe)
+            return locate_citation(catalogue, target, self._parts.recipe, self.find)
 
     def status(self) -> IndexStatus:
         from kebab_tui.doctor import index_status

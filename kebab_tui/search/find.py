@@ -28,7 +28,8 @@ from kebab_tui.search.name_pattern import (
 )
 from kebab_tui.search.ports import NamedNote, Snapshot
 
-_KINDS = (*NAME_KINDS, "path")
+NAME_ORDER = {kind: number for number, kind in enumerate((*NAME_KINDS, "path"))}
+"""What matches, the strongest first."""
 _PROPOSED = 100
 """Notes that are scored exactly, at least."""
 _SYLLABLES = range(0xAC00, 0xD7A4)
@@ -237,7 +238,7 @@ def best_name(pattern: NamePattern, note: NamedNote) -> MatchedName | None:
 
 
 def _name_order(name: MatchedName) -> tuple[int, int, int, int]:
-    return name.match, name.cost, _KINDS.index(name.kind), len(name.text)
+    return name.match, name.cost, NAME_ORDER[name.kind], len(name.text)
 
 
 def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None:
