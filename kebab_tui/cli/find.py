@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", nargs=-1, metavar="[NAME…]")
+@click.argument("words", nargs=-1, metavar="[NAME…]")
 @page_options("-n", "--limit", most=10_000, otherwise="default: 20")
 @click.option("-0", "--null", is_flag=True, help="End each path with a null character, for `xargs -0`.")
 @click.option("--json", "as_json", is_flag=True, help="Print a found_note_list.v1 object.")
 @filter_options
 @shared_options
 @pass_invocation
-def find_command(invocation: Invocation, /, name: tuple[str, ...], **given: Any) -> int:
+def find_command(invocation: Invocation, /, words: tuple[str, ...], **given: Any) -> int:
     """Find notes by name: file name, alias or title.
 
     A few letters of NAME are enough, in any order of its words; typos are forgiven. Korean is
@@ -40,7 +40,7 @@ def find_command(invocation: Invocation, /, name: tuple[str, ...], **given: Any)
     """
     if given["null"] and given["as_json"]:
         raise UsageError("--json and --null exclude each other", "leave one of them out")
-    typed = " ".join(name)
+    typed = " ".join(words)
     with closing(invocation.open_index()) as workspace:
         filters = filters_from(given, workspace)
         found = workspace.find(typed, given["limit"] or 20, given["offset"], filters)

@@ -46,6 +46,7 @@ def _glob(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> S
 
 def _facet_options(kind: FacetKind) -> Iterator[Callable[[Decorated], Decorated]]:
     one = f"this {kind.id} or one below it" if kind.nested else f"this {kind.id}"
+    one = f"this in a {kind.id}" if kind.within else one
     for name, metavar, text in (
         (kind.id, kind.id.upper(), f"With {one}; repeated: with any of them."),
         (kind.plural, "A,B", f"With all of these {kind.plural}."),

@@ -167,6 +167,9 @@ def _note_passes(document: Document, filters: SearchFilters) -> bool:
 def _has_facets(document: Document, wanted: FacetFilter) -> bool:
     kind = FACETS[wanted.kind]
     held = {kind.fold(value) for value in values_of(document.facets, kind.id)}
+    if kind.within:
+        names = [kind.fold(one.value) for one in document.facets if one.kind in kind.within]
+        held = {part for part in map(kind.fold, wanted.values) if any(part in name for name in names)}
     if kind.nested:
         parts = (value.split("/") for value in held)
         held = {"/".join(names[: depth + 1]) for names in parts for depth in range(len(names))}
