@@ -24,6 +24,7 @@ from kebab_tui.search.name_pattern import (
     allowed_edits,
     edits,
     is_initials,
+    letters_of,
     name_pattern,
 )
 from kebab_tui.search.ports import NamedNote, Snapshot
@@ -33,6 +34,11 @@ NAME_ORDER = {kind: number for number, kind in enumerate((*NAME_KINDS, "path"))}
 _PROPOSED = 100
 """Notes that are scored exactly, at least."""
 _SYLLABLES = range(0xAC00, 0xD7A4)
+_ASCII_PATH = {code: " " for code in range(128) if chr(code) in "-_." or code < 33 or code == 127}
+_ASCII_PATH |= {code: chr(code).lower() for code in range(65, 91)}
+_ASCII_NAME = _ASCII_PATH | {ord("/"): " "}
+_ASCII_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|(?<![^\s\-_./])[^\sA-Za-z0-9\-_./]")
+"""Words and the parts of camelCase."""
 _WORDS = re.compile(r"[^ /]+")
 
 
@@ -87,30 +93,36 @@ class _Name:
     """A name as letters; `origin` is the character of each letter, `starts` are the starts of words."""
 
     def __init__(self, text: str, *, keep_slashes: bool) -> None:
-        letters: list[str] = []
-        self.origin: list[int] = []
-        self.starts: set[int] = set()
+        text = text[:LONGEST]
         self.syllables: set[int] = set()
+        self.origin: Sequence[int] = range(len(text))
+        self.letters = text.translate(_ASCII_PATH if keep_slashes else _ASCII_NAME)
+        if text.isascii() and "  " not in self.letters and not self.letters.startswith(" "):
+            self.starts = {part.start() for part in _ASCII_PARTS.finditer(text)}
+        else:
+            self._spell(text, keep_slashes=keep_slashes)
+
+    def _spell(self, text: str, *, keep_slashes: bool) -> None:
+        letters: list[str] = []
+        origin: list[int] = []
+        self.starts = set()
         before = " "
-        for at, character in enumerate(text[:LONGEST]):
+        for at, character in enumerate(text):
             spelled = "/" if character == "/" and keep_slashes else SPELLING[ord(character)]
             spelled = " " if spelled in "/\n\0" and not keep_slashes else spelled.replace("\n", " ")
             if spelled == " " and letters[-1:] in ([" "], []):
                 continue
             if spelled and spelled not in " /":
                 place = len(letters)
-                if before in " /" or _is_hump(before, character, text[at + 1 : at + 2]):
+                if not before.isalnum() or _is_hump(before, character, text[at + 1 : at + 2]):
                     self.starts.add(place)
                 if ord(character) in _SYLLABLES or character in LEADS or "\u1100" <= character <= "\u1112":
                     self.syllables.add(place)
             if spelled:
                 before = character if spelled not in " /" else " "
             letters += spelled
-            self.origin += [at] * len(spelled)
-        if letters[-1:] == [" "]:
-            letters.pop()
-            self.origin.pop()
-        self.letters = "".join(letters)
+            origin += [at] * len(spelled)
+        self.letters, self.origin = "".join(letters), origin
 
     @property
     def onsets(self) -> set[int]:
@@ -243,7 +255,10 @@ def _name_order(name: MatchedName) -> tuple[int, int, int, int]:
 
 def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None:
     """How a pattern matches one name; None if it does not."""
-    if not pattern.words:
+    letters = set(letters_of(text))
+    if not pattern.words or any(
+        len(set(word) - letters - {"/"}) > allowed_edits(word) for word in pattern.words
+    ):
         return None
     name = _Name(text, keep_slashes=kind == "path")
     found: _Found | None = None
@@ -251,7 +266,7 @@ def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None
         found = _in_path(pattern, name)
     else:
         found = name.literal(pattern.phrase) if not is_initials(pattern.phrase) else None
-        if found is not None and len(found.at) == len(name.letters):
+        if found is not None and len(found.at) == len(name.letters.rstrip()):
             found = found._replace(match=NameMatch.EXACT)
         if (found is None or found.match > NameMatch.WORD) and not pattern.has_folders:
             each = [name.word(word) for word in pattern.words]

@@ -196,20 +196,21 @@ def _chunk_conditions(filters: SearchFilters) -> list[Condition]:
 
 def _with_facet(kind: FacetKind, values: Sequence[str], excluded: bool) -> Condition:
     """Notes with one of these values, or without all of them; finds them by the index on values."""
-    folded = as_json([kind.fold(value) for value in values])
+    folded = [kind.fold(value) for value in values]
     # Plus: documents in the order of their rows, so that the ids of their chunks come nearly sorted.
     condition = f"+d.doc_id {'NOT ' if excluded else ''}IN "
     if kind.within:
-        parts = (
-            "SELECT f.doc_id FROM facets f WHERE f.kind IN (SELECT value FROM json_each(?)) "
-            "AND EXISTS (SELECT 1 FROM json_each(?) w WHERE instr(f.folded, w.value))"
-        )
-        return f"{condition}({parts})", [as_json(kind.within), folded]
+        parts = " OR ".join(["instr(f.folded, ?)"] * len(folded))
+        kinds = ", ".join("?" * len(kind.within))
+        return f"{condition}(SELECT f.doc_id FROM facets f WHERE f.kind IN ({kinds}) AND ({parts}))", [
+            *kind.within,
+            *folded,
+        ]
     found = "SELECT f.doc_id FROM json_each(?) w CROSS JOIN facets f ON f.kind = ? AND "
     selects = [f"{found} f.folded = w.value"]
     if kind.nested:  # "0" is the character after "/"
         selects.append(f"{found} f.folded >= w.value || '/' AND f.folded < w.value || '0'")
-    return f"{condition}({' UNION ALL '.join(selects)})", [folded, kind.id] * len(selects)
+    return f"{condition}({' UNION ALL '.join(selects)})", [as_json(folded), kind.id] * len(selects)
 
 
 def _one_of(column: str, values: Sequence[str]) -> Condition:
