@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.engine import SearchEngine
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.filter_keys import Completions
+    from kebab_tui.search.find import FoundNote
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.query_language import Chip, ParsedQuery
     from kebab_tui.search.ranking import FusionSettings
@@ -190,12 +191,12 @@ class Workspace:
     @_healed
     def why_not(self, query: SearchQuery, path: str) -> WhyNot:
         """Why a note is missing from the result, or its rank."""
-        from kebab_tui.indexing.lookup import find_document, why_not_indexed
+        from kebab_tui.indexing.lookup import find_document, note_named, why_not_indexed
 
         if (error := self.parse(query.text).error) is not None:
             raise error
         with self._parts.index.reader.catalogue() as catalogue:
-            document = find_document(catalogue, path)
+            document = find_document(catalogue, path) or note_named(path, self.find)
             if document is None or document.chunks == 0:
                 return why_not_indexed(catalogue.sources(), path, document)
         return self._parts.engine.why_not(query, document)
@@ -215,6 +216,22 @@ class Workspace:
                 return completions_of(facets, sources, catalogue.paths())
         except NotIndexedError:
             return completions_of({}, (), ())
+
+    @_healed
+    def find(
+        self, text: str, limit: int = 20, offset: int = 0, filters: SearchFilters | None = None
+    ) -> list[FoundNote]:
+        """The notes whose names resemble `text`, best first; without text the latest changed ones."""
+        from kebab_tui.search.find import FoundNote, find_names
+
+        reader = self._parts.index.reader
+        with reader.catalogue() as catalogue, reader.snapshot() as snapshot:
+            found = []
+            for note, name in find_names(snapshot, text, filters or SearchFilters(), offset + limit)[offset:]:
+                document = catalogue.document(note.doc)
+                assert document is not None  # of the same snapshot
+                found.append(FoundNote(document, catalogue.root_of(document.source), name))
+            return found
 
     # Read
 
@@ -259,11 +276,11 @@ class Workspace:
 
     @_healed
     def inspect(self, target: str) -> Inspection:
-        """Look up a note or a chunk by path, citation or id, with the state of its file."""
+        """Look up a note or a chunk by path, citation, id or name, with the state of its file."""
         from kebab_tui.indexing.lookup import inspect
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return inspect(catalogue, target)
+            return inspect(catalogue, target, self.find)
 
     def locate(self, hit: SearchHit) -> Located:
         """Locate the chunk of a hit in the current file."""
@@ -273,11 +290,11 @@ class Workspace:
 
     @_healed
     def locate_citation(self, target: str) -> CitedPlace:
-        """Locate a citation, a chunk id or a path in the current file."""
+        """Locate a citation, a chunk id, a path or a name in the current file."""
         from kebab_tui.indexing.lookup import locate_citation
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return locate_citation(catalogue, target, self._parts.recipe)
+            return locate_citation(catalogue, target, self._parts.recipe, self.find)
 
     def status(self) -> IndexStatus:
         from kebab_tui.doctor import index_status

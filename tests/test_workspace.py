@@ -181,6 +181,7 @@ Read: TypeAlias = Callable[[Workspace], object]
 READS: dict[str, Read] = {
     "search": lambda workspace: workspace.search(SearchQuery("bread", "lexical")).total_matches,
     "recent": lambda workspace: workspace.recent(5).total_matches,
+    "find": lambda workspace: [found.document.path for found in workspace.find("a")],
     "explain": lambda workspace: workspace.explain(SearchQuery("bread", "lexical")).response.total_matches,
     "why_not": lambda workspace: workspace.why_not(SearchQuery("absent", "lexical"), "a.md"),
     "sources": lambda workspace: [source.source_id for source in workspace.sources()],

@@ -69,6 +69,7 @@ def _checked(key: str) -> Callable[[click.Context, click.Parameter, Sequence[str
 
 def _facet_options(kind: FacetKind) -> Iterator[Callable[[Decorated], Decorated]]:
     one = f"this {kind.id} or one below it" if kind.nested else f"this {kind.id}"
+    one = f"this in a {kind.id}" if kind.within else one
     for name, metavar, text in (
         (kind.id, kind.id.upper(), f"With {one}; repeated: with any of them."),
         (kind.plural, "A,B", f"With all of these {kind.plural}."),

@@ -35,6 +35,12 @@ def write(line: str) -> None:
         sys.stdout.write(line + "\n")
 
 
+def write_null(text: str) -> None:
+    """Write data that ends with a null character instead of a newline."""
+    if sys.stdout is not None:
+        sys.stdout.write(text + "\0")
+
+
 def write_json(value: Json) -> None:
     """Write one object on one line."""
     from kebab_tui.wire.encode import dumps

@@ -88,7 +88,7 @@ def list_command(
 
 
 @click.command()
-@click.argument("target", metavar="PATH|CHUNK_ID|CITATION")
+@click.argument("target", metavar="PATH|NAME|CHUNK_ID|CITATION")
 @click.option("--full", is_flag=True, help="With the text of the passages.")
 @click.option("--json", "as_json", is_flag=True, help="Print an inspection.v1 object.")
 @shared_options
@@ -96,8 +96,8 @@ def list_command(
 def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bool) -> None:
     """Show all details of one note or passage.
 
-    PATH is relative to its source, absolute, or only the last parts of a path. For a path
-    that is not indexed, shows why.
+    PATH is relative to its source, absolute, or only the last parts of a path. NAME is a file
+    name, an alias or a title. For a path that is not indexed, shows why.
     """
     with closing(invocation.open_index()) as workspace:
         found = workspace.inspect(target)
@@ -135,12 +135,12 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
 
 
 @click.command()
-@click.argument("target", metavar="CITATION|CHUNK_ID|PATH")
+@click.argument("target", metavar="CITATION|CHUNK_ID|PATH|NAME")
 @click.option("--print", "print_only", is_flag=True, help="Print the editor command, quoted for a shell.")
 @shared_options
 @pass_invocation
 def open_command(invocation: Invocation, target: str, print_only: bool) -> None:
-    """Open the lines of a citation in your editor.
+    """Open the lines of a citation, or a note by name, in your editor.
 
     Finds the lines in the file as it is now, and reports when they moved or changed. The
     editor: the setting `command` in [editor], else KEBAB_EDITOR, VISUAL or EDITOR, else

@@ -47,6 +47,8 @@ class FacetKind:
     """The filter key; completion offers the most frequent values. None: not for filters."""
     nested: bool = False
     """A filter by `a` also finds `a/b`."""
+    within: tuple[str, ...] = ()
+    """A filter finds parts of the values of these kinds, not only whole values of its own."""
     listed: bool = False
     """Whether `kebab list` has a column for it."""
     front_matter: tuple[str, ...] = ()
@@ -81,15 +83,15 @@ TAG = FacetKind(
     "tag", "tags", key="tag", nested=True, listed=True, front_matter=("tags", "tag"),
     split=_split_tags, clean=_clean_tag, longest=100,
 )  # fmt: skip
-NAME = FacetKind("name", "names", fold=name_key)
+NAME_KINDS = ("name", "alias", "title")
+"""The facets by which a note is called, the strongest first."""
+NAME = FacetKind("name", "names", key="name", within=NAME_KINDS, fold=name_key)
 """What a note is called after its file: one value."""
 ALIAS = FacetKind("alias", "aliases", front_matter=("aliases", "alias"), fold=name_key)
 TITLE = FacetKind("title", "titles", fold=name_key)
 """The titles that a note states: in front matter and in its first H1."""
 DATE = FacetKind("date", "dates", front_matter=("date", "created", "updated"), clean=_clean_date)
 FACETS: dict[str, FacetKind] = {kind.id: kind for kind in (TAG, NAME, ALIAS, TITLE, DATE)}
-NAME_KINDS = (NAME.id, ALIAS.id, TITLE.id)
-"""The facets by which a note is called, the strongest first."""
 WORD_KINDS = (ALIAS.id, TAG.id, DATE.id)
 """The facets whose values are searched as words of the title."""
 

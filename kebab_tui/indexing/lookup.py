@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +18,7 @@ from kebab_tui.domain.document import Chunk, Document, Source
 from kebab_tui.domain.errors import NotFoundError, NotIndexedError, SourceError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.exclusion import LeftOut
@@ -28,10 +29,13 @@ from kebab_tui.formats.decode import decode
 from kebab_tui.formats.registry import format_of
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import clipped, locate, locate_within
+from kebab_tui.search.find import NAME_ORDER, FoundNote, NameMatch
 from kebab_tui.search.ports import FileState
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.storage.ports import Catalogue, KnownFile, Reader
 
+Find = Callable[[str, int], "list[FoundNote]"]
+"""Finds at most so many notes by name."""
 StateOfFile = Literal["ok", "failed", "skipped", "pending", "ignored"]
 
 _NO_LINES = re.compile(r"(?s)(?P<path>.+)[:#]L?\d+(?:-L?\d+)?")
@@ -43,6 +47,10 @@ _UNSEEN = "cannot be read now; it stays in the index"
 _CHANGED = "changed since it was read"
 _NEW = "not read yet"
 _OLD_READER = "indexed by an older version; it will be read again"
+
+
+class AmbiguousError(NotFoundError):
+    """Several notes or passages could be meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +91,11 @@ class ListedFile:
     rule_at: str = ""
 
 
-def inspect(catalogue: Catalogue, target: str) -> Inspection:
-    """Look up a path, a citation or a chunk id; raises NotFoundError with the reason."""
+def inspect(catalogue: Catalogue, target: str, find: Find) -> Inspection:
+    """Look up a path, a citation, a chunk id or a name; raises NotFoundError with the reason."""
     if _CHUNK_ID.fullmatch(target) and (named := catalogue.chunks_named(target)):
         if len(named) > 1:
-            raise NotFoundError(f"several passages begin with {target}", "give more digits of the id")
+            raise AmbiguousError(f"several passages begin with {target}", "give more digits of the id")
         document = catalogue.document(named[0].doc_id)
         assert document is not None  # a foreign key ensures it
         return _inspection(catalogue, document, tuple(named), named[0].span)
@@ -100,6 +108,10 @@ def inspect(catalogue: Catalogue, target: str) -> Inspection:
         raise NotFoundError(
             f"{target} names no lines", "lines count from 1, and the last is not before the first: PATH:L5-L9"
         )
+    if document is None and (called := note_named(target, find, exact=citation is not None)):
+        return _inspection(catalogue, called, tuple(catalogue.chunks_of(called.doc_id)))
+    if document is None and citation is not None:
+        document = note_named(citation.path, find, exact=True)
     if citation is None or document is None:
         verdict = why_not_indexed(catalogue.sources(), target, None)
         raise NotFoundError(f"not in the index: {target} ({verdict.detail})", verdict.advice)
@@ -131,8 +143,41 @@ def find_document(catalogue: Catalogue, path: str) -> Document | None:
     notes = _same_bytes(notes, path) or catalogue.documents_ending(display_path(path), _MANY)
     if len(notes) > 1:
         names = ", ".join(f"{note.source}: {note.path}" for note in notes)
-        raise NotFoundError(f"several notes are named {path}: {names}", "give the whole path")
+        raise AmbiguousError(f"several notes are named {path}: {names}", "give the whole path")
     return notes[0] if notes else None
+
+
+def note_named(typed: str, find: Find, *, exact: bool = False) -> Document | None:
+    """The one note that is meant by a name; raises AmbiguousError with the nearest names.
+
+    None if there is nothing near, or if `typed` is rather the path of a file. `exact`: nothing similar.
+    """
+    if typed.startswith(("/", "~", "./", "../")) or os.path.isfile(typed):
+        return None
+    found = [(note, note.matched) for note in find(typed, _MANY + 1) if note.matched is not None]
+    found = [(note, name) for note, name in found if name.match is not NameMatch.SCATTERED]
+    if not found:
+        return None
+    best = min((name.match, NAME_ORDER[name.kind]) for _, name in found)
+    if best[0] is NameMatch.EXACT:
+        called = [note for note, name in found if (name.match, NAME_ORDER[name.kind]) == best]
+        if len(called) > 1:
+            raise AmbiguousError(f"several notes are named {typed}: {_places(called)}", "give the whole path")
+        return called[0].document
+    if exact or stem_of(typed) != typed.rpartition("/")[2]:  # a file name or a place in one
+        return None
+    nearest = [note for note, name in found if name.match == best[0]]
+    if len(found) == 1 or (len(nearest) == 1 and best[0] <= NameMatch.WORD):
+        return nearest[0].document
+    raise AmbiguousError(
+        f"no note is named {typed}; the nearest are {_places([note for note, _ in found])}",
+        "give the whole name, or choose with `kebab find`",
+    )
+
+
+def _places(notes: Sequence[FoundNote]) -> str:
+    listed = [f"{note.document.source}: {note.document.path}" for note in notes]
+    return ", ".join([*listed[:_MANY], *(["…"] if len(listed) > _MANY else [])])
 
 
 def _same_bytes(notes: list[Document], path: str) -> list[Document]:
@@ -192,9 +237,9 @@ def locate_hit(hit: SearchHit, recipe: Recipe) -> Located:
     return locate(hit.text, span, lines, recipe.chunk_limits.cap)
 
 
-def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe) -> CitedPlace:
-    """The current lines of a citation, a chunk id or a path; raises NotFoundError with the reason."""
-    found = inspect(catalogue, target)
+def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> CitedPlace:
+    """The current lines of a citation, a chunk id, a path or a name; raises NotFoundError with the reason."""
+    found = inspect(catalogue, target, find)
     span = found.cited or SourceSpan(1, 1)
     path = os.path.join(found.root, os.fsdecode(found.document.raw_path))
     citation = Citation(found.document.path, span)

@@ -41,7 +41,7 @@ _IN_QUOTES = "put it in double quotes to search for its text"
 # What other tools, or people, call a key or a value.
 _MEANT_KEYS = {
     "file": "path",
-    "filename": "path",
+    "filename": "name",
     "dir": "path",
     "directory": "path",
     "folder": "path",

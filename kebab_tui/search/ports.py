@@ -16,6 +16,7 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.match import Match, Term
+from kebab_tui.search.name_pattern import NamePattern
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +70,7 @@ class Collection(NamedTuple):
 
 
 class NamedNote(NamedTuple):
-    """A note found by its names, with the first of its chunks that passes the filters."""
+    """A note found by its names, with the first of its chunks that passes the filters; 0 if it has none."""
 
     doc: DocId
     row: ChunkRow
@@ -161,6 +162,16 @@ class Snapshot(Protocol):
 
     def names_with(self, match: Match, filters: SearchFilters, limit: int) -> list[NamedNote]:
         """The notes whose names match, best first by bm25 over the names."""
+        ...
+
+    def find_names(
+        self, pattern: NamePattern, filters: SearchFilters, limit: int, enough: int
+    ) -> list[NamedNote]:
+        """At most `limit` notes whose names or path may match, by a coarse score, best first.
+
+        May also propose notes that do not match, and leaves out less similar names if there are `enough`
+        better ones. For an empty pattern the latest changed notes. Notes without text have names, too.
+        """
         ...
 
     def hydrate(self, rows: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]: ...

@@ -8,6 +8,7 @@ characters are written as `\\uXXXX`, which a JSON reader decodes to the same tex
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -24,6 +25,7 @@ from kebab_tui.search.ranking import NEAR_ENOUGH, OTHER_SCRIPT_SHARE, PLACE_EVER
 from kebab_tui.search.why_not import Filtered
 
 if TYPE_CHECKING:
+    from kebab_tui.search.find import FoundNote
     from kebab_tui.vector_search import ModelInfo, Switch
 
 Json = dict[str, Any]
@@ -203,6 +205,36 @@ def listing(kind: str, items: Iterable[Json], total: int) -> Json:
     """A list of objects, such as `document_list.v1` and `source_list.v1`."""
     found = list(items)
     return {"schema_version": f"{kind}_list.v1", "items": found, "returned": len(found), "total": total}
+
+
+def found_notes(query: str, notes: Iterable[FoundNote]) -> Json:
+    """The notes of `kebab find`, best first."""
+    items = [
+        {
+            "doc_id": note.document.doc_id,
+            "source_id": note.document.source,
+            "path": note.document.path,
+            "location": os.path.join(note.root, os.fsdecode(note.document.raw_path)),
+            "name": note.document.name,
+            "title": note.document.title,
+            "modified_at": timestamp(note.document.fingerprint.mtime_ns),
+            "matched": None
+            if note.matched is None
+            else {
+                "kind": note.matched.kind,
+                "text": note.matched.text,
+                "match": note.matched.match.name.lower(),
+                "highlights": [list(one) for one in note.matched.highlights],
+            },
+        }
+        for note in notes
+    ]
+    return {
+        "schema_version": "found_note_list.v1",
+        "query": query,
+        "items": items,
+        "returned": len(items),
+    }
 
 
 def _headings(path: str) -> list[str]:

@@ -38,7 +38,9 @@ from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.domain.text import display_path, embedded_hash, glob_regex, is_korean
 from kebab_tui.domain.tokens import grams, plain_words, stem
 from kebab_tui.search.bm25 import inverse_document_frequency, length_norm, term_weight
+from kebab_tui.search.find import best_name
 from kebab_tui.search.match import All, Any, Gram, Match, Not, Prefix, Raw
+from kebab_tui.search.name_pattern import NamePattern
 from kebab_tui.search.ports import (
     Among,
     Collection,
@@ -165,6 +167,9 @@ def _note_passes(document: Document, filters: SearchFilters) -> bool:
 def _has_facets(document: Document, wanted: FacetFilter) -> bool:
     kind = FACETS[wanted.kind]
     held = {kind.fold(value) for value in values_of(document.facets, kind.id)}
+    if kind.within:
+        names = [kind.fold(one.value) for one in document.facets if one.kind in kind.within]
+        held = {part for part in map(kind.fold, wanted.values) if any(part in name for name in names)}
     if kind.nested:
         parts = (value.split("/") for value in held)
         held = {"/".join(names[: depth + 1]) for names in parts for depth in range(len(names))}
@@ -372,6 +377,15 @@ class _Snapshot:
             terms = _matched(node, _Stored(replace(chunk, text="", heading_path=""), names))
             found += [(-len(set(terms)), -note.mtime_ns, note)] if terms else []
         return [note for *_, note in sorted(found, key=lambda one: (*one[:2], one[2].doc))][:limit]
+
+    def find_names(
+        self, pattern: NamePattern, filters: SearchFilters, limit: int, enough: int
+    ) -> list[NamedNote]:
+        notes = sorted(self._named(filters), key=lambda note: (-note.mtime_ns, note.path))
+        if not pattern.words:
+            return notes[:limit]
+        scored = [(name.match, note) for note in notes if (name := best_name(pattern, note)) is not None]
+        return [note for _, note in sorted(scored, key=lambda one: one[0])][:limit]
 
     def _named(self, filters: SearchFilters) -> list[NamedNote]:
         rows, _ = self.browse(filters, -1, 0)

@@ -80,6 +80,8 @@ def test_an_older_index_is_searched_as_it_is_and_not_changed(vault: Vault) -> No
     notices = {notice.code for notice in vault.workspace.search(SearchQuery("scale", "lexical")).notices}
     assert "index_stale" in notices
     assert found["word"] == ["kettle.md"]
+    for name in ("kettel", "주전자", "여행/"):
+        assert vault.workspace.find(name), name
     assert found["facets"] == [("alias", "주전자"), ("tag", "kitchen"), ("tag", "tea")]
     assert len(found["notes"]) == len(NOTES)  # type: ignore[arg-type]
     vault.workspace.close()

@@ -163,6 +163,12 @@ def test_lists(indexed: Kebab) -> None:
     assert one(indexed, "source", "list", "--json")["schema_version"] == "source_list.v1"
 
 
+def test_notes_found_by_name(indexed: Kebab) -> None:
+    for argv in (("docker",), ("infra/dok",), ("ㅅㅁㄹ",), ()):
+        found = one(indexed, "find", *argv, "--json")
+        assert len(found["items"]) == found["returned"]
+
+
 def test_inspections(indexed: Kebab) -> None:
     note = one(indexed, "inspect", "infra/docker.md", "--json")
     assert note["schema_version"] == "inspection.v1"

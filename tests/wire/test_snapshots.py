@@ -16,7 +16,7 @@ from tests.command_line import ROOT, Kebab
 
 SNAPSHOTS = ROOT / "fixtures/wire"
 VOLATILE = {"ms": 0, "indexed_at": "…", "root": "…", "database": "…", "database_bytes": 0, "seconds": 0,
-            "started_at": "…", "finished_at": "…"}  # fmt: skip
+            "started_at": "…", "finished_at": "…", "location": "…"}  # fmt: skip
 
 COMMANDS = {
     "search_response": "search rust workspace -n 3 --mode lexical --json",
@@ -25,6 +25,7 @@ COMMANDS = {
     "why_not": "search docker --mode lexical --why-not 요리/sourdough.md --json",
     "document_list": "list infra/*.md --json",
     "inspection": "inspect infra/docker.md:L11 --json",
+    "found_note_list": "find doker -n 3 --json",
     "source_list": "source list --json",
 }
 

@@ -47,11 +47,9 @@ _INSERT_CHUNK = (
 _INSERT_FACET = (
     "INSERT INTO facets(doc_id, ordinal, kind, folded, value, line, target, extra) VALUES (?,?,?,?,?,?,?,?)"
 )
-_SAVE_NAMES = (
-    "INSERT INTO note_names(doc_id, names, grams) VALUES (?, ?, ?) "
-    "ON CONFLICT(doc_id) DO UPDATE SET names = excluded.names, grams = excluded.grams "
-    "WHERE names <> excluded.names OR grams <> excluded.grams"
-)
+_DROP_NAMES = "DELETE FROM note_names WHERE doc_id = ? AND (names <> ? OR grams <> ?)"
+"""Changed names get a new id: readers that follow the ids find them."""
+_SAVE_NAMES = "INSERT INTO note_names(doc_id, names, grams) VALUES (?, ?, ?) ON CONFLICT(doc_id) DO NOTHING"
 _CHUNKS_OF = (
     "SELECT chunk_id, id, ordinal, kind, line_first, line_last, page, title, heading_path, text, grams "
     "FROM chunks WHERE doc_id = ?"
@@ -249,7 +247,8 @@ class Batch:
         )
         called = (name for kind in NAME_KINDS for name in values_of(document.facets, kind))
         names = rows.storable(distinct_names(called))
-        self._connection.execute(_SAVE_NAMES, (document.doc_id, names, grams(names)))
+        for statement in (_DROP_NAMES, _SAVE_NAMES):
+            self._connection.execute(statement, (document.doc_id, names, grams(names)))
 
     def _rows_of(self, doc: DocId) -> list[int]:
         return [row for (row,) in self._connection.execute("SELECT id FROM chunks WHERE doc_id = ?", (doc,))]

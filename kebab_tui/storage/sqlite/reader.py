@@ -20,6 +20,7 @@ from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import recovery
 from kebab_tui.storage.sqlite.connection import Detached, is_older, meta_value, translated
+from kebab_tui.storage.sqlite.name_list import NameLists
 from kebab_tui.storage.sqlite.snapshot import MATCHES, AnswerCache, StoreSnapshot
 
 if TYPE_CHECKING:
@@ -47,11 +48,13 @@ class StoreReader:
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._opened_lock = threading.Lock()
+        self._names = NameLists()
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[StoreSnapshot]:
         with self._transaction() as connection:
-            yield StoreSnapshot(connection, self._weights, self._local.answers, self._local.matches)
+            local = self._local
+            yield StoreSnapshot(connection, self._weights, local.answers, local.matches, self._names)
 
     @contextlib.contextmanager
     def catalogue(self) -> Iterator[StoreCatalogue]:
@@ -112,6 +115,7 @@ class StoreReader:
                 return connection
             with self._opened_lock:
                 self._opened.remove(connection)
+            self._names.forget()
             del self._local.known
             connection.close()
         connection = recovery.open_verified(self._folder)

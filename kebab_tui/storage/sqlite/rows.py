@@ -196,14 +196,21 @@ def _chunk_conditions(filters: SearchFilters) -> list[Condition]:
 
 def _with_facet(kind: FacetKind, values: Sequence[str], excluded: bool) -> Condition:
     """Notes with one of these values, or without all of them; finds them by the index on values."""
+    folded = [kind.fold(value) for value in values]
+    # Plus: documents in the order of their rows, so that the ids of their chunks come nearly sorted.
+    condition = f"+d.doc_id {'NOT ' if excluded else ''}IN "
+    if kind.within:
+        parts = " OR ".join(["instr(f.folded, ?)"] * len(folded))
+        kinds = ", ".join("?" * len(kind.within))
+        return f"{condition}(SELECT f.doc_id FROM facets f WHERE f.kind IN ({kinds}) AND ({parts}))", [
+            *kind.within,
+            *folded,
+        ]
     found = "SELECT f.doc_id FROM json_each(?) w CROSS JOIN facets f ON f.kind = ? AND "
     selects = [f"{found} f.folded = w.value"]
     if kind.nested:  # "0" is the character after "/"
         selects.append(f"{found} f.folded >= w.value || '/' AND f.folded < w.value || '0'")
-    folded = json.dumps([kind.fold(value) for value in values], ensure_ascii=False)
-    # Plus: documents in the order of their rows, so that the ids of their chunks come nearly sorted.
-    condition = f"+d.doc_id {'NOT ' if excluded else ''}IN ({' UNION ALL '.join(selects)})"
-    return condition, [folded, kind.id] * len(selects)
+    return f"{condition}({' UNION ALL '.join(selects)})", [as_json(folded), kind.id] * len(selects)
 
 
 def _one_of(column: str, values: Sequence[str]) -> Condition:

@@ -162,7 +162,7 @@ ALTER TABLE documents DROP COLUMN aliases;
 
 NAMES_TABLE = f"""
 CREATE TABLE note_names(
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   doc_id TEXT NOT NULL UNIQUE REFERENCES documents(doc_id) ON DELETE CASCADE,
   names TEXT NOT NULL,
   grams TEXT NOT NULL
@@ -246,7 +246,14 @@ FROM main.document_tags
 UNION ALL
 SELECT d.doc_id, 1 + a.key, 'alias', kebab_fold(a.value), a.value, NULL, NULL, NULL
 FROM main.documents d, json_each(d.aliases) a;
-"""
+""",
+    4: """
+CREATE TEMP VIEW note_names AS
+SELECT d.rowid AS id, d.doc_id, '' AS grams, kebab_name(d.path, s.root) || coalesce(
+  (SELECT char(10) || group_concat(f.value, char(10)) FROM facets f
+    WHERE f.doc_id = d.doc_id AND f.kind = 'alias'), '') AS names
+FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
+""",
 }
 """For each step that moved data: TEMP views that give a reader of the schema before it the tables after it.
 

@@ -21,16 +21,19 @@ from typing import Any, TypeVar, cast
 
 from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.errors import RawQueryError
-from kebab_tui.domain.facets import NAME_KINDS
+from kebab_tui.domain.facets import NAME, NAME_KINDS
 from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.names import name_of
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
 from kebab_tui.search.match import Match, Not, Term, Word, any_of
+from kebab_tui.search.name_pattern import NamePattern
 from kebab_tui.search.ports import Among, Collection, FieldCounts, FieldWeights, FoundChunk, NamedNote, Scored
 from kebab_tui.storage.sqlite import recovery, rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
 from kebab_tui.storage.sqlite.fts import fts5
+from kebab_tui.storage.sqlite.name_list import NameLists
 
 _UP = "\U0010ffff"
 _HYDRATE = (
@@ -90,10 +93,12 @@ class StoreSnapshot:
         weights: FieldWeights,
         answers: AnswerCache,
         matches: AnswerCache,
+        names: NameLists,
     ) -> None:
         self._connection = connection
         self._answers = answers
         self._matches = matches
+        self._names = names
         by_field = (weights.heading, weights.text, weights.title, weights.grams)
         self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
 
@@ -228,6 +233,49 @@ class StoreSnapshot:
             matching += " ORDER BY f.score LIMIT ?"
         return self._named(matching, [fts5(match), *([] if filters.active else [limit])], filters, limit)
 
+    def find_names(
+        self, pattern: NamePattern, filters: SearchFilters, limit: int, enough: int
+    ) -> list[NamedNote]:
+        among = self._answers.get(self.revision, ("named", filters), lambda: self._passing_names(filters))
+        if not pattern.words:
+            return self._notes_of(None, filters, limit)
+        proposed = self._names.propose(self._connection, self.revision, pattern, enough, among)
+        found = self._notes_of([one.note for one in proposed[:limit]], filters, limit)
+        if len(found) < min(len(proposed), limit):  # the list has notes that are no longer there
+            self._names.forget()
+            proposed = self._names.propose(self._connection, self.revision, pattern, enough, among)
+            found = self._notes_of([one.note for one in proposed[:limit]], filters, limit)
+        return found
+
+    def _passing_names(self, filters: SearchFilters) -> set[int] | None:
+        if not filters.active:
+            return None
+        where, values = _passing_documents(filters)
+        statement = f"SELECT n.id FROM note_names n JOIN ({where}) p ON p.doc_id = n.doc_id"
+        return {note for (note,) in self._connection.execute(statement, values)}
+
+    def _notes_of(self, notes: Sequence[int] | None, filters: SearchFilters, limit: int) -> list[NamedNote]:
+        """These notes, in their order; without a list, the latest changed ones that pass."""
+        if notes is None:
+            where, values = _passing_documents(filters)
+            where = f"d.doc_id IN ({where}) ORDER BY d.mtime_ns DESC, d.path LIMIT ?"
+            values = [*values, limit]
+        else:
+            where, values = "n.id IN (SELECT value FROM json_each(?))", [json.dumps(notes)]
+        statement = (
+            "SELECT n.id, d.doc_id, d.source_id, d.path, d.mtime_ns, "
+            "coalesce((SELECT c.id FROM chunks c WHERE c.doc_id = d.doc_id ORDER BY c.ordinal LIMIT 1), 0), "
+            "(SELECT json_group_array(json_array(f.kind, f.value)) FROM facets f "
+            "WHERE f.doc_id = d.doc_id AND f.kind IN (?, ?, ?)) FROM note_names n "
+            f"JOIN documents d ON d.doc_id = n.doc_id WHERE n.names <> '' AND {where}"
+        )
+        read = self._connection.execute(statement, [*NAME_KINDS, *values])
+        found = {
+            note: NamedNote(doc, row, _names(names, path), source, path, mtime)
+            for note, doc, source, path, mtime, row, names in read
+        }
+        return [found[note] for note in (found if notes is None else notes) if note in found]
+
     @cached_property
     def _has_names(self) -> bool:
         """False for an index of an older version, until its upgrade."""
@@ -248,7 +296,7 @@ class StoreSnapshot:
         )
         read = self._connection.execute(statement, [*NAME_KINDS, *values, *more, limit])
         return [
-            NamedNote(doc, row, tuple((kind, name) for kind, name in json.loads(names)), source, path, mtime)
+            NamedNote(doc, row, _names(names, path), source, path, mtime)
             for doc, row, source, path, mtime, _, names in read
         ]
 
@@ -406,6 +454,20 @@ class StoreSnapshot:
 
     def _words(self, statement: str, values: tuple[str | int, ...]) -> list[str]:
         return [word for (word,) in self._connection.execute(statement, values)]
+
+
+def _names(listed: str, path: str) -> tuple[tuple[str, str], ...]:
+    """The names of a note; an older index has no row for the first."""
+    names = tuple((kind, name) for kind, name in json.loads(listed))
+    return names if any(kind == NAME.id for kind, _ in names) else ((NAME.id, name_of(path)), *names)
+
+
+def _passing_documents(filters: SearchFilters) -> rows.Condition:
+    """A SELECT of the documents that pass, those without chunks included."""
+    where, values = rows.predicate(filters)
+    chunks = "JOIN chunks c ON c.doc_id = d.doc_id" if filters.kinds or filters.headings else ""
+    documents = "documents d JOIN sources s ON s.source_id = d.source_id"
+    return f"SELECT DISTINCT d.doc_id FROM {documents} {chunks} WHERE {where}", values
 
 
 def _numbers(joined: str | None) -> list[int]:

@@ -50,7 +50,10 @@ _LANGUAGE = (
     ("-word", "Notes without this word"),
     ("rust OR go", "Either word; without OR, all words"),
     *(
-        (f"{kind.key}:a,b {kind.key}:a {kind.key}:b", f"Notes with either {kind.id}; with both")
+        (
+            f"{kind.key}:a,b {kind.key}:a {kind.key}:b",
+            f"Notes with either{' in a' if kind.within else ''} {kind.id}; with both",
+        )
         for kind in FACETS.values()
         if kind.key is not None
     ),
