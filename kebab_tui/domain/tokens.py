@@ -254,6 +254,16 @@ _ANY_CJK = re.compile(rf"[{CJK}]")
 MARKED = r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]{0,15}(?:\+\+|#(?![A-Za-z0-9_#]))"
 """A name that ends in marks, as a regular expression: C++, g++, C#, F#."""
 
+_CAMEL = re.compile("[A-Z](?:(?<=[a-z0-9][A-Z])|[A-Z]{2}[a-z]{2})[A-Za-z0-9]*")
+"""An identifier from its first border on; begins with the rarest letters, because every text is searched."""
+_PART = re.compile("[0-9]*[A-Z]{2,}(?=[A-Z][a-z]{2})|[0-9]*[A-Z]*[a-z0-9]+|[0-9]*[A-Z]+")
+_LONGEST_IDENTIFIER = 64
+_ASCII_LETTERS_AND_DIGITS = frozenset(map(chr, (*range(48, 58), *range(65, 91), *range(97, 123))))
+_PRODUCTS = frozenset(
+    "javascript typescript coffeescript github gitlab youtube linkedin whatsapp powerpoint mysql".split()  # noqa: SIM905
+)
+"""Names in camelCase whose parts are other things: a note on JavaScript is not about Java."""
+
 _MARKED = re.compile(MARKED)
 _MARKS = re.compile(r"\+\+(?<=[A-Za-z0-9]\+\+)|#(?<=[A-Za-z0-9]#)(?![A-Za-z0-9_#])")
 _SPELLED = str.maketrans({"+": "\ue02b", "#": "\ue023"})
@@ -267,7 +277,8 @@ def grams(text: str) -> str:
     (`충돌은` -> `충돌 돌은 은`), and the part in the other script as a separate word (`package 를`).
     A query word then matches as a phrase of its pairs. Names such as C++ and C# are kept with
     their marks spelled in private-use letters, because the tokenizer drops the marks; `.NET` is
-    not, since `net` is rare enough. Works on NFC; knows no stems and no dictionary.
+    not, since `net` is rare enough. The parts of each different identifier in camelCase follow
+    one another (`getUserName` -> `get User Name`). Works on NFC; knows no stems.
     """
     found = []
     if not text.isascii() and _ANY_CJK.search(normal := unicodedata.normalize("NFC", text)):
@@ -275,7 +286,41 @@ def grams(text: str) -> str:
             found += [run[i : i + 2] for i in range(len(run))] if run else [other]
     if ("++" in text or "#" in text) and _MARKS.search(text):
         found += [marked_token(name) for name in _MARKED.findall(text)]
+    for parts in dict.fromkeys(parts for _, parts in identifiers(text)):
+        found += parts
     return " ".join(found)
+
+
+def identifiers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the place and the parts of each identifier in camelCase.
+
+    An acronym is one part, and digits belong to the letters before them: `parseJSON2Html` has `parse`,
+    `JSON2` and `Html`. A single letter and a word are no identifier (`iPhone`, `getX`), nor is a
+    mixture with several single letters, which is data in base64 or the like.
+    """
+    for match in _CAMEL.finditer(text):
+        start, end = match.span()
+        first = max(end - _LONGEST_IDENTIFIER - 1, 0)
+        while start > first and text[start - 1] in _ASCII_LETTERS_AND_DIGITS:
+            start -= 1
+        around = text[start - 1 : start] + text[end : end + 1]
+        is_whole = around.isascii() or not any(map(_continues, around))
+        if end - start > _LONGEST_IDENTIFIER or not is_whole:
+            continue
+        if parts := _parts_of(text[start:end]):
+            yield start, parts
+
+
+@lru_cache(maxsize=4_096)
+def _parts_of(word: str) -> tuple[str, ...]:
+    parts = tuple(_PART.findall(word))
+    single = sum(len(part) == 1 for part in parts)
+    return parts if single <= 1 and len(parts) - single > 1 and word.lower() not in _PRODUCTS else ()
+
+
+def _continues(character: str) -> bool:
+    """Whether a word that is not CJK goes on with `character`."""
+    return character.isalnum() and not _ANY_CJK.match(character)
 
 
 def gram_phrase(word: str) -> tuple[str, ...]:

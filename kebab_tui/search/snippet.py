@@ -1,8 +1,9 @@
 """Highlights and snippets: where a text matches a query, and one line that shows it.
 
 Matches follow the index: words by stem or prefix, CJK by syllables, C++ with its marks,
-phrases by adjacent words. Highlights are ranges of characters of the given text, end
-exclusive; they never split a character as a reader sees it. No markup is made here.
+identifiers by their parts, phrases by adjacent words. Highlights are ranges of characters
+of the given text, end exclusive; they never split a character as a reader sees it. No
+markup is made here.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple, TypeAlias
 
 from kebab_tui.domain.hit import Highlight
-from kebab_tui.domain.tokens import CJK, OTHER, Token, folded_tokens, plain_words, stem
+from kebab_tui.domain.tokens import CJK, OTHER, Token, folded_tokens, identifiers, plain_words, stem
 from kebab_tui.search.match import Gram, Prefix, Term
 from kebab_tui.search.match_tree import relaxed, unfinished_word
 from kebab_tui.search.query_language import parse
@@ -118,13 +120,14 @@ def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
 
 def _word_marks(text: str, wanted: Sequence[_Words]) -> Iterator[Mark]:
     words = list(folded_tokens(text))
+    by_parts = [_part_tokens(at, parts) for at, parts in identifiers(text)]
     whole = {parts[0]: i for i, parts, prefix in wanted if len(parts) == 1 and not prefix}
     starts = {parts[0]: i for i, parts, prefix in wanted if len(parts) == 1 and prefix}
     if whole or starts:
         initials = {part[0] for part in (*whole, *starts)}  # a stem keeps its first letter
         beginnings = tuple(starts)
         glued = _glued_words(text, words) if _ANY_CJK.search(text) else ()
-        for first, after, word in (*words, *glued):
+        for first, after, word in (*words, *glued, *chain.from_iterable(by_parts)):
             if word[0] not in initials:
                 continue
             term = stem(word)
@@ -133,16 +136,23 @@ def _word_marks(text: str, wanted: Sequence[_Words]) -> Iterator[Mark]:
             elif term.startswith(beginnings):
                 yield Mark(first, after, next(starts[b] for b in beginnings if term.startswith(b)))
     several = [each for each in wanted if len(each[1]) > 1]
-    terms = [stem(word) for _, _, word in words] if several else []
-    for i, (*others, last), prefix in several:
-        for at in range(len(words) - len(others)):
-            end = at + len(others)
-            if (
-                terms[at] == others[0]
-                and terms[at:end] == others
-                and (terms[end] == last or (prefix and terms[end].startswith(last)))
-            ):
-                yield Mark(words[at][0], words[end][1], i)
+    for tokens in (words, *by_parts) if several else ():
+        terms = [stem(word) for _, _, word in tokens]
+        for i, (*others, last), prefix in several:
+            for at in range(len(tokens) - len(others)):
+                end = at + len(others)
+                if (
+                    terms[at] == others[0]
+                    and terms[at:end] == others
+                    and (terms[end] == last or (prefix and terms[end].startswith(last)))
+                ):
+                    yield Mark(tokens[at][0], tokens[end][1], i)
+
+
+def _part_tokens(at: int, parts: Sequence[str]) -> list[Token]:
+    """The parts of the identifier at `at` as words."""
+    ends = accumulate(map(len, parts), initial=at)
+    return [(first, after, part.lower()) for (first, after), part in zip(pairwise(ends), parts, strict=True)]
 
 
 def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:

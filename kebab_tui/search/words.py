@@ -1,9 +1,9 @@
 """One word or phrase of a query as a match tree.
 
-A Latin word stays a word. A CJK word is searched in the grams by its syllables, so that
-particles and compounds do not hide it; also without its ending, and as two words if it
-may be a compound. A word of both scripts needs each part; a particle after a Latin word
-is dropped.
+A Latin word stays a word; one in camelCase is also searched by its parts. A CJK word is
+searched in the grams by its syllables, so that particles and compounds do not hide it;
+also without its ending, and as two words if it may be a compound. A word of both scripts
+needs each part; a particle after a Latin word is dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from kebab_tui.domain.tokens import CJK, MARKED, gram_phrase, marked_token, plain_words, stem
+from kebab_tui.domain.tokens import CJK, MARKED, gram_phrase, identifiers, marked_token, plain_words, stem
 from kebab_tui.search.match import Gram, Match, Phrase, Prefix, Word, all_of, any_of
 from kebab_tui.search.query_language import Leaf
 
@@ -69,7 +69,8 @@ _Part = tuple[str, str]
 def unit(leaf: Leaf, completion: Completion | None = None, narrow: bool = False) -> Match | None:
     """The tree for a leaf; None if nothing of it is indexed.
 
-    `narrow`: a CJK word matches only as typed, for exclusions. Cached, since a keystroke changes one word.
+    `narrow`: a CJK word or an identifier matches only as typed, for exclusions. Cached, since a
+    keystroke changes one word.
     """
     text = unicodedata.normalize("NFC", leaf.text)
     if leaf.kind == "phrase":
@@ -88,7 +89,7 @@ def unit(leaf: Leaf, completion: Completion | None = None, narrow: bool = False)
         elif completion is not None and i == len(parts) - 1:
             found.append(_unfinished(value, completion))
         else:
-            found.append(words_phrase(value))
+            found.append(any_of((words_phrase(value), *(() if narrow else _by_parts(value)))))
     return all_of(tuple(found)) if found else None
 
 
@@ -164,6 +165,13 @@ def _readings(run: str) -> tuple[Gram, ...]:
     return tuple(readings)
 
 
+def _by_parts(text: str, prefix: bool = False) -> tuple[Match, ...]:
+    """A word in camelCase as the adjacent parts that it has in the index; nothing for other words."""
+    if len(plain_words(text)) > 1:
+        return ()
+    return tuple(words_phrase(" ".join(parts), prefix) for _, parts in identifiers(text))
+
+
 def _unfinished(text: str, completion: Completion) -> Match:
     """A prefix also matches the word itself, so the word is only added if there is no prefix."""
     words = plain_words(text)
@@ -175,7 +183,7 @@ def _unfinished(text: str, completion: Completion) -> Match:
         if len(plain_words(word)) == 1 and stem(word) not in known:
             known.add(stem(word))
             found.append(words_phrase(word))
-    return any_of(tuple(found))
+    return any_of((*found, *_by_parts(text, completion.prefix)))
 
 
 def _phrase(text: str, prefix: bool) -> Match | None:

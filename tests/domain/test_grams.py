@@ -6,10 +6,10 @@ import sqlite3
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.tokens import gram_phrase, grams, marked_token
+from kebab_tui.domain.tokens import gram_phrase, grams, identifiers, marked_token, plain_words
 from tests.effort import cpu_seconds
 
 
@@ -55,6 +55,55 @@ def test_a_word_matches_as_the_phrase_of_its_pairs() -> None:
     assert gram_phrase("법") == ("법",)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("getUserName", "get User Name"),
+        ("HTTPServerError", "HTTP Server Error"),
+        ("parseJSON2Html", "parse JSON2 Html"),
+        ("sha256Sum 2FAToken OAuth2Client", "sha256 Sum 2FA Token OAuth2 Client"),
+        ("a.getUser() and b.getUser()", "get User"),
+        ("MAX_userName_1", "user Name"),
+        ("이름getUser이름을", "이름 름 getUser 이름 름을 을 get User"),
+    ],
+)
+def test_an_identifier_in_camel_case_has_its_parts_once(text: str, expected: str) -> None:
+    assert grams(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ordinary words, Capitalised Words",
+        "ALLCAPS PDFs URLs IDs",
+        "iPhone getX PlanB",
+        "JavaScript GitHub",
+        "dQw4w9WgXcQ",
+        "getNamé MyÄnderName",
+        "aVeryLong" * 10,
+        "snake_case and foo_bar",
+    ],
+)
+def test_other_words_have_no_parts(text: str) -> None:
+    assert grams(text) == ""
+
+
+@given(st.text("aBcD1_é가 ", max_size=90))
+def test_the_parts_of_an_identifier_are_the_identifier(text: str) -> None:
+    for at, parts in identifiers(text):
+        word = "".join(parts)
+        assert text.startswith(word, at)
+        assert len(parts) > 1
+        assert word.lower() in plain_words(word)
+        assert [plain_words(part) for part in parts] == [[part.lower()] for part in parts]
+
+
+@given(st.lists(st.from_regex("[A-Z][a-z]{1,8}", fullmatch=True), min_size=2, max_size=6))
+def test_words_joined_in_camel_case_are_found_again(words: list[str]) -> None:
+    assume("".join(words).lower() not in {"javascript", "github"})
+    assert list(identifiers(f"({''.join(words)})")) == [(1, tuple(words))]
+
+
 _HANGUL = st.text(st.characters(min_codepoint=0xAC00, max_codepoint=0xAC20), min_size=1, max_size=6)
 
 
@@ -69,7 +118,9 @@ def test_a_word_is_found_exactly_where_its_syllables_stand_in_a_row(words: list[
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 200_000 + "é", "가a" * 100_000, "a+" * 100_000, "++" * 100_000, "a#" * 100_000]
+    "text",
+    ["a" * 200_000 + "é", "가a" * 100_000, "a+" * 100_000, "++" * 100_000, "a#" * 100_000]
+    + [unit * 200_000 for unit in ("aB", "Ab", "A", "ABCd", "getUser ", "1A", "AAAbb", "aBé")],
 )
 def test_hostile_text_takes_time_in_proportion(text: str) -> None:
     assert cpu_seconds(lambda: grams(text)) < 3

@@ -44,6 +44,12 @@ def _marked(query: str, text: str) -> list[str]:
         ("node.js", "node.js node js x", ["node.js", "node js"]),
         ('"데이터베이스 백업"', "데이터베이스 백업을, 백업 데이터베이스", ["데이터베이스 백업"]),
         ("git -svn", "git svn", ["git"]),
+        ("user name", "getUserName of user_name", ["User", "Name", "user", "name"]),
+        ('"user name"', "getUserName of user_name", ["UserName", "user_name"]),
+        ("userName", "getUserName, userName, username", ["UserName", "userName", "username"]),
+        ("server*", "HTTPServerErrors", ["Server"]),
+        ('"name set"', "userName setName", []),
+        ("java", "JavaScript", []),
         ("a b", "", []),
     ],
 )
