@@ -17,7 +17,7 @@ from kebab_tui.storage.ports import Finding
 from kebab_tui.vector_search import RUN_KIND
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.document import Source
+    from kebab_tui.domain.document import OtherFiles, Source
     from kebab_tui.storage.ports import Figures, Holder, Index, IndexRun, Reader
     from kebab_tui.vector_search import VectorSearch
     from kebab_tui.workspace import Engine
@@ -46,6 +46,7 @@ class IndexStatus:
     holder: Holder | None
     upgrading: tuple[int, int] | None
     """How many notes the present version has read, and of how many; None if all."""
+    other_files: OtherFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ def index_status(engine: Engine) -> IndexStatus:
             database_bytes=index.size(),
             holder=index.lease("write").holder(),
             upgrading=registry.upgrade_of(catalogue.makers(), engine.recipe.chunker),
+            other_files=catalogue.other_files(),
         )
 
 

@@ -116,6 +116,13 @@ class Workspace:
         return document_types()
 
     @staticmethod
+    def note_extensions() -> tuple[str, ...]:
+        """The ends of the names of all files that are read."""
+        from kebab_tui.formats.registry import extensions
+
+        return extensions()
+
+    @staticmethod
     def remove_chip(text: str, chip: Chip) -> str:
         """Remove one filter from the text of a query."""
         from kebab_tui.search.query_language import remove_chip

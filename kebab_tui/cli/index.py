@@ -26,6 +26,7 @@ from kebab_tui.cli.progress import (
     print_waiting,
     report_pending,
 )
+from kebab_tui.domain.document import OtherFiles
 from kebab_tui.domain.errors import ModelError, NotIndexedError, StoreDamagedError, UsageError
 from kebab_tui.domain.text import duration
 from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
@@ -114,8 +115,11 @@ def report_lines(report: IngestReport, *, quiet: bool) -> Iterator[str]:
             errors.append(f"  failed: {more}, see `kebab list --state failed`")
         if errors or not quiet:
             counts = (f"{count:,} {outcome}" for outcome, count in sorted(source.counts.items()) if count)
-            result = "paused" if source.paused else ", ".join(counts) or "no notes"
-            yield f"{field(source.source)}: {result}"
+            kinds = ", ".join(Workspace.note_extensions())
+            nothing = f"no notes in {field(source.root)} (files that end in {kinds})"
+            result = "paused" if source.paused else ", ".join(counts) or nothing
+            other = f"; {field(str(source.other_files))}" if source.other_files.count else ""
+            yield f"{field(source.source)}: {result}{other}"
         yield from errors
     if not quiet:
         changed = f"{report.chunks_added:,} added, {report.chunks_removed:,} removed"
@@ -193,7 +197,8 @@ def _vectors_line(status: IndexStatus) -> str:
 def _status_lines(status: IndexStatus) -> Iterator[str]:
     figures, vectors = status.figures, status.vectors
     yield f"database: {field(status.database)} ({plural(status.database_bytes, 'byte')})"
-    yield f"notes: {figures.documents:,} ({figures.failed:,} failed, {figures.skipped:,} skipped)"
+    other = f"; {field(str(status.other_files))}" if status.other_files.count else ""
+    yield f"notes: {figures.documents:,} ({figures.failed:,} failed, {figures.skipped:,} skipped){other}"
     if status.upgrading is not None:
         done, total = status.upgrading
         advice = "" if status.holder else "; run `kebab ingest`"
@@ -264,6 +269,7 @@ class _WatchReporter:
         self._as_json = as_json
         self._reported: dict[str, tuple[str, str]] = {}
         self._error = ""
+        self._other_files = OtherFiles()
 
     def change(self, change: NoteChange) -> None:
         """One line on stdout, with the time from saving to the commit for a note saved during the watch."""
@@ -297,6 +303,10 @@ class _WatchReporter:
                 notify(f"paused {name}: {reason}")
             else:
                 notify(f"watching {name}, {folder.kind}: {reason}")
+        if state.other_files != self._other_files:
+            self._other_files = state.other_files
+            if not self._quiet:
+                notify(field(str(state.other_files)))
         error = state.error.message if state.error else ""
         if error != self._error:
             self._error = error

@@ -6,6 +6,8 @@ The version is here, not beside the rules, because every search compares it and 
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
@@ -182,6 +184,44 @@ class Source:
     state: SourceState = "new"
     documents: int = 0
     chunks: int = 0
+
+
+_KEPT_TYPES = 20
+_SHOWN_TYPES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFiles:
+    """The files in the folders that are no notes because no format reads their type.
+
+    Does not count hidden and ignored files.
+    """
+
+    count: int = 0
+    types: tuple[tuple[str, int], ...] = ()
+    """The most frequent extensions, in lower case and without the dot; empty for files that have none."""
+
+    @classmethod
+    def of(cls, count: int, types: Mapping[str, int]) -> OtherFiles:
+        ordered = sorted(types.items(), key=lambda one: (-one[1], one[0]))
+        return cls(count, tuple(ordered[:_KEPT_TYPES]))
+
+    @classmethod
+    def total(cls, counted: Iterable[OtherFiles]) -> OtherFiles:
+        """The sum; a type that is rare in a folder may lack its files there."""
+        count, types = 0, Counter[str]()
+        for one in counted:
+            count += one.count
+            types.update(dict(one.types))
+        return cls.of(count, types)
+
+    def __str__(self) -> str:
+        """`12 other files not read: pdf 5, docx 3, no extension 1, …`."""
+        shown = [f"{name or 'no extension'} {files:,}" for name, files in self.types[:_SHOWN_TYPES]]
+        if sum(files for _, files in self.types[:_SHOWN_TYPES]) < self.count:
+            shown.append("…")
+        noun = "file" if self.count == 1 else "files"
+        return f"{self.count:,} other {noun} not read" + (f": {', '.join(shown)}" if shown else "")
 
 
 CHUNKER_VERSION = "2"

@@ -1,9 +1,9 @@
 """Finds the notes in a folder, always in the same order.
 
-Yields files of a known type that no rule leaves out. Skips names that begin with a dot.
-Does not follow symbolic links: a linked folder could be anywhere or contain itself, and a
-linked file is either outside the root or found under its own name. Reads only the ignore
-files, and does not compare with earlier walks.
+Yields files of a known type that no rule leaves out, and counts those of other types.
+Skips names that begin with a dot. Does not follow symbolic links: a linked folder could be
+anywhere or contain itself, and a linked file is either outside the root or found under its
+own name. Reads only the ignore files, and does not compare with earlier walks.
 
 Paths are relative to the root, with `/`; bytes that are not UTF-8 become surrogates
 (`os.fsencode` restores them).
@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import cast
 
 from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
-from kebab_tui.domain.document import Fingerprint, fingerprint_of
+from kebab_tui.domain.document import Fingerprint, OtherFiles, fingerprint_of
 from kebab_tui.domain.errors import UnreadableFileError
-from kebab_tui.files.exclusion import LeftOut, exclusion_of_file, exclusion_of_folder
+from kebab_tui.files.exclusion import LeftOut, exclusion_of_file, exclusion_of_folder, is_editor_file
 from kebab_tui.files.ignore import IGNORE_FILES, IgnoreRule, Scope, rules_of_file, scope_of_root
 from kebab_tui.files.read import read_file
 from kebab_tui.files.root import check_root
@@ -32,6 +34,10 @@ from kebab_tui.formats.registry import Format, format_of
 _NAME = itemgetter(0)
 _IGNORE_FILE_LIMITS = ReadLimits(MEGABYTE)
 _GONE = (errno.ENOENT, errno.ENOTDIR)
+_EXTENSION = re.compile(r"[\w+-]{1,16}")
+_MOST_EXTENSIONS = 10_000
+"""Distinct extensions to count; files with further ones count only in the total."""
+_FURTHER = "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ class WalkProblem:
 
 
 Entry = FoundFile | WalkProblem | LeftOut
-_Listing = tuple[list[str], list[tuple[str, os.DirEntry[str], Format | None]], list[str]]
+_Listing = tuple[list[str], list[tuple[str, os.DirEntry[str], Format | None]], list[str], list[str]]
 
 
 def walk(
@@ -78,7 +84,7 @@ def survey(root: str, rules: WalkRules) -> Iterator[Entry]:
     """
     scope = scope_of_root(rules.include, rules.exclude)
     check_root(root)
-    return _walk(root, "", scope, explain=True)
+    return _walk(root, "", scope, True, Counter())
 
 
 def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
@@ -108,11 +114,20 @@ class PathScanner:
         self._root = root
         self._outer: dict[str, Scope | None] = {"": scope_of_root(rules.include, rules.exclude, checkpoint)}
         self._inner: dict[str, Scope | None] = {}
+        self._others: Counter[str] = Counter()
 
     def walk(self) -> Iterator[FoundFile | WalkProblem]:
         """All notes; raise before the first one if the root cannot be walked."""
         check_root(self._root)
-        return self._below("")
+        self._others = Counter()
+        return self._below("", self._others)
+
+    @property
+    def other_files(self) -> OtherFiles:
+        """What the last `walk` passed over; complete when that is."""
+        types = dict(self._others)
+        types.pop(_FURTHER, None)
+        return OtherFiles.of(self._others.total(), types)
 
     def look(self, paths: Iterable[str]) -> Iterator[FoundFile | WalkProblem]:
         """Yield the note at each path, or the notes below it if it is a folder."""
@@ -121,7 +136,7 @@ class PathScanner:
             if "\0" in path or any(step in (".", "..") for step in path.split("/")):
                 continue
             if not path:
-                yield from self._below("")
+                yield from self._below("", Counter())
                 continue
             prefix, name = _split(path)
             is_folder = self._check_folder(prefix, folders)
@@ -136,7 +151,7 @@ class PathScanner:
                     yield WalkProblem(path, _reason(error))
                 continue
             if stat.S_ISDIR(status.st_mode):
-                yield from self._below(path + "/")
+                yield from self._below(path + "/", Counter())
             elif stat.S_ISREG(status.st_mode):
                 kind = format_of(name)
                 if kind is not None and self._takes_file(prefix, name):
@@ -151,9 +166,9 @@ class PathScanner:
             return self._scope_above(prefix) is not None
         return format_of(name) is not None and self._takes_file(prefix, name)
 
-    def _below(self, prefix: str) -> Iterator[FoundFile | WalkProblem]:
+    def _below(self, prefix: str, others: Counter[str]) -> Iterator[FoundFile | WalkProblem]:
         scope = self._scope_above(prefix)
-        found = _walk(self._root, prefix, scope, explain=False) if scope is not None else iter(())
+        found = _walk(self._root, prefix, scope, False, others) if scope is not None else iter(())
         return cast("Iterator[FoundFile | WalkProblem]", found)
 
     def _takes_file(self, prefix: str, name: str) -> bool:
@@ -191,16 +206,16 @@ class PathScanner:
         return known[prefix]
 
 
-def _walk(root: str, folder: str, scope: Scope, explain: bool) -> Iterator[Entry]:
+def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[str]) -> Iterator[Entry]:
     """Walk `folder` (empty for the root, else it ends with a slash); `scope` holds the rules above it.
 
-    Yields `LeftOut` only with `explain`.
+    Yields `LeftOut` only with `explain`. `others` gets the extensions of files of unsupported types.
     """
     pending = [(folder, scope)]
     while pending:
         prefix, scope = pending.pop()
         try:
-            folders, files, ignore_files = _list(f"{root}/{prefix}", scope.checkpoint, explain)
+            folders, files, other_names, ignore_files = _list(f"{root}/{prefix}", scope.checkpoint, explain)
         except OSError as error:
             yield WalkProblem(prefix.removesuffix("/"), _reason(error))
             continue
@@ -209,6 +224,12 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool) -> Iterator[Entry
             yield from problems
             scope = scope.with_rules(prefix, rules)
         takes_all = scope.takes_all
+        for name in other_names:
+            if not is_editor_file(name) and (takes_all or not scope.leaves_out(name, prefix + name)):
+                extension = _extension(name)
+                if extension not in others and len(others) >= _MOST_EXTENSIONS:
+                    extension = _FURTHER
+                others[extension] += 1
         for name, entry, kind in sorted(files, key=_NAME):
             path = prefix + name
             if kind is None or (not takes_all and scope.leaves_out(name, path)):
@@ -231,12 +252,13 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool) -> Iterator[Entry
 
 
 def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
-    """List the folders, the files with their types, and the ignore files in `folder`.
+    """List the folders, the files with their types, files of other types, and the ignore files in `folder`.
 
     With `explain`, also hidden names and, with type None, entries that cannot be notes.
     """
     folders: list[str] = []
     files: list[tuple[str, os.DirEntry[str], Format | None]] = []
+    others: list[str] = []
     ignore_files: list[str] = []
     with os.scandir(folder) as entries:
         checkpoint()
@@ -256,7 +278,15 @@ def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
                 files.append((name, entry, kind))
             elif explain and name not in IGNORE_FILES:
                 files.append((name, entry, None))
-    return folders, files, ignore_files
+            elif not hidden and kind is None and entry.is_file(follow_symlinks=False):
+                others.append(name)
+    return folders, files, others, ignore_files
+
+
+def _extension(name: str) -> str:
+    """The extension in lower case; empty if there is none, or only text behind a dot."""
+    before, _, extension = name.rpartition(".")
+    return extension.lower() if before and _EXTENSION.fullmatch(extension) else ""
 
 
 def _with_ignore_files(root: str, prefix: str, scope: Scope) -> Scope:

@@ -60,6 +60,11 @@ def format_of(name: str) -> Format | None:
     return None
 
 
+def extensions() -> tuple[str, ...]:
+    """The ends of the names of all files that are read."""
+    return tuple(extension for known in FORMATS.values() for extension in known.extensions)
+
+
 def document_types() -> tuple[DocumentType, ...]:
     """The types that a document can have, for filters and completions."""
     return tuple(dict.fromkeys((*FORMATS, *_STATED_TYPES)))

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain.change import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
@@ -161,8 +161,8 @@ class Ingest:
             return SourceReport(source.source_id, source.root, {}, (), ())
         report = self._apply(source, plan, known, {file.doc_id for file in known.values()})
         if not self.cancelled:
-            self._writer.set_source_state(source.source_id, "indexed", root.stored)
-        return report
+            self._writer.set_source_state(source.source_id, "indexed", root.stored, scanner.other_files)
+        return replace(report, other_files=scanner.other_files)
 
     def paths(self, source: Source, scanner: PathScanner, paths: Iterable[bytes]) -> SourceReport:
         """Index single files and folders of one source in their present state."""

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kebab_tui.domain.document import OtherFiles
 from kebab_tui.domain.ids import SourceId
 
 Outcome = Literal["added", "changed", "moved", "removed", "failed", "skipped", "unchanged"]
@@ -36,6 +37,8 @@ class SourceReport:
     """Why the folder could not be scanned."""
     unseen: tuple[bytes, ...] = ()
     """Raw paths of the problems: files or folders."""
+    other_files: OtherFiles = OtherFiles()
+    """Only known after a scan of the whole folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 from kebab_tui import own_files
+from kebab_tui.domain.document import OtherFiles
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.callbacks import WatchCallbacks
@@ -100,6 +101,8 @@ class LiveState:
     upgrading: tuple[int, int] | None = None
     """How many notes the present version has read, and of how many; None if all."""
     once: bool = False
+    other_files: OtherFiles = OtherFiles()
+    """As counted by the last scan of each folder."""
 
 
 @dataclass(frozen=True, slots=True)

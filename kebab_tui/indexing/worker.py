@@ -256,9 +256,9 @@ class IndexWorker:
 
     def _count_notes(self) -> None:
         with self._config.index.reader.catalogue() as catalogue:
-            failed, makers = catalogue.failed(), catalogue.makers()
+            failed, makers, others = catalogue.failed(), catalogue.makers(), catalogue.other_files()
         upgrading = upgrade_of(makers, self._config.recipe.chunker)
-        self.status.state = replace(self.status.state, failed=failed, upgrading=upgrading)
+        self.status.state = replace(self.status.state, failed=failed, upgrading=upgrading, other_files=others)
 
     def _embed(self, session: Session) -> None:
         assert self._config.vectors is not None

@@ -282,6 +282,7 @@ _SHAPES = {
     "in": "the name of a source",
     "after": _DATES,
     "before": _DATES,
+    "name": "a part of the name",
     "title": "a part of the title",
     "heading": "a part of a heading",
 }

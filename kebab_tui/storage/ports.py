@@ -19,7 +19,15 @@ from kebab_tui.vectors.sync import Opened, VectorLog
 
 if TYPE_CHECKING:
     from kebab_tui.domain.change import Applied, Change
-    from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, Source, SourceState
+    from kebab_tui.domain.document import (
+        Chunk,
+        Document,
+        DocumentState,
+        Fingerprint,
+        OtherFiles,
+        Source,
+        SourceState,
+    )
     from kebab_tui.domain.ids import DocId, SourceId
     from kebab_tui.domain.query import SearchFilters
     from kebab_tui.search.ports import VectorIndex
@@ -126,6 +134,10 @@ class Catalogue(Protocol):
         """Number of notes that the last run could not read."""
         ...
 
+    def other_files(self) -> OtherFiles:
+        """The files of types that no format reads, as counted by the last scan of each folder."""
+        ...
+
     def makers(self) -> dict[str, int]:
         """The number of notes by the format, version and chunker that read them; without failed ones."""
         ...
@@ -228,8 +240,13 @@ class Writer(Protocol):
         """Add or update sources; their notes stay."""
         ...
 
-    def set_source_state(self, source: SourceId, state: SourceState, root_id: str = "") -> None:
-        """Record the state of a source; `root_id` identifies the folder on disk."""
+    def set_source_state(
+        self, source: SourceId, state: SourceState, root_id: str = "", other_files: OtherFiles | None = None
+    ) -> None:
+        """Record the state of a source; `root_id` identifies the folder on disk.
+
+        `other_files`: those that a scan of the whole folder has counted.
+        """
         ...
 
     def remove_source(self, source: SourceId) -> None:

@@ -250,7 +250,15 @@ class ResultsPresenter:
         if self._end is not None and self._end.failure is not None:
             return partial(empty_states.failed, message=_not_indexed(self._end.failure), hint="")
         if response is not None:
-            return partial(empty_states.no_notes, rescan_key=self._key("rescan"))
+            from kebab_tui.workspace import Workspace  # not loaded before the first paint
+
+            return partial(
+                empty_states.no_notes,
+                rescan_key=self._key("rescan"),
+                folders=self._live.folders,
+                other_files=self._live.other_files,
+                extensions=Workspace.note_extensions(),
+            )
         return partial(
             empty_states.first_run,
             sample_key=self._key("sample_vault"),
@@ -310,6 +318,7 @@ class ResultsPresenter:
             progress=live.progress,
             trouble=error or live.trouble,
             failed=end.failed if end is not None else live.failed,
+            other_files=live.other_files and f"{live.other_files} ({self._key('health')})",
         )
         if not self.has_hits:
             self.update_words()

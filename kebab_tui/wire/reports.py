@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from kebab_tui.doctor import IndexStatus, Pending
+from kebab_tui.domain.document import OtherFiles
 from kebab_tui.evaluation.summary import Comparison, Difference, Report, Summary
 from kebab_tui.indexing.embed import EmbeddingReport
 from kebab_tui.indexing.lookup import Inspection
@@ -43,12 +44,17 @@ def ingest_report(report: IngestReport, vectors: EmbeddingReport | Pending | Non
                 "root": found.root,
                 "paused": found.paused,
                 "problems": list(found.problems),
+                "other_files": _other_files(found.other_files),
                 **{outcome: found.counts.get(outcome, 0) for outcome in OUTCOMES},
                 "files": [asdict(file) for file in found.files],
             }
             for found in report.sources
         ],
     }
+
+
+def _other_files(found: OtherFiles) -> Json:
+    return {"count": found.count, "types": dict(found.types)}
 
 
 def doctor(findings: Iterable[Finding]) -> Json:
@@ -103,6 +109,7 @@ def index_status(status: IndexStatus) -> Json:
         "documents": figures.documents,
         "failed": figures.failed,
         "skipped": figures.skipped,
+        "other_files": _other_files(status.other_files),
         "chunks": figures.chunks,
         "words": figures.words,
         "sources": [source(item) for item in status.sources],

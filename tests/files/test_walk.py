@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.checkpoint import Checkpoint
+from kebab_tui.domain.document import OtherFiles
 from kebab_tui.domain.errors import SourceError, UsageError
-from kebab_tui.files.walk import FoundFile, WalkProblem, WalkRules, walk
+from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules, walk
 
 
 def write(root: Path, *paths: str, text: str = "a note\n") -> None:
@@ -51,6 +52,38 @@ def test_hidden_names_other_types_and_files_of_editors_stay_out(tmp_path: Path) 
     write(tmp_path, "note.md", ".hidden.md", ".git/x.md", "note.md~", ".note.md.swp")
     write(tmp_path, "4913", "#note.md#", ".#note.md", "picture.png", "README", ".md", "note.md.bak")
     assert found(tmp_path) == ["note.md"]
+
+
+def other_files(root: Path, rules: WalkRules | None = None) -> OtherFiles:
+    scanner = PathScanner(str(root), rules or WalkRules())
+    list(scanner.walk())
+    list(scanner.look(["a"]))
+    return scanner.other_files
+
+
+def test_files_of_other_types_are_counted_by_extension(tmp_path: Path) -> None:
+    write(
+        tmp_path, "note.md", "a.pdf", "b/c.PDF", "b/d.org", "README", "no. extension here", ".x.pdf", "e.pdf~"
+    )
+    write(tmp_path, "build/f.pdf", ".git/g.pdf", "h.log", "nr.\u202etxt\x1b[31m")
+    write(tmp_path, ".gitignore", text="build/\n*.log\n")
+    os.symlink(tmp_path / "a.pdf", tmp_path / "link.pdf")
+    counted = other_files(tmp_path)
+    assert counted == OtherFiles(6, (("", 3), ("pdf", 2), ("org", 1)))
+    assert str(counted) == "6 other files not read: no extension 3, pdf 2, org 1"
+    assert other_files(tmp_path, WalkRules(exclude=("*.pdf", "b/"))).types == (("", 3),)
+    assert other_files(tmp_path, WalkRules(include=("*.md",))) == OtherFiles()
+
+
+def test_only_the_most_frequent_extensions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kebab_tui.files.walk._MOST_EXTENSIONS", 30)
+    write(tmp_path, "a.pdf", "b.pdf", *(f"x.t{number}" for number in range(50)))
+    counted = other_files(tmp_path)
+    assert counted.count == 52
+    assert len(counted.types) == 20
+    assert str(OtherFiles.of(9, dict.fromkeys("fabcde", 1))).endswith(
+        "9 other files not read: a 1, b 1, c 1, d 1, e 1, …"
+    )
 
 
 def test_an_empty_folder_holds_nothing(tmp_path: Path) -> None:

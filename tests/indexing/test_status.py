@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.domain.document import OtherFiles
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing import status
 from kebab_tui.indexing.status import (
@@ -40,6 +41,7 @@ FULL = LiveState(
     last=LastChange("메모.md", "changed", 5, 6),
     error=Trouble("disk_full", "no room", "make room"),
     upgrading=(1, 2),
+    other_files=OtherFiles(3, (("pdf", 2), ("", 1))),
 )
 HOLD = """
 import signal, sys

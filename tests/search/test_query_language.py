@@ -270,7 +270,7 @@ def test_a_value_that_cannot_become_valid_is_an_error_while_it_is_typed(text: st
         ("after:0000", "2026-01-31", "double quotes"),
         ("path:a[b", "never closed", "double quotes"),
         ("-path:a[b", "never closed", "double quotes"),
-        ("-lang:ko", "only tag: and path:", "leave out the minus"),
+        ("-lang:ko", "only tag:, name: and path:", "leave out the minus"),
     ],
 )
 def test_a_bad_value_is_an_error_with_what_to_do(text: str, named: str, hint: str) -> None:

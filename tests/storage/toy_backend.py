@@ -29,7 +29,15 @@ from kebab_tui.domain.change import (
     SaveNote,
     TouchNote,
 )
-from kebab_tui.domain.document import Chunk, Document, DocumentState, Source, SourceState, chunker_of
+from kebab_tui.domain.document import (
+    Chunk,
+    Document,
+    DocumentState,
+    OtherFiles,
+    Source,
+    SourceState,
+    chunker_of,
+)
 from kebab_tui.domain.errors import NotFoundError, NotIndexedError, RawQueryError, StoreBusyError
 from kebab_tui.domain.facets import FACETS, NAME_KINDS, values_of
 from kebab_tui.domain.ids import ChunkRow, DocId, SourceId, chunk_ids, text_hash
@@ -113,6 +121,7 @@ class _Store:
     revision: int = 0
     sources: dict[SourceId, Source] = field(default_factory=dict)
     root_ids: dict[SourceId, str] = field(default_factory=dict)
+    other_files: dict[SourceId, OtherFiles] = field(default_factory=dict)
     notes: dict[DocId, _Note] = field(default_factory=dict)
     chunks: dict[ChunkRow, _Stored] = field(default_factory=dict)
     last_row: int = 0
@@ -561,6 +570,9 @@ class _Catalogue:
     def _notes(self) -> list[Document]:
         return [note.document for note in self._store.notes.values()]
 
+    def other_files(self) -> OtherFiles:
+        return OtherFiles.total(self._store.other_files.values())
+
     def makers(self) -> dict[str, int]:
         notes = self._store.notes.values()
         return Counter(note.made_by for note in notes if note.document.state != "failed")
@@ -817,8 +829,12 @@ class _Writer:
             self._store.revision += 1
             self._store.sources |= {source.source_id: source for source in sources}
 
-    def set_source_state(self, source: SourceId, state: SourceState, root_id: str = "") -> None:
+    def set_source_state(
+        self, source: SourceId, state: SourceState, root_id: str = "", other_files: OtherFiles | None = None
+    ) -> None:
         with self._store.lock:
+            if other_files is not None:
+                self._store.other_files[source] = other_files
             self._store.sources[source] = replace(self._store.sources[source], state=state)
             if root_id:
                 self._store.root_ids[source] = root_id
@@ -827,6 +843,7 @@ class _Writer:
         with self._store.lock:
             if self._store.sources.pop(source, None) is None:
                 raise NotFoundError(f"there is no source named {source}", "see `kebab source list`")
+            self._store.other_files.pop(source, None)
             self._store.revision += 1
             for doc_id, note in list(self._store.notes.items()):
                 if note.document.source == source:

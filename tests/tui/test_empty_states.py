@@ -17,7 +17,13 @@ EVERY: dict[str, empty_states.Words] = {
     "indexing": partial(empty_states.indexing, done=312, total=4031),
     "indexing_begun": partial(empty_states.indexing, done=0, total=0),
     "healing": partial(empty_states.rebuilding, message=HOSTILE, done=1, total=2),
-    "nothing_there": partial(empty_states.no_notes, rescan_key="F5"),
+    "nothing_there": partial(
+        empty_states.no_notes,
+        rescan_key="F5",
+        folders=["/home/me/notes", HOSTILE] * 3,
+        other_files="3 other files not read: pdf 3",
+        extensions=(".md", ".txt"),
+    ),
     "nothing_found": partial(
         empty_states.no_hits, query=f"rust {HOSTILE}", costs=COSTS, drop_key="F8", mode_key="ctrl+t"
     ),
@@ -38,6 +44,14 @@ def test_rows_fit_the_pane_and_contain_no_control_characters(name: str, width: i
     for row in EVERY[name](width):
         assert row_width(row) <= width
         assert all(ord(char) >= 32 and not 0x7F <= ord(char) < 0xA0 for char in row_text(row))
+
+
+def test_folders_without_notes_are_named_with_what_else_they_hold() -> None:
+    lines = [line.strip() for line in text(EVERY["nothing_there"], 200).splitlines()]
+    assert "in /home/me/notes" in lines
+    assert "and 3 more folders" in lines
+    assert "3 other files not read: pdf 3" in lines
+    assert "Notes are files that end in .md, .txt" in lines
 
 
 def test_each_relaxed_query_is_listed_and_the_first_has_the_key() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kebab_tui.domain.document import OtherFiles
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.status import FolderState, LiveState, Phase, Trouble
 from kebab_tui.indexing.watcher import WatchKind
@@ -36,7 +37,14 @@ PAUSED = folder("paused", "the folder is gone")
 def test_the_worst_watched_folder_gives_the_word_and_its_reason(
     folders: tuple[FolderState, ...], word: str
 ) -> None:
-    assert live_words(LiveState(OWN, folders), OWN) == LiveWords(word)
+    roots = tuple(folder.root for folder in folders)
+    assert live_words(LiveState(OWN, folders), OWN) == LiveWords(word, folders=roots)
+
+
+def test_other_files_are_named_if_there_are_any() -> None:
+    assert live_words(LiveState(OWN), OWN).other_files == ""
+    state = LiveState(OWN, other_files=OtherFiles(5, (("pdf", 3), ("docx", 2))))
+    assert live_words(state, OWN).other_files == "5 other files not read: pdf 3, docx 2"
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,14 @@ def _text(status: StatusContent, width: int = 200) -> str:
         (StatusContent(hits=12, total=90, complete=False), "12 of 90 passages so far · hybrid"),
         (StatusContent(hits=2, total=2, raw=True, mode="lexical"), "2 of 2 passages · RAW"),
         (StatusContent(total=4031, mode="vector"), "4,031 notes · vector"),
+        (
+            StatusContent(total=2, other_files="1 other file not read: pdf 1"),
+            "2 notes · 1 other file not read: pdf 1 · hybrid",
+        ),
+        (
+            StatusContent(hits=1, total=1, other_files="1 other file not read: pdf 1"),
+            "1 of 1 passage · hybrid",
+        ),
         (StatusContent(hits=3, total=9, marked=2), "3 of 9 passages · hybrid · 2 marked"),
         (StatusContent(progress="indexing 312 of 4,031"), "hybrid · indexing 312 of 4,031"),
         (

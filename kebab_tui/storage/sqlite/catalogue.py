@@ -7,7 +7,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, Source
+from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, OtherFiles, Source
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
@@ -126,6 +126,12 @@ class StoreCatalogue:
         """The distinct display paths of searchable notes."""
         statement = "SELECT DISTINCT path FROM documents WHERE state = 'ok' ORDER BY path"
         return [path for (path,) in self._connection.execute(statement)]
+
+    def other_files(self) -> OtherFiles:
+        """The files of types that no format reads, as counted by the last scan of each folder."""
+        statement = "SELECT m.value FROM meta m JOIN sources s ON m.key = ? || s.source_id"
+        found = self._connection.execute(statement, (rows.OTHER_FILES,))
+        return OtherFiles.total(rows.to_other_files(row[0]) for row in found)
 
     def root_id(self, source: SourceId) -> str:
         """Identity of the folder that the last ingest read; empty before the first."""

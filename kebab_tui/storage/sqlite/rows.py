@@ -23,6 +23,7 @@ from kebab_tui.domain.document import (
     DocumentType,
     Fingerprint,
     Language,
+    OtherFiles,
     Source,
     SourceState,
     Trust,
@@ -123,6 +124,19 @@ def source_values(source: Source) -> tuple[Any, ...]:
         source.version_label,
         source.weight,
     )
+
+
+OTHER_FILES = "other_files:"
+"""The key in `meta` before the id of a source."""
+
+
+def other_files_row(found: OtherFiles) -> str:
+    return json.dumps([found.count, found.types])
+
+
+def to_other_files(row: str) -> OtherFiles:
+    count, types = json.loads(row)
+    return OtherFiles(count, tuple((name, files) for name, files in types))
 
 
 def facet_values(facet: Facet) -> tuple[str | int | None, ...]:

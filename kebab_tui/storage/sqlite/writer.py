@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.change import Applied, Change
-from kebab_tui.domain.document import Source, SourceState
+from kebab_tui.domain.document import OtherFiles, Source, SourceState
 from kebab_tui.domain.errors import TEMPORARY, NotFoundError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.text import RECIPE_VERSION
@@ -173,7 +173,9 @@ class StoreWriter:
                 if before is not None:
                     self._bump()  # makes open screens search again: their results report a stale index
 
-    def set_source_state(self, source: SourceId, state: SourceState, root_id: str = "") -> None:
+    def set_source_state(
+        self, source: SourceId, state: SourceState, root_id: str = "", other_files: OtherFiles | None = None
+    ) -> None:
         """Record the state of a source; `root_id` identifies the folder on disk."""
         with self._transaction() as connection:
             connection.execute(
@@ -181,6 +183,8 @@ class StoreWriter:
                 "WHERE source_id = ?3",
                 (state, root_id, source),
             )
+            if other_files is not None:
+                self._set_meta(f"{rows.OTHER_FILES}{source}", rows.other_files_row(other_files))
 
     def remove_source(self, source: SourceId) -> None:
         """Delete a source and its notes from the index, not from the disk."""
@@ -195,6 +199,7 @@ class StoreWriter:
             )
             self._count_obsolete(removed.rowcount)
             connection.execute("DELETE FROM sources WHERE source_id = ?", (source,))
+            connection.execute("DELETE FROM meta WHERE key = ?", (f"{rows.OTHER_FILES}{source}",))
         self.mirror_sources()
 
     def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:

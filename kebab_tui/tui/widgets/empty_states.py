@@ -37,6 +37,7 @@ EXAMPLES = (
     ("after:7d", "modified in the last 7 days"),
 )
 _RECENT = 3
+_MOST_FOLDERS = 3
 _BAR = 40
 _LONGEST, _LONGEST_QUERY = 48, 120
 
@@ -95,9 +96,18 @@ def rebuilding(width: int, message: str, done: int, total: int) -> list[Row]:
     ]
 
 
-def no_notes(width: int, rescan_key: str) -> list[Row]:
-    """The folders hold no notes."""
-    return [*_heading("No notes found", width), *_table([(rescan_key, "rescan")], width)]
+def no_notes(
+    width: int, rescan_key: str, folders: Sequence[str], other_files: str, extensions: Sequence[str]
+) -> list[Row]:
+    """The folders hold no notes: what is a note, and what else they hold."""
+    rows = _heading("No notes found", width)
+    for folder in folders[:_MOST_FOLDERS]:
+        rows += paragraph(f"in {one_line(folder)}", width)
+    if len(folders) > _MOST_FOLDERS:
+        rows += paragraph(f"and {len(folders) - _MOST_FOLDERS:,} more folders", width)
+    rows += paragraph(one_line(other_files), width)
+    rows += paragraph(f"Notes are files that end in {', '.join(extensions)}", width, "muted")
+    return [*rows, (), *_table([(rescan_key, "rescan")], width)]
 
 
 def no_hits(

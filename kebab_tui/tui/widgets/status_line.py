@@ -71,6 +71,8 @@ class StatusContent:
     marked: int = 0
     failed: int = 0
     """Files that could not be read."""
+    other_files: str = ""
+    """The files that are no notes; shown without a query."""
     searching: bool = False
     """The search is slow."""
     notices: tuple[Notice, ...] = ()
@@ -90,6 +92,8 @@ def facts(status: StatusContent) -> Iterator[Fact]:
             yield Fact(shown, 20)
     elif status.total:
         yield Fact(f"{status.total:,} {'note' if status.total == 1 else 'notes'}", 50)
+    if status.hits is None and status.other_files:
+        yield Fact(sanitize_line(status.other_files), 25, cut=True)
     yield Fact("RAW" if status.raw else status.mode, 40)
     if status.marked:
         yield Fact(f"{status.marked:,} marked", 80, "strong")
@@ -144,6 +148,8 @@ class LiveWords:
     trouble: str = ""
     """Why the index, or a folder in it, is not up to date."""
     failed: int = 0
+    other_files: str = ""
+    folders: tuple[str, ...] = ()
 
 
 def live_words(live: LiveState | None, own_pid: int) -> LiveWords:
@@ -165,7 +171,14 @@ def live_words(live: LiveState | None, own_pid: int) -> LiveWords:
     )
     if live.error is not None:
         trouble = f"{live.error.message}; search still works"
-    return LiveWords(", ".join(filter(None, pieces)), _progress(live), trouble, live.failed)
+    return LiveWords(
+        ", ".join(filter(None, pieces)),
+        _progress(live),
+        trouble,
+        live.failed,
+        str(live.other_files) if live.other_files.count else "",
+        tuple(folder.root for folder in live.folders),
+    )
 
 
 def changed_words(path: str, seconds: float | None) -> str:
