@@ -187,13 +187,6 @@ def _by_parts(text: str, prefix: bool = False) -> tuple[Match, ...]:
     return tuple(words_phrase(" ".join(parts), prefix) for _, parts in identifiers(text))
 
 
-def _by_parts(text: str, prefix: bool = False) -> tuple[Match, ...]:
-    """A word in camelCase as the adjacent parts that it has in the index; nothing for other words."""
-    if len(plain_words(text)) > 1:
-        return ()
-    return tuple(words_phrase(" ".join(parts), prefix) for _, parts in identifiers(text))
-
-
 def _unfinished(text: str, completion: Completion) -> Match:
     """A prefix also matches the word itself, so the word is only added if there is no prefix."""
     words = plain_words(text)
