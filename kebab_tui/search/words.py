@@ -16,7 +16,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kebab_tui.domain.tokens import CJK, MARKED, gram_phrase, marked_token, plain_words, stem
-from kebab_tui.search.match import Gram, Match, Phrase, Prefix, Word, all_of, any_of
+from kebab_tui.search.match import Gram, Match, Phrase, Prefix, Term, Word, all_of, any_of
 from kebab_tui.search.query_language import Leaf
 
 LONGEST = 32
@@ -99,6 +99,21 @@ def last_word(leaf: Leaf) -> str | None:
     return plain_words(parts[-1][1])[-1] if parts and parts[-1][0] == "words" else None
 
 
+def name_terms(text: str) -> dict[str, Term]:
+    """The words of a name by their stems; of a CJK word without its ending, the pairs of syllables."""
+    found: dict[str, Term] = {}
+    for kind, value in _parts(unicodedata.normalize("NFC", text)):
+        if kind == "words":
+            found |= {stem(word): Word(word) for word in plain_words(value)}
+        elif kind == "marked":
+            found[value.lower()] = marked_phrase(value)
+        else:
+            found |= {
+                pair: Gram(pair, len(pair) == 1, (pair,)) for pair in gram_phrase(_without_ending(value))
+            }
+    return found
+
+
 def words_phrase(text: str, prefix: bool = False) -> Word | Phrase | Prefix:
     """Adjacent words; `text` has at least one."""
     words = plain_words(text)[:LONGEST]
@@ -154,14 +169,18 @@ def _glued(parts: Sequence[_Part]) -> list[_Part]:
 
 def _readings(run: str) -> tuple[Gram, ...]:
     """The forms in which a CJK word may occur in a note."""
-    endings = (e for e in _ENDINGS if run.endswith(e) and len(run) - len(e) >= _SHORTEST_STEM)
-    bare = run.removesuffix(next(endings, ""))
+    bare = _without_ending(run)
     readings = [grams_phrase((bare,))]
     if bare != run:
         readings.append(grams_phrase((run,)))
     if _SHORTEST_COMPOUND <= len(bare) <= _LONGEST_COMPOUND:
         readings += [grams_phrase((bare[:at], bare[at:])) for at in range(2, len(bare) - 1)]
     return tuple(readings)
+
+
+def _without_ending(run: str) -> str:
+    endings = (e for e in _ENDINGS if run.endswith(e) and len(run) - len(e) >= _SHORTEST_STEM)
+    return run.removesuffix(next(endings, ""))
 
 
 def _unfinished(text: str, completion: Completion) -> Match:
