@@ -9,7 +9,8 @@ rare word   all notes with a word of this beginning, at most three
 typo        a slip in a word of a title: the notes with the word in a name or title; in a rare word: the notes
             that have it; in a whole title of up to four words: the notes with this title
 tag         typed as `#tag`: the tagged notes; as a bare word: also the notes with it in a name or title
-date        all notes with the date in the text, the name or the front matter, at most ten
+date        all notes with the date in the text, the name or the front matter, at most ten; dates of texts
+            and names first, then those that stand in front matter only. Not the date of a timestamp
 identifier  all notes with it, at most three; one of four is typed in parts (`user name` for `user_name`)
 short       one or two syllables, or two to four letters, from a title: the notes with it in a name,
             title or heading
@@ -29,9 +30,12 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import zip_longest
 from pathlib import Path
+from typing import Literal
 
 import yaml
 
+Half = Literal["dev", "last"]
+"""`dev` to tune with, `last` for the last measurement."""
 SEED = 14
 PER_CLASS = 40
 """Half of them from each vault, as far as it has enough."""
@@ -42,7 +46,7 @@ _FRONT_MATTER = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?(?:\n|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^(#{1,6}) +(.+?)[ #]*$", re.MULTILINE)
 _INLINE_TAG = re.compile(r"(?:^|\s)#([^\W\d][\w/-]*)")
-_DATE = re.compile(r"(?<!\d)20\d\d-[01]\d-[0-3]\d(?!\d)")
+_DATE = re.compile(r"(?<![\w-])20\d\d-[01]\d-[0-3]\d(?![\w-])")
 _WORD = re.compile(r"(?<![\w./@#-])(?:[a-z]{5,12}|[가-힣]{3,5})(?![\w/@-])")
 _LETTERS = re.compile(r"[a-z]+|[가-힣]+")
 _NAME_WORD = re.compile(r"[A-Za-z]+|(?<![\w)`])[가-힣]+")
@@ -88,6 +92,9 @@ class Note:
     tags: frozenset[str]
     headings: tuple[str, ...]
     dates: frozenset[str]
+    """Of the text and the name."""
+    date: str
+    """Of the front matter, or empty."""
     text: str
 
     @property
@@ -108,8 +115,13 @@ class Query:
     ambiguous: bool = False
 
     @property
-    def half(self) -> str:
-        return "last" if blake2b(self.text.encode()).digest()[0] & 1 else "dev"
+    def half(self) -> Half:
+        return half_of(self.text)
+
+
+def half_of(name: str) -> Half:
+    """The half of a question, by a hash of its text or id."""
+    return "last" if blake2b(name.encode()).digest()[0] & 1 else "dev"
 
 
 def name_key(text: str) -> str:
@@ -140,9 +152,8 @@ def _read(root: Path, path: Path) -> Note:
         aliases=tuple(alias for alias in _strings(fields.get("aliases")) if not alias.startswith("/")),
         tags=frozenset(tag.casefold() for tag in tags),
         headings=tuple(title for _, title in headings),
-        dates=frozenset(
-            [*_DATE.findall(text), *_DATE.findall(stem), *_DATE.findall(str(fields.get("date")))]
-        ),
+        dates=frozenset([*_DATE.findall(text[found.end() :] if found else text), *_DATE.findall(stem)]),
+        date=next(iter(_DATE.findall(str(fields.get("date")))), ""),
         text=text,
     )
 
@@ -286,13 +297,12 @@ class Generator:
                 else:
                     yield tag, right | self._all_with(f" {name_key(tag)} ", self._padded_names)
 
-    def _dates(self, notes: Iterable[Note], chance: random.Random) -> Iterator[tuple[str, frozenset[str]]]:
-        for note in notes:
-            if note.dates:
-                date = chance.choice(sorted(note.dates))
-                right = frozenset(other.id for other in self._notes if date in other.dates)
-                if len(right) <= 10:
-                    yield date, right
+    def _dates(self, notes: Sequence[Note], chance: random.Random) -> Iterator[tuple[str, frozenset[str]]]:
+        shown = [date for note in notes for date in sorted(note.dates)]
+        for date in dict.fromkeys([*shown, *(note.date for note in notes if note.date)]):
+            right = frozenset(note.id for note in self._notes if date in note.dates or date == note.date)
+            if len(right) <= 10:
+                yield date, right
 
     def _identifiers(
         self, notes: Iterable[Note], chance: random.Random

@@ -13,7 +13,10 @@ import pytest
 from tests.benchmarks.known_item_queries import WRITTEN, Generator, Note, Query, read_vault, slipped, written
 
 SAMPLE = Path("fixtures/notes")
-CLASSES = ("title", "half title", "alias", "stem", "rare word", "typo", "tag", "date", "identifier", "short")
+CLASSES = (
+    "title", "half title", "alias", "stem", "rare word", "typo",
+    "tag", "date", "identifier", "short",
+)  # fmt: skip
 
 
 @cache
