@@ -66,10 +66,10 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
             near, notices = legs, (Notice("distant", text),)
         stage.kept = len(near.own) + len(near.other)
     with watch.stage("fusion") as stage:
-        evidence = gather(search, encoded, words, near, with_ids=not settings.rerank)
+        found = gather(search, encoded, words, near, with_ids=not settings.rerank)
         if named:
-            evidence = _with_names(search, encoded, evidence, named, has_others=bool(near.other))
-        fused = fuse(evidence, settings)
+            found = _with_names(search, encoded, found, named, has_others=bool(near.other))
+        fused = fuse(found, settings)
         kept = [one for one in fused if limits.admit_raw(one.rrf_raw) and limits.admit(one.score)]
         stage.kept = len(kept)
     first, end = query.offset, query.offset + query.k

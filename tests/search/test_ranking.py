@@ -298,10 +298,10 @@ def test_every_number_adds_up(evidence: list[Evidence], settings: FusionSettings
             score = share * words + (1 - share) * cosine
             alone = OTHER_SCRIPT_SHARE * cosine * (1 - share) / 0.7
             wanted = max(score, alone) if one.evidence.other_script else score
-            parts = (one.rerank_keyword or 0.0, one.rerank_semantic or 0.0, one.rerank_name)
-            assert parts[0] + parts[1] == pytest.approx(wanted)
-            assert parts[2] == 0.2 * one.evidence.name
-            assert one.rerank_score == sum(parts) / 1.2
+            parts = (one.rerank_keyword or 0.0, one.rerank_semantic or 0.0)
+            assert sum(parts) == pytest.approx(wanted)
+            assert one.rerank_name == 0.2 * one.evidence.name
+            assert one.rerank_score == (sum(parts) + (one.rerank_name or 0.0)) / 1.2
             assert one.score == (1.0 if one.named else one.rerank_score)
             assert -1e-9 <= one.score <= 1 + 1e-9
 
