@@ -284,7 +284,7 @@ def test_a_deleted_note_leaves_no_orphan(vault: Vault) -> None:
     os.remove(vault.root / "a.md")
     assert vault.outcomes() == {"a.md": "removed"}
     assert not vault.orphans()
-    assert vault.rows("SELECT * FROM facets") == []
+    assert vault.rows("SELECT kind, value FROM facets") == [("name", "b")]
     assert vault.find("alpha") == []
 
 
