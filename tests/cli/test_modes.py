@@ -67,7 +67,7 @@ def test_the_way_a_hit_was_found_is_shown_in_hybrid_mode_only(embedded: Kebab) -
 def test_reranking_can_be_turned_off(embedded: Kebab) -> None:
     reranked = embedded("search", "docker", "-n", "5", "--json").json["hits"]
     fused = embedded("search", "docker", "-n", "5", "--no-rerank", "--json").json["hits"]
-    assert {hit["score_kind"] for hit in reranked} == {"look"}
+    assert {hit["score_kind"] for hit in reranked} == {"name", "look"}
     assert {hit["score_kind"] for hit in fused} == {"rrf"}
     assert [hit["retrieval"]["fusion_rank"] for hit in fused] == [1, 2, 3, 4, 5]
     off = {"KEBAB_SEARCH_RERANK": "false"}

@@ -408,6 +408,10 @@ def _where(
     if scored is not None:
         where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
         parameters.append(fts5(among.match))
+    if len(among.filters.doc_ids) == 1:  # FTS5 reads only this range; a note's rows are mostly neighbours
+        own = "(SELECT {}(id) FROM chunks WHERE doc_id = ?)"
+        where += f" AND chunks_fts.rowid BETWEEN {own.format('min')} AND {own.format('max')}"
+        parameters += [among.filters.doc_ids[0]] * 2
     if among.filters.active or among.script is not None:
         passing, more = rows.passing_chunks(among.filters, among.script)
         where += f" AND +chunks_fts.rowid IN ({passing})"
