@@ -124,7 +124,7 @@ def test_settings_reach_the_fusion(vault: Vault) -> None:
 
 
 def test_settings_reach_the_weights_of_words(vault: Vault) -> None:
-    vault.write("kebab.md", "# Kebab house\n\nlamb on a spit\n")
+    vault.write("kebab.md", "# Kebab\n\nlamb on a spit\n")
     vault.write("spit.md", "# Spit\n\nkebab kebab kebab\n")
     vault.write("other.md", "nothing")
     vault.write("more.md", "nothing else")
