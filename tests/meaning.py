@@ -90,9 +90,17 @@ class Chosen:
         self.reader.close()
         self.writer.close()
 
-    def add(self, path: str, passages: Mapping[str, float | None], tags: tuple[str, ...] = ()) -> Document:
+    def add(
+        self,
+        path: str,
+        passages: Mapping[str, float | None],
+        tags: tuple[str, ...] = (),
+        *,
+        names: Mapping[str, str] | None = None,
+        mtime_ns: int = 1_000,
+    ) -> Document:
         """A note whose passages have these cosines; None is a passage that no model has read yet."""
-        note = a_note(path, *passages, tags=tags)
+        note = a_note(path, *passages, tags=tags, names=names, mtime_ns=mtime_ns)
         self.writer.apply([note])
         self.read(note, passages)
         return note.document

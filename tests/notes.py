@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kebab_tui.domain.change import SaveNote
 from kebab_tui.domain.citation import SourceSpan
@@ -35,11 +35,12 @@ def a_note(
     title: str = "A title",
     heading: str = "Heading",
     tags: tuple[str, ...] = (),
+    names: Mapping[str, str] | None = None,
     trust: Trust | None = None,
     mtime_ns: int = 1_000,
     source: SourceId = SOURCE,
 ) -> SaveNote:
-    """What the pipeline would make of a note whose passages are `texts`."""
+    """What the pipeline would make of a note whose passages are `texts`; `names` by kind of facet."""
     content = hashlib.sha256("\n\n".join(texts).encode()).hexdigest()
     document = Document(
         doc_id=document_id(source, path, "first", 0),
@@ -52,6 +53,6 @@ def a_note(
         trust=trust or Trust.PRIMARY,
         fingerprint=Fingerprint(len(texts), mtime_ns, mtime_ns, 7),
         content_hash=content,
-        facets=tuple(Facet("tag", tag) for tag in tags),
+        facets=tuple(Facet(*one) for one in (*(("tag", tag) for tag in tags), *(names or {}).items())),
     )
     return SaveNote(document, passages_of(texts, heading), trust, "chunker", MADE_BY)

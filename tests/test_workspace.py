@@ -130,7 +130,7 @@ def test_settings_reach_the_weights_of_words(vault: Vault) -> None:
     vault.write("more.md", "nothing else")
     vault.write("last.md", "nothing at all")
     vault.ingest()
-    query = SearchQuery("kebab", mode="lexical")
+    query = SearchQuery("kebab", mode="lexical", rerank=False)
     assert vault.workspace.search(query).hits[0].path == "kebab.md"
     plain = vault.opened(Settings(search=SearchSettings(weights=WeightSettings(title=0.0, heading=0.0))))
     assert plain.search(query).hits[0].path == "spit.md"

@@ -98,6 +98,11 @@ class SearchHit:
     distant: bool = False
     """Farther from the query than a hit should be; shown since nothing nearer was found."""
 
+    @property
+    def has_comparable_score(self) -> bool:
+        """Whether its score compares with those of the other hits."""
+        return not self.further and self.score_kind != "name"
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -161,7 +166,19 @@ def ambiguous_paths(hits: Sequence[SearchHit]) -> frozenset[str]:
     return frozenset(path for path, found in roots.items() if len(found) > 1)
 
 
-Badge = Literal["gone", "stale", "further", "relaxed", "other language", "code", "words", "meaning", "both"]
+Badge = Literal[
+    "gone",
+    "stale",
+    "further",
+    "relaxed",
+    "distant",
+    "other language",
+    "code",
+    "name",
+    "words",
+    "meaning",
+    "both",
+]
 
 
 def badges(hit: SearchHit, korean: bool | None) -> Iterator[Badge]:
@@ -175,15 +192,20 @@ def badges(hit: SearchHit, korean: bool | None) -> Iterator[Badge]:
         yield "stale"
     if hit.relaxed:
         yield "relaxed"
+    if hit.distant:
+        yield "distant"
     # Keywords match their own language only, so another one is notable only with a semantic match.
     if korean is not None and hit.retrieval.vector_rank is not None and is_korean(hit.text) != korean:
         yield "other language"
     if hit.kind == "code":
         yield "code"
-    if hit.further:
+    if hit.score_kind == "name":
+        yield "name"
+    elif hit.further:
         yield "further"
     elif hit.retrieval.method == "hybrid":  # the other modes have only one list
-        if hit.retrieval.vector_rank is None:
-            yield "words"
+        by_words, by_meaning = hit.retrieval.lexical_rank is not None, hit.retrieval.vector_rank is not None
+        if by_words and by_meaning:
+            yield "both"
         else:
-            yield "meaning" if hit.retrieval.lexical_rank is None else "both"
+            yield "words" if by_words else "meaning" if by_meaning else "name"

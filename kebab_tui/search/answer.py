@@ -78,6 +78,8 @@ class Ranked:
     further: bool = False
     """A keyword match behind the fused pool of a hybrid list."""
     fused: Fused | None = None
+    distant: bool = False
+    """Below the least cosine of a hit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from kebab_tui.domain.hit import (
     partial_matches,
 )
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.search import lexical, match_tree
+from kebab_tui.search import lexical, match_tree, names
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.limits import HybridOptions, Limits, threshold_notices
 from kebab_tui.search.match import Match
@@ -105,15 +105,15 @@ class SearchEngine:
         with self._begun(query) as search:
             verdict = why_not.judge(search, document)
             is_list = search.parsed.is_only_filters or bool(match_tree.excluded_alone(search.parsed))
-            by_words = search.semantics is None and not is_list
-            if verdict.stage == "filtered" or by_words:
+            is_judged = not is_list and not names.exact(search)
+            if verdict.stage == "filtered" or (search.semantics is None and is_judged):
                 return verdict
             k = max(_DEEP, query.k) if query.mode == "vector" else search.snapshot.collection().chunks
             whole = replace(search.query, k=k, offset=0, min_score=None, threshold=None)
             answer = self._find(
                 replace(search, query=whole, limits=Limits.of(whole, self._options.hybrid.rrf_k))
             )
-            if answer.mode == "lexical" and not is_list:
+            if answer.mode == "lexical" and is_judged:
                 return verdict
             return why_not.in_list(search, answer, document, verdict)
 
@@ -132,6 +132,8 @@ class SearchEngine:
                 raise ModelError(semantics.text.removesuffix("."), "search by words with --mode lexical")
             notices, semantics = (_by_words(semantics),), None
             query = replace(query, mode="lexical")
+        if query.rerank is None:
+            query = replace(query, rerank=self._options.hybrid.rerank)
         limits = Limits.of(query, self._options.hybrid.rrf_k)
         with self._corpus.snapshot() as snapshot:
             corrected = Corrected(query.text)
@@ -270,6 +272,7 @@ def hydrate(
                 embedding_model=None if answer.encoded is None else answer.encoded.semantics.model,
                 relaxed=ranked.relaxed,
                 further=ranked.further,
+                distant=ranked.distant,
                 stale=state != "same",
                 gone=state == "gone",
             )

@@ -19,7 +19,7 @@ from kebab_tui.search.answer import Answer, Search
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm, normalised, term_weight
 from kebab_tui.search.match import Term
 from kebab_tui.search.ports import FieldCounts, FieldWeights, NearestSentence, Snapshot
-from kebab_tui.search.ranking import OTHER_SCRIPT_SHARE, Fused, FusionSettings
+from kebab_tui.search.ranking import Fused, FusionSettings
 from kebab_tui.search.why_not import Filtered, count_filtered
 
 
@@ -137,6 +137,9 @@ class Explanation(NamedTuple):
         return text.format(number=number, how=self._how(digits) if "{how}" in text else "")
 
 
+_NAMED = Explanation(1.0, "name", note="the query is a name of the note")
+
+
 @dataclass(frozen=True, slots=True)
 class ExplainedHit:
     """`sentence`: the one nearest to the query. `fused`: None if its response has no fusion."""
@@ -191,6 +194,8 @@ def explain(
             if sentence.end:
                 note = f"nearest: {hit.text[sentence.start : sentence.end]}"
                 steps.append(Explanation(sentence.cosine, "sentence", note=note))
+        if hit.score_kind == "name":
+            steps.insert(0, _NAMED)
         tree = Explanation.of("score", "first", *steps) if steps else Explanation(hit.score, "score")
         hits.append(ExplainedHit(hit, tree, sentence))
     # A what-if without reranking needs the chunk ids, which order equal scores.
@@ -238,14 +243,17 @@ def with_fusion(
     explained = replace(base, candidates=tuple(candidates), fusion=settings)
     strongest, by_row, hits = explained.strongest_bm25, {one.evidence.row: one for one in candidates}, []
     for one in base.hits:
-        steps = [step for step in one.tree.children if step.label not in ("rerank", "fused")]
+        steps = [step for step in one.tree.children if step.label not in ("name", "rerank", "fused")]
         fused, note = by_row.get(one.hit.row), ""
         if fused is not None:
             steps.insert(0, _fusion(fused, settings))
             if settings.rerank:
                 steps.insert(0, _rerank(fused, settings, strongest))
-            if fused.kept_place:
-                note = f"place {fused.rank} was kept for the other language"
+            if fused.named:
+                steps.insert(0, _NAMED)
+            if fused.kept_place or fused.name_place:
+                kept = "its name" if fused.name_place else "the other language"
+                note = f"place {fused.rank} was kept for {kept}"
         hits.append(replace(one, fused=fused, tree=Explanation.of("score", "first", *steps, note=note)))
     return replace(explained, hits=tuple(hits))
 
@@ -274,14 +282,20 @@ def _rerank(fused: Fused, settings: FusionSettings, strongest: float) -> Explana
     near = evidence.cosine or fused.assumed_cosine or 0.0
     cosine = Explanation.of("cosine", "at least 0", cosine=near)
     if evidence.other_script and cosine.value and not fused.rerank_keyword:
-        by_words, by_meaning, note = 0.0, OTHER_SCRIPT_SHARE, "in another language"
+        by_words, by_meaning, note = 0.0, settings.other_script_share, "in another language"
     words = Explanation(0.0, "words", note=note or "none of the words")
     if evidence.strength:
         part = Explanation.of("of the best", "quotient", bm25=evidence.strength, strongest=strongest)
         words = Explanation.of("words", "product", part, share=by_words, note=note)
     assumed = "" if fused.assumed_cosine is None else "assumed from its words: not embedded yet"
     meaning = Explanation.of("meaning", "product", cosine, share=by_meaning, note=assumed)
+    name = Explanation(0.0, "name", note="no name like it")
+    if evidence.name:
+        name = Explanation.of("name", "product", match=evidence.name, share=settings.rerank_name)
     place = f"place {fused.rerank_rank}"
     if fused.rerank_rank is None:
         place = f"below the best {settings.rerank_depth} of the fusion: place {fused.rank} by this score"
-    return Explanation.of("rerank", "sum", words, meaning, note=place)
+    parts = Explanation.of("rerank_raw", "sum", words, meaning, name)
+    return Explanation.of(
+        "rerank", "quotient", parts, Explanation(settings.best_rerank, "shares"), note=place
+    )

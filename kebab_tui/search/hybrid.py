@@ -1,4 +1,4 @@
-"""Hybrid search: one list from the keyword and the semantic leg.
+"""Hybrid search: one list from the keyword and the semantic leg, and from the names of notes.
 
 The list begins with the fused pool. Each leg always goes equally deep, so that the order
 does not depend on the page. Behind the pool come the remaining keyword matches, by bm25.
@@ -7,17 +7,27 @@ Pages are cut from this one order. Both legs use the same filters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
-from kebab_tui.search import lexical, match_tree
+from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.search import lexical, match_tree, names
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.lexical import LexicalLeg
 from kebab_tui.search.limits import HybridOptions
+from kebab_tui.search.names import NameMatch
 from kebab_tui.search.ports import Among
-from kebab_tui.search.ranking import Evidence, Fused, FusionSettings, fuse, rrf_part
+from kebab_tui.search.ranking import (
+    ONE_WORD_KEYWORD,
+    SIMILAR_NAME,
+    Evidence,
+    Fused,
+    FusionSettings,
+    fuse,
+    rrf_part,
+)
 from kebab_tui.search.semantic import Legs, NearestSearch, script_of
 
 DEPTH = 300
@@ -34,6 +44,14 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
     with watch.stage("words") as stage:
         words = lexical.leg(search, DEPTH)
         stage.kept = len(words.found)
+    settings = options.fusion(encoded.text, query)
+    if words.found and match_tree.is_one_word(search.parsed):
+        settings = replace(settings, rerank_keyword=ONE_WORD_KEYWORD)
+    named: dict[DocId, NameMatch] = {}
+    if settings.rerank:
+        with watch.stage("names") as stage:
+            named = names.find(search, words.phrases)
+            stage.kept = len(named)
     with watch.stage("meaning") as stage:
         if searching is None:
             searching = NearestSearch(search, encoded, lexical.admitted(search, words.lexical_query), DEPTH)
@@ -42,13 +60,16 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
         floor = encoded.semantics.floor
         near = Legs(*([one for one in leg if one.cosine >= floor] for leg in (legs.own, legs.other)))
         notices: tuple[Notice, ...] = ()
-        if not (words.found or near.own or near.other) and (legs.own or legs.other):
+        is_found = words.found or near.own or near.other or any(map(is_candidate, named.values()))
+        if not is_found and (legs.own or legs.other):
             text = "No passage has these words or a similar meaning: these are the nearest."
             near, notices = legs, (Notice("distant", text),)
         stage.kept = len(near.own) + len(near.other)
-    settings = options.fusion(encoded.text, query)
     with watch.stage("fusion") as stage:
-        fused = fuse(gather(search, encoded, words, near, with_ids=not settings.rerank), settings)
+        found = gather(search, encoded, words, near, with_ids=not settings.rerank)
+        if named:
+            found = _with_names(search, encoded, found, named, has_others=bool(near.other))
+        fused = fuse(found, settings)
         kept = [one for one in fused if limits.admit_raw(one.rrf_raw) and limits.admit(one.score)]
         stage.kept = len(kept)
     first, end = query.offset, query.offset + query.k
@@ -66,11 +87,14 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
             rrf_raw=one.rrf_raw,
             rerank_score=one.rerank_score,
         )
-        kind: ScoreKind = "look" if settings.rerank else "rrf"
-        ranked = Ranked(
-            evidence.row, rank, one.score, kind, detail, words.phrases, evidence.relaxed, fused=one
-        )
-        page.append(ranked)
+        kind: ScoreKind = "name" if one.named else "look" if settings.rerank else "rrf"
+        relaxed = evidence.relaxed and not one.named
+        page.append(
+            Ranked(
+                evidence.row, rank, one.score, kind, detail, words.phrases, relaxed,
+                fused=one, distant=bool(notices),
+            )
+        )  # fmt: skip
     total = len(kept)
     dropped = len(fused) - len(kept)
     if words.further:
@@ -114,6 +138,45 @@ def gather(
         vector_rank, cosine = by_meaning[row]
         found.append(Evidence(row, None, None, vector_rank, cosine, row in others, chunk_id=ids.get(row, "")))
     return found
+
+
+def _with_names(
+    search: Search,
+    encoded: EncodedQuery,
+    found: Sequence[Evidence],
+    named: Mapping[DocId, NameMatch],
+    *,
+    has_others: bool,
+) -> list[Evidence]:
+    """The evidence with the matches of names, and the first chunks of notes that only their names find."""
+    notes = search.snapshot.notes_of([one.row for one in found], list(named))
+    whole = [
+        one._replace(name=match.match, exact_name=match.exact, half_name=match.half)
+        if (match := named.get(notes.get(one.row, DocId("")))) is not None
+        else one
+        for one in found
+    ]
+    known = set(notes.values())
+    by_name = [one for doc, one in named.items() if doc not in known and is_candidate(one)]
+    if search.query.strict or not by_name:
+        return whole
+    rows = [one.note.row for one in by_name]
+    cosines = encoded.semantics.index.cosines(encoded.vector, rows)
+    others = set[ChunkRow]()
+    if has_others:
+        others = search.snapshot.which(rows, Among(script=script_of(encoded.text, other=True)))
+    return whole + [
+        Evidence(
+            row, None, None, None, cosines.get(row), row in others,
+            name=one.match, exact_name=one.exact, half_name=one.half,
+        )
+        for row, one in zip(rows, by_name, strict=True)
+    ]  # fmt: skip
+
+
+def is_candidate(named: NameMatch) -> bool:
+    """Whether the name alone makes the note a candidate."""
+    return named.match >= SIMILAR_NAME
 
 
 def _further(

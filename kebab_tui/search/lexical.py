@@ -1,19 +1,21 @@
 """Keyword search: chunks with all the words first, then chunks with any of them.
 
-The list consists of tiers. Each is ranked by bm25, ties by chunk id, and leaves out the
-chunks of the tiers above it, whatever their scores. Pages are cut from this one order,
-so they fit together while the corpus does not change.
+Above them are the notes whose name is the whole query, with one chunk each. The list consists of
+tiers. Each is ranked by bm25, ties by chunk id, and leaves out the chunks of the tiers above it,
+whatever their scores. Pages are cut from this one order, so they fit together while the corpus
+does not change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from typing import NamedTuple
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.search import match_tree
+from kebab_tui.search import match_tree, names
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.match import Not, Term, parse_raw
@@ -87,28 +89,52 @@ def find(search: Search, *, first_answer: bool = False) -> Answer:
         tiers = prepare(search, first_answer).tiers
         if first_answer:
             return _newest(search, tiers)
-    ranked: list[Ranked] = []
-    total = 0
+    ranked = named = _named(search, tiers)
+    rows, total = [one.row for one in named], len(named)
     for tier in tiers:
         with search.watch.stage(tier.name) as stage:
-            found, size = listed(search, tier, query.offset + query.k - total)
-            ranked += _numbered(tier, found, total)
+            found, size = listed(search, tier, query.offset + query.k - total, rows)
+            ranked = ranked + _numbered(tier, found, total)
             total = stage.kept = total + size
     kept = total if limits.last_rank is None else min(total, limits.last_rank)
     page = tuple(one for one in ranked if query.offset < one.rank <= kept)
-    without_limits = sum(count(search, tier.wanted) for tier in tiers) if limits.cut else kept
+    without_limits = kept
+    if limits.cut:
+        without_limits = len(named) + sum(count(search, tier.wanted, rows) for tier in tiers)
     return Answer("lexical", page, kept, below_limits(kept, without_limits))
+
+
+def _named(search: Search, tiers: Sequence[Tier]) -> list[Ranked]:
+    """The best chunk of each note whose name is the whole query, or its first one."""
+    found: list[Ranked] = []
+    if search.query.rerank is False:
+        return found
+    with search.watch.stage("names") as stage:
+        for note in names.exact(search):
+            own = replace(search.filters, doc_ids=(note.doc,))
+            rank, detail = len(found) + 1, RetrievalDetail("lexical", fusion_score=1.0)
+            row, phrases = note.row, tiers[0].wanted.phrases if tiers else ()
+            for tier in tiers:
+                if best := search.snapshot.rank(tier.wanted.among(own), 1, scored=tier.wanted.scored):
+                    row, phrases = best[0].row, tier.wanted.phrases
+                    detail = replace(detail, lexical_score=normalised(best[0].bm25), lexical_rank=rank)
+                    break
+            if detail.lexical_rank is not None or not search.query.strict:
+                found.append(Ranked(row, rank, 1.0, "name", detail, phrases))
+        stage.kept = len(found)
+    return found
 
 
 def _newest(search: Search, tiers: Sequence[Tier]) -> Answer:
     """A first answer from the newest matches; the full ranking replaces it."""
     query, limits = search.query, search.limits
-    ranked: list[Ranked] = []
+    ranked = _named(search, tiers)
+    rows = [one.row for one in ranked]
     for tier in tiers:
         left = query.offset + query.k - len(ranked)
         if left > 0 and not tier.relaxed:
             with search.watch.stage("newest") as stage:
-                found = _rank(search, tier.wanted, left, newest=FIRST_ANSWER)
+                found = _rank(search, tier.wanted, left, leaving_out=rows, newest=FIRST_ANSWER)
                 found = [one for one in found if limits.admit(normalised(one.bm25))]
                 ranked += _numbered(tier, found, len(ranked))
                 stage.kept = len(ranked)

@@ -102,6 +102,13 @@ def wanted_words(parsed: ParsedQuery) -> list[str]:
     return [word for leaf in leaves for word in plain_words(leaf.text)]
 
 
+def is_one_word(parsed: ParsedQuery) -> bool:
+    """Whether there is a single word to search for, stop words left out."""
+    leaves = [(leaf, plain_words(leaf.text)) for leaf in _wanted(parsed.terms)]
+    content = [(leaf, words) for leaf, words in leaves if not STOP_WORDS.issuperset(words)]
+    return len(content) == 1 and content[0][0].kind != "phrase" and len(content[0][1]) == 1
+
+
 def excluded_alone(parsed: ParsedQuery) -> tuple[Match, ...]:
     """The exclusions of a query that has nothing to search for."""
     return () if any(_wanted(parsed.terms)) else exclusions(parsed.terms)

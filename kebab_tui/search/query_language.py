@@ -10,7 +10,7 @@ a valid value is the error of the query: it must not be answered as if the filte
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -113,6 +113,17 @@ class ParsedQuery:
                 for token in self.tokens
             )
         )
+
+
+def text_without(roles: Set[str], query: str, parsed: ParsedQuery) -> str:
+    """The text of a query without its parts of these roles and without quotes."""
+    kept, at = [], 0
+    for token in parsed.tokens:
+        if token.role in roles:
+            kept.append(query[at : token.start])
+            at = token.end
+    kept.append(query[at:])
+    return " ".join("".join(kept).replace('"', " ").split())
 
 
 def parse(text: str, now: datetime, *, typing: bool = False) -> ParsedQuery:

@@ -1,11 +1,15 @@
 """Fusion of the keyword and semantic rankings, and reranking.
 
 Reciprocal Rank Fusion selects and orders the candidates: `raw = sum of w / (rrf_k + rank)`.
-Reranking then orders the best of them, and behind these the rest, by
-`score = l * bm25 / best bm25 of this query + (1 - l) * cosine`, with l = 0.3. If the notes
-have two scripts, hits in the other script than the query's form a leg of their own. They
-have no fair bm25, so they score `0.95 * cosine`, and from the fourth place on every third
-one is kept for them while they are near enough. Without reranking, no places are kept.
+Reranking then orders the best of them, those with a similar name, and behind these the rest, by
+`score = (l * bm25 / best bm25 of this query + (1 - l) * cosine + n * name) / (1 + n)`, with
+l = 0.3 and n = 0.2. If the notes have two scripts, hits in the other script than the query's
+form a leg of their own. They have no fair bm25, so `0.95 * cosine` stands for their words and
+meaning, and from the fourth place on every third one is kept for them while they are near enough.
+
+Notes whose name is the whole query come first, with one passage each and the score 1. Notes that
+have it as a part of their name come within the first three. Without reranking, names do not count
+and no places are kept.
 
 Pure: the same evidence and settings give the same order, so a what-if needs no search.
 Ranks are 1-based; ties go by lexical rank, then by chunk id. With reranking, hits without
@@ -22,11 +26,17 @@ from typing import NamedTuple
 
 from kebab_tui.domain.ids import ChunkRow
 
+ONE_WORD_KEYWORD = 0.6
+"""`rerank_keyword` for a query of one word: a passage that has it comes before one that does not."""
 OTHER_SCRIPT_SHARE = 0.95
 PLACE_EVERY = 3
+PLACES_BY_NAME = 3
+SIMILAR_NAME = 0.5
+"""The least match of a name that makes its note a candidate."""
 NEAR_ENOUGH = 0.3
 _USUALLY_NEAREST = 0.6
 """The cosine of a good hit, assumed while no vector is known."""
+_USUAL_SEMANTIC = 0.7
 _LAST = 1 << 60
 
 
@@ -40,6 +50,17 @@ class FusionSettings:
     rerank: bool = True
     rerank_depth: int = 75
     rerank_keyword: float = 0.3
+    rerank_name: float = 0.2
+
+    @property
+    def best_rerank(self) -> float:
+        """The sum of the shares, by which the parts of a rerank score are divided."""
+        return 1 + self.rerank_name
+
+    @property
+    def other_script_share(self) -> float:
+        """The share of the cosine for a chunk in the other script, as much less as meaning counts less."""
+        return OTHER_SCRIPT_SHARE * min((1 - self.rerank_keyword) / _USUAL_SEMANTIC, 1.0)
 
     @property
     def best_raw(self) -> float:
@@ -51,7 +72,9 @@ class Evidence(NamedTuple):
     """The results of both legs for one candidate. `strength` is minus its raw bm25.
 
     `other_script`: the chunk is not in the query's script; its vector rank is then the rank
-    among such chunks. `chunk_id` breaks ties when reranking is off.
+    among such chunks. `chunk_id` breaks ties when reranking is off. `name`: how well a name of
+    its note matches the query, from 0 to 1. `exact_name`, `half_name`: the number of its note
+    among those whose name the query is, or is a part of; 0 for other notes.
     """
 
     row: ChunkRow
@@ -62,6 +85,9 @@ class Evidence(NamedTuple):
     other_script: bool = False
     relaxed: bool = False
     chunk_id: str = ""
+    name: float = 0.0
+    exact_name: int = 0
+    half_name: int = 0
 
 
 class Fused(NamedTuple):
@@ -75,6 +101,7 @@ class Fused(NamedTuple):
     fusion_rank: int
     rerank_keyword: float | None = None
     rerank_semantic: float | None = None
+    rerank_name: float | None = None
     rerank_score: float | None = None
     rerank_rank: int | None = None
     assumed_cosine: float | None = None
@@ -82,9 +109,15 @@ class Fused(NamedTuple):
     rank: int = 0
     kept_place: bool = False
     """It has its rank because a place was kept for its script."""
+    named: bool = False
+    """It comes first because the query is a name of its note."""
+    name_place: bool = False
+    """It has its rank because a place was kept for its name."""
 
     @property
     def score(self) -> float:
+        if self.named:
+            return 1.0
         return self.fusion_score if self.rerank_score is None else self.rerank_score
 
 
@@ -104,10 +137,13 @@ class _Candidate:
     fusion_rank: int = 0
     rerank_keyword: float | None = None
     rerank_semantic: float | None = None
+    rerank_name: float | None = None
     rerank_score: float = 0.0
     rerank_rank: int | None = None
     assumed_cosine: float | None = None
     kept_place: bool = False
+    named: bool = False
+    name_place: bool = False
 
 
 def fuse(evidence: Sequence[Evidence], settings: FusionSettings) -> list[Fused]:
@@ -132,8 +168,9 @@ def fuse(evidence: Sequence[Evidence], settings: FusionSettings) -> list[Fused]:
         Fused(
             one.evidence, one.lexical_part, one.vector_part, one.rrf_raw,
             one.rrf_raw / best if best else 0.0, one.fusion_rank,
-            one.rerank_keyword, one.rerank_semantic, one.rerank_score if settings.rerank else None,
-            one.rerank_rank, one.assumed_cosine, rank, one.kept_place,
+            one.rerank_keyword, one.rerank_semantic, one.rerank_name,
+            one.rerank_score if settings.rerank else None, one.rerank_rank, one.assumed_cosine,
+            rank, one.kept_place, one.named, one.name_place,
         )
         for rank, one in enumerate(candidates, 1)
     ]  # fmt: skip
@@ -163,6 +200,7 @@ def _reranked(candidates: list[_Candidate], settings: FusionSettings) -> list[_C
     """Score every candidate, so that a list has one kind of score, and order the best by it."""
     strongest = max((one.evidence.strength or 0.0 for one in candidates), default=0.0)
     nearest = max((one.evidence.cosine or 0.0 for one in candidates), default=0.0)
+    other_script_share = settings.other_script_share
     for one in candidates:
         evidence = one.evidence
         words = (evidence.strength or 0.0) / strongest if strongest > 0 else 0.0
@@ -171,14 +209,19 @@ def _reranked(candidates: list[_Candidate], settings: FusionSettings) -> list[_C
             one.assumed_cosine = words * (nearest or _USUALLY_NEAREST)
         cosine = max(evidence.cosine or one.assumed_cosine or 0.0, 0.0)
         keyword, semantic = settings.rerank_keyword * words, (1 - settings.rerank_keyword) * cosine
-        if evidence.other_script and keyword + semantic < OTHER_SCRIPT_SHARE * cosine:
-            keyword, semantic = 0.0, OTHER_SCRIPT_SHARE * cosine
-        one.rerank_keyword, one.rerank_semantic, one.rerank_score = keyword, semantic, keyword + semantic
+        if evidence.other_script and keyword + semantic < other_script_share * cosine:
+            keyword, semantic = 0.0, other_script_share * cosine
+        one.rerank_keyword, one.rerank_semantic = keyword, semantic
+        one.rerank_name = settings.rerank_name * evidence.name
+        one.rerank_score = (keyword + semantic + one.rerank_name) / settings.best_rerank
     depth = settings.rerank_depth
-    head = sorted(candidates[:depth], key=_by_rerank_score)
+    named = [one for one in candidates[depth:] if one.evidence.name >= SIMILAR_NAME]
+    head = sorted(candidates[:depth] + named, key=_by_rerank_score)
     for rank, one in enumerate(head, 1):
         one.rerank_rank = rank
-    placed = _with_kept_places(head + candidates[depth:])
+    rest = [one for one in candidates[depth:] if one.evidence.name < SIMILAR_NAME]
+    depth = len(head)
+    placed = _with_kept_places(_with_names_first(head + rest))
     for one in placed[depth:]:
         one.kept_place = False  # behind the best, the score alone decides
     return placed[:depth] + sorted(placed[depth:], key=_by_rerank_score)
@@ -186,6 +229,38 @@ def _reranked(candidates: list[_Candidate], settings: FusionSettings) -> list[_C
 
 def _by_rerank_score(one: _Candidate) -> tuple[float, _Tie]:
     return -one.rerank_score, one.tie
+
+
+def _with_names_first(candidates: list[_Candidate]) -> list[_Candidate]:
+    """The notes whose name the query is; then the first three places, with the notes of which it is half."""
+    exact: dict[int, _Candidate] = {}
+    half: dict[int, _Candidate] = {}
+    for one in candidates:
+        if one.evidence.exact_name:
+            exact.setdefault(one.evidence.exact_name, one)
+        elif one.evidence.half_name:
+            half.setdefault(one.evidence.half_name, one)
+    if not (exact or half):
+        return candidates
+    first = [exact[number] for number in sorted(exact)]
+    for one in first:
+        one.named = True
+    given = {one.evidence.row for one in first}
+    others = [one for one in candidates if one.evidence.row not in given]
+    places = max(PLACES_BY_NAME - len(first), 0)
+    by_name = {one.evidence.row: one for one in list(half.values())[:places]}
+    free = places - len(by_name)
+    for one in others[:places]:
+        if by_name.pop(one.evidence.row, None) is not None:
+            first.append(one)
+        elif free:
+            first.append(one)
+            free -= 1
+    for one in by_name.values():
+        one.name_place = True
+        first.append(one)
+    given = {one.evidence.row for one in first}
+    return first + [one for one in others if one.evidence.row not in given]
 
 
 def _with_kept_places(candidates: list[_Candidate]) -> list[_Candidate]:

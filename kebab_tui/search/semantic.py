@@ -16,20 +16,14 @@ from kebab_tui.domain.text import has_hangul, is_korean
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
 from kebab_tui.search.ports import Among, Near, Script, Semantics, Snapshot
-from kebab_tui.search.query_language import ParsedQuery
+from kebab_tui.search.query_language import ParsedQuery, text_without
 
 _UNREAD = frozenset({"filter_key", "filter_value", "negation", "operator", "unknown_key"})
 
 
 def read_text(query: str, parsed: ParsedQuery) -> str:
     """The part of a query that the model reads."""
-    kept, at = [], 0
-    for token in parsed.tokens:
-        if token.role in _UNREAD:
-            kept.append(query[at : token.start])
-            at = token.end
-    kept.append(query[at:])
-    text = " ".join("".join(kept).replace('"', " ").split())
+    text = text_without(_UNREAD, query, parsed)
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kebab_tui.domain.tokens import CJK, MARKED, gram_phrase, identifiers, marked_token, plain_words, stem
-from kebab_tui.search.match import Gram, Match, Phrase, Prefix, Word, all_of, any_of
+from kebab_tui.search.match import Gram, Match, Phrase, Prefix, Term, Word, all_of, any_of
 from kebab_tui.search.query_language import Leaf
 
 LONGEST = 32
@@ -98,6 +98,21 @@ def last_word(leaf: Leaf) -> str | None:
     text = unicodedata.normalize("NFC", leaf.text)
     parts = list(_parts(text))
     return plain_words(parts[-1][1])[-1] if parts and parts[-1][0] == "words" else None
+
+
+def name_terms(text: str) -> dict[str, Term]:
+    """The words of a name by their stems; of a CJK word without its ending, the pairs of syllables."""
+    found: dict[str, Term] = {}
+    for kind, value in _parts(unicodedata.normalize("NFC", text)):
+        if kind == "words":
+            found |= {stem(word): Word(word) for word in plain_words(value)}
+        elif kind == "marked":
+            found[value.lower()] = marked_phrase(value)
+        else:
+            found |= {
+                pair: Gram(pair, len(pair) == 1, (pair,)) for pair in gram_phrase(without_ending(value))
+            }
+    return found
 
 
 def words_phrase(text: str, prefix: bool = False) -> Word | Phrase | Prefix:

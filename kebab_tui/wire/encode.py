@@ -21,7 +21,7 @@ from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.text import UNSAFE
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation
-from kebab_tui.search.ranking import NEAR_ENOUGH, OTHER_SCRIPT_SHARE, PLACE_EVERY, Fused, FusionSettings
+from kebab_tui.search.ranking import NEAR_ENOUGH, PLACE_EVERY, Fused, FusionSettings
 from kebab_tui.search.why_not import Filtered
 
 if TYPE_CHECKING:
@@ -35,12 +35,11 @@ _CARD_FIELDS = (
     "folder", "name", "version", "languages", "licence", "dims", "max_tokens", "pooling", "normalise",
     "query_prefix", "passage_prefix", "vector_version",
 )  # fmt: skip
-_OLD_NAMES = {"rerank": "second_look", "rerank_depth": "look_depth", "rerank_keyword": "look_lexical"}
-_FIXED_SETTINGS = {
-    "other_script_share": OTHER_SCRIPT_SHARE,
-    "near_enough": NEAR_ENOUGH,
-    "place_every": PLACE_EVERY,
-}
+_OLD_NAMES = {
+    "rerank": "second_look", "rerank_depth": "look_depth", "rerank_keyword": "look_lexical",
+    "rerank_name": "look_name",
+}  # fmt: skip
+_FIXED_SETTINGS = {"near_enough": NEAR_ENOUGH, "place_every": PLACE_EVERY}
 
 
 def dumps(value: Json) -> str:
@@ -93,6 +92,7 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "further": hit.further,
         "stale": hit.stale,
         "gone": hit.gone,
+        "distant": hit.distant,
     }
     if full:
         encoded["text"] = hit.text
@@ -270,7 +270,7 @@ def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
         if explained.fused is not None:
             encoded["fusion"] = _fusion(explained.fused, tree, settings, among.strongest_bm25)
         named = {_OLD_NAMES.get(name, name): value for name, value in asdict(settings).items()}
-        encoded["settings"] = named | _FIXED_SETTINGS
+        encoded["settings"] = named | _FIXED_SETTINGS | {"other_script_share": settings.other_script_share}
     return encoded
 
 
@@ -306,7 +306,10 @@ def _lexical(words: Explanation) -> Json:
 def _fusion(fused: Fused, tree: Explanation, settings: FusionSettings, strongest: float) -> Json:
     evidence, rerank = fused.evidence, None
     if settings.rerank:
-        rerank = _values(tree, lexical="rerank/words", vector="rerank/meaning", sum="rerank")
+        parts = {"lexical": "words", "vector": "meaning", "name": "name"}
+        rerank = _values(
+            tree, **{old: f"rerank/rerank_raw/{part}" for old, part in parts.items()}, sum="rerank"
+        )
         rerank |= {"assumed_cosine": fused.assumed_cosine, "strongest_bm25": -strongest}
 
     def leg(label: str, rank: int | None, weight: float, **found: float | None) -> Json:
@@ -322,6 +325,8 @@ def _fusion(fused: Fused, tree: Explanation, settings: FusionSettings, strongest
         "look": rerank,
         "look_rank": fused.rerank_rank,
         "kept_place": fused.kept_place,
+        "named": fused.named,
+        "name_place": fused.name_place,
         "rank": fused.rank,
     }
 

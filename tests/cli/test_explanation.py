@@ -75,8 +75,9 @@ def test_the_rerank_score_is_made_of_bm25_and_cosine(embedded: Kebab, query: str
         if fusion["legs"]["vector"]["other_script"] and sum(parts) < alone:
             parts = (0.0, alone)
         assert (look["lexical"], look["vector"]) == pytest.approx(parts, abs=1e-9)
-        assert look["sum"] == pytest.approx(sum(parts), abs=1e-9)
-        assert hit["score"] == pytest.approx(look["sum"], abs=1e-6)
+        whole = (sum(parts) + look["name"]) / (1 + settings["look_name"])
+        assert look["sum"] == pytest.approx(whole, abs=1e-9)
+        assert hit["score"] == pytest.approx(1 if fusion["named"] else whole, abs=1e-6)
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
@@ -170,7 +171,7 @@ def test_the_printed_shares_give_the_printed_score_whatever_rrf_k_is(
 
 def test_a_hit_below_the_reranked_ones_is_marked(embedded: Kebab) -> None:
     out = embedded("search", "the", "--offset", "70", "-n", "12", "--explain").out
-    assert "  place 7" in out
+    assert "/1.2, place 7" in out
     assert re.search("below the best 75 of the fusion: place [78]", out)
     assert "None" not in out
 
@@ -185,7 +186,7 @@ def test_the_stages_are_printed_with_their_counts_and_times(embedded: Kebab) -> 
     out = asked(embedded, "port conflict").out
     names = re.findall(r"(?:stages: |→ )([a-z ]+): [\d,]+ in \d+\.\d ms", out.splitlines()[-1])
     assert re.search(r"read query: \d+\.\d ms", out.splitlines()[-1]), "a query is not one of the candidates"
-    assert names[-4:] == ["words", "meaning", "fusion", "show"]
+    assert names[-5:] == ["words", "names", "meaning", "fusion", "show"]
 
 
 def test_what_the_filters_leave_out_is_counted(embedded: Kebab) -> None:

@@ -64,10 +64,23 @@ def test_the_way_a_hit_was_found_is_shown_in_hybrid_mode_only(embedded: Kebab) -
         assert not any(way in embedded("search", "docker", "--mode", mode).out for way in ways)
 
 
+def test_a_note_whose_name_is_the_query_says_so(embedded: Kebab) -> None:
+    for mode in ("hybrid", "lexical"):
+        out = embedded("search", "port-conflict.md", "-n", "1", "--mode", mode).out
+        assert "doc: infra/port-conflict.md" in out
+        assert "(the query is its name)" in out
+
+
+def test_distant_hits_say_so(embedded: Kebab) -> None:
+    answer = embedded("search", "saxophone", "-n", "1", "--json").json
+    assert answer["hits"][0]["distant"] is True
+    assert "(meaning, distant: nothing nearer was found)" in embedded("search", "saxophone", "-n", "1").out
+
+
 def test_reranking_can_be_turned_off(embedded: Kebab) -> None:
     reranked = embedded("search", "docker", "-n", "5", "--json").json["hits"]
     fused = embedded("search", "docker", "-n", "5", "--no-rerank", "--json").json["hits"]
-    assert {hit["score_kind"] for hit in reranked} == {"look"}
+    assert {hit["score_kind"] for hit in reranked} == {"name", "look"}
     assert {hit["score_kind"] for hit in fused} == {"rrf"}
     assert [hit["retrieval"]["fusion_rank"] for hit in fused] == [1, 2, 3, 4, 5]
     off = {"KEBAB_SEARCH_RERANK": "false"}

@@ -209,7 +209,7 @@ def test_a_pipe_gets_four_lines_for_each_hit_and_no_escapes(indexed: Kebab) -> N
     done = subprocess.run(argv, capture_output=True, env=environ, timeout=60, check=True)
     out = done.stdout.decode()
     assert "\x1b" not in out
-    shape = r"1\. \[0\.\d\d\] .+\n   doc: .+\n   citation: .+:L\d+(-L\d+)?\n   heading:.*\n"
+    shape = r"1\. \[[01]\.\d\d\] .+\n   doc: .+\n   citation: .+:L\d+(-L\d+)?\n   heading:.*\n"
     assert re.match(shape, out)
     assert re.fullmatch(r"(.*\n)*2 of \d+ hits · lexical · \d+ ms\n", done.stderr.decode())
 

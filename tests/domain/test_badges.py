@@ -26,6 +26,9 @@ KOREAN = {"text": "러스트 작업공간", "snippet": "러스트"}
         (KOREAN, None, ["both"]),
         ({**KOREAN, "retrieval": WORDS}, False, ["words"]),
         ({"stale": True, "gone": True}, None, ["gone", "both"]),
+        ({"score_kind": "name"}, None, ["name"]),
+        ({"retrieval": RetrievalDetail("hybrid")}, None, ["name"]),
+        ({"distant": True, "retrieval": MEANING}, None, ["distant", "meaning"]),
         (
             {**KOREAN, "stale": True, "relaxed": True, "kind": "code", "retrieval": MEANING},
             False,

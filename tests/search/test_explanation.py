@@ -214,9 +214,11 @@ def test_the_numbers_of_a_fusion_are_those_that_ranked_the_hit(embedded_sample: 
             assert (raw.value, one.tree.at("fused").value) == (fused.rrf_raw, fused.fusion_score)
             assert [part.value for part in raw.children] == [fused.lexical_part, fused.vector_part]
             if rerank:
-                parts = [part.value for part in one.tree.at("rerank").children]
-                assert parts == pytest.approx([fused.rerank_keyword, fused.rerank_semantic], abs=1e-12)
-                assert one.tree.value == one.hit.score == fused.rerank_score
+                parts = [part.value for part in one.tree.at("rerank", "rerank_raw").children]
+                expected = [fused.rerank_keyword, fused.rerank_semantic, fused.rerank_name]
+                assert parts == pytest.approx(expected, abs=1e-12)
+                assert one.tree.at("rerank").value == fused.rerank_score
+                assert one.tree.value == one.hit.score == fused.score
 
 
 EVIDENCE = st.tuples(
@@ -224,12 +226,15 @@ EVIDENCE = st.tuples(
     st.none() | st.tuples(st.integers(1, 400), st.floats(-1.0, 1.0)),
     st.none() | st.floats(-1.0, 1.0),
     st.booleans(),
+    st.just((0.0, 0, 0)) | st.tuples(st.floats(0.01, 1.0), st.integers(0, 2), st.integers(0, 2)),
 )
 
 
-def evidence(found: tuple[Any, Any, float | None, bool], row: int) -> Evidence:
+def evidence(found: tuple[Any, Any, float | None, bool, tuple[float, int, int]], row: int) -> Evidence:
     (rank, strength), (near, cosine) = found[0] or (None, None), found[1] or (None, found[2])
-    return Evidence(ChunkRow(row), rank, strength, near, cosine, near is not None and found[3])
+    other = near is not None and found[3]
+    name, exact, half = found[4]
+    return Evidence(ChunkRow(row), rank, strength, near, cosine, other, False, "", name, exact, half)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -241,6 +246,7 @@ def evidence(found: tuple[Any, Any, float | None, bool], row: int) -> Evidence:
         vector_weight=st.sampled_from([0.0, 0.1, 0.35, 1.0, 10.0]),
         rerank=st.booleans(),
         rerank_depth=st.integers(1, 8),
+        rerank_keyword=st.sampled_from([0.3, 0.6]),
     ),
 )
 def test_every_value_follows_whatever_was_found(
@@ -273,9 +279,9 @@ def test_each_mode_has_the_steps_of_its_search(embedded_sample: Workspace) -> No
         first = embedded_sample.explain(SearchQuery("docker", **query)).hits[0]
         return [step.label for step in first.tree.children]
 
-    assert steps(mode="lexical") == ["words"]
+    assert steps(mode="lexical") == ["name", "words"]
     assert steps(mode="vector") == ["meaning", "sentence"]
-    assert steps(mode="hybrid") == ["rerank", "fused", "words", "meaning", "sentence"]
+    assert steps(mode="hybrid") == ["name", "rerank", "fused", "words", "meaning", "sentence"]
     assert steps(mode="hybrid", rerank=False) == ["fused", "words", "meaning", "sentence"]
 
 
@@ -312,17 +318,19 @@ def test_what_decides_a_place_beside_the_numbers_is_noted(embedded_sample: Works
         fusion = FusionSettings(rerank_depth=depth)
         found = fuse([mine._replace(row=row), *others], fusion)
         tree = with_fusion(base, found, fusion).hits[0].tree
-        parts = {"by words": tree.at("rerank", "words"), "by meaning": tree.at("rerank", "meaning")}
+        parts = {f"by {one.label}": one for one in tree.at("rerank", "rerank_raw").children}
         noted = {"score": tree, "fused": tree.at("fused"), "rerank": tree.at("rerank"), **parts}
         return {label: node.note for label, node in noted.items() if node.note}
 
     some = ChunkRow(-1)
     strong = Evidence(some, lexical_rank=9, strength=9.0, vector_rank=9, cosine=0.9)
     weak = Evidence(some, lexical_rank=1, strength=1.0, vector_rank=1, cosine=0.5)
-    assert notes(strong, weak) == {"fused": "place 2", "rerank": "place 1"}
+    nameless = {"by name": "no name like it"}
+    assert notes(strong, weak) == {"fused": "place 2", "rerank": "place 1", **nameless}
     assert notes(strong._replace(vector_rank=None), weak, depth=1) == {
         "fused": "place 2",
         "rerank": "below the best 1 of the fusion: place 2 by this score",
+        **nameless,
     }
     unread = Evidence(some, lexical_rank=1, strength=5.0)
     assert notes(unread)["by meaning"] == "assumed from its words: not embedded yet"

@@ -13,6 +13,7 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search.limits import HybridOptions
 from kebab_tui.search.ranking import (
     NEAR_ENOUGH,
+    ONE_WORD_KEYWORD,
     OTHER_SCRIPT_SHARE,
     Evidence,
     Fused,
@@ -104,10 +105,10 @@ def test_a_rerank_score_is_a_share_of_the_best_bm25_and_a_share_of_the_cosine() 
     best = Evidence(ChunkRow(1), 1, 8.0, None, 0.0)
     second = Evidence(ChunkRow(2), 2, 4.0, 1, 0.6)
     scores = {int(one.evidence.row): one for one in fuse([best, second], FusionSettings())}
-    assert scores[1].rerank_score == pytest.approx(0.3 * 1.0)
+    assert scores[1].rerank_score == pytest.approx(0.3 * 1.0 / 1.2)
     assert scores[2].rerank_keyword == pytest.approx(0.3 * 4 / 8)
     assert scores[2].rerank_semantic == pytest.approx(0.7 * 0.6)
-    assert scores[2].score == pytest.approx(0.3 * 4 / 8 + 0.7 * 0.6)
+    assert scores[2].score == pytest.approx((0.3 * 4 / 8 + 0.7 * 0.6) / 1.2)
 
 
 def test_a_passage_without_a_vector_does_not_sink_for_that() -> None:
@@ -116,13 +117,13 @@ def test_a_passage_without_a_vector_does_not_sink_for_that() -> None:
     first, second = fuse([unread, weaker], FusionSettings())
     assert first.evidence.row == 1
     assert first.assumed_cosine == pytest.approx(0.6)
-    assert first.rerank_score == pytest.approx(0.3 + 0.7 * 0.6)
+    assert first.rerank_score == pytest.approx((0.3 + 0.7 * 0.6) / 1.2)
     assert second.assumed_cosine is None
 
 
 def test_a_cosine_below_nothing_counts_as_nothing() -> None:
     fused = only(Evidence(ChunkRow(1), 1, 8.0, None, -0.4), FusionSettings())
-    assert fused.rerank_score == pytest.approx(0.3)
+    assert fused.rerank_score == pytest.approx(0.3 / 1.2)
 
 
 def test_the_other_script_has_no_fair_bm25_so_the_better_of_both_scores_counts() -> None:
@@ -131,8 +132,8 @@ def test_the_other_script_has_no_fair_bm25_so_the_better_of_both_scores_counts()
     worded = Evidence(ChunkRow(3), 3, 9.0, 2, 0.1, other_script=True)
     scores = {int(one.evidence.row): one for one in fuse([own, near, worded], FusionSettings())}
     assert scores[2].rerank_keyword == 0.0
-    assert scores[2].rerank_score == pytest.approx(OTHER_SCRIPT_SHARE * 0.8)
-    assert scores[3].rerank_score == pytest.approx(0.3 * 0.9 + 0.7 * 0.1)
+    assert scores[2].rerank_score == pytest.approx(OTHER_SCRIPT_SHARE * 0.8 / 1.2)
+    assert scores[3].rerank_score == pytest.approx((0.3 * 0.9 + 0.7 * 0.1) / 1.2)
 
 
 def test_the_best_of_the_fusion_stand_first_and_then_the_others_each_by_the_rerank_score() -> None:
@@ -172,6 +173,76 @@ def test_a_well_ranked_hit_needs_no_kept_place() -> None:
     assert not any(one.kept_place for one in fused)
 
 
+# Names
+
+
+def named_fifth(**name: float) -> list[Evidence]:
+    """Five notes of which the third and the fifth have a name; the fifth has two passages."""
+    found = [Evidence(ChunkRow(row), row, 50.0 - row, None, 0.9 - row / 10) for row in range(1, 7)]
+    return [one._replace(**name) if one.row in (5, 6) else one for one in found]  # type: ignore[arg-type]
+
+
+def test_a_similar_name_adds_its_share_to_every_passage_of_the_note() -> None:
+    without, with_name = (fuse(named_fifth(name=match), FusionSettings()) for match in (0.0, 0.5))
+    scores = {one.evidence.row: one.score for one in without}
+    for one in with_name:
+        added = 0.2 * 0.5 / 1.2 if one.evidence.row in (5, 6) else 0.0
+        assert one.score == pytest.approx(scores[one.evidence.row] + added)
+    assert rows(without) == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_best_passage_of_a_note_whose_name_is_the_query_comes_first() -> None:
+    fused = fuse(named_fifth(name=1.0, exact_name=1), FusionSettings())
+    assert rows(fused)[0] == 5
+    assert [one.named for one in fused] == [True, *[False] * 5]
+    assert fused[0].score == 1.0
+    assert fused[0].rerank_score == pytest.approx(next(one for one in fused if one.rerank_rank == 4).score, 1)
+    assert sorted(rows(fused)) == [1, 2, 3, 4, 5, 6]
+
+
+def test_notes_of_one_name_come_in_the_order_of_their_numbers() -> None:
+    evidence = named_fifth()
+    evidence[3] = evidence[3]._replace(name=1.0, exact_name=1)
+    evidence[0] = evidence[0]._replace(name=1.0, exact_name=2)
+    assert rows(fuse(evidence, FusionSettings())) == [4, 1, 2, 3, 5, 6]
+
+
+def test_half_a_name_is_in_the_first_three_behind_the_exact_ones() -> None:
+    half = named_fifth(name=0.7, half_name=1)
+    fused = fuse([one._replace(name=0.0) for one in half], FusionSettings())
+    assert rows(fused) == [1, 2, 5, 3, 4, 6]
+    assert [one.rank for one in fused if one.name_place] == [3]
+    half[1] = half[1]._replace(exact_name=1)
+    assert rows(fuse([one._replace(name=0.0) for one in half], FusionSettings()))[:3] == [2, 1, 5]
+
+
+def test_a_well_ranked_note_needs_no_place_for_its_name() -> None:
+    evidence = named_fifth()
+    evidence[1] = evidence[1]._replace(half_name=1)
+    fused = fuse(evidence, FusionSettings())
+    assert rows(fused) == [1, 2, 3, 4, 5, 6]
+    assert not any(one.name_place for one in fused)
+
+
+def test_a_similar_name_is_reranked_however_far_behind_in_the_fusion() -> None:
+    evidence = [Evidence(ChunkRow(row), row, 1.0, None, row / 100) for row in range(1, 91)]
+    evidence.append(Evidence(ChunkRow(99), cosine=0.95, name=0.9))
+    assert rows(fuse(evidence, FusionSettings()))[0] == 99
+
+
+def test_names_do_not_count_without_reranking() -> None:
+    assert rows(fuse(named_fifth(name=1.0, exact_name=1, half_name=1), PURE)) == [1, 2, 3, 4, 5, 6]
+
+
+def test_for_one_word_a_passage_that_has_it_beats_one_that_is_near() -> None:
+    has_it = Evidence(ChunkRow(1), 1, 8.0, None, 0.1)
+    near = Evidence(ChunkRow(2), None, None, 1, 0.6)
+    other = Evidence(ChunkRow(3), None, None, 1, 0.6, other_script=True)
+    assert rows(fuse([has_it, near, other], FusionSettings())) == [3, 2, 1]
+    one_word = FusionSettings(rerank_keyword=ONE_WORD_KEYWORD)
+    assert rows(fuse([has_it, near, other], one_word)) == [1, 3, 2]
+
+
 RANK = st.none() | st.integers(1, 40)
 ONE = st.builds(
     Evidence,
@@ -181,6 +252,9 @@ ONE = st.builds(
     vector_rank=RANK,
     cosine=st.none() | st.floats(-1, 1),
     other_script=st.booleans(),
+    name=st.just(0.0) | st.floats(0, 1),
+    exact_name=st.just(0) | st.integers(0, 3),
+    half_name=st.just(0) | st.integers(0, 3),
 )
 EVIDENCE = st.lists(ONE, max_size=120, unique_by=lambda one: one.row)
 SETTINGS = st.builds(
@@ -189,6 +263,7 @@ SETTINGS = st.builds(
     vector_weight=st.floats(0, 10),
     rerank=st.booleans(),
     rerank_depth=st.integers(0, 80),
+    rerank_keyword=st.sampled_from([0.3, 0.6]),
 )
 
 
@@ -202,9 +277,9 @@ def test_places_take_nothing_away_and_leave_each_script_in_its_order(
     assert [one.rank for one in kept] == list(range(1, len(evidence) + 1))
     assert all(one.evidence.other_script and one.rank >= 4 for one in kept if one.kept_place)
     assert all((one.evidence.cosine or 0) >= NEAR_ENOUGH for one in kept if one.kept_place)
-    own = [one for one in kept if not one.evidence.other_script]
+    own = [one for one in kept if not (one.evidence.other_script or one.name_place or one.named)]
     if settings.rerank_depth >= len(evidence):
-        mine = {one.row for one in evidence if not one.other_script}
+        mine = {one.evidence.row for one in own}
         assert rows(own) == [int(one.evidence.row) for one in one_script if one.evidence.row in mine]
 
 
@@ -216,13 +291,19 @@ def test_every_number_adds_up(evidence: list[Evidence], settings: FusionSettings
         best = (settings.lexical_weight + settings.vector_weight) / (settings.rrf_k + 1)
         assert one.fusion_score == pytest.approx(one.rrf_raw / best)
         if settings.rerank:
-            assert one.rerank_score == (one.rerank_keyword or 0.0) + (one.rerank_semantic or 0.0)
             words = (one.evidence.strength or 0.0) / strongest if strongest else 0.0
             assert (one.assumed_cosine is None) == (one.evidence.cosine is not None)
             cosine = max(one.evidence.cosine or one.assumed_cosine or 0.0, 0.0)
-            score = 0.3 * words + 0.7 * cosine
-            wanted = max(score, OTHER_SCRIPT_SHARE * cosine) if one.evidence.other_script else score
-            assert one.rerank_score == pytest.approx(wanted)
+            share = settings.rerank_keyword
+            score = share * words + (1 - share) * cosine
+            alone = OTHER_SCRIPT_SHARE * cosine * (1 - share) / 0.7
+            wanted = max(score, alone) if one.evidence.other_script else score
+            parts = (one.rerank_keyword or 0.0, one.rerank_semantic or 0.0)
+            assert sum(parts) == pytest.approx(wanted)
+            assert one.rerank_name == 0.2 * one.evidence.name
+            assert one.rerank_score == (sum(parts) + (one.rerank_name or 0.0)) / 1.2
+            assert one.score == (1.0 if one.named else one.rerank_score)
+            assert -1e-9 <= one.score <= 1 + 1e-9
 
 
 @given(EVIDENCE, SETTINGS, st.randoms())

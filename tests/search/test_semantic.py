@@ -184,7 +184,7 @@ def test_hits_stand_by_cosine_and_equals_by_chunk_id(chosen: Chosen) -> None:
 @pytest.mark.parametrize("mode", ["vector", "hybrid"])
 def test_a_limit_does_not_depend_on_the_page(chosen: Chosen, mode: str) -> None:
     chosen.add("a.md", {f"text {n}": 0.5 + n / 1000 for n in range(100)})
-    totals = {chosen.ask("question", mode=mode, k=k, min_score=0.3).total_matches for k in (1, 7, 90, 200)}
+    totals = {chosen.ask("question", mode=mode, k=k, min_score=0.25).total_matches for k in (1, 7, 90, 200)}
     assert totals == {100}
     totals = {chosen.ask("question", mode="vector", k=k, min_score=0.5495).total_matches for k in (1, 7, 90)}
     assert totals == {50}

@@ -56,6 +56,12 @@ def test_a_further_match_has_a_badge_but_no_score() -> None:
     assert second.endswith("  further")
 
 
+def test_a_hit_by_its_name_has_a_badge_but_no_score() -> None:
+    first, second = _texts(hit(score_kind="name", score=1.0), HitStyle(72))
+    assert "1.00" not in first and "█" not in first
+    assert second.endswith("  name")
+
+
 def test_the_second_line_holds_the_passage_and_the_badges() -> None:
     _, second = _texts(hit(), HitStyle(72))
     assert second == "   A Rust workspace keeps several crates together                   both"

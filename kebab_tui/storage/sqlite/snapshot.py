@@ -393,6 +393,13 @@ class StoreSnapshot:
         statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
         return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
 
+    def notes_of(self, wanted: Sequence[ChunkRow], docs: Sequence[DocId]) -> dict[ChunkRow, DocId]:
+        statement = (
+            "SELECT id, doc_id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) "
+            "AND +doc_id IN (SELECT value FROM json_each(?))"
+        )
+        return dict(self._connection.execute(statement, (json.dumps(list(wanted)), json.dumps(list(docs)))))
+
     def has_both_scripts(self) -> bool:
         some = "EXISTS (SELECT 1 FROM chunks WHERE {})"
         statement = f"SELECT {some.format('hangul')} AND {some.format('NOT hangul')}"
@@ -494,6 +501,10 @@ def _where(
     if scored is not None:
         where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
         parameters.append(fts5(among.match))
+    if len(among.filters.doc_ids) == 1:  # FTS5 reads only this range; a note's rows are mostly neighbours
+        own = "(SELECT {}(id) FROM chunks WHERE doc_id = ?)"
+        where += f" AND chunks_fts.rowid BETWEEN {own.format('min')} AND {own.format('max')}"
+        parameters += [among.filters.doc_ids[0]] * 2
     if among.filters.active or among.script is not None:
         passing, more = rows.passing_chunks(among.filters, among.script)
         where += f" AND +chunks_fts.rowid IN ({passing})"

@@ -63,20 +63,25 @@ def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) 
     if fused is not None and (change := place_change(hit.row, fused.rank, changes)):
         yield (Segment("what if: place ", "muted"), Segment(change, "number"))
     found = "listed by the filters alone: no scores, most recently changed first"
-    if detail.lexical_rank is not None and detail.vector_rank is not None:
+    steps = [step.label for step in explained.tree.children]
+    if "name" in steps:
+        found = "the query is a name of its note"
+    elif detail.lexical_rank is not None and detail.vector_rank is not None:
         score = explained.tree.children[0]
-        parts = (score if score.label == "rerank" else score.at("rrf_raw")).children
-        words, meaning = (round(part.value, 4) for part in parts)
+        words, meaning = (round(part.value, 4) for part in score.children[0].children[:2])
         weightier = "mostly by words" if words > meaning else "mostly by meaning"
         found = f"found by words and by meaning, {'in equal parts' if words == meaning else weightier}"
     elif detail.lexical_rank is not None:
         found = f"found by words alone, rank {detail.lexical_rank} of its list"
     elif detail.vector_rank is not None:
         found = f"found by meaning alone, rank {detail.vector_rank} of its list"
+    elif fused is not None and fused.evidence.name:
+        found = "found by its name alone"
     yield from paragraph(found, width, "muted")
     warnings = {
         "further keyword match: its bm25 does not compare with the scores above it": hit.further,
         "partial match: not all words match": hit.relaxed,
+        "distant: nothing nearer was found": hit.distant,
         "its file is gone: these figures are of the indexed text": hit.gone,
         "its file has changed: these figures are of the indexed text": hit.stale and not hit.gone,
     }

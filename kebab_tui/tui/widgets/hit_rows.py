@@ -82,8 +82,8 @@ def hit_lines(hit: SearchHit, style: HitStyle) -> tuple[Line, Line]:
     cursor: Piece = (CURSOR if style.cursor else " ", "cursor")
     mark = CHECK if style.marked else " "
     figures: Line = ()
-    # A listed hit has no score, and the score of a further match does not compare with those above.
-    if style.width >= _SCORE_FROM and hit.score and not hit.further:
+    # A listed hit has no score, and not every score compares with those of other hits.
+    if style.width >= _SCORE_FROM and hit.score and hit.has_comparable_score:
         figures = ((f" {shown_score(hit.score):>4}", "score"),)
         if style.width >= _BAR_FROM:
             cells = 8 if style.width >= _WIDE_BAR_FROM else 5

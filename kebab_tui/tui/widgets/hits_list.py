@@ -140,7 +140,7 @@ class HitsList(LineView, can_focus=True):
             self._fresh_timer = self.set_timer(FRESH_S, self._forget_fresh)
         self._hits, self._has_more = response.hits, response.next_offset is not None
         self.twins = ambiguous_paths(response.hits)
-        self._best = max((hit.score for hit in self._hits if not hit.further), default=0.0)
+        self._best = max((hit.score for hit in self._hits if hit.has_comparable_score), default=0.0)
         self._korean = None if response.raw else is_korean(response.read)
         self._changes = {}
         for hit in self._hits if self._marks else ():

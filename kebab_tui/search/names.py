@@ -1,0 +1,126 @@
+"""The names of notes that a query may mean: a leg of notes beside those of passages.
+
+A name, alias or stated title matches with 1 if the query is equal to it; else with the harmonic mean
+of two shares: of the query's words, by their rarity, that the name has, and of the name's words
+that the query has. Words are compared by stem, Korean ones by pairs of syllables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from kebab_tui.domain.facets import NAME_KINDS
+from kebab_tui.domain.ids import DocId
+from kebab_tui.domain.names import name_key, typed_name_key
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.tokens import stem
+from kebab_tui.search import match_tree
+from kebab_tui.search.answer import Search
+from kebab_tui.search.bm25 import inverse_document_frequency
+from kebab_tui.search.match import Term, any_of
+from kebab_tui.search.ports import Among, NamedNote
+from kebab_tui.search.query_language import text_without
+from kebab_tui.search.words import STOP_WORDS, name_terms
+
+MOST_EXACT = 3
+"""How many notes with the query as their name come first."""
+_NAMESAKES = 50
+_SIMILAR = 60
+_MOST_HALF = 3
+_HALF = 0.5
+_FILTERS = frozenset({"filter_key", "filter_value", "operator"})
+
+
+class NameMatch(NamedTuple):
+    """How well the best of a note's names matches. `exact`, `half`: its number among such notes, or 0."""
+
+    note: NamedNote
+    match: float
+    exact: int = 0
+    half: int = 0
+
+
+def exact(search: Search) -> list[NamedNote]:
+    """At most three notes whose name is the whole query, the likeliest first."""
+    text = _typed(search)
+    for key in dict.fromkeys((name_key(text), typed_name_key(text))):  # CI/CD is a name, ops/CI.md a path
+        if key and (found := search.snapshot.named(key, search.filters, _NAMESAKES)):
+            return sorted(found, key=partial(_order, key, text))[:MOST_EXACT]
+    return []
+
+
+def _order(key: str, text: str, note: NamedNote) -> tuple[int, bool, int, int, str]:
+    """File names before aliases and titles; then the typed folder, the nearest one, the latest change."""
+    kinds = [NAME_KINDS.index(kind) for kind, name in note.names if name_key(name) == key]
+    folder, parent = (f"/{path}".rpartition("/")[0].strip("/[").casefold() for path in (text, note.path))
+    is_elsewhere = not f"/{parent}/".endswith(f"/{folder}/") if folder else False
+    return min(kinds, default=len(NAME_KINDS)), is_elsewhere, note.path.count("/"), -note.mtime_ns, note.path
+
+
+def find(search: Search, terms: Sequence[Term]) -> dict[DocId, NameMatch]:
+    """The notes with a name like the query; `terms` are what the keyword leg searches for."""
+    first = exact(search)
+    found = {note.doc: NameMatch(note, 1.0, exact=number) for number, note in enumerate(first, 1)}
+    text = _typed(search)
+    wanted = _content(name_terms(text)) if text else {}
+    if not wanted or not terms:
+        return found
+    weights = _rarities(search, wanted)
+    prefix = match_tree.unfinished_word(search.parsed) if search.query.typing else None
+    half = []
+    for note in search.snapshot.names_with(any_of(tuple(dict.fromkeys(terms))), search.filters, _SIMILAR):
+        if note.doc not in found:
+            found[note.doc] = best = _best(note, weights, prefix)
+            if best.half:
+                half.append(note.doc)
+    if len(half) > _MOST_HALF:
+        found |= {doc: found[doc]._replace(half=0) for doc in half}
+    else:
+        found |= {doc: found[doc]._replace(half=number) for number, doc in enumerate(half, 1)}
+    return found
+
+
+def _typed(search: Search) -> str:
+    """The words of a query that may be a name; a query that excludes words is none."""
+    parsed = search.parsed
+    if parsed.raw is not None or parsed.terms is None or match_tree.exclusions(parsed.terms):
+        return ""
+    return text_without(_FILTERS, search.corrected.text, parsed)
+
+
+def _rarities(search: Search, terms: Mapping[str, Term]) -> dict[str, float]:
+    """The weight of each word of the query, by the number of passages that have it."""
+    chunks = search.snapshot.collection().chunks
+    return {
+        key: inverse_document_frequency(chunks, search.snapshot.count(Among(SearchFilters(), None, term)))
+        for key, term in terms.items()
+    }
+
+
+def _best(note: NamedNote, weights: Mapping[str, float], prefix: str | None) -> NameMatch:
+    best, is_half, whole = 0.0, False, sum(weights.values())
+    for _, name in note.names:
+        terms = _content_of_name(name)
+        had = weights.keys() & terms.keys()
+        begun = {key for key, term in terms.items() if prefix and term.text.startswith(prefix)}
+        in_name = len(had | begun) / len(terms)
+        if prefix and begun:
+            had |= {stem(prefix)} & weights.keys()
+        if had:
+            in_query = sum(weights[key] for key in had) / whole
+            best = max(best, 2 * in_query * in_name / (in_query + in_name))
+            is_half = is_half or (len(had) == len(weights) and in_name >= _HALF)
+    return NameMatch(note, min(best, 1.0), half=int(is_half))
+
+
+def _content(terms: dict[str, Term]) -> dict[str, Term]:
+    """Without stop words, if there are others."""
+    return {key: term for key, term in terms.items() if term.text not in STOP_WORDS} or terms
+
+
+@lru_cache(maxsize=4_096)
+def _content_of_name(name: str) -> dict[str, Term]:
+    """Cached: each letter of a query meets the same names again."""
+    return _content(name_terms(name))
