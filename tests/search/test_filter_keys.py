@@ -17,7 +17,7 @@ def test_a_key_with_two_letters_swapped_is_recognised(key: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [("tags", "tag"), ("folder", "path"), ("source", "in"), ("since", "after"), ("Titel", "title"),
-     ("creatd", "after"), ("ext", "type"), ("filename", "path")],
+     ("creatd", "after"), ("ext", "type"), ("filename", "name")],
 )  # fmt: skip
 def test_a_slip_or_another_tools_name_is_recognised(typed: str, meant: str) -> None:
     assert nearest_key(typed) == meant

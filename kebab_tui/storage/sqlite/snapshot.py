@@ -219,7 +219,7 @@ class StoreSnapshot:
 
     def named(self, key: str, filters: SearchFilters, limit: int) -> list[NamedNote]:
         with_key = "SELECT doc_id, 0 AS score FROM facets WHERE kind IN (?, ?, ?) AND folded = ? GROUP BY 1"
-        return self._named(with_key, [*NAME_KINDS, key], filters, limit)
+        return self._named(with_key, [*NAME_KINDS, rows.storable(key)], filters, limit)
 
     def names_with(self, match: Match, filters: SearchFilters, limit: int) -> list[NamedNote]:
         if not self._has_names:
