@@ -49,12 +49,11 @@ class Stopwatch:
 class Search:
     """One query on one snapshot. `filters` are those of the text and those given beside it.
 
-    `corrected`: the text of the query with corrected words, which `parsed` is made of.
+    `query` has the corrected words, as `parsed`.
     """
 
     snapshot: Snapshot
     query: SearchQuery
-    corrected: Corrected
     parsed: ParsedQuery
     filters: SearchFilters
     limits: Limits
@@ -62,6 +61,7 @@ class Search:
     """None: search by words only."""
     notices: tuple[Notice, ...] = ()
     watch: Stopwatch = field(default_factory=Stopwatch)
+    corrected: Corrected = Corrected()
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,15 +136,16 @@ class SearchEngine:
             query = replace(query, rerank=self._options.hybrid.rerank)
         limits = Limits.of(query, self._options.hybrid.rrf_k)
         with self._corpus.snapshot() as snapshot:
-            corrected = Corrected(query.text)
+            corrected = Corrected(query.text, query.text)
             if not query.exact:
                 corrected = correct(
                     query.text, parsed.tokens, snapshot, self._knows_word, typing=query.typing
                 )
-                if corrected.corrections:
-                    parsed = parse(corrected.text, now, typing=query.typing)
-                    notices = (*notices, _corrected(corrected))
-            yield Search(snapshot, query, corrected, parsed, filters, limits, semantics, notices)
+            if corrected.words:
+                query = replace(query, text=corrected.text)
+                parsed = parse(corrected.text, now, typing=query.typing)
+                notices = (*notices, _corrected(corrected))
+            yield Search(snapshot, query, parsed, filters, limits, semantics, notices, corrected=corrected)
 
     def _find(self, search: Search, first_answer: bool = False) -> Answer:
         query, parsed = search.query, search.parsed
@@ -192,7 +193,7 @@ class SearchEngine:
                 notices.append(Notice("vectors_pending", f"vectors {share} %: the rest {rest}."))
         end = query.offset + len(hits)
         return SearchResponse(
-            query=query.text,
+            query=search.corrected.typed,
             mode=answer.mode,
             hits=hits,
             total_matches=answer.total,
@@ -204,13 +205,13 @@ class SearchEngine:
             raw=search.parsed.raw is not None,
             complete=answer.complete,
             read=read,
-            corrections=search.corrected.corrections,
-            corrected=search.corrected.text if search.corrected.corrections else "",
+            corrections=search.corrected.words,
+            corrected=query.text if search.corrected.words else "",
         )
 
 
 def _corrected(corrected: Corrected) -> Notice:
-    words = ", ".join(f"{one.searched} (for {one.typed})" for one in corrected.corrections)
+    words = ", ".join(f"{one.searched} (for {one.typed})" for one in corrected.words)
     return Notice(CORRECTED, f"also searched: {words}")
 
 

@@ -30,7 +30,7 @@ _NAMESAKES = 50
 _SIMILAR = 60
 _MOST_HALF = 3
 _HALF = 0.5
-_FILTERS = frozenset({"filter_key", "filter_value", "operator"})
+_FILTERS = frozenset({"filter_key", "filter_value"})
 
 
 class NameMatch(NamedTuple):
@@ -87,7 +87,7 @@ def _typed(search: Search) -> str:
     parsed = search.parsed
     if parsed.raw is not None or parsed.terms is None or match_tree.exclusions(parsed.terms):
         return ""
-    return text_without(_FILTERS, search.corrected.text, parsed)
+    return text_without(_FILTERS, search.query.text, parsed)
 
 
 def _rarities(search: Search, terms: Mapping[str, Term]) -> dict[str, float]:

@@ -54,10 +54,11 @@ KnowsWord = Callable[[str], bool]
 
 
 class Corrected(NamedTuple):
-    """A query's text with the words that are searched, and the words that differ from those typed."""
+    """A query as typed, with the words that are searched, and the words that differ."""
 
-    text: str
-    corrections: tuple[Correction, ...] = ()
+    typed: str = ""
+    text: str = ""
+    words: tuple[Correction, ...] = ()
 
 
 def correct(
@@ -82,7 +83,7 @@ def correct(
             pieces += [text[at : token.start], before, meant, particle, after]
             at = token.end
             corrections.append(Correction(word, meant))
-    return Corrected("".join([*pieces, text[at:]]), tuple(corrections))
+    return Corrected(text, "".join([*pieces, text[at:]]), tuple(corrections))
 
 
 def _core(typed: str) -> tuple[str, str, str, str]:
