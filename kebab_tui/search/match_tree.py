@@ -103,10 +103,9 @@ def wanted_words(parsed: ParsedQuery) -> list[str]:
 
 
 def is_one_word(parsed: ParsedQuery) -> bool:
-    """Whether there is a single word to search for, stop words left out."""
-    leaves = [(leaf, plain_words(leaf.text)) for leaf in _wanted(parsed.terms)]
-    content = [(leaf, words) for leaf, words in leaves if not STOP_WORDS.issuperset(words)]
-    return len(content) == 1 and content[0][0].kind != "phrase" and len(content[0][1]) == 1
+    """Whether there is a single word to search for, stop words left out; `2026-03-08` is one."""
+    content = [leaf for leaf in _wanted(parsed.terms) if not STOP_WORDS.issuperset(plain_words(leaf.text))]
+    return len(content) == 1 and content[0].kind != "phrase"
 
 
 def excluded_alone(parsed: ParsedQuery) -> tuple[Match, ...]:
