@@ -38,9 +38,9 @@ def name_key(text: str) -> str:
 
 
 def distinct_names(names: Iterable[str]) -> str:
-    """Names one a line, without those that are equal to an earlier one; at most 1,000 characters."""
+    """Names one a line, without empty ones and equals of an earlier one; at most 1,000 characters."""
     by_key: dict[str, str] = {}
-    for name in names:
+    for name in filter(None, names):
         by_key.setdefault(name_key(name), name)
     kept: list[str] = []
     length = 0

@@ -200,10 +200,14 @@ SELECT doc_id, names, kebab_grams('', '', names) FROM (
   GROUP BY doc_id
 );
 DROP TRIGGER chunks_au;
-UPDATE chunks SET title = kebab_names(json_array(chunks.title, n.names, kebab_name(d.path, NULL),
-  (SELECT coalesce(group_concat(value, char(10)), '') FROM facets f
-   WHERE f.doc_id = d.doc_id AND f.kind = 'tag')))
-FROM note_names n JOIN documents d ON d.doc_id = n.doc_id WHERE n.doc_id = chunks.doc_id;
+UPDATE chunks SET title = kebab_names(json_array(chunks.title, w.name, w.stem, w.words)) FROM (
+  SELECT d.doc_id, kebab_name(d.path, s.root) AS name, kebab_name(d.path, NULL) AS stem, coalesce((
+    SELECT group_concat(value, char(10)) FROM (
+      SELECT value FROM facets WHERE doc_id = d.doc_id AND kind IN ('alias', 'tag') ORDER BY kind, ordinal
+    )
+  ), '') AS words
+  FROM documents d JOIN sources s ON s.source_id = d.source_id
+) w WHERE w.doc_id = chunks.doc_id;
 """
 """The writer then finds that the full text is of an older form and rebuilds it."""
 
