@@ -48,7 +48,7 @@ class FacetKind:
     nested: bool = False
     """A filter by `a` also finds `a/b`."""
     within: tuple[str, ...] = ()
-    """A filter finds parts of the values of these kinds, not only whole values of its own."""
+    """A filter finds parts of the values of these kinds instead of whole values of this kind."""
     listed: bool = False
     """Whether `kebab list` has a column for it."""
     front_matter: tuple[str, ...] = ()
