@@ -31,7 +31,7 @@ from kebab_tui.search.ports import NamedNote, Snapshot
 
 NAME_ORDER = {kind: number for number, kind in enumerate((*NAME_KINDS, "path"))}
 """What matches, the strongest first."""
-_PROPOSED = 100
+_PROPOSED = 60
 """Notes that are scored exactly, at least."""
 _SYLLABLES = range(0xAC00, 0xD7A4)
 _ASCII_PATH = {code: " " for code in range(128) if chr(code) in "-_." or code < 33 or code == 127}
@@ -245,8 +245,12 @@ def find_names(
 
 def best_name(pattern: NamePattern, note: NamedNote) -> MatchedName | None:
     """The name of a note that matches best; None if none matches."""
-    names = (match_name(pattern, kind, text) for kind, text in (*note.names, ("path", note.path)))
-    return min((one for one in names if one is not None), key=_name_order, default=None)
+    names = [match_name(pattern, kind, text) for kind, text in note.names]
+    best = min((one for one in names if one is not None), key=_name_order, default=None)
+    if best is not None and best.match <= NameMatch.LETTERS and not pattern.has_folders:
+        return best
+    by_path = match_name(pattern, "path", note.path)
+    return min((one for one in (best, by_path) if one is not None), key=_name_order, default=None)
 
 
 def _name_order(name: MatchedName) -> tuple[int, int, int, int]:

@@ -20,6 +20,7 @@ def main() -> int:
         ["bench_chunker", "--corpus", corpus],
         ["bench_lexical_index", corpus],
         ["bench_searching", corpus],
+        ["bench_find", corpus],
         ["bench_together", corpus],
         ["bench_cold"],
         ["bench_vectors"],
