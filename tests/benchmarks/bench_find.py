@@ -32,8 +32,8 @@ from tests.benchmarks.measuring import Figure, machine, percentile, report
 NOTES, QUERIES = 100_000, 300
 _KOREAN = (
     "회의", "회의록", "한글", "계획", "메모", "검색", "일기", "요리", "서버", "배포", "장애", "보고서",
-    "정리", "연구", "여행", "독서", "프로젝트", "설계", "데이터", "분석", "주간", "월간", "업무", "인수인계", "점검",
-    "목록", "가계부", "김치", "찌개", "네트워크", "보안", "인증", "문서", "번역",
+    "정리", "연구", "여행", "독서", "프로젝트", "설계", "데이터", "분석", "주간", "월간", "업무",
+    "인수인계", "점검", "목록", "가계부", "김치", "찌개", "네트워크", "보안", "인증", "문서", "번역",
 )  # fmt: skip
 
 
@@ -114,7 +114,6 @@ def measure(folder: Path) -> list[Figure]:
         writer.apply([change_of(7, "a new name", "zebra")])
         saved = spent(lambda: workspace.find("zebra"))
         assert workspace.find("zebra")[0].document.title == "zebra"
-        slowest = ", ".join(repr(query) for _, query in each[:5])
         times = [milliseconds for milliseconds, _ in each]
         workspace.close()
         writer.close()
@@ -122,7 +121,7 @@ def measure(folder: Path) -> list[Figure]:
         Figure("first find, with all names read", first, "ms"),
         Figure("a find, p50 by processor time", percentile(times, 0.5), "ms"),
         Figure("a find, p95 by processor time", percentile(times, 0.95), "ms", 40.0),
-        Figure(f"the slowest; slow ones: {slowest}"[:64], times[0], "ms"),
+        Figure(f"the slowest: {each[0][1]!r}", times[0], "ms"),
         Figure("the find after a note was saved", saved, "ms"),
     ]
 
