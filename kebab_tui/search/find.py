@@ -207,6 +207,17 @@ class _Name:
                     best = found
         return best
 
+    def misspelt_phrase(self, phrase: str) -> _Found | None:
+        """The nearest beginning of the rest of the name, from any word on: a wrong key between words."""
+        most = allowed_edits(phrase)
+        best: _Found | None = None
+        for at in sorted(self.starts) if most else ():
+            nearest = edits(phrase, self.letters[at:], most, unfinished=True)
+            if nearest is not None and (best is None or 2 * nearest < best.cost):
+                end = min(at + len(phrase), len(self.letters))
+                best = _Found(NameMatch.TYPO, 2 * nearest, range(at, end))
+        return best
+
     def word(self, word: str) -> _Found | None:
         """The best match of one word."""
         found: list[_Found | None]
@@ -261,7 +272,7 @@ def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None
     """How a pattern matches one name; None if it does not."""
     letters = set(letters_of(text))
     if not pattern.words or any(
-        len(set(word) - letters - {"/"}) > allowed_edits(word) for word in pattern.words
+        len(set(word) - letters - {"/"}) > max(1, allowed_edits(word)) for word in pattern.words
     ):
         return None
     name = _Name(text, keep_slashes=kind == "path")
@@ -277,6 +288,8 @@ def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None
             if all(each):
                 together = _together([one for one in each if one is not None])
                 found = together if found is None else min(found, together, key=lambda one: one[:2])
+        if found is None and not pattern.has_folders:
+            found = name.misspelt_phrase(pattern.phrase)
     if found is None:
         return None
     return MatchedName(kind, text, found.match, found.cost, _ranges(name.origin[at] for at in found.at))

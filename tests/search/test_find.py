@@ -61,6 +61,8 @@ def marked(typed: str, name: str, kind: str = "name") -> str:
         ("ㄱㅄ", "가방 사", "INITIALS"),
         ("ㅎ", "회의", "WORD"),
         ("api회", "API회의", "PREFIX"),
+        ("zebraoplan", "zebra plan", "TYPO"),
+        ("sec jh ua", "Sec-CH-UA model", "TYPO"),
         ("회의럭", "회의록", "TYPO"),
     ],
 )

@@ -29,6 +29,8 @@ _MOST = 1_500
 """Occurrences of one text that are considered, the latest notes first."""
 _MOST_TRIED, _MOST_UNCLEAR = 1_000, 50
 """Notes that only have the letters of the words in order: of one word, and of all."""
+_LONG = 8
+"""A text of so many letters is also searched as a whole with a typo."""
 _CLEAR = 6
 """A word of so many letters resembles no other by accident."""
 _MOST_CORRECTIONS = 4
@@ -134,6 +136,11 @@ class NameList:
             add(4, self._with_all(pattern.words, records), records)
         if not pattern.has_folders and not all(map(is_initials, pattern.words)) and len(found) < enough:
             add(5, self._unclear(pattern.words))
+        if not pattern.has_folders and not found and len(phrase) >= _LONG:
+            most = allowed_edits(phrase)  # also between words; one piece of the text is as it should be
+            bounds = [len(phrase) * number // (most + 1) for number in range(most + 2)]
+            for start, end in pairwise(bounds):
+                add(6, letters.places(phrase[start:end]))
         return list(found.values())
 
     def _with_all(self, words: Sequence[str], records: _Records) -> Iterator[int]:
