@@ -188,10 +188,10 @@ class _Name:
             best = then
         cost, path = min(best.values())
         runs = [path[0], *(b for a, b in pairwise(path) if b != a + 1)]
-        inside = self.letters[path[0] : path[-1] + 1]
-        is_tight = all(at in onsets for at in runs) or (
-            path[0] in self.starts and " " not in inside and len(inside) <= 2 * len(word)
+        is_one_word = path[0] in self.starts and not self.starts.intersection(
+            range(path[0] + 1, path[-1] + 1)
         )
+        is_tight = all(at in onsets for at in runs) or (is_one_word and path[-1] - path[0] < 2 * len(word))
         return _Found(NameMatch.LETTERS if is_tight else NameMatch.SCATTERED, cost, path)
 
     def misspelt(self, word: str) -> _Found | None:

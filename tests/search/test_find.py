@@ -142,6 +142,11 @@ def test_better_matches_come_first() -> None:
     assert order("한", *half) == ["한글", "하늘"], "a whole syllable before half of one"
 
 
+def test_a_typo_is_nearer_than_letters_of_several_words() -> None:
+    notes = [note(name, ("name", name)) for name in ("FillrectThemename", "fetch")]
+    assert order("fecth", *notes) == ["fetch", "FillrectThemename"]
+
+
 def test_letters_are_those_of_the_keys() -> None:
     assert letters_of("Café_회의-Ä.md") == "cafe ㅎㅗㅣㅇㅡㅣ a md"
     assert letters_of("닭 ㄺ ㄹㄱ") == "ㄷㅏㄹㄱ ㄹㄱ ㄹㄱ"
