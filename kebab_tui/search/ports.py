@@ -16,11 +16,12 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.match import Match, Term
-from kebab_tui.search.name_pattern import NamePattern
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from kebab_tui.search.name_pattern import NamePattern
 
 FileState = Literal["same", "changed", "gone"]
 
