@@ -16,13 +16,13 @@ from kebab_tui.domain.document import Document
 from kebab_tui.domain.facets import NAME_KINDS
 from kebab_tui.domain.hit import Highlight
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import edits
 from kebab_tui.search.name_pattern import (
     LEADS,
     LONGEST,
     SPELLING,
     NamePattern,
     allowed_edits,
-    edits,
     is_initials,
     letters_of,
     name_pattern,

@@ -101,26 +101,3 @@ def is_initials(word: str) -> bool:
 def allowed_edits(word: str) -> int:
     """How many typos a word may have."""
     return 0 if len(word) < 4 or is_initials(word) else 1 if len(word) < 9 else 2
-
-
-def edits(typed: str, word: str, most: int, *, unfinished: bool = False) -> int | None:
-    """Edits from one word to the other, at most `most`; a swap of neighbours is one.
-
-    `unfinished`: further letters of `word` cost nothing.
-    """
-    common = 0
-    for a, b in zip(typed, word, strict=False):
-        if a != b:
-            break
-        common += 1
-    typed, word = typed[common:], word[common:]
-    if not typed or not word:
-        left = len(typed) if unfinished else len(typed) + len(word)
-        return left if left <= most else None
-    if most == 0:
-        return None
-    tries = [(typed[1:], word[1:]), (typed[1:], word), (typed, word[1:])]
-    if typed[:2] == word[1::-1] and len(word) > 1:
-        tries.append((typed[2:], word[2:]))
-    found = [edits(a, b, most - 1, unfinished=unfinished) for a, b in tries]
-    return min((1 + one for one in found if one is not None), default=None)

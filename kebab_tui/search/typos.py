@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from kebab_tui.domain.hit import Correction
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import edits
 from kebab_tui.search.lexer import QueryToken
 from kebab_tui.search.match import Prefix, Word, any_of
-from kebab_tui.search.name_pattern import edits
 from kebab_tui.search.ports import Snapshot
 from kebab_tui.search.query_language import MAX_WORDS, Leaf
 from kebab_tui.search.words import PARTICLES, compounds, grams_phrase, unit, whole_word, without_ending

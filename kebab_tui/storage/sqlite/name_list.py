@@ -15,7 +15,8 @@ from itertools import accumulate, islice, pairwise
 from threading import Lock
 from typing import NamedTuple
 
-from kebab_tui.search.name_pattern import LEADS, NamePattern, allowed_edits, edits, is_initials, letters_of
+from kebab_tui.domain.text import edits
+from kebab_tui.search.name_pattern import LEADS, NamePattern, allowed_edits, is_initials, letters_of
 
 _NAMES = "SELECT id, names FROM note_names WHERE id > ? AND names <> '' ORDER BY id DESC"
 _LAST = "SELECT coalesce(max(id), 0) FROM note_names"
