@@ -10,6 +10,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from kebab_tui.domain.names import EXTENSION, typed_name
+
 LONGEST = 200
 """Letters of a name that are compared, and of a query."""
 
@@ -64,7 +66,7 @@ def letters_of(text: str) -> str:
     return text
 
 
-# What is asked for
+# Typed names
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,7 @@ class NamePattern:
 
 def name_pattern(typed: str) -> NamePattern:
     """Read a typed or pasted name: `[[Port conflict|ports]]`, `infra/Port conflict.md`, `kube op`."""
-    text = typed[:LONGEST].strip().removeprefix("!")
-    if text.startswith("[["):
-        text = re.split(r"[|#]", text[2:].removesuffix("]]"))[0]
-    text = re.sub(r"(?i)\.(?:md|markdown|txt)$", "", text.strip())
+    text = EXTENSION.sub("", typed_name(typed[:LONGEST]))
     words = (word.strip("/") for word in letters_of(text.replace("\n", " ").replace("\0", " ")).split())
     return NamePattern(tuple(word for word in words if word))
 
