@@ -68,11 +68,14 @@ def _checked(key: str) -> Callable[[click.Context, click.Parameter, Sequence[str
 
 
 def _facet_options(kind: FacetKind) -> Iterator[Callable[[Decorated], Decorated]]:
-    one = f"this {kind.id} or one below it" if kind.nested else f"this {kind.id}"
-    one = f"this in a {kind.id}" if kind.within else one
+    one, several = f"this {kind.id}", f"these {kind.plural}"
+    if kind.nested:
+        one = f"{one} or one below it"
+    elif kind.within:
+        one, several = f"this in a {kind.id}", f"these in its {kind.plural}"
     for name, metavar, text in (
         (kind.id, kind.id.upper(), f"With {one}; repeated: with any of them."),
-        (kind.plural, "A,B", f"With all of these {kind.plural}."),
+        (kind.plural, "A,B", f"With all of {several}."),
         (f"no-{kind.id}", kind.id.upper(), f"Without {one}."),
     ):
         yield click.option(
