@@ -7,6 +7,7 @@ Values come from front matter, by the keys that the kind names, or from the pars
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -70,6 +71,12 @@ def _split_tags(text: str) -> list[str]:
     return [part.strip().strip("\"'") for part in parts]
 
 
+def _clean_date(text: str) -> str:
+    """The day of a date, which a time may follow."""
+    found = re.match(r"\s*(\d{4}-\d\d-\d\d)(?!\d)", text)
+    return found[1] if found else ""
+
+
 TAG = FacetKind(
     "tag", "tags", key="tag", nested=True, listed=True, front_matter=("tags", "tag"),
     split=_split_tags, clean=_clean_tag, longest=100,
@@ -79,7 +86,8 @@ NAME = FacetKind("name", "names", fold=name_key)
 ALIAS = FacetKind("alias", "aliases", front_matter=("aliases", "alias"), fold=name_key)
 TITLE = FacetKind("title", "titles", fold=name_key)
 """The titles that a note states: in front matter and in its first H1."""
-FACETS: dict[str, FacetKind] = {kind.id: kind for kind in (TAG, NAME, ALIAS, TITLE)}
+DATE = FacetKind("date", "dates", front_matter=("date", "created", "updated"), clean=_clean_date)
+FACETS: dict[str, FacetKind] = {kind.id: kind for kind in (TAG, NAME, ALIAS, TITLE, DATE)}
 NAME_KINDS = (NAME.id, ALIAS.id, TITLE.id)
 """The facets by which a note is called, the strongest first."""
 

@@ -41,6 +41,7 @@ def test_every_fact_of_a_note_is_read() -> None:
             Facet("tag", "메모리", 3),
             Facet("alias", "오너십", 5),
             Facet("alias", "Ownership", 6),
+            Facet("date", "2026-01-25", 10),
         ),
         trust=Trust.SECONDARY,
         lang="ko",
