@@ -2,26 +2,28 @@
 
 A name, alias or stated title matches with 1 if the query is equal to it; else with the harmonic mean
 of two shares: of the query's words, by their rarity, that the name has, and of the name's words
-that the query has. Words are compared by stem, Korean ones by pairs of syllables.
+that the query has. Words are compared by stem, Korean ones by pairs of syllables. A tag typed as
+`#ops` and a date count as similar names of the notes that have them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from kebab_tui.domain.facets import NAME_KINDS
+from kebab_tui.domain.facets import DATE, NAME_KINDS, TAG
 from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.names import name_key, typed_name_key
-from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.query import SearchFilters, facet_filters
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search import match_tree
 from kebab_tui.search.answer import Search
 from kebab_tui.search.bm25 import inverse_document_frequency
 from kebab_tui.search.match import Term, any_of
 from kebab_tui.search.ports import Among, NamedNote
-from kebab_tui.search.query_language import text_without
+from kebab_tui.search.query_language import merge, text_without
 from kebab_tui.search.words import STOP_WORDS, name_terms
 
 MOST_EXACT = 3
@@ -30,6 +32,8 @@ _NAMESAKES = 50
 _SIMILAR = 60
 _MOST_HALF = 3
 _HALF = 0.5
+_TAG = re.compile(r"#[^\s#]+")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FILTERS = frozenset({"filter_key", "filter_value", "operator"})
 
 
@@ -64,22 +68,40 @@ def find(search: Search, terms: Sequence[Term]) -> dict[DocId, NameMatch]:
     first = exact(search)
     found = {note.doc: NameMatch(note, 1.0, exact=number) for number, note in enumerate(first, 1)}
     text = _typed(search)
+    half = []
+    for note in _labelled(search, text):
+        if note.doc not in found:
+            found[note.doc] = NameMatch(note, 1.0)
+            half.append(note.doc)
     wanted = _content(name_terms(text)) if text else {}
     if not wanted or not terms:
-        return found
+        return _numbered(found, half)
     weights = _rarities(search, wanted)
     prefix = match_tree.unfinished_word(search.parsed) if search.query.typing else None
-    half = []
     for note in search.snapshot.names_with(any_of(tuple(dict.fromkeys(terms))), search.filters, _SIMILAR):
         if note.doc not in found:
             found[note.doc] = best = _best(note, weights, prefix)
             if best.half:
                 half.append(note.doc)
-    if len(half) > _MOST_HALF:
-        found |= {doc: found[doc]._replace(half=0) for doc in half}
-    else:
-        found |= {doc: found[doc]._replace(half=number) for number, doc in enumerate(half, 1)}
-    return found
+    return _numbered(found, half)
+
+
+def _numbered(found: Mapping[DocId, NameMatch], half: Sequence[DocId]) -> dict[DocId, NameMatch]:
+    numbers = dict.fromkeys(half, 0)
+    if len(half) <= _MOST_HALF:
+        numbers = {doc: number for number, doc in enumerate(half, 1)}
+    return {**found, **{doc: found[doc]._replace(half=number) for doc, number in numbers.items()}}
+
+
+def _labelled(search: Search, text: str) -> list[NamedNote]:
+    """The notes with the tag or the date that the query is: `#ops`, 2026-06-15."""
+    kind = TAG if _TAG.fullmatch(text) else DATE if _DATE.fullmatch(text) else None
+    if kind is None:
+        return []
+    labelled = merge(search.filters, SearchFilters(facet_filters(kind, "all", [text])))
+    rows, _ = search.snapshot.browse(labelled, _SIMILAR, 0)
+    notes = search.snapshot.notes_of(rows)
+    return [NamedNote(notes[row], row, ((kind.id, text),), "", "", 0) for row in rows]
 
 
 def _typed(search: Search) -> str:

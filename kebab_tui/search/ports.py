@@ -191,8 +191,10 @@ class Snapshot(Protocol):
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]: ...
 
-    def notes_of(self, rows: Sequence[ChunkRow], docs: Sequence[DocId]) -> Mapping[ChunkRow, DocId]:
-        """The notes of those of the chunks that belong to these notes."""
+    def notes_of(
+        self, rows: Sequence[ChunkRow], docs: Sequence[DocId] | None = None
+    ) -> Mapping[ChunkRow, DocId]:
+        """The note of each of the chunks; with `docs`, of those that belong to these notes."""
         ...
 
     def has_both_scripts(self) -> bool:

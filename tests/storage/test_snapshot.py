@@ -308,6 +308,24 @@ def test_a_note_is_found_by_path_with_its_chunks_in_order(writer: StoreWriter, r
         assert not snapshot.passes([ChunkRow(10**9)], EVERYTHING)
 
 
+def test_chunks_are_told_the_notes_they_belong_to(writer: StoreWriter, reader: StoreReader) -> None:
+    fill(writer, notes=3)
+    with reader.snapshot() as snapshot:
+        whole = snapshot.notes_of([one.row for one in snapshot.rank(ALPHA, 9)])
+        assert len(set(whole.values())) == 3
+        row, doc = next(iter(whole.items()))
+        assert row in snapshot.chunk_rows(doc)
+        assert snapshot.notes_of(list(whole), [doc]) == {row: doc}
+
+
+def test_the_chunks_of_one_note_are_ranked_as_among_all(writer: StoreWriter, reader: StoreReader) -> None:
+    fill(writer)
+    with reader.snapshot() as snapshot:
+        for one in snapshot.rank(ALPHA, 100):
+            (doc,) = snapshot.notes_of([one.row]).values()
+            assert snapshot.rank(replace(ALPHA, filters=SearchFilters(doc_ids=(doc,))), 5) == [one]
+
+
 def test_the_version_of_an_answer_changes_with_what_made_the_notes(
     writer: StoreWriter, reader: StoreReader
 ) -> None:
