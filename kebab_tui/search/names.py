@@ -29,7 +29,12 @@ from kebab_tui.search.words import STOP_WORDS, name_terms
 MOST_EXACT = 3
 """How many notes with the query as their name come first."""
 _NAMESAKES = 50
-_SIMILAR = 60
+_SIMILAR = 30
+_LABELLED = 20
+_COMMON_WEIGHT = 1.0
+"""Of a word in so many passages that counting them would take long."""
+_LEAST_MATCH = 0.2
+"""Weaker matches do not count: a word that many names have says little."""
 _MOST_HALF = 3
 _HALF = 0.5
 _TAG = re.compile(r"#[^\s#]+")
@@ -76,11 +81,14 @@ def find(search: Search, terms: Sequence[Term]) -> dict[DocId, NameMatch]:
     wanted = _content(name_terms(text)) if text else {}
     if not wanted or not terms:
         return _numbered(found, half)
-    weights = _rarities(search, wanted)
     prefix = match_tree.unfinished_word(search.parsed) if search.query.typing else None
-    for note in search.snapshot.names_with(any_of(tuple(dict.fromkeys(terms))), search.filters, _SIMILAR):
+    similar = search.snapshot.names_with(any_of(tuple(dict.fromkeys(terms))), search.filters, _SIMILAR)
+    weights = _rarities(search, wanted) if similar else {}
+    for note in similar:
         if note.doc not in found:
-            found[note.doc] = best = _best(note, weights, prefix)
+            best = _best(note, weights, prefix)
+            if best.match >= _LEAST_MATCH:
+                found[note.doc] = best
             if best.half:
                 half.append(note.doc)
     return _numbered(found, half)
@@ -99,9 +107,9 @@ def _labelled(search: Search, text: str) -> list[NamedNote]:
     if kind is None:
         return []
     labelled = merge(search.filters, SearchFilters(facet_filters(kind, "all", [text])))
-    rows, _ = search.snapshot.browse(labelled, _SIMILAR, 0)
-    notes = search.snapshot.notes_of(rows)
-    return [NamedNote(notes[row], row, ((kind.id, text),), "", "", 0) for row in rows]
+    rows, _ = search.snapshot.browse(labelled, _LABELLED, 0)
+    notes = search.snapshot.hydrate(rows)
+    return [NamedNote(notes[row].document.doc_id, row, (), "", "", 0) for row in rows if row in notes]
 
 
 def _typed(search: Search) -> str:
@@ -114,9 +122,14 @@ def _typed(search: Search) -> str:
 
 def _rarities(search: Search, terms: Mapping[str, Term]) -> dict[str, float]:
     """The weight of each word of the query, by the number of passages that have it."""
-    chunks = search.snapshot.collection().chunks
+    if len(terms) == 1:
+        return dict.fromkeys(terms, 1.0)
+    snapshot = search.snapshot
+    chunks, common = snapshot.collection().chunks, snapshot.too_frequent([one.text for one in terms.values()])
     return {
-        key: inverse_document_frequency(chunks, search.snapshot.count(Among(SearchFilters(), None, term)))
+        key: _COMMON_WEIGHT
+        if term.text in common
+        else inverse_document_frequency(chunks, snapshot.count(Among(SearchFilters(), None, term)))
         for key, term in terms.items()
     }
 

@@ -191,10 +191,8 @@ class Snapshot(Protocol):
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]: ...
 
-    def notes_of(
-        self, rows: Sequence[ChunkRow], docs: Sequence[DocId] | None = None
-    ) -> Mapping[ChunkRow, DocId]:
-        """The note of each of the chunks; with `docs`, of those that belong to these notes."""
+    def chunks_of(self, docs: Sequence[DocId]) -> Mapping[ChunkRow, DocId]:
+        """The chunks of a few notes, each with its note."""
         ...
 
     def has_both_scripts(self) -> bool:

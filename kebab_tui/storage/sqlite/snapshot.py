@@ -314,15 +314,9 @@ class StoreSnapshot:
         statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
         return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
 
-    def notes_of(
-        self, wanted: Sequence[ChunkRow], docs: Sequence[DocId] | None = None
-    ) -> dict[ChunkRow, DocId]:
-        statement = "SELECT id, doc_id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
-        values = [json.dumps(list(wanted))]
-        if docs is not None:
-            statement += " AND +doc_id IN (SELECT value FROM json_each(?))"
-            values.append(json.dumps(list(docs)))
-        return dict(self._connection.execute(statement, values))
+    def chunks_of(self, docs: Sequence[DocId]) -> dict[ChunkRow, DocId]:
+        statement = "SELECT id, doc_id FROM chunks WHERE doc_id IN (SELECT value FROM json_each(?))"
+        return dict(self._connection.execute(statement, (json.dumps(list(docs)),)))
 
     def has_both_scripts(self) -> bool:
         some = "EXISTS (SELECT 1 FROM chunks WHERE {})"
