@@ -217,8 +217,8 @@ class Snapshot(Protocol):
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]: ...
 
-    def notes_of(self, rows: Sequence[ChunkRow], docs: Sequence[DocId]) -> Mapping[ChunkRow, DocId]:
-        """The notes of those of the chunks that belong to these notes."""
+    def chunks_of(self, docs: Sequence[DocId]) -> Mapping[ChunkRow, DocId]:
+        """The chunks of a few notes, each with its note."""
         ...
 
     def has_both_scripts(self) -> bool:

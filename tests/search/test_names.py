@@ -204,6 +204,17 @@ def test_an_unfinished_last_word_is_the_beginning_of_a_word_of_the_name(chosen: 
     assert "a.md" not in {hit.path for hit in chosen.ask("backup strat").hits[:3]}
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("#ops", True), ("#OPS", True), ("ops", False), ("#op", False), ("#", False)],
+)
+def test_a_typed_tag_finds_the_notes_that_have_it(chosen: Chosen, text: str, found: bool) -> None:
+    chosen.add("a.md", {"copies": 0.1}, ("ops",))
+    chosen.add("crowd.md", {f"{text} {n}": 0.9 for n in range(9)})
+    assert ("a.md" in {hit.path for hit in chosen.ask(text).hits[:3]}) == found
+    assert not chosen.ask(f"{text} tag:home").hits
+
+
 # One word, and distant hits
 
 

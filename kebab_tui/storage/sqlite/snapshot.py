@@ -396,12 +396,9 @@ class StoreSnapshot:
         statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
         return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
 
-    def notes_of(self, wanted: Sequence[ChunkRow], docs: Sequence[DocId]) -> dict[ChunkRow, DocId]:
-        statement = (
-            "SELECT id, doc_id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) "
-            "AND +doc_id IN (SELECT value FROM json_each(?))"
-        )
-        return dict(self._connection.execute(statement, (json.dumps(list(wanted)), json.dumps(list(docs)))))
+    def chunks_of(self, docs: Sequence[DocId]) -> dict[ChunkRow, DocId]:
+        statement = "SELECT id, doc_id FROM chunks WHERE doc_id IN (SELECT value FROM json_each(?))"
+        return dict(self._connection.execute(statement, (json.dumps(list(docs)),)))
 
     def has_both_scripts(self) -> bool:
         some = "EXISTS (SELECT 1 FROM chunks WHERE {})"
