@@ -129,7 +129,7 @@ class _Name:
         return self.starts | self.syllables
 
     def places(self, word: str) -> Iterator[int]:
-        """Where the word occurs, never from the middle of a syllable."""
+        """The places of the word, never from the middle of a syllable."""
         at = self.letters.find(word)
         while at >= 0:
             if at == 0 or self.origin[at] != self.origin[at - 1]:
@@ -142,16 +142,13 @@ class _Name:
         for at in self.places(word):
             end = at + len(word)
             is_cut = end < len(self.letters) and self.origin[end] == self.origin[end - 1]
-            is_cut = is_cut or (end < len(self.letters) and end in self.syllables and self._steals(end))
+            # The first consonant of the next syllable was taken: 한 in 하늘.
+            is_cut = is_cut or {end - 1, end} <= self.syllables
             match = first if at == 0 else NameMatch.WORD if at in self.starts else NameMatch.INSIDE
             found = _Found(match, int(is_cut), range(at, end))
             if best is None or found[:2] < best[:2]:
                 best = found
         return best
-
-    def _steals(self, end: int) -> bool:
-        """Whether a match took the first consonant of the next syllable: 한 in 하늘."""
-        return end - 1 in self.syllables
 
     def initials(self, word: str) -> _Found | None:
         """Consecutive first letters of words and syllables."""

@@ -462,10 +462,6 @@ class _Snapshot:
         counts = {row: term.counts(self._store.chunks[row]) for row in rows}
         return {row: count for row, count in counts.items() if any(count)}
 
-    def notes_of(self, rows: Sequence[ChunkRow], docs: Sequence[DocId]) -> Mapping[ChunkRow, DocId]:
-        notes = {row: self._store.chunks[row].chunk.doc_id for row in rows if row in self._store.chunks}
-        return {row: doc for row, doc in notes.items() if doc in docs}
-
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]:
         return [stored.chunk.row for stored in self._store.of(doc)]
 

@@ -40,7 +40,7 @@ _LOWER = r"[^\W\d_A-Z\u3131-\u318e]"
 _NOT_INITIAL = re.compile(
     rf"(?<={_LOWER}){_LOWER}+|(?<=[A-Z])(?:{_LOWER}+|[A-Z]+(?!{_LOWER}))|(?<=\d)\d+|[^\w\n\0]+|_+"
 )
-"""What is left is the first letter of each word and each part of camelCase, and every Korean initial."""
+"""Leaves the first letter of each word and each part of camelCase, and every Korean initial."""
 
 
 class Proposal(NamedTuple):
@@ -85,12 +85,15 @@ class NameList:
     """The names of some notes: ids, and names, one a line; the latest notes first."""
 
     def __init__(self, notes: Sequence[tuple[int, str]]) -> None:
-        self._notes = notes
-        self._letters = _Records([_words_of(names) for _, names in notes])
+        self._notes = [(note, names.replace("/", " ").replace("\0", " ")) for note, names in notes]
+        # A blank is before every word.
+        spelled = (f" {letters_of(names)}" for _, names in self._notes)
+        self._letters = _Records([text.replace("\n", "\n ").replace("  ", " ") for text in spelled])
 
     @cached_property
     def _initials(self) -> _Records:
-        return _Records([_initials_of(names) for _, names in self._notes])
+        texts = (names if names.isascii() else names.translate(_INITIAL_OF) for _, names in self._notes)
+        return _Records([_NOT_INITIAL.sub("", text).casefold() for text in texts])
 
     @cached_property
     def _words(self) -> str:
@@ -145,7 +148,7 @@ class NameList:
         return list(found.values())
 
     def _with_all(self, words: Sequence[str], records: _Records) -> Iterator[int]:
-        """Where the longest word is, in records with every word."""
+        """The places of the longest word in records with every word."""
         pivot = max(words, key=_weight)
         others = [word for word in words if word != pivot]
         for place in records.places(pivot):
@@ -222,7 +225,8 @@ class PathList:
 
     def __init__(self, notes: Sequence[tuple[int, str]]) -> None:
         self._notes = notes
-        self._letters = _Records([_one_line(letters_of(path)) for _, path in notes])
+        letters = (letters_of(path).replace("\n", " ").replace("\0", " ") for _, path in notes)
+        self._letters = _Records(list(letters))
 
     def propose(self, pattern: NamePattern, among: Container[int] | None) -> list[Proposal]:
         """Notes with every word in their path."""
@@ -294,23 +298,3 @@ def _weight(word: str) -> tuple[bool, int]:
 def _in_order(word: str) -> str:
     first, *others = [re.escape(letter) for letter in word]
     return first + "".join(rf"[^\n{letter}]*+{letter}" for letter in others)
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", " ").replace("\0", " ")
-
-
-def _one_record(names: str) -> str:
-    return names.replace("/", " ").replace("\0", " ")
-
-
-def _words_of(names: str) -> str:
-    """The letters of names, one a line; a blank is before every word."""
-    return f" {letters_of(_one_record(names))}".replace("\n", "\n ").replace("  ", " ")
-
-
-def _initials_of(names: str) -> str:
-    names = _one_record(names)
-    if not names.isascii():
-        names = names.translate(_INITIAL_OF)
-    return _NOT_INITIAL.sub("", names).casefold()
