@@ -17,7 +17,6 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from kebab_tui.domain.hit import Correction
 from kebab_tui.domain.query import SearchFilters
@@ -53,18 +52,13 @@ _NOT_GRAMS = ("heading_path", "text", "title")
 KnowsWord = Callable[[str], bool]
 
 
-class Corrected(NamedTuple):
-    """A query as typed, with the words that are searched, and the words that differ."""
-
-    typed: str = ""
-    text: str = ""
-    words: tuple[Correction, ...] = ()
-
-
 def correct(
     text: str, tokens: Sequence[QueryToken], snapshot: Snapshot, knows_word: KnowsWord, *, typing: bool
-) -> Corrected:
-    """Correct the words of a query. `knows_word`: whether the model has a word in its vocabulary."""
+) -> tuple[str, tuple[Correction, ...]]:
+    """The query with corrected words, and the words that differ.
+
+    `knows_word`: whether the model has a word in its vocabulary.
+    """
     after_keys = {token.end for token in tokens if token.role == "unknown_key"}
     words = [token for token in tokens if token.role == "word" and token.start not in after_keys]
     speller = _Speller(snapshot, knows_word, is_short_query=len(words) <= _SHORT_QUERY)
@@ -84,7 +78,7 @@ def correct(
             pieces += [text[at : token.start], before, meant, particle, after]
             at = token.end
             corrections.append(Correction(word, meant))
-    return Corrected(text, "".join([*pieces, text[at:]]), tuple(corrections))
+    return "".join([*pieces, text[at:]]), tuple(corrections)
 
 
 def _core(typed: str) -> tuple[str, str, str, str]:
