@@ -228,6 +228,39 @@ class _Name:
                 found = [self.subsequence(word), self.misspelt(word)]
         return min((one for one in found if one is not None), key=lambda one: one[:2], default=None)
 
+    def in_path(self, pattern: NamePattern) -> _Found | None:
+        """Every word of the pattern in this path; the folders of a word in their order."""
+        each = []
+        for word in pattern.words:
+            parts = [part for part in word.split("/") if part]
+            places, start = list[int](), 0
+            at_starts = True
+            for number, part in enumerate(parts):
+                found = [at for at in self.places(part) if at >= start]
+                if number:
+                    found = [at for at in found if "/" in self.letters[start:at]]
+                if not found:
+                    return None
+                at = next((at for at in found if at in self.starts), found[0])
+                at_starts = at_starts and at in self.starts
+                start = at + len(part)
+                places += range(at, start)
+            each.append(_Found(NameMatch.WORD if at_starts else NameMatch.INSIDE, 0, places))
+        whole = _together(each)
+        if pattern.has_folders:
+            return whole
+        return whole._replace(match=NameMatch.PATH, cost=int(whole.match is NameMatch.INSIDE))
+
+    def highlights(self, places: Iterable[int]) -> tuple[Highlight, ...]:
+        """The characters of these letters, as ranges."""
+        ranges: list[Highlight] = []
+        for at in sorted({self.origin[place] for place in places}):
+            if ranges and ranges[-1][1] == at:
+                ranges[-1] = (ranges[-1][0], at + 1)
+            else:
+                ranges.append((at, at + 1))
+        return tuple(ranges)
+
 
 def _is_hump(before: str, character: str, after: str) -> bool:
     """Whether a word starts inside a name: getUserName, HTMLElement, note2, API회의."""
@@ -275,7 +308,7 @@ def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None
     name = _Name(text, keep_slashes=kind == "path")
     found: _Found | None = None
     if kind == "path":
-        found = _in_path(pattern, name)
+        found = name.in_path(pattern)
     else:
         found = name.literal(pattern.phrase) if not is_initials(pattern.phrase) else None
         if found is not None and len(found.at) == len(name.letters.rstrip()):
@@ -289,43 +322,9 @@ def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None
             found = name.misspelt_phrase(pattern.phrase)
     if found is None:
         return None
-    return MatchedName(kind, text, found.match, found.cost, _ranges(name.origin[at] for at in found.at))
-
-
-def _in_path(pattern: NamePattern, name: _Name) -> _Found | None:
-    """Every word in the path; folders of one word in their order."""
-    each = []
-    for word in pattern.words:
-        parts = [part for part in word.split("/") if part]
-        places, start = list[int](), 0
-        at_starts = True
-        for number, part in enumerate(parts):
-            found = [at for at in name.places(part) if at >= start]
-            if number:
-                found = [at for at in found if "/" in name.letters[start:at]]
-            if not found:
-                return None
-            at = next((at for at in found if at in name.starts), found[0])
-            at_starts = at_starts and at in name.starts
-            start = at + len(part)
-            places += range(at, start)
-        each.append(_Found(NameMatch.WORD if at_starts else NameMatch.INSIDE, 0, places))
-    whole = _together(each)
-    if pattern.has_folders:
-        return whole
-    return whole._replace(match=NameMatch.PATH, cost=int(whole.match is NameMatch.INSIDE))
+    return MatchedName(kind, text, found.match, found.cost, name.highlights(found.at))
 
 
 def _together(each: Sequence[_Found]) -> _Found:
     at = sorted({place for one in each for place in one.at})
     return _Found(max(one.match for one in each), sum(one.cost for one in each), at)
-
-
-def _ranges(places: Iterable[int]) -> tuple[Highlight, ...]:
-    ranges: list[Highlight] = []
-    for at in sorted(set(places)):
-        if ranges and ranges[-1][1] == at:
-            ranges[-1] = (ranges[-1][0], at + 1)
-        else:
-            ranges.append((at, at + 1))
-    return tuple(ranges)
