@@ -109,7 +109,7 @@ def name_terms(text: str) -> dict[str, Term]:
             found[value.lower()] = marked_phrase(value)
         else:
             found |= {
-                pair: Gram(pair, len(pair) == 1, (pair,)) for pair in gram_phrase(_without_ending(value))
+                pair: Gram(pair, len(pair) == 1, (pair,)) for pair in gram_phrase(without_ending(value))
             }
     return found
 
@@ -169,7 +169,7 @@ def _glued(parts: Sequence[_Part]) -> list[_Part]:
 
 def _readings(run: str) -> tuple[Gram, ...]:
     """The forms in which a CJK word may occur in a note."""
-    bare = _without_ending(run)
+    bare = without_ending(run)
     readings = [grams_phrase((bare,))]
     if bare != run:
         readings.append(grams_phrase((run,)))
@@ -178,7 +178,8 @@ def _readings(run: str) -> tuple[Gram, ...]:
     return tuple(readings)
 
 
-def _without_ending(run: str) -> str:
+def without_ending(run: str) -> str:
+    """A CJK word without its longest ending, if two syllables remain."""
     endings = (e for e in _ENDINGS if run.endswith(e) and len(run) - len(e) >= _SHORTEST_STEM)
     return run.removesuffix(next(endings, ""))
 
