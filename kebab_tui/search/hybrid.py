@@ -59,11 +59,9 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
         # Some vector is near even to nonsense. If nothing else is found, the distant hits are kept.
         floor = encoded.semantics.floor
         near = Legs(*([one for one in leg if one.cosine >= floor] for leg in (legs.own, legs.other)))
-        notices: tuple[Notice, ...] = ()
         is_found = words.found or near.own or near.other or any(map(is_candidate, named.values()))
-        if not is_found and (legs.own or legs.other):
-            text = "No passage has these words or a similar meaning: these are the nearest."
-            near, notices = legs, (Notice("distant", text),)
+        is_distant = not is_found and bool(legs.own or legs.other)
+        near = legs if is_distant else near
         stage.kept = len(near.own) + len(near.other)
     with watch.stage("fusion") as stage:
         found = gather(search, encoded, words, near, with_ids=not settings.rerank)
@@ -92,7 +90,7 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
         page.append(
             Ranked(
                 evidence.row, rank, one.score, kind, detail, words.phrases, relaxed,
-                fused=one, distant=bool(notices),
+                fused=one, distant=is_distant,
             )
         )  # fmt: skip
     total = len(kept)
@@ -103,11 +101,15 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
             page += [replace(one, rank=len(kept) + one.rank) for one in more if len(kept) + one.rank > first]
             total = stage.kept = len(kept) + count
             dropped += without_limits - count
+    notices = lexical.below_limits(total, total + dropped)
+    if is_distant:
+        text = "No passage has these words or a similar meaning: these are the nearest."
+        notices = (Notice("distant", text), *notices)
     return Answer(
         mode="hybrid",
         page=tuple(page),
         total=total,
-        notices=(*notices, *lexical.below_limits(total, total + dropped)),
+        notices=notices,
         encoded=encoded,
         fused=tuple(fused),
         fusion=settings,
@@ -167,7 +169,7 @@ def _with_names(
 
 
 def _named(found: Evidence, one: NameMatch) -> Evidence:
-    return found._replace(name=one.match, exact_name=one.exact, half_name=one.half)
+    return found._replace(name=one.match, exact_name=one.exact, partial_name=one.half)
 
 
 def is_candidate(named: NameMatch) -> bool:
