@@ -204,15 +204,13 @@ def _by_parts(text: str, prefix: bool = False) -> tuple[Match, ...]:
 
 def _unfinished(text: str, completion: Completion) -> Match:
     """A prefix also matches the word itself, so the word is only added if there is no prefix."""
-    words = plain_words(text)
-    if len(words) > 1:
-        return words_phrase(text, prefix=True)
-    known = {stem(words[0])}
-    found = [words_phrase(text, prefix=completion.prefix)]
+    *before, last = plain_words(text)
+    known = {stem(last)}
+    found = [words_phrase(text, prefix=completion.prefix or bool(before))]
     for word in completion.words:
         if len(plain_words(word)) == 1 and stem(word) not in known:
             known.add(stem(word))
-            found.append(words_phrase(word))
+            found.append(words_phrase(" ".join((*before, word))))
     return any_of((*found, *_by_parts(text, completion.prefix)))
 
 
