@@ -19,6 +19,8 @@ from kebab_tui.domain.tokens import CJK, MARKED, gram_phrase, identifiers, marke
 from kebab_tui.search.match import Gram, Match, Phrase, Prefix, Term, Word, all_of, any_of
 from kebab_tui.search.query_language import Leaf
 
+SHORTEST_UNFINISHED = 2
+"""An unfinished word that is shorter is not completed; joined to others, it is left out."""
 LONGEST = 32
 """Words or syllables of one phrase; the rest is ignored."""
 _MOST_PARTS = 6
@@ -205,6 +207,8 @@ def _by_parts(text: str, prefix: bool = False) -> tuple[Match, ...]:
 def _unfinished(text: str, completion: Completion) -> Match:
     """A prefix also matches the word itself, so the word is only added if there is no prefix."""
     *before, last = plain_words(text)
+    if before and len(last) < SHORTEST_UNFINISHED:
+        return words_phrase(" ".join(before))
     known = {stem(last)}
     found = [words_phrase(text, prefix=completion.prefix or bool(before))]
     for word in completion.words:
