@@ -203,7 +203,7 @@ class Workspace:
         if (error := self.parse(query.text).error) is not None:
             raise error
         with self._parts.index.reader.catalogue() as catalogue:
-            document = find_document(catalogue, path) or note_named(path, self.find)
+            document = find_document(catalogue, path) or note_named(path, self._find)
             if document is None or document.chunks == 0:
                 return why_not_indexed(catalogue.sources(), path, document)
         return self._parts.engine.why_not(query, document)
@@ -229,6 +229,11 @@ class Workspace:
         self, text: str, limit: int = 20, offset: int = 0, filters: SearchFilters | None = None
     ) -> list[FoundNote]:
         """The notes whose names resemble `text`, best first; without text the latest changed ones."""
+        return self._find(text, limit, offset, filters)
+
+    def _find(
+        self, text: str, limit: int, offset: int = 0, filters: SearchFilters | None = None
+    ) -> list[FoundNote]:
         from kebab_tui.search.find import FoundNote, find_names
 
         reader = self._parts.index.reader
@@ -287,7 +292,7 @@ class Workspace:
         from kebab_tui.indexing.lookup import inspect
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return inspect(catalogue, target, self.find)
+            return inspect(catalogue, target, self._find)
 
     def locate(self, hit: SearchHit) -> Located:
         """Locate the chunk of a hit in the current file."""
@@ -301,7 +306,7 @@ class Workspace:
         from kebab_tui.indexing.lookup import locate_citation
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return locate_citation(catalogue, target, self._parts.recipe, self.find)
+            return locate_citation(catalogue, target, self._parts.recipe, self._find)
 
     def status(self) -> IndexStatus:
         from kebab_tui.doctor import index_status

@@ -96,7 +96,7 @@ def _renamed_flag(ctx: click.Context, param: click.Parameter, value: bool | None
 @click.option("--exact", is_flag=True, help="Search every word as typed; correct no slip of the keyboard.")
 @click.option("--full", is_flag=True, help="Print whole passages instead of excerpts.")
 @click.option("--explain", is_flag=True, help="Show how every score was computed.")
-@click.option("--why-not", metavar="PATH", help="Explain why this note is not among the hits.")
+@click.option("--why-not", metavar="PATH|NAME", help="Explain why this note is not among the hits.")
 @format_options(*FORMATS)
 @shared_options
 @pass_invocation

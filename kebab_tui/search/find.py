@@ -31,7 +31,7 @@ from kebab_tui.search.ports import NamedNote, Snapshot
 
 NAME_ORDER = {kind: number for number, kind in enumerate((*NAME_KINDS, "path"))}
 """What matches, the strongest first."""
-_PROPOSED = 100
+_PROPOSED = 60
 """Notes that are scored exactly, at least."""
 _SYLLABLES = range(0xAC00, 0xD7A4)
 _ASCII_PATH = {code: " " for code in range(128) if chr(code) in "-_." or code < 33 or code == 127}
@@ -188,10 +188,10 @@ class _Name:
             best = then
         cost, path = min(best.values())
         runs = [path[0], *(b for a, b in pairwise(path) if b != a + 1)]
-        inside = self.letters[path[0] : path[-1] + 1]
-        is_tight = all(at in onsets for at in runs) or (
-            path[0] in self.starts and " " not in inside and len(inside) <= 2 * len(word)
+        is_one_word = path[0] in self.starts and not self.starts.intersection(
+            range(path[0] + 1, path[-1] + 1)
         )
+        is_tight = all(at in onsets for at in runs) or (is_one_word and path[-1] - path[0] < 2 * len(word))
         return _Found(NameMatch.LETTERS if is_tight else NameMatch.SCATTERED, cost, path)
 
     def misspelt(self, word: str) -> _Found | None:
@@ -205,6 +205,17 @@ class _Name:
                 found = _Found(NameMatch.TYPO, 2 * nearest + (whole is None), range(*part.span()))
                 if best is None or found[:2] < best[:2]:
                     best = found
+        return best
+
+    def misspelt_phrase(self, phrase: str) -> _Found | None:
+        """The nearest beginning of the rest of the name, from any word on: a wrong key between words."""
+        most = allowed_edits(phrase)
+        best: _Found | None = None
+        for at in sorted(self.starts) if most else ():
+            nearest = edits(phrase, self.letters[at:], most, unfinished=True)
+            if nearest is not None and (best is None or 2 * nearest < best.cost):
+                end = min(at + len(phrase), len(self.letters))
+                best = _Found(NameMatch.TYPO, 2 * nearest, range(at, end))
         return best
 
     def word(self, word: str) -> _Found | None:
@@ -245,8 +256,12 @@ def find_names(
 
 def best_name(pattern: NamePattern, note: NamedNote) -> MatchedName | None:
     """The name of a note that matches best; None if none matches."""
-    names = (match_name(pattern, kind, text) for kind, text in (*note.names, ("path", note.path)))
-    return min((one for one in names if one is not None), key=_name_order, default=None)
+    names = [match_name(pattern, kind, text) for kind, text in note.names]
+    best = min((one for one in names if one is not None), key=_name_order, default=None)
+    if best is not None and best.match <= NameMatch.LETTERS and not pattern.has_folders:
+        return best
+    by_path = match_name(pattern, "path", note.path)
+    return min((one for one in (best, by_path) if one is not None), key=_name_order, default=None)
 
 
 def _name_order(name: MatchedName) -> tuple[int, int, int, int]:
@@ -257,7 +272,7 @@ def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None
     """How a pattern matches one name; None if it does not."""
     letters = set(letters_of(text))
     if not pattern.words or any(
-        len(set(word) - letters - {"/"}) > allowed_edits(word) for word in pattern.words
+        len(set(word) - letters - {"/"}) > max(1, allowed_edits(word)) for word in pattern.words
     ):
         return None
     name = _Name(text, keep_slashes=kind == "path")
@@ -273,6 +288,8 @@ def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None
             if all(each):
                 together = _together([one for one in each if one is not None])
                 found = together if found is None else min(found, together, key=lambda one: one[:2])
+        if found is None and not pattern.has_folders:
+            found = name.misspelt_phrase(pattern.phrase)
     if found is None:
         return None
     return MatchedName(kind, text, found.match, found.cost, _ranges(name.origin[at] for at in found.at))

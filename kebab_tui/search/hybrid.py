@@ -149,14 +149,9 @@ def _with_names(
     has_others: bool,
 ) -> list[Evidence]:
     """The evidence with the matches of names, and the first chunks of notes that only their names find."""
-    notes = search.snapshot.notes_of([one.row for one in found], list(named))
-    whole = [
-        one._replace(name=match.match, exact_name=match.exact, half_name=match.half)
-        if (match := named.get(notes.get(one.row, DocId("")))) is not None
-        else one
-        for one in found
-    ]
-    known = set(notes.values())
+    notes = search.snapshot.chunks_of(list(named))
+    whole = [_named(one, named[notes[one.row]]) if one.row in notes else one for one in found]
+    known = {notes[one.row] for one in found if one.row in notes}
     by_name = [one for doc, one in named.items() if doc not in known and is_candidate(one)]
     if search.query.strict or not by_name:
         return whole
@@ -166,12 +161,13 @@ def _with_names(
     if has_others:
         others = search.snapshot.which(rows, Among(script=script_of(encoded.text, other=True)))
     return whole + [
-        Evidence(
-            row, None, None, None, cosines.get(row), row in others,
-            name=one.match, exact_name=one.exact, half_name=one.half,
-        )
+        _named(Evidence(row, cosine=cosines.get(row), other_script=row in others), one)
         for row, one in zip(rows, by_name, strict=True)
-    ]  # fmt: skip
+    ]
+
+
+def _named(found: Evidence, one: NameMatch) -> Evidence:
+    return found._replace(name=one.match, exact_name=one.exact, half_name=one.half)
 
 
 def is_candidate(named: NameMatch) -> bool:

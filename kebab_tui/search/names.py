@@ -2,34 +2,42 @@
 
 A name, alias or stated title matches with 1 if the query is equal to it; else with the harmonic mean
 of two shares: of the query's words, by their rarity, that the name has, and of the name's words
-that the query has. Words are compared by stem, Korean ones by pairs of syllables.
+that the query has. Words are compared by stem, Korean ones by pairs of syllables. A tag typed as
+`#ops` counts as a name of the notes that have it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from kebab_tui.domain.facets import NAME_KINDS
+from kebab_tui.domain.facets import NAME_KINDS, TAG
 from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.names import name_key, typed_name_key
-from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.query import SearchFilters, facet_filters
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search import match_tree
 from kebab_tui.search.answer import Search
 from kebab_tui.search.bm25 import inverse_document_frequency
 from kebab_tui.search.match import Term, any_of
 from kebab_tui.search.ports import Among, NamedNote
-from kebab_tui.search.query_language import text_without
+from kebab_tui.search.query_language import merge, text_without
 from kebab_tui.search.words import STOP_WORDS, name_terms
 
 MOST_EXACT = 3
 """How many notes with the query as their name come first."""
 _NAMESAKES = 50
-_SIMILAR = 60
+_SIMILAR = 30
+_TAGGED = 20
+_COMMON_WEIGHT = 1.0
+"""Of a word in so many passages that counting them would take long."""
+_LEAST_MATCH = 0.2
+"""Weaker matches do not count: a word that many names have says little."""
 _MOST_HALF = 3
 _HALF = 0.5
+_TAG = re.compile(r"#[^\s#]+")
 _FILTERS = frozenset({"filter_key", "filter_value"})
 
 
@@ -64,22 +72,42 @@ def find(search: Search, terms: Sequence[Term]) -> dict[DocId, NameMatch]:
     first = exact(search)
     found = {note.doc: NameMatch(note, 1.0, exact=number) for number, note in enumerate(first, 1)}
     text = _typed(search)
+    half = []
+    for note in _tagged(search, text):
+        if note.doc not in found:
+            found[note.doc] = NameMatch(note, 1.0)
+            half.append(note.doc)
     wanted = _content(name_terms(text)) if text else {}
     if not wanted or not terms:
-        return found
-    weights = _rarities(search, wanted)
+        return _numbered(found, half)
     prefix = match_tree.unfinished_word(search.parsed) if search.query.typing else None
-    half = []
-    for note in search.snapshot.names_with(any_of(tuple(dict.fromkeys(terms))), search.filters, _SIMILAR):
+    similar = search.snapshot.names_with(any_of(tuple(dict.fromkeys(terms))), search.filters, _SIMILAR)
+    weights = _rarities(search, wanted) if similar else {}
+    for note in similar:
         if note.doc not in found:
-            found[note.doc] = best = _best(note, weights, prefix)
+            best = _best(note, weights, prefix)
+            if best.match >= _LEAST_MATCH:
+                found[note.doc] = best
             if best.half:
                 half.append(note.doc)
-    if len(half) > _MOST_HALF:
-        found |= {doc: found[doc]._replace(half=0) for doc in half}
-    else:
-        found |= {doc: found[doc]._replace(half=number) for number, doc in enumerate(half, 1)}
-    return found
+    return _numbered(found, half)
+
+
+def _numbered(found: Mapping[DocId, NameMatch], half: Sequence[DocId]) -> dict[DocId, NameMatch]:
+    numbers = dict.fromkeys(half, 0)
+    if len(half) <= _MOST_HALF:
+        numbers = {doc: number for number, doc in enumerate(half, 1)}
+    return {**found, **{doc: found[doc]._replace(half=number) for doc, number in numbers.items()}}
+
+
+def _tagged(search: Search, text: str) -> list[NamedNote]:
+    """The notes with the tag that the query is: `#ops`."""
+    if not _TAG.fullmatch(text):
+        return []
+    tagged = merge(search.filters, SearchFilters(facet_filters(TAG, "all", [text])))
+    rows, _ = search.snapshot.browse(tagged, _TAGGED, 0)
+    notes = search.snapshot.hydrate(rows)
+    return [NamedNote(notes[row].document.doc_id, row, (), "", "", 0) for row in rows if row in notes]
 
 
 def _typed(search: Search) -> str:
@@ -92,9 +120,14 @@ def _typed(search: Search) -> str:
 
 def _rarities(search: Search, terms: Mapping[str, Term]) -> dict[str, float]:
     """The weight of each word of the query, by the number of passages that have it."""
-    chunks = search.snapshot.collection().chunks
+    if len(terms) == 1:
+        return dict.fromkeys(terms, 1.0)
+    snapshot = search.snapshot
+    chunks, common = snapshot.collection().chunks, snapshot.too_frequent([one.text for one in terms.values()])
     return {
-        key: inverse_document_frequency(chunks, search.snapshot.count(Among(SearchFilters(), None, term)))
+        key: _COMMON_WEIGHT
+        if term.text in common
+        else inverse_document_frequency(chunks, snapshot.count(Among(SearchFilters(), None, term)))
         for key, term in terms.items()
     }
 

@@ -16,11 +16,12 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.match import Match, Term
-from kebab_tui.search.name_pattern import NamePattern
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from kebab_tui.search.name_pattern import NamePattern
 
 FileState = Literal["same", "changed", "gone"]
 
@@ -216,8 +217,8 @@ class Snapshot(Protocol):
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]: ...
 
-    def notes_of(self, rows: Sequence[ChunkRow], docs: Sequence[DocId]) -> Mapping[ChunkRow, DocId]:
-        """The notes of those of the chunks that belong to these notes."""
+    def chunks_of(self, docs: Sequence[DocId]) -> Mapping[ChunkRow, DocId]:
+        """The chunks of a few notes, each with its note."""
         ...
 
     def has_both_scripts(self) -> bool:

@@ -200,7 +200,7 @@ def _reranked(candidates: list[_Candidate], settings: FusionSettings) -> list[_C
     """Score every candidate, so that a list has one kind of score, and order the best by it."""
     strongest = max((one.evidence.strength or 0.0 for one in candidates), default=0.0)
     nearest = max((one.evidence.cosine or 0.0 for one in candidates), default=0.0)
-    other_script_share = settings.other_script_share
+    other_script_share, best_rerank = settings.other_script_share, settings.best_rerank
     for one in candidates:
         evidence = one.evidence
         words = (evidence.strength or 0.0) / strongest if strongest > 0 else 0.0
@@ -213,7 +213,7 @@ def _reranked(candidates: list[_Candidate], settings: FusionSettings) -> list[_C
             keyword, semantic = 0.0, other_script_share * cosine
         one.rerank_keyword, one.rerank_semantic = keyword, semantic
         one.rerank_name = settings.rerank_name * evidence.name
-        one.rerank_score = (keyword + semantic + one.rerank_name) / settings.best_rerank
+        one.rerank_score = (keyword + semantic + one.rerank_name) / best_rerank
     depth = settings.rerank_depth
     named = [one for one in candidates[depth:] if one.evidence.name >= SIMILAR_NAME]
     head = sorted(candidates[:depth] + named, key=_by_rerank_score)

@@ -21,6 +21,7 @@ def main() -> int:
         ["bench_lexical_index", corpus],
         ["bench_searching", corpus],
         ["bench_typos", corpus],
+        ["bench_find", corpus],
         ["bench_together", corpus],
         ["bench_cold"],
         ["bench_vectors"],

@@ -74,7 +74,7 @@ def test_a_note_whose_name_is_the_query_says_so(embedded: Kebab) -> None:
 def test_distant_hits_say_so(embedded: Kebab) -> None:
     answer = embedded("search", "saxophone", "-n", "1", "--json").json
     assert answer["hits"][0]["distant"] is True
-    assert "(meaning, distant: nothing nearer was found)" in embedded("search", "saxophone", "-n", "1").out
+    assert "distant: nothing nearer was found)" in embedded("search", "saxophone", "-n", "1").out
 
 
 def test_reranking_can_be_turned_off(embedded: Kebab) -> None:

@@ -61,6 +61,8 @@ def marked(typed: str, name: str, kind: str = "name") -> str:
         ("ㄱㅄ", "가방 사", "INITIALS"),
         ("ㅎ", "회의", "WORD"),
         ("api회", "API회의", "PREFIX"),
+        ("zebraoplan", "zebra plan", "TYPO"),
+        ("sec jh ua", "Sec-CH-UA model", "TYPO"),
         ("회의럭", "회의록", "TYPO"),
     ],
 )
@@ -138,6 +140,11 @@ def test_better_matches_come_first() -> None:
     assert order("plan", *notes) == ["plan", "planet", "my plan", "xplanx", "pxlxaxn", "plna"]
     half = [note(name, ("name", name)) for name in ("하늘", "한글")]
     assert order("한", *half) == ["한글", "하늘"], "a whole syllable before half of one"
+
+
+def test_a_typo_is_nearer_than_letters_of_several_words() -> None:
+    notes = [note(name, ("name", name)) for name in ("FillrectThemename", "fetch")]
+    assert order("fecth", *notes) == ["fetch", "FillrectThemename"]
 
 
 def test_letters_are_those_of_the_keys() -> None:

@@ -54,6 +54,7 @@ def found(vault: Vault, text: str, limit: int = 20, offset: int = 0) -> list[str
         ("zp", "Zebra plan.md", "name"),
         ("zbrpln", "Zebra plan.md", "name"),
         ("zerba", "Zebra plan.md", "name"),
+        ("zebraxplan", "Zebra plan.md", "name"),
         ("quokka", "Zebra plan.md", "alias"),
         ("qoukka", "Zebra plan.md", "alias"),
         ("striped", "Zebra plan.md", "title"),

@@ -213,6 +213,17 @@ def test_a_name_of_marks_is_exact_or_nothing(chosen: Chosen, marks: str, mode: s
     assert [hit.path for hit in chosen.ask(marks, mode=mode).hits] == ["a.md"]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("#ops", True), ("#OPS", True), ("ops", False), ("#op", False), ("#", False)],
+)
+def test_a_typed_tag_finds_the_notes_that_have_it(chosen: Chosen, text: str, found: bool) -> None:
+    chosen.add("a.md", {"copies": 0.1}, ("ops",))
+    chosen.add("crowd.md", {f"{text} {n}": 0.9 for n in range(9)})
+    assert ("a.md" in {hit.path for hit in chosen.ask(text).hits[:3]}) == found
+    assert not chosen.ask(f"{text} tag:home").hits
+
+
 # One word, and distant hits
 
 

@@ -73,6 +73,7 @@ def test_the_checks_change_nothing(vault: Vault) -> None:
         ("INSERT INTO chunks_fts_docsize VALUES (9999, x'01010101')", "row parity"),
         ("UPDATE chunks_fts_data SET block = zeroblob(length(block)) WHERE id > 10", "full text"),
         ("DELETE FROM chunks_fts_data WHERE id = (SELECT max(id) FROM chunks_fts_data)", "full text"),
+        ("UPDATE names_fts_data SET block = zeroblob(length(block)) WHERE id > 10", "full text"),
     ],
 )
 def test_full_text_with_missing_rows_is_found_and_rebuilt(vault: Vault, harm: str, check: str) -> None:
@@ -90,8 +91,13 @@ def test_text_that_differs_from_its_index_is_found(vault: Vault) -> None:
     assert unwell(vault) == {"full text": "problem"}
     vault.workspace.rebuild_full_text(Callbacks())
     assert unwell(vault) == {}
+    change(vault, "DROP TRIGGER note_names_au", "UPDATE note_names SET names = 'other' WHERE id = 3")
+    assert unwell(vault) == {"full text": "problem"}
+    vault.workspace.rebuild_full_text(Callbacks())
+    assert unwell(vault) == {}
+    change(vault, "UPDATE note_names SET names = 'yet another' WHERE id = 3")
     change(vault, "UPDATE chunks SET text = 'again' WHERE id = 3")
-    assert unwell(vault) == {}, "the trigger is back as well"
+    assert unwell(vault) == {}, "the triggers are back as well"
 
 
 def test_orphan_rows_are_found_and_the_fix_works(vault: Vault) -> None:

@@ -13,9 +13,10 @@ from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.match import Any, Word, parse_raw, terms
-from kebab_tui.search.ports import Among, FieldWeights, Scored
+from kebab_tui.search.ports import Among, FieldWeights, FoundChunk, Scored
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
+from kebab_tui.storage.sqlite.snapshot import StoreSnapshot
 from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.notes import a_note
 
@@ -306,6 +307,32 @@ def test_a_note_is_found_by_path_with_its_chunks_in_order(writer: StoreWriter, r
         assert snapshot.passes(rows, SearchFilters(paths=("ops/**",)))
         assert not snapshot.passes(rows, SearchFilters(paths=("dev/**",)))
         assert not snapshot.passes([ChunkRow(10**9)], EVERYTHING)
+
+
+def test_the_chunks_of_a_few_notes_are_listed_with_their_notes(
+    writer: StoreWriter, reader: StoreReader
+) -> None:
+    fill(writer, notes=3)
+    with reader.snapshot() as snapshot:
+        first, second, _ = (found.document.doc_id for found in _hydrated(snapshot))
+        wanted = {row: doc for doc in (first, second) for row in snapshot.chunk_rows(doc)}
+        assert snapshot.chunks_of([first, second]) == wanted
+        assert len(wanted) == 4
+
+
+def test_the_chunks_of_one_note_are_ranked_as_among_all(writer: StoreWriter, reader: StoreReader) -> None:
+    fill(writer)
+    with reader.snapshot() as snapshot:
+        for one, found in zip(snapshot.rank(ALPHA, 100), _hydrated(snapshot), strict=True):
+            own = SearchFilters(doc_ids=(found.document.doc_id,))
+            assert snapshot.rank(replace(ALPHA, filters=own), 5) == [one]
+
+
+def _hydrated(snapshot: StoreSnapshot) -> list[FoundChunk]:
+    """What has the word alpha, best first."""
+    rows = [one.row for one in snapshot.rank(ALPHA, 100)]
+    found = snapshot.hydrate(rows)
+    return [found[row] for row in rows]
 
 
 def test_the_version_of_an_answer_changes_with_what_made_the_notes(

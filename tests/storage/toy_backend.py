@@ -469,6 +469,13 @@ class _Snapshot:
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]:
         return [stored.chunk.row for stored in self._store.of(doc)]
 
+    def chunks_of(self, docs: Sequence[DocId]) -> Mapping[ChunkRow, DocId]:
+        return {
+            row: stored.chunk.doc_id
+            for row, stored in self._store.chunks.items()
+            if stored.chunk.doc_id in docs
+        }
+
     def has_both_scripts(self) -> bool:
         return len({is_korean(stored.chunk.text) for stored in self._store.chunks.values()}) == 2
 

@@ -38,6 +38,9 @@ _CHUNKS = (
     "SELECT d.path, c.ordinal, c.kind, c.line_first, c.line_last, c.heading_path, c.text, c.title, c.grams "
     "FROM chunks c JOIN documents d USING (doc_id) ORDER BY d.raw_path, c.ordinal"
 )
+_NAMES = (
+    "SELECT d.path, n.names, n.grams FROM note_names n JOIN documents d USING (doc_id) ORDER BY d.raw_path"
+)
 _WORDS = "SELECT word, stem FROM words"
 _CITED = (
     "SELECT s.root, d.raw_path, d.doc_id, c.line_first, c.line_last, c.text "
@@ -158,12 +161,13 @@ def _unsound(folder: DataFolder) -> Iterator[str]:
             yield "quick_check"
         if connection.execute("PRAGMA foreign_key_check").fetchall():
             yield "rows without an owner"
-        connection.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('integrity-check', 1)")
+        for table in ("chunks_fts", "names_fts"):
+            connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
         chunks = connection.execute("SELECT id FROM chunks ORDER BY id").fetchall()
         if chunks != connection.execute("SELECT id FROM chunks_fts_docsize ORDER BY id").fetchall():
             yield "row parity"
         triggers = connection.execute("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'").fetchone()
-        if triggers != (3,):
+        if triggers != (6,):
             yield "a trigger is missing"
     except sqlite3.DatabaseError as error:
         yield str(error)
@@ -207,7 +211,7 @@ def _unreadable_sources(folder: DataFolder) -> Iterator[str]:
 
 def differences(workspace: Workspace, fresh: Workspace) -> Iterator[str]:
     """What an index has otherwise than one that was made anew from the same notes."""
-    for name, statement in (("documents", _DOCUMENTS), ("chunks", _CHUNKS)):
+    for name, statement in (("documents", _DOCUMENTS), ("chunks", _CHUNKS), ("names", _NAMES)):
         ours, theirs = _rows(workspace, statement), _rows(fresh, statement)
         if ours != theirs:
             odd = sorted(set(map(repr, ours)) ^ set(map(repr, theirs)))

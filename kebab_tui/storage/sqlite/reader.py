@@ -11,6 +11,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import StoreDamagedError
@@ -20,12 +21,12 @@ from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import recovery
 from kebab_tui.storage.sqlite.connection import Detached, is_older, meta_value, translated
-from kebab_tui.storage.sqlite.name_list import NameLists
 from kebab_tui.storage.sqlite.snapshot import MATCHES, AnswerCache, StoreSnapshot
 
 if TYPE_CHECKING:
     from kebab_tui.storage.ports import PendingCount, PendingText, VectorCount
     from kebab_tui.storage.sqlite.catalogue import StoreCatalogue
+    from kebab_tui.storage.sqlite.name_list import NameLists
 
 _ALL = "SELECT c.id, e.vector FROM chunks c JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?"
 _CHANGED = (
@@ -48,13 +49,12 @@ class StoreReader:
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._opened_lock = threading.Lock()
-        self._names = NameLists()
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[StoreSnapshot]:
         with self._transaction() as connection:
             local = self._local
-            yield StoreSnapshot(connection, self._weights, local.answers, local.matches, self._names)
+            yield StoreSnapshot(connection, self._weights, local.answers, local.matches, lambda: self._names)
 
     @contextlib.contextmanager
     def catalogue(self) -> Iterator[StoreCatalogue]:
@@ -68,6 +68,12 @@ class StoreReader:
         with self._transaction() as connection:
             yield VectorSource(connection, model)
 
+    @cached_property
+    def _names(self) -> NameLists:
+        from kebab_tui.storage.sqlite.name_list import NameLists  # a search never needs it
+
+        return NameLists()
+
     def rows(self, among: Among) -> Sequence[ChunkRow]:
         """Every chunk among these, in this thread's snapshot; cached by revision."""
         with self.snapshot() as snapshot:
@@ -79,6 +85,7 @@ class StoreReader:
             while self._opened:
                 self._opened.pop().close()
             self._local = threading.local()
+            self.__dict__.pop("_names", None)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -115,7 +122,8 @@ class StoreReader:
                 return connection
             with self._opened_lock:
                 self._opened.remove(connection)
-            self._names.forget()
+            if "_names" in self.__dict__:
+                self._names.forget()
             del self._local.known
             connection.close()
         connection = recovery.open_verified(self._folder)

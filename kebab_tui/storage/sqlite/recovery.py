@@ -196,7 +196,8 @@ def full_text_error(connection: sqlite3.Connection) -> str:
     Needs a writing connection: FTS5 takes its commands as inserts.
     """
     try:
-        connection.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('integrity-check', 1)")
+        for table in ("chunks_fts", "names_fts"):
+            connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
     except sqlite3.DatabaseError as error:
         raise_if_interrupted(error)
         return str(error)

@@ -160,13 +160,16 @@ DROP TABLE document_tags;
 ALTER TABLE documents DROP COLUMN aliases;
 """
 
-NAMES_TABLE = f"""
+NAMES_TABLE = """
 CREATE TABLE note_names(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   doc_id TEXT NOT NULL UNIQUE REFERENCES documents(doc_id) ON DELETE CASCADE,
   names TEXT NOT NULL,
   grams TEXT NOT NULL
 );
+"""
+
+NAMES_FTS_TABLE = f"""
 CREATE VIRTUAL TABLE names_fts USING fts5(
   names, grams, content='note_names', content_rowid='id', tokenize='{TOKENIZER}'
 );
@@ -335,8 +338,8 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     @steps(name="0004_names")
     def names(db: Database) -> None:
-        tables, moves = statements_of(NAMES_TABLE), statements_of(FIND_NAMES)
-        for statement in (*tables, *NAMES_TRIGGERS, *moves, UPDATE_TRIGGER):
+        moves = statements_of(FIND_NAMES)
+        for statement in (NAMES_TABLE, NAMES_FTS_TABLE, *NAMES_TRIGGERS, *moves, UPDATE_TRIGGER):
             db.execute(statement)
         db.execute("PRAGMA user_version = 4")
 

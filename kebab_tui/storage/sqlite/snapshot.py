@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial, reduce
 from itertools import pairwise
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.errors import RawQueryError
@@ -28,12 +28,14 @@ from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
 from kebab_tui.search.match import Match, Not, Term, Word, any_of
-from kebab_tui.search.name_pattern import NamePattern
 from kebab_tui.search.ports import Among, Collection, FieldCounts, FieldWeights, FoundChunk, NamedNote, Scored
 from kebab_tui.storage.sqlite import recovery, rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
 from kebab_tui.storage.sqlite.fts import fts5
-from kebab_tui.storage.sqlite.name_list import NameLists
+
+if TYPE_CHECKING:
+    from kebab_tui.search.name_pattern import NamePattern
+    from kebab_tui.storage.sqlite.name_list import NameLists
 
 _UP = "\U0010ffff"
 _HYDRATE = (
@@ -93,7 +95,7 @@ class StoreSnapshot:
         weights: FieldWeights,
         answers: AnswerCache,
         matches: AnswerCache,
-        names: NameLists,
+        names: Callable[[], NameLists],
     ) -> None:
         self._connection = connection
         self._answers = answers
@@ -239,11 +241,12 @@ class StoreSnapshot:
         among = self._answers.get(self.revision, ("named", filters), lambda: self._passing_names(filters))
         if not pattern.words:
             return self._notes_of(None, filters, limit)
-        proposed = self._names.propose(self._connection, self.revision, pattern, enough, among)
+        names = self._names()
+        proposed = names.propose(self._connection, self.revision, pattern, enough, among)
         found = self._notes_of([one.note for one in proposed[:limit]], filters, limit)
         if len(found) < min(len(proposed), limit):  # the list has notes that are no longer there
-            self._names.forget()
-            proposed = self._names.propose(self._connection, self.revision, pattern, enough, among)
+            names.forget()
+            proposed = names.propose(self._connection, self.revision, pattern, enough, among)
             found = self._notes_of([one.note for one in proposed[:limit]], filters, limit)
         return found
 
@@ -393,12 +396,9 @@ class StoreSnapshot:
         statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
         return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
 
-    def notes_of(self, wanted: Sequence[ChunkRow], docs: Sequence[DocId]) -> dict[ChunkRow, DocId]:
-        statement = (
-            "SELECT id, doc_id FROM chunks WHERE id IN (SELECT value FROM json_each(?)) "
-            "AND +doc_id IN (SELECT value FROM json_each(?))"
-        )
-        return dict(self._connection.execute(statement, (json.dumps(list(wanted)), json.dumps(list(docs)))))
+    def chunks_of(self, docs: Sequence[DocId]) -> dict[ChunkRow, DocId]:
+        statement = "SELECT id, doc_id FROM chunks WHERE doc_id IN (SELECT value FROM json_each(?))"
+        return dict(self._connection.execute(statement, (json.dumps(list(docs)),)))
 
     def has_both_scripts(self) -> bool:
         some = "EXISTS (SELECT 1 FROM chunks WHERE {})"

@@ -255,19 +255,23 @@ class StoreWriter:
             )
 
     def rebuild_full_text(self) -> None:
-        """Rebuild grams, full-text index and words from the chunks."""
+        """Rebuild grams, full-text indexes and words from the chunks and the names."""
+        of_chunks = (schema.INSERT_TRIGGER, schema.DELETE_TRIGGER, schema.UPDATE_TRIGGER)
+        triggers = (*of_chunks, *schema.NAMES_TRIGGERS)
         with self._transaction() as connection:
-            for trigger in ("chunks_ai", "chunks_ad", "chunks_au"):
-                connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+            for trigger in triggers:
+                connection.execute(f"DROP TRIGGER IF EXISTS {trigger.split()[2]}")
             connection.execute("DROP TABLE IF EXISTS chunks_fts")
+            connection.execute("DROP TABLE IF EXISTS names_fts")
             connection.execute("UPDATE chunks SET grams = kebab_grams(title, heading_path, text)")
-            connection.execute(schema.FTS_TABLE)
-            for statement in (schema.INSERT_TRIGGER, schema.DELETE_TRIGGER, schema.UPDATE_TRIGGER):
+            connection.execute("UPDATE note_names SET grams = kebab_grams('', '', names)")
+            for statement in (schema.FTS_TABLE, schema.NAMES_FTS_TABLE, *triggers):
                 connection.execute(statement)
             connection.execute(
                 "INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('hashsize', ?)", (schema.FTS_HASH_BYTES,)
             )
             connection.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
+            connection.execute("INSERT INTO names_fts(names_fts) VALUES ('rebuild')")
             vocabulary.relearn(connection)
             connection.execute("DELETE FROM meta WHERE key = ?", (_OBSOLETE,))
             self._set_meta("fts_signature", schema.fts_signature())
