@@ -15,9 +15,7 @@ from kebab_tui.domain.tokens import plain_words
 from kebab_tui.search.match import All, Any, Match, Not, Term, all_of, any_of, terms
 from kebab_tui.search.ports import Among
 from kebab_tui.search.query_language import And, Excluded, Leaf, Node, Or, ParsedQuery
-from kebab_tui.search.words import STOP_WORDS, Completion, last_word, unit
-
-_SHORTEST_UNFINISHED = 2
+from kebab_tui.search.words import SHORTEST_UNFINISHED, STOP_WORDS, Completion, last_word, unit
 
 
 class Expression(NamedTuple):
@@ -78,10 +76,13 @@ def relaxed(
 
 
 def unfinished_word(parsed: ParsedQuery) -> str | None:
-    """The last word of a text, if the text ends in it and it is long enough to complete."""
+    """The last word of a text, if the text ends in it and it is long enough, or joined to another."""
     leaf = _last_open(parsed)
     word = last_word(leaf) if leaf else None
-    return word if word and len(word) >= _SHORTEST_UNFINISHED else None
+    if leaf is None or word is None:
+        return None
+    is_joined = leaf.kind == "word" and len(plain_words(leaf.text)) > 1
+    return word if is_joined or len(word) >= SHORTEST_UNFINISHED else None
 
 
 def open_end(parsed: ParsedQuery) -> Match | None:

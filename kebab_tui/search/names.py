@@ -113,7 +113,7 @@ def _tagged(search: Search, text: str) -> list[NamedNote]:
 def _typed(search: Search) -> str:
     """The words of a query that may be a name; a query that excludes words is none."""
     parsed = search.parsed
-    if parsed.raw is not None or parsed.terms is None or match_tree.exclusions(parsed.terms):
+    if parsed.raw is not None or match_tree.exclusions(parsed.terms):
         return ""
     return text_without(_FILTERS, search.query.text, parsed)
 
@@ -138,7 +138,7 @@ def _best(note: NamedNote, weights: Mapping[str, float], prefix: str | None) -> 
         terms = _content_of_name(name)
         had = weights.keys() & terms.keys()
         begun = {key for key, term in terms.items() if prefix and term.text.startswith(prefix)}
-        in_name = len(had | begun) / len(terms)
+        in_name = len(had | begun) / max(len(terms), 1)  # a name of marks has no words
         if prefix and begun:
             had |= {stem(prefix)} & weights.keys()
         if had:

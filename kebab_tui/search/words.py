@@ -19,6 +19,8 @@ from kebab_tui.domain.tokens import CJK, MARKED, gram_phrase, identifiers, marke
 from kebab_tui.search.match import Gram, Match, Phrase, Prefix, Term, Word, all_of, any_of
 from kebab_tui.search.query_language import Leaf
 
+SHORTEST_UNFINISHED = 2
+"""An unfinished word that is shorter is not completed; joined to others, it is left out."""
 LONGEST = 32
 """Words or syllables of one phrase; the rest is ignored."""
 _MOST_PARTS = 6
@@ -204,15 +206,15 @@ def _by_parts(text: str, prefix: bool = False) -> tuple[Match, ...]:
 
 def _unfinished(text: str, completion: Completion) -> Match:
     """A prefix also matches the word itself, so the word is only added if there is no prefix."""
-    words = plain_words(text)
-    if len(words) > 1:
-        return words_phrase(text, prefix=True)
-    known = {stem(words[0])}
-    found = [words_phrase(text, prefix=completion.prefix)]
+    *before, last = plain_words(text)
+    if before and len(last) < SHORTEST_UNFINISHED:
+        return words_phrase(" ".join(before))
+    known = {stem(last)}
+    found = [words_phrase(text, prefix=completion.prefix or bool(before))]
     for word in completion.words:
         if len(plain_words(word)) == 1 and stem(word) not in known:
             known.add(stem(word))
-            found.append(words_phrase(word))
+            found.append(words_phrase(" ".join((*before, word))))
     return any_of((*found, *_by_parts(text, completion.prefix)))
 
 

@@ -80,6 +80,19 @@ def test_a_word_that_is_not_indexed_is_a_prefix(chosen: Chosen) -> None:
     assert [(hit.text, hit.relaxed) for hit in response.hits] == [("git mergetool", False), ("git", True)]
 
 
+@pytest.mark.parametrize("typed", ["debug applicatio", "debug-applicatio", "debug_applicatio"])
+def test_the_last_of_joined_words_is_completed_though_its_stem_is_shorter(chosen: Chosen, typed: str) -> None:
+    chosen.add("a.md", {"debug-application": 0, "debug": 0})
+    first = chosen.ask(typed, mode="lexical", typing=True).hits[0]
+    assert (first.text, first.relaxed) == ("debug-application", False)
+
+
+def test_the_first_letter_of_the_last_of_joined_words_loses_no_hit(chosen: Chosen) -> None:
+    chosen.add("a.md", {"debug-application": 0, "debug": 0})
+    assert words(chosen, "debug-", typing=True) == words(chosen, "debug-a", typing=True)
+    assert words(chosen, "debug-a") == []
+
+
 def test_each_tier_is_explained_by_the_form_it_is_scored_by(chosen: Chosen) -> None:
     chosen.add("a.md", {"git merge": 0, "git mergetool": 0, "git alone": 0})
     explained = chosen.explain("git merge", mode="lexical", typing=True)

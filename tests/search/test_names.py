@@ -204,6 +204,15 @@ def test_an_unfinished_last_word_is_the_beginning_of_a_word_of_the_name(chosen: 
     assert "a.md" not in {hit.path for hit in chosen.ask("backup strat").hits[:3]}
 
 
+@BOTH
+@pytest.mark.parametrize("marks", ["🎉", "*", "...", "^_^"])
+def test_a_name_of_marks_is_exact_or_nothing(chosen: Chosen, marks: str, mode: str) -> None:
+    chosen.add("a.md", {"copies": 0.1}, names={"name": "backup-strategy", "alias": marks})
+    a_crowd(chosen, "backup")
+    assert "a.md" in {hit.path for hit in chosen.ask("backup strategy").hits[:3]}
+    assert [hit.path for hit in chosen.ask(marks, mode=mode).hits] == ["a.md"]
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [("#ops", True), ("#OPS", True), ("ops", False), ("#op", False), ("#", False)],
