@@ -21,10 +21,10 @@ from kebab_tui.domain.tokens import stem
 from kebab_tui.search import match_tree
 from kebab_tui.search.answer import Search
 from kebab_tui.search.bm25 import inverse_document_frequency
-from kebab_tui.search.match import Term, any_of
+from kebab_tui.search.match import Prefix, Term, any_of
 from kebab_tui.search.ports import Among, NamedNote
 from kebab_tui.search.query_language import merge, text_without
-from kebab_tui.search.words import STOP_WORDS, name_terms
+from kebab_tui.search.words import SHORTEST_UNFINISHED, STOP_WORDS, name_terms
 
 MOST_EXACT = 3
 """How many notes with the query as their name come first."""
@@ -88,6 +88,8 @@ def find(search: Search, terms: Sequence[Term]) -> dict[DocId, NameEvidence]:
     wanted = _content(name_terms(text)) if text else {}
     if wanted and terms:
         prefix = match_tree.unfinished_word(search.parsed) if search.query.typing else None
+        if prefix is not None and len(prefix) >= SHORTEST_UNFINISHED:
+            terms = (*terms, Prefix(prefix))  # the keyword leg may have read it as a whole word
         similar = search.snapshot.names_with(any_of(tuple(dict.fromkeys(terms))), search.filters, _SIMILAR)
         weights = _rarities(search, wanted) if similar else {}
         for note in similar:
