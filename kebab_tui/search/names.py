@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import NamedTuple
 
 from kebab_tui.domain.facets import NAME_KINDS, TAG
@@ -129,7 +129,7 @@ def _match(note: NamedNote, weights: Mapping[str, float], prefix: str | None) ->
     """How well the best name matches, and whether the query is a large part of one."""
     best, is_part, whole = 0.0, False, sum(weights.values())
     for _, name in note.names:
-        terms = _content_of_name(name)
+        terms = _content(name_terms(name))
         had = weights.keys() & terms.keys()
         begun = {key for key, term in terms.items() if prefix and term.text.startswith(prefix)}
         in_name = len(had | begun) / max(len(terms), 1)  # a name of marks has no words
@@ -142,12 +142,6 @@ def _match(note: NamedNote, weights: Mapping[str, float], prefix: str | None) ->
     return min(best, 1.0), is_part
 
 
-def _content(terms: dict[str, Term]) -> dict[str, Term]:
+def _content(terms: Mapping[str, Term]) -> Mapping[str, Term]:
     """Without stop words, if there are others."""
     return {key: term for key, term in terms.items() if term.text not in STOP_WORDS} or terms
-
-
-@lru_cache(maxsize=4_096)
-def _content_of_name(name: str) -> dict[str, Term]:
-    """Cached: each letter of a query meets the same names again."""
-    return _content(name_terms(name))

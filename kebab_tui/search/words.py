@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -104,8 +104,12 @@ def last_word(leaf: Leaf) -> str | None:
     return plain_words(parts[-1][1])[-1] if parts and parts[-1][0] == "words" else None
 
 
-def name_terms(text: str) -> dict[str, Term]:
-    """The words of a name by their stems; of a CJK word without its ending, the pairs of syllables."""
+@lru_cache(maxsize=4_096)
+def name_terms(text: str) -> Mapping[str, Term]:
+    """The words of a name by their stems; of a CJK word without its ending, the pairs of syllables.
+
+    Cached: each letter of a query meets the same names again.
+    """
     found: dict[str, Term] = {}
     for kind, value in _parts(unicodedata.normalize("NFC", text)):
         if kind == "words":

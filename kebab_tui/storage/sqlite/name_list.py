@@ -136,8 +136,13 @@ class NameList:
         if len(pattern.words) == 1 and len(found) < enough:
             add(3, self._initials.places(phrase), self._initials)
         if len(pattern.words) > 1 and not pattern.has_folders and len(found) < enough:
-            records = self._initials if is_initials(max(pattern.words, key=_weight)) else letters
-            add(4, self._with_all(pattern.words, records), records)
+            rarest = max(pattern.words, key=_weight)
+            records = self._initials if is_initials(rarest) else letters
+            others = [word for word in pattern.words if word != rarest]
+            together = (
+                at for at in records.places(rarest) if all(self._has(records.at(at), word) for word in others)
+            )
+            add(4, together, records)
         if not pattern.has_folders and not all(map(is_initials, pattern.words)) and len(found) < enough:
             add(5, self._unclear(pattern.words))
         if not pattern.has_folders and not found and len(phrase) >= _LONG:
@@ -146,14 +151,6 @@ class NameList:
             for start, end in pairwise(bounds):
                 add(6, letters.places(phrase[start:end]))
         return list(found.values())
-
-    def _with_all(self, words: Sequence[str], records: _Records) -> Iterator[int]:
-        """The places of the longest word in records with every word."""
-        pivot = max(words, key=_weight)
-        others = [word for word in words if word != pivot]
-        for place in records.places(pivot):
-            if all(self._has(records.at(place), word) for word in others):
-                yield place
 
     def _has(self, record: int, word: str) -> bool:
         return (not is_initials(word) and word in self._letters[record]) or word in self._initials[record]

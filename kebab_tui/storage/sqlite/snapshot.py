@@ -242,17 +242,21 @@ class StoreSnapshot:
     def find_names(
         self, pattern: NamePattern, filters: SearchFilters, limit: int, enough: int
     ) -> list[NamedNote]:
-        where, values = _passing_documents(filters)
+        condition, values = rows.predicate(filters)
+        # Notes without chunks have names, too.
+        chunks = "JOIN chunks c ON c.doc_id = d.doc_id" if filters.kinds or filters.headings else ""
+        sources = "JOIN sources s ON s.source_id = d.source_id"
+        passing = f"SELECT DISTINCT d.doc_id FROM documents d {sources} {chunks} WHERE {condition}"
         if not pattern.words:
-            latest = f"d.doc_id IN ({where}) ORDER BY d.mtime_ns DESC, d.path LIMIT ?"
+            latest = f"d.doc_id IN ({passing}) ORDER BY d.mtime_ns DESC, d.path LIMIT ?"
             return list(self._notes_where(latest, [*values, limit]).values())
         among, found = None, list[NamedNote]()
         if filters.active:
-            passing = f"SELECT n.id FROM note_names n JOIN ({where}) p ON p.doc_id = n.doc_id"
+            ids = f"SELECT n.id FROM note_names n JOIN ({passing}) p ON p.doc_id = n.doc_id"
             among = self._answers.get(
                 self.revision,
-                (passing, *values),
-                lambda: {note for (note,) in self._connection.execute(passing, values)},
+                (ids, *values),
+                lambda: {note for (note,) in self._connection.execute(ids, values)},
             )
         for _ in range(2):
             proposed = self._names().propose(self._connection, self.revision, pattern, enough, among)
@@ -463,14 +467,6 @@ def _names(listed: str, path: str) -> tuple[tuple[str, str], ...]:
     """The names of a note; an older index has no row for the first."""
     names = tuple((kind, name) for kind, name in json.loads(listed))
     return names if any(kind == NAME.id for kind, _ in names) else ((NAME.id, name_of(path)), *names)
-
-
-def _passing_documents(filters: SearchFilters) -> rows.Condition:
-    """A SELECT of the documents that pass, those without chunks included."""
-    where, values = rows.predicate(filters)
-    chunks = "JOIN chunks c ON c.doc_id = d.doc_id" if filters.kinds or filters.headings else ""
-    documents = "documents d JOIN sources s ON s.source_id = d.source_id"
-    return f"SELECT DISTINCT d.doc_id FROM {documents} {chunks} WHERE {where}", values
 
 
 def _numbers(joined: str | None) -> list[int]:
