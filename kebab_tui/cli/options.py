@@ -31,14 +31,14 @@ _OPTION_OF = {"path": "path-glob", "trust": "trust-min"}
 """Filter key -> option, where their names differ."""
 
 
-def _spelled(key: str, value: str) -> str:
-    return f"--{_OPTION_OF.get(key, key)} {value or repr(value)}"
-
-
 def _filter_of(key: str, value: str) -> SearchFilters:
     """The meaning of an option that does the same as a key of the query language."""
+
+    def spelled(key: str, value: str) -> str:
+        return f"--{_OPTION_OF.get(key, key)} {value or repr(value)}"
+
     try:
-        return Workspace.filter_of(key, value, _spelled)
+        return Workspace.filter_of(key, value, spelled)
     except FilterError as error:
         raise UsageError(error.message, error.hint) from None
 

@@ -99,10 +99,7 @@ class _Name:
         self.letters = text.translate(_ASCII_PATH if keep_slashes else _ASCII_NAME)
         if text.isascii() and "  " not in self.letters and not self.letters.startswith(" "):
             self.starts = {part.start() for part in _ASCII_PARTS.finditer(text)}
-        else:
-            self._spell(text, keep_slashes=keep_slashes)
-
-    def _spell(self, text: str, *, keep_slashes: bool) -> None:
+            return
         letters: list[str] = []
         origin: list[int] = []
         self.starts = set()

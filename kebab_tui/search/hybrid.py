@@ -17,7 +17,7 @@ from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.lexical import LexicalLeg
 from kebab_tui.search.limits import HybridOptions
-from kebab_tui.search.names import NameMatch
+from kebab_tui.search.names import NameEvidence
 from kebab_tui.search.ports import Among
 from kebab_tui.search.ranking import (
     ONE_WORD_KEYWORD,
@@ -47,7 +47,7 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
     settings = options.fusion(encoded.text, query)
     if words.found and match_tree.is_one_word(search.parsed):
         settings = replace(settings, rerank_keyword=ONE_WORD_KEYWORD)
-    named: dict[DocId, NameMatch] = {}
+    named: dict[DocId, NameEvidence] = {}
     if settings.rerank:
         with watch.stage("names") as stage:
             named = names.find(search, words.phrases)
@@ -148,7 +148,7 @@ def _with_names(
     search: Search,
     encoded: EncodedQuery,
     found: Sequence[Evidence],
-    named: Mapping[DocId, NameMatch],
+    named: Mapping[DocId, NameEvidence],
     *,
     has_others: bool,
 ) -> list[Evidence]:
@@ -159,7 +159,7 @@ def _with_names(
     by_name = [one for doc, one in named.items() if doc not in known and is_candidate(one)]
     if search.query.strict or not by_name:
         return whole
-    rows = [one.note.row for one in by_name]
+    rows = [one.row for one in by_name]
     cosines = encoded.semantics.index.cosines(encoded.vector, rows)
     others = set[ChunkRow]()
     if has_others:
@@ -170,11 +170,11 @@ def _with_names(
     ]
 
 
-def _named(found: Evidence, one: NameMatch) -> Evidence:
-    return found._replace(name=one.match, exact_name=one.exact, partial_name=one.half)
+def _named(found: Evidence, one: NameEvidence) -> Evidence:
+    return found._replace(name=one.match, exact_name=one.exact, partial_name=one.partial)
 
 
-def is_candidate(named: NameMatch) -> bool:
+def is_candidate(named: NameEvidence) -> bool:
     """Whether the name alone makes the note a candidate."""
     return named.match >= SIMILAR_NAME
 

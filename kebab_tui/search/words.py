@@ -87,7 +87,9 @@ def unit(leaf: Leaf, completion: Completion | None = None, narrow: bool = False)
         elif kind == "glued":  # one syllable after a word of another script: 3월, A형
             found.append(Gram(f"{value[:-1]} {value[-1]}", prefix=True, parts=(value,)))
         elif kind == "run":
-            found.append(grams_phrase((value,)) if narrow else any_of(_readings(value)))
+            bare = value if narrow else without_ending(value)
+            readings = [grams_phrase((one,)) for one in dict.fromkeys((bare, value))]
+            found.append(any_of((*readings, *(() if narrow else compounds(bare)))))
         elif completion is not None and i == len(parts) - 1:
             found.append(_unfinished(value, completion))
         else:
@@ -173,15 +175,6 @@ def _glued(parts: Sequence[_Part]) -> list[_Part]:
             kind = "glued"
         result.append((kind, value))
     return result
-
-
-def _readings(run: str) -> tuple[Gram, ...]:
-    """The forms in which a CJK word may occur in a note."""
-    bare = without_ending(run)
-    readings = [grams_phrase((bare,))]
-    if bare != run:
-        readings.append(grams_phrase((run,)))
-    return (*readings, *compounds(bare))
 
 
 def without_ending(run: str) -> str:

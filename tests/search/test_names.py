@@ -204,6 +204,13 @@ def test_an_unfinished_last_word_is_the_beginning_of_a_word_of_the_name(chosen: 
     assert "a.md" not in {hit.path for hit in chosen.ask("backup strat").hits[:3]}
 
 
+def test_an_indexed_word_is_also_the_beginning_of_a_word_of_the_name(chosen: Chosen) -> None:
+    chosen.add("a.md", {"copies": 0.1}, names={"name": "priority-level"})
+    chosen.add("crowd.md", {f"prior {n}": 0.9 for n in range(9)})
+    assert "a.md" in {hit.path for hit in chosen.ask("prior", typing=True).hits[:3]}
+    assert "a.md" not in {hit.path for hit in chosen.ask("prior").hits[:3]}
+
+
 @BOTH
 @pytest.mark.parametrize("marks", ["🎉", "*", "...", "^_^"])
 def test_a_name_of_marks_is_exact_or_nothing(chosen: Chosen, marks: str, mode: str) -> None:

@@ -161,7 +161,10 @@ class NameList:
     def _unclear(self, words: Sequence[str]) -> Iterator[int]:
         """Records with every word, some misspelt, then those with the letters of the words in order."""
         spellings = {word: [word, *self._corrections(word)] for word in words}
-        letters = {word: re.compile(_in_order(word)) for word in words}
+        letters = {}
+        for word in words:
+            first, *rest = map(re.escape, word)
+            letters[word] = re.compile(first + "".join(rf"[^\n{letter}]*+{letter}" for letter in rest))
         pivot = max(words, key=_weight)
         others = [word for word in words if word != pivot]
 
@@ -179,7 +182,7 @@ class NameList:
             yield from filter(is_among, islice(self._letters.places(spelling), _MOST))
         if len(pivot) >= _CLEAR and len(spellings[pivot]) > 1:
             return  # misspelt, rather than shortened
-        # The first letter begins a word: four times faster, and what else there is looks like nothing.
+        # The first letter begins a word: four times faster, and other matches are far from the typed word.
         expression = re.compile(f" ({letters[pivot].pattern})")
         matches = [
             (match.end() - match.start(1), match.start(1))
@@ -264,7 +267,15 @@ class NameLists:
     ) -> list[Proposal]:
         """The notes that may match, best first."""
         with self._lock:
-            self._update(connection, revision)
+            if revision != self._revision:
+                changed = connection.execute(_NAMES, (self._last,)).fetchall()
+                if self._last and revision > self._revision and len(changed) <= _MOST_CHANGED:
+                    self._changed = NameList(changed)
+                else:
+                    self._all = NameList(connection.execute(_NAMES, (0,)).fetchall())
+                    self._changed = NameList([])
+                    self._last = int(connection.execute(_LAST).fetchone()[0])
+                self._revision, self._paths = revision, None
             found = {one.note: one for one in self._all.propose(pattern, enough, among)}
             found |= {one.note: one for one in self._changed.propose(pattern, enough, among)}
             if pattern.has_folders or len(found) < enough:
@@ -277,24 +288,7 @@ class NameLists:
         with self._lock:
             self._revision, self._last = -1, 0
 
-    def _update(self, connection: sqlite3.Connection, revision: int) -> None:
-        if revision == self._revision:
-            return
-        changed = connection.execute(_NAMES, (self._last,)).fetchall()
-        if self._last and revision > self._revision and len(changed) <= _MOST_CHANGED:
-            self._changed = NameList(changed)
-        else:
-            self._all = NameList(connection.execute(_NAMES, (0,)).fetchall())
-            self._changed = NameList([])
-            self._last = int(connection.execute(_LAST).fetchone()[0])
-        self._revision, self._paths = revision, None
-
 
 def _weight(word: str) -> tuple[bool, int]:
     """How well a word singles out a few names."""
     return not is_initials(word), len(word)
-
-
-def _in_order(word: str) -> str:
-    first, *others = [re.escape(letter) for letter in word]
-    return first + "".join(rf"[^\n{letter}]*+{letter}" for letter in others)
