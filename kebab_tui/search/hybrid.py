@@ -68,7 +68,9 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
         if named:
             found = _with_names(search, encoded, found, named, has_others=bool(near.other))
         fused = fuse(found, settings)
-        kept = [one for one in fused if limits.admit_raw(one.rrf_raw) and limits.admit(one.score)]
+        kept = fused
+        if limits.cut:
+            kept = [one for one in fused if limits.admit_raw(one.rrf_raw) and limits.admit(one.score)]
         stage.kept = len(kept)
     first, end = query.offset, query.offset + query.k
     page = []

@@ -215,11 +215,13 @@ def _reranked(candidates: list[_Candidate], settings: FusionSettings) -> list[_C
         one.rerank_name = settings.rerank_name * evidence.name
         one.rerank_score = (keyword + semantic + one.rerank_name) / best_rerank
     depth = settings.rerank_depth
-    named = [one for one in candidates[depth:] if one.evidence.name >= SIMILAR_NAME]
-    head = sorted(candidates[:depth] + named, key=_by_rerank_score)
+    head = candidates[:depth]
+    rest: list[_Candidate] = []
+    for one in candidates[depth:]:
+        (head if one.evidence.name >= SIMILAR_NAME else rest).append(one)
+    head.sort(key=_by_rerank_score)
     for rank, one in enumerate(head, 1):
         one.rerank_rank = rank
-    rest = [one for one in candidates[depth:] if one.evidence.name < SIMILAR_NAME]
     depth = len(head)
     placed = _with_kept_places(_with_names_first(head + rest))
     for one in placed[depth:]:
