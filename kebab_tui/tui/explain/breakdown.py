@@ -77,7 +77,7 @@ def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) 
     elif detail.vector_rank is not None:
         found = f"found by meaning alone, rank {detail.vector_rank} of its list"
     elif fused is not None and fused.evidence.name:
-        found = "found by its name, tag or date alone"
+        found = "found by its name alone"
     yield from paragraph(found, width, "muted")
     warnings = {
         "further keyword match: its bm25 does not compare with the scores above it": hit.further,
