@@ -20,7 +20,7 @@ from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.text import sanitize
 
 if TYPE_CHECKING:
-    from kebab_tui.search.find import FoundNote
+    from kebab_tui.search.find_names import FoundNote
 
 
 @click.command()

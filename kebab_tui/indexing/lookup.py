@@ -29,7 +29,7 @@ from kebab_tui.formats.decode import decode
 from kebab_tui.formats.registry import format_of
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import clipped, locate, locate_within
-from kebab_tui.search.find import NAME_ORDER, FoundNote, NameMatch
+from kebab_tui.search.find_names import NAME_ORDER, FoundNote, NameMatch
 from kebab_tui.search.ports import FileState
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.storage.ports import Catalogue, KnownFile, Reader

@@ -26,7 +26,7 @@ from kebab_tui.domain.hit import (
     partial_matches,
 )
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.search import lexical, match_tree, names
+from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.limits import HybridOptions, Limits, threshold_notices
 from kebab_tui.search.match import Match
@@ -106,7 +106,7 @@ class SearchEngine:
         with self._begun(query) as search:
             verdict = why_not.judge(search, document)
             is_list = search.parsed.is_only_filters or bool(match_tree.excluded_alone(search.parsed))
-            is_judged = not is_list and not names.exact(search)
+            is_judged = not is_list and not name_leg.exact(search)
             if verdict.stage == "filtered" or (search.semantics is None and is_judged):
                 return verdict
             k = max(_DEEP, query.k) if query.mode == "vector" else search.snapshot.collection().chunks

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
 from kebab_tui.domain.ids import ChunkRow, DocId
-from kebab_tui.search import lexical, match_tree, names
+from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.lexical import LexicalLeg
 from kebab_tui.search.limits import HybridOptions
-from kebab_tui.search.names import NameEvidence
+from kebab_tui.search.name_leg import NameEvidence
 from kebab_tui.search.ports import Among
 from kebab_tui.search.ranking import (
     ONE_WORD_KEYWORD,
@@ -50,7 +50,7 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
     named: dict[DocId, NameEvidence] = {}
     if settings.rerank:
         with watch.stage("names") as stage:
-            named = names.find(search, words.phrases)
+            named = name_leg.find(search, words.phrases)
             stage.kept = len(named)
     with watch.stage("meaning") as stage:
         if searching is None:

@@ -25,7 +25,7 @@ from kebab_tui.search.ranking import NEAR_ENOUGH, PLACE_EVERY, Fused, FusionSett
 from kebab_tui.search.why_not import Filtered
 
 if TYPE_CHECKING:
-    from kebab_tui.search.find import FoundNote
+    from kebab_tui.search.find_names import FoundNote
     from kebab_tui.vector_search import ModelInfo, Switch
 
 Json = dict[str, Any]

@@ -46,7 +46,7 @@ from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.domain.text import display_path, embedded_hash, glob_regex, is_korean
 from kebab_tui.domain.tokens import grams, plain_words, stem
 from kebab_tui.search.bm25 import inverse_document_frequency, length_norm, term_weight
-from kebab_tui.search.find import best_name
+from kebab_tui.search.find_names import best_name
 from kebab_tui.search.match import All, Any, Gram, Match, Not, Prefix, Raw
 from kebab_tui.search.name_pattern import NamePattern
 from kebab_tui.search.ports import (

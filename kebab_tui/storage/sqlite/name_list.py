@@ -1,6 +1,6 @@
 """All names of the index in memory, as one joined text, so that a keystroke costs a few milliseconds.
 
-Proposes notes for a `NamePattern`, the best coarse score first; `search.find` scores their names exactly.
+Proposes notes for a `NamePattern`, the best coarse score first; `search.find_names` scores the names.
 """
 
 from __future__ import annotations
