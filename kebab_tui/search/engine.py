@@ -28,6 +28,7 @@ from kebab_tui.domain.hit import (
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, Ranked, Search
+from kebab_tui.search.filter_keys import check_sources
 from kebab_tui.search.limits import HybridOptions, Limits, threshold_notices
 from kebab_tui.search.match import Match
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, SemanticsSource, Snapshot
@@ -137,6 +138,8 @@ class SearchEngine:
             query = replace(query, rerank=self._options.hybrid.rerank)
         limits = Limits.of(query, self._options.hybrid.rrf_k)
         with self._corpus.snapshot() as snapshot:
+            if parsed.filters.sources and (known := snapshot.sources()):
+                check_sources(parsed.filters.sources, known, begun=query.text if query.typing else "")
             typed, typing = query.text, query.typing
             corrections: tuple[Correction, ...] = ()
             if not query.exact:

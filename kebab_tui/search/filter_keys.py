@@ -141,6 +141,17 @@ def check_option(key: str, value: str, spelled: Callable[[str, str], str], now: 
         raise _error(bad, key, spelled, "correct it; --help lists the options") from None
 
 
+def check_sources(named: Sequence[str], known: Sequence[str], *, begun: str = "") -> None:
+    """Raise FilterError for a name that no source has; `begun`: the end of a text that is being typed."""
+    for name in named:
+        if name not in known:
+            if begun.endswith(name) and any(one.startswith(name) for one in known):
+                raise _unfinished("in")
+            near = nearest(name, known)
+            hint = f"did you mean in:{near}?" if near else f"the sources are: {', '.join(known)}"
+            raise FilterError(f"invalid in:{name}; no source has this name", hint)
+
+
 def _unfinished(key: str) -> UnfinishedFilterError:
     return UnfinishedFilterError(f"{key}: expects {expected(key)}")
 

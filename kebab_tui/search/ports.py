@@ -221,6 +221,10 @@ class Snapshot(Protocol):
         """The chunks of a few notes, each with its note."""
         ...
 
+    def sources(self) -> list[str]:
+        """The ids of all sources."""
+        ...
+
     def has_both_scripts(self) -> bool:
         """Whether the corpus has both Hangul chunks and others."""
         ...

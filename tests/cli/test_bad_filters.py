@@ -55,6 +55,17 @@ def test_the_nearest_value_is_named(indexed: Kebab) -> None:
     assert "did you mean after:yesterday?" in indexed("search", "rust after:yesterdy").err
 
 
+def test_an_unknown_source_is_an_error_that_names_the_nearest(indexed: Kebab) -> None:
+    (source,) = indexed("source", "list", "--json").json["items"]
+    name = source["source_id"]
+    assert indexed("search", f"rust in:{name}").code == 0
+    done = indexed("search", f"rust in:{name}s")
+    assert (done.code, done.out) == (2, "")
+    assert f"invalid in:{name}s" in done.err
+    assert f"did you mean in:{name}?" in done.err
+    assert f"the sources are: {name}" in indexed("search", "rust in:xyzzy").err
+
+
 def test_an_unknown_key_is_searched_and_named(indexed: Kebab) -> None:
     near, far = indexed("search", "rust creatd:2026"), indexed("search", "rust links:ownership")
     assert (near.code, far.code) == (0, 0)

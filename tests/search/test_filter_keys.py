@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from kebab_tui.search.filter_keys import FILTER_KEYS, nearest_key, parse_date
+from kebab_tui.domain.errors import FilterError, UnfinishedFilterError
+from kebab_tui.search.filter_keys import FILTER_KEYS, check_sources, nearest_key, parse_date
 
 
 @pytest.mark.parametrize("key", FILTER_KEYS)
@@ -47,3 +48,14 @@ def test_a_clock_without_a_zone_means_the_machines() -> None:
 )
 def test_other_texts_are_not_dates(text: str) -> None:
     assert parse_date(text, datetime(2026, 1, 1, tzinfo=UTC)) is None
+
+
+def test_the_beginning_of_a_source_is_unfinished_only_while_it_is_typed() -> None:
+    known = ["notes", "work"]
+    check_sources(["notes", "work"], known, begun="in:notes in:work")
+    with pytest.raises(UnfinishedFilterError):
+        check_sources(["wo"], known, begun="rust in:wo")
+    for begun in ("", "in:wo rust"):
+        with pytest.raises(FilterError, match="invalid in:wo") as refused:
+            check_sources(["wo"], known, begun=begun)
+        assert not isinstance(refused.value, UnfinishedFilterError)

@@ -472,6 +472,9 @@ class _Snapshot:
             if stored.chunk.doc_id in docs
         }
 
+    def sources(self) -> list[str]:
+        return sorted(self._store.sources)
+
     def has_both_scripts(self) -> bool:
         return len({is_korean(stored.chunk.text) for stored in self._store.chunks.values()}) == 2
 

@@ -400,6 +400,9 @@ class StoreSnapshot:
         statement = "SELECT id, doc_id FROM chunks WHERE doc_id IN (SELECT value FROM json_each(?))"
         return dict(self._connection.execute(statement, (json.dumps(list(docs)),)))
 
+    def sources(self) -> list[str]:
+        return self._words("SELECT source_id FROM sources ORDER BY source_id", ())
+
     def has_both_scripts(self) -> bool:
         some = "EXISTS (SELECT 1 FROM chunks WHERE {})"
         statement = f"SELECT {some.format('hangul')} AND {some.format('NOT hangul')}"
