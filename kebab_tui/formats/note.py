@@ -1,7 +1,8 @@
 """Parses a text file into a note: front matter, title, tags, language and blocks.
 
 The scanner that splits lines into blocks is passed in; everything else is the same for all
-formats. Valid front matter belongs to no block; invalid front matter becomes prose.
+formats. Valid front matter belongs to no block, unless the note has nothing else; invalid front
+matter becomes prose.
 
 - Titles: front matter and the first H1. The indexed title, which ranking and the model read, is
   the first of these, else the first H2, first line of prose, or file name. One line of at most
@@ -103,7 +104,8 @@ def read_note(
             prose += lines[block.first - 1 : block.last]
             numbers += range(block.first, block.last + 1)
     checkpoint()
-    head = (Block("prose", 1, front.length),) if front.bad else ()
+    is_shown = front.bad or (front.length and not body)
+    head = (Block("prose", 1, front.length),) if is_shown else ()
     stated = [facet for facet in front.facets if facet.kind == TAG.id]
     tags = distinct(TAG, stated, inline_tags(prose, numbers, checkpoint))
     titles = distinct(TITLE, _stated_titles(front, body))

@@ -100,13 +100,24 @@ def test_one_line_of_10_megabytes_becomes_chunks_of_bounded_size(vault: Vault) -
     workspace.close()
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b"---\ntitle: x\n---\n"])
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
 def test_a_file_without_text_is_a_note_without_chunks(vault: Vault, content: bytes) -> None:
     vault.write("empty.md", content)
     assert vault.ingest().count("added") == 1
     assert vault.rows("SELECT state FROM documents") == [("ok",)]
     assert vault.rows("SELECT count(*) FROM chunks") == [(0,)]
     assert vault.ingest().count("unchanged") == 1
+
+
+def test_a_note_of_nothing_but_front_matter_is_found_and_cites_it(vault: Vault) -> None:
+    vault.write("stub.md", "---\ntitle: Grape harvest\ntags: [wine]\n---\n\n")
+    vault.ingest()
+    (hit,) = vault.workspace.search(SearchQuery("grape harvest", "lexical")).hits
+    assert (hit.score_kind, str(hit.citation)) == ("name", "stub.md:L1-L4")
+    vault.write("stub.md", "---\ntitle: Grape harvest\ntags: [wine]\n---\n\nIn October.\n")
+    vault.ingest()
+    (hit,) = vault.workspace.search(SearchQuery("grape harvest", "lexical")).hits
+    assert hit.text == "In October."
 
 
 def test_a_file_that_cannot_be_read_keeps_what_was_indexed_and_recovers(
