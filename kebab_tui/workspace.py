@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.engine import SearchEngine
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.filter_keys import Completions
-    from kebab_tui.search.find import FoundNote
+    from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.query_language import Chip, ParsedQuery
     from kebab_tui.search.ranking import FusionSettings
@@ -234,7 +234,7 @@ class Workspace:
     def _find(
         self, text: str, limit: int, offset: int = 0, filters: SearchFilters | None = None
     ) -> list[FoundNote]:
-        from kebab_tui.search.find import FoundNote, find_names
+        from kebab_tui.search.find_names import FoundNote, find_names
 
         reader = self._parts.index.reader
         with reader.catalogue() as catalogue, reader.snapshot() as snapshot:

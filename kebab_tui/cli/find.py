@@ -20,7 +20,7 @@ from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.text import sanitize
 
 if TYPE_CHECKING:
-    from kebab_tui.search.find import FoundNote
+    from kebab_tui.search.find_names import FoundNote
 
 
 @click.command()
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 def find_command(invocation: Invocation, /, words: tuple[str, ...], **given: Any) -> int:
     """Find notes by name: file name, alias or title.
 
-    A few letters of NAME are enough, in any order of its words; typos are forgiven. Korean is
-    found by unfinished syllables and initial consonants (ㅎㅇ finds 회의). infra/kub also looks at
-    folders. Without NAME: the notes that changed last.
+    A few letters of NAME are enough, in any order of its words, even with a typo. Korean is found
+    by unfinished syllables and initial consonants (ㅎㅇ finds 회의). infra/kub also looks at folders.
+    Without NAME: the notes that changed last.
     """
     if given["null"] and given["as_json"]:
         raise UsageError("--json and --null exclude each other", "leave one of them out")

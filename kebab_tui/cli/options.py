@@ -31,14 +31,14 @@ _OPTION_OF = {"path": "path-glob", "trust": "trust-min"}
 """Filter key -> option, where their names differ."""
 
 
-def _spelled(key: str, value: str) -> str:
-    return f"--{_OPTION_OF.get(key, key)} {value or repr(value)}"
-
-
 def _filter_of(key: str, value: str) -> SearchFilters:
     """The meaning of an option that does the same as a key of the query language."""
+
+    def spelled(key: str, value: str) -> str:
+        return f"--{_OPTION_OF.get(key, key)} {value or repr(value)}"
+
     try:
-        return Workspace.filter_of(key, value, _spelled)
+        return Workspace.filter_of(key, value, spelled)
     except FilterError as error:
         raise UsageError(error.message, error.hint) from None
 
@@ -68,11 +68,14 @@ def _checked(key: str) -> Callable[[click.Context, click.Parameter, Sequence[str
 
 
 def _facet_options(kind: FacetKind) -> Iterator[Callable[[Decorated], Decorated]]:
-    one = f"this {kind.id} or one below it" if kind.nested else f"this {kind.id}"
-    one = f"this in a {kind.id}" if kind.within else one
+    one, several = f"this {kind.id}", f"these {kind.plural}"
+    if kind.nested:
+        one = f"{one} or one below it"
+    elif kind.within:
+        one, several = f"this in a {kind.id}", f"these in its {kind.plural}"
     for name, metavar, text in (
         (kind.id, kind.id.upper(), f"With {one}; repeated: with any of them."),
-        (kind.plural, "A,B", f"With all of these {kind.plural}."),
+        (kind.plural, "A,B", f"With all of {several}."),
         (f"no-{kind.id}", kind.id.upper(), f"Without {one}."),
     ):
         yield click.option(

@@ -93,7 +93,7 @@ def _renamed_flag(ctx: click.Context, param: click.Parameter, value: bool | None
 )
 @click.option("--second-look/--no-second-look", default=None, hidden=True, callback=_renamed_flag)
 @click.option("--strict", is_flag=True, help="Only passages with all the words.")
-@click.option("--exact", is_flag=True, help="Search every word as typed; correct no slip of the keyboard.")
+@click.option("--exact", is_flag=True, help="Search every word as typed; correct no typos.")
 @click.option("--full", is_flag=True, help="Print whole passages instead of excerpts.")
 @click.option("--explain", is_flag=True, help="Show how every score was computed.")
 @click.option("--why-not", metavar="PATH|NAME", help="Explain why this note is not among the hits.")

@@ -24,7 +24,7 @@ _LEAST_SHOWN = 0.01
 _BADGE_TEXTS: dict[known.Badge, str] = {
     "relaxed": "relaxed: not all words",
     "further": "further keyword match",
-    "name": "the query is its name",
+    "name": "by its name",
     "distant": "distant: nothing nearer was found",
     "gone": "gone: the file is no longer there",
     "stale": "stale: the file changed since",

@@ -192,7 +192,7 @@ _SHOWN_TYPES = 5
 
 @dataclass(frozen=True, slots=True)
 class OtherFiles:
-    """The files in the folders that are no notes because no format reads their type.
+    """The files of types that no format reads.
 
     Does not count hidden and ignored files.
     """

@@ -48,7 +48,7 @@ class FacetKind:
     nested: bool = False
     """A filter by `a` also finds `a/b`."""
     within: tuple[str, ...] = ()
-    """A filter finds parts of the values of these kinds, not only whole values of its own."""
+    """A filter finds parts of the values of these kinds instead of whole values of this kind."""
     listed: bool = False
     """Whether `kebab list` has a column for it."""
     front_matter: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ TAG = FacetKind(
 NAME_KINDS = ("name", "alias", "title")
 """The facets by which a note is called, the strongest first."""
 NAME = FacetKind("name", "names", key="name", within=NAME_KINDS, fold=name_key)
-"""What a note is called after its file: one value."""
+"""The name of a note, after its file: one value."""
 ALIAS = FacetKind("alias", "aliases", front_matter=("aliases", "alias"), fold=name_key)
 TITLE = FacetKind("title", "titles", fold=name_key)
 """The titles that a note states: in front matter and in its first H1."""

@@ -36,7 +36,7 @@ CORRECTED = "corrected"
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A typed word, and the known word that was searched beside it."""
+    """A typed word, and the known word that was searched instead."""
 
     typed: str
     searched: str

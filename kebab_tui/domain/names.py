@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 _CALLED_AFTER_THEIR_FOLDER = frozenset({"index", "_index", "readme"})
 _SEPARATORS = re.compile(r"[\s\-_.]+")
-_EXTENSION = re.compile(r"\.(?:md|markdown|mdown|mkd|mdx|txt|text)$", re.IGNORECASE)
+EXTENSION = re.compile(r"\.(?:md|markdown|mdown|mkd|mdx|txt|text)$", re.IGNORECASE)
+"""At the end of the name of a note's file."""
 _LONGEST = 1_000
 """Characters of a typed name, and of the names of a note that are searched as words."""
 
@@ -52,11 +53,17 @@ def distinct_names(names: Iterable[str]) -> str:
     return "\n".join(kept)
 
 
+def typed_name(text: str) -> str:
+    """A typed or pasted name without the marks of a link: `port conflict` of `[[port conflict|ports]]`."""
+    text = text[:_LONGEST].strip().removeprefix("!")
+    if text.startswith("[["):
+        text = re.split(r"[|#]", text[2:].removesuffix("]]"))[0]
+    return text.strip()
+
+
 def typed_name_key(text: str) -> str:
     """The key of a typed or pasted name: `infra/Port conflict.md` and `[[port conflict|ports]]` are one."""
-    text = text[:_LONGEST].strip().removeprefix("!")
-    if text.startswith("[[") and text.endswith("]]"):
-        text = re.split(r"[|#]", text[2:-2])[0]
-    if _EXTENSION.search(text):
+    text = typed_name(text)
+    if EXTENSION.search(text):
         return name_key(name_of(text))
     return name_key(text.strip("/").rpartition("/")[2])

@@ -105,7 +105,7 @@ def _replacement(match: re.Match[str]) -> str:
     return "".join(shown)
 
 
-# Suggestions and durations
+# Likeness and durations
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -119,6 +119,29 @@ def did_you_mean(word: str, known: Iterable[str], shape: str = "{}", cutoff: flo
     """`did you mean …?` with the closest known word, written into `shape`; empty if there is none."""
     near = closest(word, known, cutoff)
     return "" if near is None else f"did you mean {shape.format(near)}?"
+
+
+def edits(typed: str, word: str, most: int, *, unfinished: bool = False) -> int | None:
+    """Edits from one word to the other, at most `most`; a swap of neighbours is one.
+
+    `unfinished`: further letters of `word` cost nothing.
+    """
+    common = 0
+    for a, b in zip(typed, word, strict=False):
+        if a != b:
+            break
+        common += 1
+    typed, word = typed[common:], word[common:]
+    if not typed or not word:
+        left = len(typed) if unfinished else len(typed) + len(word)
+        return left if left <= most else None
+    if most == 0:
+        return None
+    tries = [(typed[1:], word[1:]), (typed[1:], word), (typed, word[1:])]
+    if typed[:2] == word[1::-1] and len(word) > 1:
+        tries.append((typed[2:], word[2:]))
+    found = [edits(a, b, most - 1, unfinished=unfinished) for a, b in tries]
+    return min((1 + one for one in found if one is not None), default=None)
 
 
 def duration(seconds: float) -> str:

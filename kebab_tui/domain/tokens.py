@@ -304,7 +304,7 @@ def identifiers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
         while start > first and text[start - 1] in _ASCII_LETTERS_AND_DIGITS:
             start -= 1
         around = text[start - 1 : start] + text[end : end + 1]
-        is_whole = around.isascii() or not any(map(_continues, around))
+        is_whole = around.isascii() or not any(one.isalnum() and not _ANY_CJK.match(one) for one in around)
         if end - start > _LONGEST_IDENTIFIER or not is_whole:
             continue
         if parts := _parts_of(text[start:end]):
@@ -316,11 +316,6 @@ def _parts_of(word: str) -> tuple[str, ...]:
     parts = tuple(_PART.findall(word))
     single = sum(len(part) == 1 for part in parts)
     return parts if single <= 1 and len(parts) - single > 1 and word.lower() not in _PRODUCTS else ()
-
-
-def _continues(character: str) -> bool:
-    """Whether a word that is not CJK goes on with `character`."""
-    return character.isalnum() and not _ANY_CJK.match(character)
 
 
 def gram_phrase(word: str) -> tuple[str, ...]:

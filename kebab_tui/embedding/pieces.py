@@ -1,6 +1,6 @@
 """The vocabulary of a model without a tokenizer: its pieces, and which words it knows as a whole.
 
-A keyword search asks this module too: it loads no engine.
+Keyword searches read it too, so it loads no engine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kebab_tui.embedding.card import ModelCard
 _CACHED_WORDS = 8_192
 _DIGITS = 9
 _STARTS_A_WORD = ("", "\u2581", "\u0120")
-"""What a piece at the start of a word begins with in a tokenizer.json: WordPiece, Unigram, BPE."""
+"""The prefix of a piece that starts a word in a tokenizer.json: WordPiece, Unigram, BPE."""
 
 
 class VocabularyPiece(NamedTuple):

@@ -226,7 +226,8 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[s
         takes_all = scope.takes_all
         for name in other_names:
             if not is_editor_file(name) and (takes_all or not scope.leaves_out(name, prefix + name)):
-                extension = _extension(name)
+                before, _, extension = name.rpartition(".")
+                extension = extension.lower() if before and _EXTENSION.fullmatch(extension) else ""
                 if extension not in others and len(others) >= _MOST_EXTENSIONS:
                     extension = _FURTHER
                 others[extension] += 1
@@ -281,12 +282,6 @@ def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
             elif not hidden and kind is None and entry.is_file(follow_symlinks=False):
                 others.append(name)
     return folders, files, others, ignore_files
-
-
-def _extension(name: str) -> str:
-    """The extension in lower case; empty if there is none, or only text behind a dot."""
-    before, _, extension = name.rpartition(".")
-    return extension.lower() if before and _EXTENSION.fullmatch(extension) else ""
 
 
 def _with_ignore_files(root: str, prefix: str, scope: Scope) -> Scope:

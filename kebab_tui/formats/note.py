@@ -212,7 +212,9 @@ def _front_facets(values: Mapping[str, object], lines: Sequence[str]) -> Iterato
         if values.keys().isdisjoint(kind.front_matter):
             continue
         line_of = _line_finder(kind, lines)
-        listed = [Facet(kind.id, one_line(item)) for item in _strings(values, *kind.front_matter)]
+        lists = (value for key in kind.front_matter if isinstance(value := values.get(key), list))
+        items = (item for item in chain.from_iterable(lists) if isinstance(item, str))
+        listed = [Facet(kind.id, one_line(item)) for item in items if item.strip().lower() not in _ABSENT]
         written = (
             Facet(kind.id, text) for key in kind.front_matter for text in kind.split(_scalar(values, key))
         )
@@ -270,12 +272,6 @@ def _scalar(values: Mapping[str, object], *keys: str) -> str:
         if isinstance(value, str) and value.strip().lower() not in _ABSENT:
             return one_line(value)
     return ""
-
-
-def _strings(values: Mapping[str, object], *keys: str) -> list[str]:
-    """Join the list values of these keys; skip items that are empty or not strings."""
-    items = [item for key in keys if isinstance(value := values.get(key), list) for item in value]
-    return [item for item in items if isinstance(item, str) and item.strip().lower() not in _ABSENT]
 
 
 def inline_tags(

@@ -29,7 +29,7 @@ from kebab_tui.formats.decode import decode
 from kebab_tui.formats.registry import format_of
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import clipped, locate, locate_within
-from kebab_tui.search.find import NAME_ORDER, FoundNote, NameMatch
+from kebab_tui.search.find_names import NAME_ORDER, FoundNote, NameMatch
 from kebab_tui.search.ports import FileState
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.storage.ports import Catalogue, KnownFile, Reader
@@ -47,10 +47,6 @@ _UNSEEN = "cannot be read now; it stays in the index"
 _CHANGED = "changed since it was read"
 _NEW = "not read yet"
 _OLD_READER = "indexed by an older version; it will be read again"
-
-
-class AmbiguousError(NotFoundError):
-    """Several notes or passages could be meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +91,7 @@ def inspect(catalogue: Catalogue, target: str, find: Find) -> Inspection:
     """Look up a path, a citation, a chunk id or a name; raises NotFoundError with the reason."""
     if _CHUNK_ID.fullmatch(target) and (named := catalogue.chunks_named(target)):
         if len(named) > 1:
-            raise AmbiguousError(f"several passages begin with {target}", "give more digits of the id")
+            raise NotFoundError(f"several passages begin with {target}", "give more digits of the id")
         document = catalogue.document(named[0].doc_id)
         assert document is not None  # a foreign key ensures it
         return _inspection(catalogue, document, tuple(named), named[0].span)
@@ -143,12 +139,12 @@ def find_document(catalogue: Catalogue, path: str) -> Document | None:
     notes = _same_bytes(notes, path) or catalogue.documents_ending(display_path(path), _MANY)
     if len(notes) > 1:
         names = ", ".join(f"{note.source}: {note.path}" for note in notes)
-        raise AmbiguousError(f"several notes are named {path}: {names}", "give the whole path")
+        raise NotFoundError(f"several notes are named {path}: {names}", "give the whole path")
     return notes[0] if notes else None
 
 
 def note_named(typed: str, find: Find, *, exact: bool = False) -> Document | None:
-    """The one note that is meant by a name; raises AmbiguousError with the nearest names.
+    """The one note that is meant by a name; raises NotFoundError with the nearest names.
 
     None if there is nothing near, or if `typed` is rather the path of a file. `exact`: nothing similar.
     """
@@ -162,14 +158,14 @@ def note_named(typed: str, find: Find, *, exact: bool = False) -> Document | Non
     if best[0] is NameMatch.EXACT:
         called = [note for note, name in found if (name.match, NAME_ORDER[name.kind]) == best]
         if len(called) > 1:
-            raise AmbiguousError(f"several notes are named {typed}: {_places(called)}", "give the whole path")
+            raise NotFoundError(f"several notes are named {typed}: {_places(called)}", "give the whole path")
         return called[0].document
     if exact or stem_of(typed) != typed.rpartition("/")[2]:  # a file name or a place in one
         return None
     nearest = [note for note, name in found if name.match == best[0]]
     if len(found) == 1 or (len(nearest) == 1 and best[0] <= NameMatch.WORD):
         return nearest[0].document
-    raise AmbiguousError(
+    raise NotFoundError(
         f"no note is named {typed}; the nearest are {_places([note for note, _ in found])}",
         "give the whole name, or choose with `kebab find`",
     )

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind, Stage
+from kebab_tui.domain.hit import Correction, Notice, RetrievalDetail, ScoreKind, Stage
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search.limits import Limits
 from kebab_tui.search.match import Term
 from kebab_tui.search.ports import Semantics, Snapshot, Vector
 from kebab_tui.search.query_language import ParsedQuery
-from kebab_tui.search.typos import Corrected
 
 if TYPE_CHECKING:  # a keyword search loads no fusion
     from kebab_tui.search.ranking import Fused, FusionSettings
@@ -49,7 +48,7 @@ class Stopwatch:
 class Search:
     """One query on one snapshot. `filters` are those of the text and those given beside it.
 
-    `query` has the corrected words, as `parsed`.
+    `query` and `parsed` have the corrected words, `typed` the words as typed.
     """
 
     snapshot: Snapshot
@@ -61,7 +60,8 @@ class Search:
     """None: search by words only."""
     notices: tuple[Notice, ...] = ()
     watch: Stopwatch = field(default_factory=Stopwatch)
-    corrected: Corrected = Corrected()
+    typed: str = ""
+    corrections: tuple[Correction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

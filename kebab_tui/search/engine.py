@@ -18,6 +18,7 @@ from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import (
     CORRECTED,
+    Correction,
     Notice,
     RetrievalDetail,
     SearchHit,
@@ -25,14 +26,14 @@ from kebab_tui.domain.hit import (
     partial_matches,
 )
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.search import lexical, match_tree, names
+from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.limits import HybridOptions, Limits, threshold_notices
 from kebab_tui.search.match import Match
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, SemanticsSource, Snapshot
 from kebab_tui.search.query_language import merge, parse
 from kebab_tui.search.snippet import snippet
-from kebab_tui.search.typos import Corrected, KnowsWord, correct
+from kebab_tui.search.typos import KnowsWord, correct
 
 if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
@@ -105,7 +106,7 @@ class SearchEngine:
         with self._begun(query) as search:
             verdict = why_not.judge(search, document)
             is_list = search.parsed.is_only_filters or bool(match_tree.excluded_alone(search.parsed))
-            is_judged = not is_list and not names.exact(search)
+            is_judged = not is_list and not name_leg.exact(search)
             if verdict.stage == "filtered" or (search.semantics is None and is_judged):
                 return verdict
             k = max(_DEEP, query.k) if query.mode == "vector" else search.snapshot.collection().chunks
@@ -136,16 +137,18 @@ class SearchEngine:
             query = replace(query, rerank=self._options.hybrid.rerank)
         limits = Limits.of(query, self._options.hybrid.rrf_k)
         with self._corpus.snapshot() as snapshot:
-            corrected = Corrected(query.text, query.text)
+            typed, typing = query.text, query.typing
+            corrections: tuple[Correction, ...] = ()
             if not query.exact:
-                corrected = correct(
-                    query.text, parsed.tokens, snapshot, self._knows_word, typing=query.typing
-                )
-            if corrected.words:
-                query = replace(query, text=corrected.text)
-                parsed = parse(corrected.text, now, typing=query.typing)
-                notices = (*notices, _corrected(corrected))
-            yield Search(snapshot, query, parsed, filters, limits, semantics, notices, corrected=corrected)
+                text, corrections = correct(typed, parsed.tokens, snapshot, self._knows_word, typing=typing)
+                if corrections:
+                    query, parsed = replace(query, text=text), parse(text, now, typing=typing)
+                    words = ", ".join(f"{one.searched} (for {one.typed})" for one in corrections)
+                    notices = (*notices, Notice(CORRECTED, f"also searched: {words}"))
+            yield Search(
+                snapshot, query, parsed, filters, limits, semantics, notices,
+                typed=typed, corrections=corrections,
+            )  # fmt: skip
 
     def _find(self, search: Search, first_answer: bool = False) -> Answer:
         query, parsed = search.query, search.parsed
@@ -193,7 +196,7 @@ class SearchEngine:
                 notices.append(Notice("vectors_pending", f"vectors {share} %: the rest {rest}."))
         end = query.offset + len(hits)
         return SearchResponse(
-            query=search.corrected.typed,
+            query=search.typed,
             mode=answer.mode,
             hits=hits,
             total_matches=answer.total,
@@ -205,14 +208,9 @@ class SearchEngine:
             raw=search.parsed.raw is not None,
             complete=answer.complete,
             read=read,
-            corrections=search.corrected.words,
-            corrected=query.text if search.corrected.words else "",
+            corrections=search.corrections,
+            corrected=query.text if search.corrections else "",
         )
-
-
-def _corrected(corrected: Corrected) -> Notice:
-    words = ", ".join(f"{one.searched} (for {one.typed})" for one in corrected.words)
-    return Notice(CORRECTED, f"also searched: {words}")
 
 
 def _by_words(notice: Notice) -> Notice:

@@ -289,7 +289,7 @@ def _rerank(fused: Fused, settings: FusionSettings, strongest: float) -> Explana
         words = Explanation.of("words", "product", part, share=by_words, note=note)
     assumed = "" if fused.assumed_cosine is None else "assumed from its words: not embedded yet"
     meaning = Explanation.of("meaning", "product", cosine, share=by_meaning, note=assumed)
-    name = Explanation(0.0, "name", note="no name like it")
+    name = Explanation(0.0, "name", note="no similar name")
     if evidence.name:
         name = Explanation.of("name", "product", match=evidence.name, share=settings.rerank_name)
     place = f"place {fused.rerank_rank}"

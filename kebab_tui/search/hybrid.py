@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
 from kebab_tui.domain.ids import ChunkRow, DocId
-from kebab_tui.search import lexical, match_tree, names
+from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.lexical import LexicalLeg
 from kebab_tui.search.limits import HybridOptions
-from kebab_tui.search.names import NameMatch
+from kebab_tui.search.name_leg import NameEvidence
 from kebab_tui.search.ports import Among
 from kebab_tui.search.ranking import (
     ONE_WORD_KEYWORD,
@@ -47,10 +47,10 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
     settings = options.fusion(encoded.text, query)
     if words.found and match_tree.is_one_word(search.parsed):
         settings = replace(settings, rerank_keyword=ONE_WORD_KEYWORD)
-    named: dict[DocId, NameMatch] = {}
+    named: dict[DocId, NameEvidence] = {}
     if settings.rerank:
         with watch.stage("names") as stage:
-            named = names.find(search, words.phrases)
+            named = name_leg.find(search, words.phrases)
             stage.kept = len(named)
     with watch.stage("meaning") as stage:
         if searching is None:
@@ -59,18 +59,18 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
         # Some vector is near even to nonsense. If nothing else is found, the distant hits are kept.
         floor = encoded.semantics.floor
         near = Legs(*([one for one in leg if one.cosine >= floor] for leg in (legs.own, legs.other)))
-        notices: tuple[Notice, ...] = ()
         is_found = words.found or near.own or near.other or any(map(is_candidate, named.values()))
-        if not is_found and (legs.own or legs.other):
-            text = "No passage has these words or a similar meaning: these are the nearest."
-            near, notices = legs, (Notice("distant", text),)
+        is_distant = not is_found and bool(legs.own or legs.other)
+        near = legs if is_distant else near
         stage.kept = len(near.own) + len(near.other)
     with watch.stage("fusion") as stage:
         found = gather(search, encoded, words, near, with_ids=not settings.rerank)
         if named:
             found = _with_names(search, encoded, found, named, has_others=bool(near.other))
         fused = fuse(found, settings)
-        kept = [one for one in fused if limits.admit_raw(one.rrf_raw) and limits.admit(one.score)]
+        kept = fused
+        if limits.cut:
+            kept = [one for one in fused if limits.admit_raw(one.rrf_raw) and limits.admit(one.score)]
         stage.kept = len(kept)
     first, end = query.offset, query.offset + query.k
     page = []
@@ -92,7 +92,7 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
         page.append(
             Ranked(
                 evidence.row, rank, one.score, kind, detail, words.phrases, relaxed,
-                fused=one, distant=bool(notices),
+                fused=one, distant=is_distant,
             )
         )  # fmt: skip
     total = len(kept)
@@ -103,11 +103,15 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
             page += [replace(one, rank=len(kept) + one.rank) for one in more if len(kept) + one.rank > first]
             total = stage.kept = len(kept) + count
             dropped += without_limits - count
+    notices = lexical.below_limits(total, total + dropped)
+    if is_distant:
+        text = "No passage has these words or a similar meaning: these are the nearest."
+        notices = (Notice("distant", text), *notices)
     return Answer(
         mode="hybrid",
         page=tuple(page),
         total=total,
-        notices=(*notices, *lexical.below_limits(total, total + dropped)),
+        notices=notices,
         encoded=encoded,
         fused=tuple(fused),
         fusion=settings,
@@ -144,7 +148,7 @@ def _with_names(
     search: Search,
     encoded: EncodedQuery,
     found: Sequence[Evidence],
-    named: Mapping[DocId, NameMatch],
+    named: Mapping[DocId, NameEvidence],
     *,
     has_others: bool,
 ) -> list[Evidence]:
@@ -155,7 +159,7 @@ def _with_names(
     by_name = [one for doc, one in named.items() if doc not in known and is_candidate(one)]
     if search.query.strict or not by_name:
         return whole
-    rows = [one.note.row for one in by_name]
+    rows = [one.row for one in by_name]
     cosines = encoded.semantics.index.cosines(encoded.vector, rows)
     others = set[ChunkRow]()
     if has_others:
@@ -166,11 +170,11 @@ def _with_names(
     ]
 
 
-def _named(found: Evidence, one: NameMatch) -> Evidence:
-    return found._replace(name=one.match, exact_name=one.exact, half_name=one.half)
+def _named(found: Evidence, one: NameEvidence) -> Evidence:
+    return found._replace(name=one.match, exact_name=one.exact, partial_name=one.partial)
 
 
-def is_candidate(named: NameMatch) -> bool:
+def is_candidate(named: NameEvidence) -> bool:
     """Whether the name alone makes the note a candidate."""
     return named.match >= SIMILAR_NAME
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.search import match_tree, names
+from kebab_tui.search import match_tree, name_leg
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.match import Not, Term, parse_raw
@@ -110,7 +110,7 @@ def _named(search: Search, tiers: Sequence[Tier]) -> list[Ranked]:
     if search.query.rerank is False:
         return found
     with search.watch.stage("names") as stage:
-        for note in names.exact(search):
+        for note in name_leg.exact(search):
             own = replace(search.filters, doc_ids=(note.doc,))
             rank, detail = len(found) + 1, RetrievalDetail("lexical", fusion_score=1.0)
             row, phrases = note.row, tiers[0].wanted.phrases if tiers else ()

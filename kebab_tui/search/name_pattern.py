@@ -10,6 +10,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from kebab_tui.domain.names import EXTENSION, typed_name
+
 LONGEST = 200
 """Letters of a name that are compared, and of a query."""
 
@@ -64,7 +66,7 @@ def letters_of(text: str) -> str:
     return text
 
 
-# What is asked for
+# Typed names
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,7 @@ class NamePattern:
 
 def name_pattern(typed: str) -> NamePattern:
     """Read a typed or pasted name: `[[Port conflict|ports]]`, `infra/Port conflict.md`, `kube op`."""
-    text = typed[:LONGEST].strip().removeprefix("!")
-    if text.startswith("[["):
-        text = re.split(r"[|#]", text[2:].removesuffix("]]"))[0]
-    text = re.sub(r"(?i)\.(?:md|markdown|txt)$", "", text.strip())
+    text = EXTENSION.sub("", typed_name(typed[:LONGEST]))
     words = (word.strip("/") for word in letters_of(text.replace("\n", " ").replace("\0", " ")).split())
     return NamePattern(tuple(word for word in words if word))
 
@@ -101,26 +100,3 @@ def is_initials(word: str) -> bool:
 def allowed_edits(word: str) -> int:
     """How many typos a word may have."""
     return 0 if len(word) < 4 or is_initials(word) else 1 if len(word) < 9 else 2
-
-
-def edits(typed: str, word: str, most: int, *, unfinished: bool = False) -> int | None:
-    """Edits from one word to the other, at most `most`; a swap of neighbours is one.
-
-    `unfinished`: further letters of `word` cost nothing.
-    """
-    common = 0
-    for a, b in zip(typed, word, strict=False):
-        if a != b:
-            break
-        common += 1
-    typed, word = typed[common:], word[common:]
-    if not typed or not word:
-        left = len(typed) if unfinished else len(typed) + len(word)
-        return left if left <= most else None
-    if most == 0:
-        return None
-    tries = [(typed[1:], word[1:]), (typed[1:], word), (typed, word[1:])]
-    if typed[:2] == word[1::-1] and len(word) > 1:
-        tries.append((typed[2:], word[2:]))
-    found = [edits(a, b, most - 1, unfinished=unfinished) for a, b in tries]
-    return min((1 + one for one in found if one is not None), default=None)

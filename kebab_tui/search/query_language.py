@@ -129,8 +129,8 @@ def text_without(roles: Set[str], query: str, parsed: ParsedQuery) -> str:
 def parse(text: str, now: datetime, *, typing: bool = False) -> ParsedQuery:
     """Parse a query; relative dates such as `7d` and `today` count from `now`.
 
-    `typing`: the last word or value may be unfinished, so nothing is said about it that the next
-    letters can change.
+    `typing`: the last word or value may be unfinished, so there is no notice about it that the next
+    letters can refute.
     """
     clean = _UNREADABLE.sub(" ", text[:_MAX_CHARACTERS])
     parsed, found, unknown = _without_filters(clean, bool(text[_MAX_CHARACTERS:].strip()))
@@ -159,7 +159,7 @@ def parse(text: str, now: datetime, *, typing: bool = False) -> ParsedQuery:
         filters = merge(filters, meant)
         chips.append(chip)
     named = {notice: None for end, notice in unknown if not (typing and end == len(clean))}
-    # What can still become valid is less urgent than what cannot.
+    # A value that can no longer become valid is more urgent.
     first = min(errors, key=lambda found: isinstance(found[0], UnfinishedFilterError), default=(None, None))
     return replace(
         parsed,

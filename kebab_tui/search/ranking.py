@@ -73,8 +73,8 @@ class Evidence(NamedTuple):
 
     `other_script`: the chunk is not in the query's script; its vector rank is then the rank
     among such chunks. `chunk_id` breaks ties when reranking is off. `name`: how well a name of
-    its note matches the query, from 0 to 1. `exact_name`, `half_name`: the number of its note
-    among those whose name the query is, or is a part of; 0 for other notes.
+    its note matches the query, from 0 to 1. `exact_name`, `partial_name`: the number of its note
+    among those whose name is the query, or has it as a large part; 0 for other notes.
     """
 
     row: ChunkRow
@@ -87,7 +87,7 @@ class Evidence(NamedTuple):
     chunk_id: str = ""
     name: float = 0.0
     exact_name: int = 0
-    half_name: int = 0
+    partial_name: int = 0
 
 
 class Fused(NamedTuple):
@@ -215,11 +215,13 @@ def _reranked(candidates: list[_Candidate], settings: FusionSettings) -> list[_C
         one.rerank_name = settings.rerank_name * evidence.name
         one.rerank_score = (keyword + semantic + one.rerank_name) / best_rerank
     depth = settings.rerank_depth
-    named = [one for one in candidates[depth:] if one.evidence.name >= SIMILAR_NAME]
-    head = sorted(candidates[:depth] + named, key=_by_rerank_score)
+    head = candidates[:depth]
+    rest: list[_Candidate] = []
+    for one in candidates[depth:]:
+        (head if one.evidence.name >= SIMILAR_NAME else rest).append(one)
+    head.sort(key=_by_rerank_score)
     for rank, one in enumerate(head, 1):
         one.rerank_rank = rank
-    rest = [one for one in candidates[depth:] if one.evidence.name < SIMILAR_NAME]
     depth = len(head)
     placed = _with_kept_places(_with_names_first(head + rest))
     for one in placed[depth:]:
@@ -232,15 +234,15 @@ def _by_rerank_score(one: _Candidate) -> tuple[float, _Tie]:
 
 
 def _with_names_first(candidates: list[_Candidate]) -> list[_Candidate]:
-    """The notes whose name the query is; then the first three places, with the notes of which it is half."""
+    """First the notes whose name is the query; within three places those with it as a part of their name."""
     exact: dict[int, _Candidate] = {}
-    half: dict[int, _Candidate] = {}
+    partial: dict[int, _Candidate] = {}
     for one in candidates:
         if one.evidence.exact_name:
             exact.setdefault(one.evidence.exact_name, one)
-        elif one.evidence.half_name:
-            half.setdefault(one.evidence.half_name, one)
-    if not (exact or half):
+        elif one.evidence.partial_name:
+            partial.setdefault(one.evidence.partial_name, one)
+    if not (exact or partial):
         return candidates
     first = [exact[number] for number in sorted(exact)]
     for one in first:
@@ -248,7 +250,7 @@ def _with_names_first(candidates: list[_Candidate]) -> list[_Candidate]:
     given = {one.evidence.row for one in first}
     others = [one for one in candidates if one.evidence.row not in given]
     places = max(PLACES_BY_NAME - len(first), 0)
-    by_name = {one.evidence.row: one for one in list(half.values())[:places]}
+    by_name = {one.evidence.row: one for one in list(partial.values())[:places]}
     free = places - len(by_name)
     for one in others[:places]:
         if by_name.pop(one.evidence.row, None) is not None:

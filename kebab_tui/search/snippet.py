@@ -120,7 +120,10 @@ def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
 
 def _word_marks(text: str, wanted: Sequence[_Words]) -> Iterator[Mark]:
     words = list(folded_tokens(text))
-    by_parts = [_part_tokens(at, parts) for at, parts in identifiers(text)]
+    by_parts: list[list[Token]] = []
+    for at, parts in identifiers(text):
+        places = pairwise(accumulate(map(len, parts), initial=at))
+        by_parts.append([(*place, part.lower()) for place, part in zip(places, parts, strict=True)])
     whole = {parts[0]: i for i, parts, prefix in wanted if len(parts) == 1 and not prefix}
     starts = {parts[0]: i for i, parts, prefix in wanted if len(parts) == 1 and prefix}
     if whole or starts:
@@ -147,12 +150,6 @@ def _word_marks(text: str, wanted: Sequence[_Words]) -> Iterator[Mark]:
                     and (terms[end] == last or (prefix and terms[end].startswith(last)))
                 ):
                     yield Mark(tokens[at][0], tokens[end][1], i)
-
-
-def _part_tokens(at: int, parts: Sequence[str]) -> list[Token]:
-    """The parts of the identifier at `at` as words."""
-    ends = accumulate(map(len, parts), initial=at)
-    return [(first, after, part.lower()) for (first, after), part in zip(pairwise(ends), parts, strict=True)]
 
 
 def _glued_words(text: str, words: Sequence[Token]) -> Iterator[Token]:

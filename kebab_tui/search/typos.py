@@ -17,13 +17,12 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from os.path import commonprefix
-from typing import NamedTuple
 
 from kebab_tui.domain.hit import Correction
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import edits
 from kebab_tui.search.lexer import QueryToken
-from kebab_tui.search.match import Gram, Prefix, Word, any_of
+from kebab_tui.search.match import Prefix, Word, any_of
 from kebab_tui.search.ports import Snapshot
 from kebab_tui.search.query_language import MAX_WORDS, Leaf
 from kebab_tui.search.words import PARTICLES, compounds, grams_phrase, unit, whole_word, without_ending
@@ -53,19 +52,15 @@ _NOT_GRAMS = ("heading_path", "text", "title")
 KnowsWord = Callable[[str], bool]
 
 
-class Corrected(NamedTuple):
-    """A query as typed, with the words that are searched, and the words that differ."""
-
-    typed: str = ""
-    text: str = ""
-    words: tuple[Correction, ...] = ()
-
-
 def correct(
     text: str, tokens: Sequence[QueryToken], snapshot: Snapshot, knows_word: KnowsWord, *, typing: bool
-) -> Corrected:
-    """Correct the words of a query. `knows_word`: whether the model has a word in its vocabulary."""
-    words = [token for i, token in enumerate(tokens) if token.role == "word" and not _has_key(tokens, i)]
+) -> tuple[str, tuple[Correction, ...]]:
+    """The query with corrected words, and the words that differ.
+
+    `knows_word`: whether the model has a word in its vocabulary.
+    """
+    after_keys = {token.end for token in tokens if token.role == "unknown_key"}
+    words = [token for token in tokens if token.role == "word" and token.start not in after_keys]
     speller = _Speller(snapshot, knows_word, is_short_query=len(words) <= _SHORT_QUERY)
     pieces: list[str] = []
     corrections: list[Correction] = []
@@ -83,7 +78,7 @@ def correct(
             pieces += [text[at : token.start], before, meant, particle, after]
             at = token.end
             corrections.append(Correction(word, meant))
-    return Corrected(text, "".join([*pieces, text[at:]]), tuple(corrections))
+    return "".join([*pieces, text[at:]]), tuple(corrections)
 
 
 def _core(typed: str) -> tuple[str, str, str, str]:
@@ -104,10 +99,6 @@ def _core(typed: str) -> tuple[str, str, str, str]:
     elif particle and particle not in PARTICLES:
         word = ""
     return typed[:first], word, particle, typed[end:]
-
-
-def _has_key(tokens: Sequence[QueryToken], i: int) -> bool:
-    return i > 0 and tokens[i - 1].role == "unknown_key" and tokens[i - 1].end == tokens[i].start
 
 
 class _Speller:
@@ -141,7 +132,10 @@ class _Speller:
         found = self._first_indexed(ranked)
         if found is None and len(word) >= _TWO_SLIPS:
             seen = self.snapshot.alike(word, 2)
-            near = [one for one in seen if len({*word} ^ {*one}) <= 2 and _is_within_two_slips(word, one)]
+            near = [one for one in seen if len({*word} ^ {*one}) <= 2 and edits(word, one, 2) is not None]
+            # Two changed letters make other words, and few slips.
+            letters = Counter(word)
+            near = [one for one in near if sum(abs(letters[a] - one.count(a)) for a in {*word, *one}) <= 2]
             found = self._first_indexed(sorted(near, key=lambda one: -seen[one]))
         return found
 
@@ -223,14 +217,14 @@ class _Speller:
         if len(word) <= _ONLY_NAMES:
             spelled = {one: whole_word(one) for one in spelled}
         if len(word) <= _ONLY_NAMES or not self.is_short_query or word.endswith(_INFLECTED):
-            spelled = {one: how for one, how in spelled.items() if self._is_in_a_name(how)}
+            # Names are in the full text, too, which is quicker to ask.
+            has, names_with = self.snapshot.has, self.snapshot.names_with
+            spelled = {
+                one: how for one, how in spelled.items() if has(how) and names_with(how, SearchFilters(), 1)
+            }
         counted = {one: self.snapshot.frequency(how) for one, how in spelled.items()}
         best = max(counted, key=lambda one: (counted[one], one), default="")
         return best if best and counted[best] else None
-
-    def _is_in_a_name(self, spelled: Gram) -> bool:
-        # Names are in the full text, too, which is quicker to ask.
-        return self.snapshot.has(spelled) and bool(self.snapshot.names_with(spelled, SearchFilters(), 1))
 
 
 # Slips in Latin words
@@ -240,7 +234,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def _slips(word: str) -> dict[str, int]:
-    """What is one slip away from a word; the likelier the slip, the lower its number."""
+    """The texts that are one slip away from a word; the likelier the slip, the lower its number."""
     found: dict[str, int] = {}
 
     def add(other: str, likely: int) -> None:
@@ -260,28 +254,3 @@ def _slips(word: str) -> dict[str, int]:
                 add(before + letter + other, likely)
     found.pop(word, None)
     return found
-
-
-def _is_within_two_slips(a: str, b: str) -> bool:
-    """Whether two slips lead to `b`, but not two changed letters: those make other words, and few slips."""
-    start = len(commonprefix((a, b)))  # noqa: RUF071 - letters are compared, not folders
-    a, b = a[start:], b[start:]
-    end = len(commonprefix((a[::-1], b[::-1])))  # noqa: RUF071
-    a, b = a[: len(a) - end], b[: len(b) - end]
-    two_before: list[int] = []
-    before = list(range(len(b) + 1))
-    for i, letter in enumerate(a, 1):
-        row = [i]
-        for j, other in enumerate(b, 1):
-            cost = min(before[j] + 1, row[-1] + 1, before[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
-                cost = min(cost, two_before[j - 2] + 1)
-            row.append(cost)
-        if min(row) > 2:
-            return False
-        two_before, before = before, row
-    if before[-1] > 2:
-        return False
-    changed = Counter(a)
-    changed.subtract(b)
-    return sum(map(abs, changed.values())) <= 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -87,7 +87,9 @@ def unit(leaf: Leaf, completion: Completion | None = None, narrow: bool = False)
         elif kind == "glued":  # one syllable after a word of another script: 3월, A형
             found.append(Gram(f"{value[:-1]} {value[-1]}", prefix=True, parts=(value,)))
         elif kind == "run":
-            found.append(grams_phrase((value,)) if narrow else any_of(_readings(value)))
+            bare = value if narrow else without_ending(value)
+            readings = [grams_phrase((one,)) for one in dict.fromkeys((bare, value))]
+            found.append(any_of((*readings, *(() if narrow else compounds(bare)))))
         elif completion is not None and i == len(parts) - 1:
             found.append(_unfinished(value, completion))
         else:
@@ -102,8 +104,12 @@ def last_word(leaf: Leaf) -> str | None:
     return plain_words(parts[-1][1])[-1] if parts and parts[-1][0] == "words" else None
 
 
-def name_terms(text: str) -> dict[str, Term]:
-    """The words of a name by their stems; of a CJK word without its ending, the pairs of syllables."""
+@lru_cache(maxsize=4_096)
+def name_terms(text: str) -> Mapping[str, Term]:
+    """The words of a name by their stems; of a CJK word without its ending, the pairs of syllables.
+
+    Cached: each letter of a query meets the same names again.
+    """
     found: dict[str, Term] = {}
     for kind, value in _parts(unicodedata.normalize("NFC", text)):
         if kind == "words":
@@ -173,15 +179,6 @@ def _glued(parts: Sequence[_Part]) -> list[_Part]:
             kind = "glued"
         result.append((kind, value))
     return result
-
-
-def _readings(run: str) -> tuple[Gram, ...]:
-    """The forms in which a CJK word may occur in a note."""
-    bare = without_ending(run)
-    readings = [grams_phrase((bare,))]
-    if bare != run:
-        readings.append(grams_phrase((run,)))
-    return (*readings, *compounds(bare))
 
 
 def without_ending(run: str) -> str:

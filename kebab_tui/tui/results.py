@@ -5,7 +5,7 @@ Sends no query and arranges no panes: the application does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -330,6 +330,13 @@ class ResultsPresenter:
 
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
+        key, notices = self._key("exact"), []
+        for notice in response.notices:
+            if notice.code == CORRECTED:
+                notice = replace(notice, text=f"{notice.text}; {key}: as typed")
+            notices.append(notice)
+        if self._query.query.exact:
+            notices.append(Notice(CORRECTED, f"searched as typed; {key}: corrected"))
         self._update_status(
             hits=len(response.hits) if has_query else None,
             total=response.total_matches,
@@ -337,20 +344,8 @@ class ResultsPresenter:
             mode=response.mode if has_query else self._query.mode,
             raw=response.raw,
             complete=response.complete,
-            notices=tuple(self._notices(response)),
+            notices=tuple(notices),
         )
-
-    def _notices(self, response: SearchResponse) -> Iterator[Notice]:
-        """The notices; those about corrected words name the key that undoes it."""
-        key = self._key("exact")
-        for notice in response.notices:
-            yield (
-                replace(notice, text=f"{notice.text}; {key}: as typed")
-                if notice.code == CORRECTED
-                else notice
-            )
-        if self._query.query.exact:
-            yield Notice(CORRECTED, f"searched as typed; {key}: corrected")
 
     def _update_status(self, **changes: Any) -> None:
         self._panes.status.show(replace(self._panes.status.status, **changes))

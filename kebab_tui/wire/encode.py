@@ -25,7 +25,7 @@ from kebab_tui.search.ranking import NEAR_ENOUGH, PLACE_EVERY, Fused, FusionSett
 from kebab_tui.search.why_not import Filtered
 
 if TYPE_CHECKING:
-    from kebab_tui.search.find import FoundNote
+    from kebab_tui.search.find_names import FoundNote
     from kebab_tui.vector_search import ModelInfo, Switch
 
 Json = dict[str, Any]
@@ -306,9 +306,9 @@ def _lexical(words: Explanation) -> Json:
 def _fusion(fused: Fused, tree: Explanation, settings: FusionSettings, strongest: float) -> Json:
     evidence, rerank = fused.evidence, None
     if settings.rerank:
-        parts = {"lexical": "words", "vector": "meaning", "name": "name"}
+        raw = "rerank/rerank_raw"
         rerank = _values(
-            tree, **{old: f"rerank/rerank_raw/{part}" for old, part in parts.items()}, sum="rerank"
+            tree, lexical=f"{raw}/words", vector=f"{raw}/meaning", name=f"{raw}/name", sum="rerank"
         )
         rerank |= {"assumed_cosine": fused.assumed_cosine, "strongest_bm25": -strongest}
 

@@ -68,7 +68,7 @@ def test_a_note_whose_name_is_the_query_says_so(embedded: Kebab) -> None:
     for mode in ("hybrid", "lexical"):
         out = embedded("search", "port-conflict.md", "-n", "1", "--mode", mode).out
         assert "doc: infra/port-conflict.md" in out
-        assert "(the query is its name)" in out
+        assert "(by its name)" in out
 
 
 def test_distant_hits_say_so(embedded: Kebab) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.domain.names import typed_name_key
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.formats.registry import FORMATS, Format, format_of
 from kebab_tui.wire.encode import search_response
@@ -37,6 +38,11 @@ def test_a_file_has_the_type_of_its_ending_in_any_case(name: str, type_: str) ->
     found = format_of(name)
     assert found is not None
     assert found.id == type_
+
+
+def test_the_ending_of_a_typed_name_does_not_matter() -> None:
+    endings = [extension for kind in FORMATS.values() for extension in kind.extensions]
+    assert {typed_name_key(f"infra/Ports{ending}") for ending in endings} == {"ports"}
 
 
 @pytest.mark.parametrize("name", ["README", "a.png", ".md", "md", "", "a.md~", "a.md.bak", "a."])

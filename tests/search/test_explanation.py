@@ -325,7 +325,7 @@ def test_what_decides_a_place_beside_the_numbers_is_noted(embedded_sample: Works
     some = ChunkRow(-1)
     strong = Evidence(some, lexical_rank=9, strength=9.0, vector_rank=9, cosine=0.9)
     weak = Evidence(some, lexical_rank=1, strength=1.0, vector_rank=1, cosine=0.5)
-    nameless = {"by name": "no name like it"}
+    nameless = {"by name": "no similar name"}
     assert notes(strong, weak) == {"fused": "place 2", "rerank": "place 1", **nameless}
     assert notes(strong._replace(vector_rank=None), weak, depth=1) == {
         "fused": "place 2",

@@ -207,18 +207,18 @@ def test_notes_of_one_name_come_in_the_order_of_their_numbers() -> None:
     assert rows(fuse(evidence, FusionSettings())) == [4, 1, 2, 3, 5, 6]
 
 
-def test_half_a_name_is_in_the_first_three_behind_the_exact_ones() -> None:
-    half = named_fifth(name=0.7, half_name=1)
-    fused = fuse([one._replace(name=0.0) for one in half], FusionSettings())
+def test_a_part_of_a_name_is_in_the_first_three_behind_the_exact_ones() -> None:
+    partial = named_fifth(name=0.7, partial_name=1)
+    fused = fuse([one._replace(name=0.0) for one in partial], FusionSettings())
     assert rows(fused) == [1, 2, 5, 3, 4, 6]
     assert [one.rank for one in fused if one.name_place] == [3]
-    half[1] = half[1]._replace(exact_name=1)
-    assert rows(fuse([one._replace(name=0.0) for one in half], FusionSettings()))[:3] == [2, 1, 5]
+    partial[1] = partial[1]._replace(exact_name=1)
+    assert rows(fuse([one._replace(name=0.0) for one in partial], FusionSettings()))[:3] == [2, 1, 5]
 
 
 def test_a_well_ranked_note_needs_no_place_for_its_name() -> None:
     evidence = named_fifth()
-    evidence[1] = evidence[1]._replace(half_name=1)
+    evidence[1] = evidence[1]._replace(partial_name=1)
     fused = fuse(evidence, FusionSettings())
     assert rows(fused) == [1, 2, 3, 4, 5, 6]
     assert not any(one.name_place for one in fused)
@@ -231,7 +231,7 @@ def test_a_similar_name_is_reranked_however_far_behind_in_the_fusion() -> None:
 
 
 def test_names_do_not_count_without_reranking() -> None:
-    assert rows(fuse(named_fifth(name=1.0, exact_name=1, half_name=1), PURE)) == [1, 2, 3, 4, 5, 6]
+    assert rows(fuse(named_fifth(name=1.0, exact_name=1, partial_name=1), PURE)) == [1, 2, 3, 4, 5, 6]
 
 
 def test_for_one_word_a_passage_that_has_it_beats_one_that_is_near() -> None:
@@ -254,7 +254,7 @@ ONE = st.builds(
     other_script=st.booleans(),
     name=st.just(0.0) | st.floats(0, 1),
     exact_name=st.just(0) | st.integers(0, 3),
-    half_name=st.just(0) | st.integers(0, 3),
+    partial_name=st.just(0) | st.integers(0, 3),
 )
 EVIDENCE = st.lists(ONE, max_size=120, unique_by=lambda one: one.row)
 SETTINGS = st.builds(

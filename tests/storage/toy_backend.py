@@ -46,7 +46,7 @@ from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.domain.text import display_path, embedded_hash, glob_regex, is_korean
 from kebab_tui.domain.tokens import grams, plain_words, stem
 from kebab_tui.search.bm25 import inverse_document_frequency, length_norm, term_weight
-from kebab_tui.search.find import best_name
+from kebab_tui.search.find_names import best_name
 from kebab_tui.search.match import All, Any, Gram, Match, Not, Prefix, Raw
 from kebab_tui.search.name_pattern import NamePattern
 from kebab_tui.search.ports import (
@@ -461,10 +461,6 @@ class _Snapshot:
         assert isinstance(term, _Term)
         counts = {row: term.counts(self._store.chunks[row]) for row in rows}
         return {row: count for row, count in counts.items() if any(count)}
-
-    def notes_of(self, rows: Sequence[ChunkRow], docs: Sequence[DocId]) -> Mapping[ChunkRow, DocId]:
-        notes = {row: self._store.chunks[row].chunk.doc_id for row in rows if row in self._store.chunks}
-        return {row: doc for row, doc in notes.items() if doc in docs}
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]:
         return [stored.chunk.row for stored in self._store.of(doc)]

@@ -124,6 +124,8 @@ def test_pure_fusion_has_no_rerank(embedded_sample: Workspace) -> None:
         (Evidence(ChunkRow(-1), 1, 9.0, 1, 0.1), "found by words and by meaning, mostly by words"),
         (Evidence(ChunkRow(-1), 3, 9.0), "found by words alone, rank 3 of its list"),
         (Evidence(ChunkRow(-1), None, None, 2, 0.5), "found by meaning alone, rank 2 of its list"),
+        (Evidence(ChunkRow(-1), cosine=0.5, name=0.7), "found by its name alone"),
+        (Evidence(ChunkRow(-1), 1, 9.0, name=1.0, exact_name=1), "the query is a name of its note"),
     ],
 )
 def test_the_head_tells_what_found_the_hit(embedded_sample: Workspace, mine: Evidence, found: str) -> None:

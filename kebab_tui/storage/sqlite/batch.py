@@ -51,7 +51,7 @@ _DROP_NAMES = "DELETE FROM note_names WHERE doc_id = ? AND (names <> ? OR grams 
 """Changed names get a new id: readers that follow the ids find them."""
 _SAVE_NAMES = "INSERT INTO note_names(doc_id, names, grams) VALUES (?, ?, ?) ON CONFLICT(doc_id) DO NOTHING"
 _CHUNKS_OF = (
-    "SELECT chunk_id, id, ordinal, kind, line_first, line_last, page, title, heading_path, text, grams "
+    "SELECT chunk_id, id, ordinal, kind, line_first, line_last, page, title, heading_path, text "
     "FROM chunks WHERE doc_id = ?"
 )
 _MOVE_CHUNK = "UPDATE chunks SET ordinal = ?, kind = ?, line_first = ?, line_last = ?, page = ? WHERE id = ?"
@@ -190,13 +190,13 @@ class Batch:
         chunk, heading, text = row[1], row[8], row[9]
         if row[2:7] != place:
             self._connection.execute(_MOVE_CHUNK, (*place, chunk))
-        own_grams = rows.indexed_grams(titles, heading, text)
-        if (row[7], row[10]) != (titles, own_grams):
+        if row[7] != titles:
             self._new_titles.append(titles)
             self._renamed.append((self.revision, chunk))
+            derived = rows.indexed_grams(titles, heading, text), embedded_hash(titles, heading, text)
             self._connection.execute(
                 "UPDATE chunks SET title = ?, grams = ?, embed_hash = ? WHERE id = ?",
-                (titles, own_grams, embedded_hash(titles, heading, text), chunk),
+                (titles, *derived, chunk),
             )
         self._kept += 1
 

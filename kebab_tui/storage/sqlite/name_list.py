@@ -1,6 +1,6 @@
 """All names of the index in memory, as one joined text, so that a keystroke costs a few milliseconds.
 
-Proposes notes for a `NamePattern`, the best coarse score first; `search.find` scores their names exactly.
+Proposes notes for a `NamePattern`, the best coarse score first; `search.find_names` scores the names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from itertools import accumulate, islice, pairwise
 from threading import Lock
 from typing import NamedTuple
 
-from kebab_tui.search.name_pattern import LEADS, NamePattern, allowed_edits, edits, is_initials, letters_of
+from kebab_tui.domain.text import edits
+from kebab_tui.search.name_pattern import LEADS, NamePattern, allowed_edits, is_initials, letters_of
 
 _NAMES = "SELECT id, names FROM note_names WHERE id > ? AND names <> '' ORDER BY id DESC"
 _LAST = "SELECT coalesce(max(id), 0) FROM note_names"
@@ -39,7 +40,7 @@ _LOWER = r"[^\W\d_A-Z\u3131-\u318e]"
 _NOT_INITIAL = re.compile(
     rf"(?<={_LOWER}){_LOWER}+|(?<=[A-Z])(?:{_LOWER}+|[A-Z]+(?!{_LOWER}))|(?<=\d)\d+|[^\w\n\0]+|_+"
 )
-"""What is left is the first letter of each word and each part of camelCase, and every Korean initial."""
+"""Leaves the first letter of each word and each part of camelCase, and every Korean initial."""
 
 
 class Proposal(NamedTuple):
@@ -84,12 +85,15 @@ class NameList:
     """The names of some notes: ids, and names, one a line; the latest notes first."""
 
     def __init__(self, notes: Sequence[tuple[int, str]]) -> None:
-        self._notes = notes
-        self._letters = _Records([_words_of(names) for _, names in notes])
+        self._notes = [(note, names.replace("/", " ").replace("\0", " ")) for note, names in notes]
+        # A blank is before every word.
+        spelled = (f" {letters_of(names)}" for _, names in self._notes)
+        self._letters = _Records([text.replace("\n", "\n ").replace("  ", " ") for text in spelled])
 
     @cached_property
     def _initials(self) -> _Records:
-        return _Records([_initials_of(names) for _, names in self._notes])
+        texts = (names if names.isascii() else names.translate(_INITIAL_OF) for _, names in self._notes)
+        return _Records([_NOT_INITIAL.sub("", text).casefold() for text in texts])
 
     @cached_property
     def _words(self) -> str:
@@ -132,8 +136,13 @@ class NameList:
         if len(pattern.words) == 1 and len(found) < enough:
             add(3, self._initials.places(phrase), self._initials)
         if len(pattern.words) > 1 and not pattern.has_folders and len(found) < enough:
-            records = self._initials if is_initials(max(pattern.words, key=_weight)) else letters
-            add(4, self._with_all(pattern.words, records), records)
+            rarest = max(pattern.words, key=_weight)
+            records = self._initials if is_initials(rarest) else letters
+            others = [word for word in pattern.words if word != rarest]
+            together = (
+                at for at in records.places(rarest) if all(self._has(records.at(at), word) for word in others)
+            )
+            add(4, together, records)
         if not pattern.has_folders and not all(map(is_initials, pattern.words)) and len(found) < enough:
             add(5, self._unclear(pattern.words))
         if not pattern.has_folders and not found and len(phrase) >= _LONG:
@@ -143,21 +152,16 @@ class NameList:
                 add(6, letters.places(phrase[start:end]))
         return list(found.values())
 
-    def _with_all(self, words: Sequence[str], records: _Records) -> Iterator[int]:
-        """Where the longest word is, in records with every word."""
-        pivot = max(words, key=_weight)
-        others = [word for word in words if word != pivot]
-        for place in records.places(pivot):
-            if all(self._has(records.at(place), word) for word in others):
-                yield place
-
     def _has(self, record: int, word: str) -> bool:
         return (not is_initials(word) and word in self._letters[record]) or word in self._initials[record]
 
     def _unclear(self, words: Sequence[str]) -> Iterator[int]:
         """Records with every word, some misspelt, then those with the letters of the words in order."""
         spellings = {word: [word, *self._corrections(word)] for word in words}
-        letters = {word: re.compile(_in_order(word)) for word in words}
+        letters = {}
+        for word in words:
+            first, *rest = map(re.escape, word)
+            letters[word] = re.compile(first + "".join(rf"[^\n{letter}]*+{letter}" for letter in rest))
         pivot = max(words, key=_weight)
         others = [word for word in words if word != pivot]
 
@@ -175,7 +179,7 @@ class NameList:
             yield from filter(is_among, islice(self._letters.places(spelling), _MOST))
         if len(pivot) >= _CLEAR and len(spellings[pivot]) > 1:
             return  # misspelt, rather than shortened
-        # The first letter begins a word: four times faster, and what else there is looks like nothing.
+        # The first letter begins a word: four times faster, and other matches are far from the typed word.
         expression = re.compile(f" ({letters[pivot].pattern})")
         matches = [
             (match.end() - match.start(1), match.start(1))
@@ -221,7 +225,8 @@ class PathList:
 
     def __init__(self, notes: Sequence[tuple[int, str]]) -> None:
         self._notes = notes
-        self._letters = _Records([_one_line(letters_of(path)) for _, path in notes])
+        letters = (letters_of(path).replace("\n", " ").replace("\0", " ") for _, path in notes)
+        self._letters = _Records(list(letters))
 
     def propose(self, pattern: NamePattern, among: Container[int] | None) -> list[Proposal]:
         """Notes with every word in their path."""
@@ -259,7 +264,15 @@ class NameLists:
     ) -> list[Proposal]:
         """The notes that may match, best first."""
         with self._lock:
-            self._update(connection, revision)
+            if revision != self._revision:
+                changed = connection.execute(_NAMES, (self._last,)).fetchall()
+                if self._last and revision > self._revision and len(changed) <= _MOST_CHANGED:
+                    self._changed = NameList(changed)
+                else:
+                    self._all = NameList(connection.execute(_NAMES, (0,)).fetchall())
+                    self._changed = NameList([])
+                    self._last = int(connection.execute(_LAST).fetchone()[0])
+                self._revision, self._paths = revision, None
             found = {one.note: one for one in self._all.propose(pattern, enough, among)}
             found |= {one.note: one for one in self._changed.propose(pattern, enough, among)}
             if pattern.has_folders or len(found) < enough:
@@ -272,44 +285,7 @@ class NameLists:
         with self._lock:
             self._revision, self._last = -1, 0
 
-    def _update(self, connection: sqlite3.Connection, revision: int) -> None:
-        if revision == self._revision:
-            return
-        changed = connection.execute(_NAMES, (self._last,)).fetchall()
-        if self._last and revision > self._revision and len(changed) <= _MOST_CHANGED:
-            self._changed = NameList(changed)
-        else:
-            self._all = NameList(connection.execute(_NAMES, (0,)).fetchall())
-            self._changed = NameList([])
-            self._last = int(connection.execute(_LAST).fetchone()[0])
-        self._revision, self._paths = revision, None
-
 
 def _weight(word: str) -> tuple[bool, int]:
     """How well a word singles out a few names."""
     return not is_initials(word), len(word)
-
-
-def _in_order(word: str) -> str:
-    first, *others = [re.escape(letter) for letter in word]
-    return first + "".join(rf"[^\n{letter}]*+{letter}" for letter in others)
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", " ").replace("\0", " ")
-
-
-def _one_record(names: str) -> str:
-    return names.replace("/", " ").replace("\0", " ")
-
-
-def _words_of(names: str) -> str:
-    """The letters of names, one a line; a blank is before every word."""
-    return f" {letters_of(_one_record(names))}".replace("\n", "\n ").replace("  ", " ")
-
-
-def _initials_of(names: str) -> str:
-    names = _one_record(names)
-    if not names.isascii():
-        names = names.translate(_INITIAL_OF)
-    return _NOT_INITIAL.sub("", names).casefold()

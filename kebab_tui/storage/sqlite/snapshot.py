@@ -52,6 +52,10 @@ _OCCURRENCES = (
     f"SELECT rowid, {_ONE_FIELD} FROM chunks_fts WHERE chunks_fts MATCH ? "
     "AND +rowid IN (SELECT value FROM json_each(?))"
 )
+_NAMES = (
+    "(SELECT json_group_array(json_array(f.kind, f.value)) FROM facets f "
+    f"WHERE f.doc_id = d.doc_id AND f.kind IN ({', '.join(map(repr, NAME_KINDS))}))"
+)
 _ANSWERS = 64
 MATCHES = 1_024
 """How many answers to "does any chunk match" are kept: they are small."""
@@ -238,46 +242,44 @@ class StoreSnapshot:
     def find_names(
         self, pattern: NamePattern, filters: SearchFilters, limit: int, enough: int
     ) -> list[NamedNote]:
-        among = self._answers.get(self.revision, ("named", filters), lambda: self._passing_names(filters))
+        condition, values = rows.predicate(filters)
+        # Notes without chunks have names, too.
+        chunks = "JOIN chunks c ON c.doc_id = d.doc_id" if filters.kinds or filters.headings else ""
+        sources = "JOIN sources s ON s.source_id = d.source_id"
+        passing = f"SELECT DISTINCT d.doc_id FROM documents d {sources} {chunks} WHERE {condition}"
         if not pattern.words:
-            return self._notes_of(None, filters, limit)
-        names = self._names()
-        proposed = names.propose(self._connection, self.revision, pattern, enough, among)
-        found = self._notes_of([one.note for one in proposed[:limit]], filters, limit)
-        if len(found) < min(len(proposed), limit):  # the list has notes that are no longer there
-            names.forget()
-            proposed = names.propose(self._connection, self.revision, pattern, enough, among)
-            found = self._notes_of([one.note for one in proposed[:limit]], filters, limit)
+            latest = f"d.doc_id IN ({passing}) ORDER BY d.mtime_ns DESC, d.path LIMIT ?"
+            return list(self._notes_where(latest, [*values, limit]).values())
+        among, found = None, list[NamedNote]()
+        if filters.active:
+            ids = f"SELECT n.id FROM note_names n JOIN ({passing}) p ON p.doc_id = n.doc_id"
+            among = self._answers.get(
+                self.revision,
+                (ids, *values),
+                lambda: {note for (note,) in self._connection.execute(ids, values)},
+            )
+        for _ in range(2):
+            proposed = self._names().propose(self._connection, self.revision, pattern, enough, among)
+            notes = [one.note for one in proposed[:limit]]
+            known = self._notes_where("n.id IN (SELECT value FROM json_each(?))", [json.dumps(notes)])
+            found = [known[note] for note in notes if note in known]
+            if len(found) == len(notes):
+                break
+            self._names().forget()  # the list has notes that are no longer there
         return found
 
-    def _passing_names(self, filters: SearchFilters) -> set[int] | None:
-        if not filters.active:
-            return None
-        where, values = _passing_documents(filters)
-        statement = f"SELECT n.id FROM note_names n JOIN ({where}) p ON p.doc_id = n.doc_id"
-        return {note for (note,) in self._connection.execute(statement, values)}
-
-    def _notes_of(self, notes: Sequence[int] | None, filters: SearchFilters, limit: int) -> list[NamedNote]:
-        """These notes, in their order; without a list, the latest changed ones that pass."""
-        if notes is None:
-            where, values = _passing_documents(filters)
-            where = f"d.doc_id IN ({where}) ORDER BY d.mtime_ns DESC, d.path LIMIT ?"
-            values = [*values, limit]
-        else:
-            where, values = "n.id IN (SELECT value FROM json_each(?))", [json.dumps(notes)]
+    def _notes_where(self, condition: str, values: Sequence[str | int | float]) -> dict[int, NamedNote]:
+        """The notes that pass a condition, by their ids in `note_names`."""
         statement = (
             "SELECT n.id, d.doc_id, d.source_id, d.path, d.mtime_ns, "
             "coalesce((SELECT c.id FROM chunks c WHERE c.doc_id = d.doc_id ORDER BY c.ordinal LIMIT 1), 0), "
-            "(SELECT json_group_array(json_array(f.kind, f.value)) FROM facets f "
-            "WHERE f.doc_id = d.doc_id AND f.kind IN (?, ?, ?)) FROM note_names n "
-            f"JOIN documents d ON d.doc_id = n.doc_id WHERE n.names <> '' AND {where}"
+            f"{_NAMES} FROM note_names n "
+            f"JOIN documents d ON d.doc_id = n.doc_id WHERE n.names <> '' AND {condition}"
         )
-        read = self._connection.execute(statement, [*NAME_KINDS, *values])
-        found = {
+        return {
             note: NamedNote(doc, row, _names(names, path), source, path, mtime)
-            for note, doc, source, path, mtime, row, names in read
+            for note, doc, source, path, mtime, row, names in self._connection.execute(statement, values)
         }
-        return [found[note] for note in (found if notes is None else notes) if note in found]
 
     @cached_property
     def _has_names(self) -> bool:
@@ -290,14 +292,12 @@ class StoreSnapshot:
         """The notes of a SELECT of document ids and scores that pass; of equal scores, the latest first."""
         where, more = rows.predicate(filters)
         statement = (
-            "SELECT d.doc_id, c.id, d.source_id, d.path, d.mtime_ns, min(c.ordinal), "
-            "(SELECT json_group_array(json_array(f.kind, f.value)) FROM facets f "
-            "WHERE f.doc_id = d.doc_id AND f.kind IN (?, ?, ?)) "
+            f"SELECT d.doc_id, c.id, d.source_id, d.path, d.mtime_ns, min(c.ordinal), {_NAMES} "
             f"FROM ({found}) n CROSS JOIN documents d ON d.doc_id = n.doc_id "
             "JOIN sources s ON s.source_id = d.source_id JOIN chunks c ON c.doc_id = d.doc_id "
             f"WHERE {where} GROUP BY d.doc_id ORDER BY n.score, d.mtime_ns DESC, d.doc_id LIMIT ?"
         )
-        read = self._connection.execute(statement, [*NAME_KINDS, *values, *more, limit])
+        read = self._connection.execute(statement, [*values, *more, limit])
         return [
             NamedNote(doc, row, _names(names, path), source, path, mtime)
             for doc, row, source, path, mtime, _, names in read
@@ -467,14 +467,6 @@ def _names(listed: str, path: str) -> tuple[tuple[str, str], ...]:
     """The names of a note; an older index has no row for the first."""
     names = tuple((kind, name) for kind, name in json.loads(listed))
     return names if any(kind == NAME.id for kind, _ in names) else ((NAME.id, name_of(path)), *names)
-
-
-def _passing_documents(filters: SearchFilters) -> rows.Condition:
-    """A SELECT of the documents that pass, those without chunks included."""
-    where, values = rows.predicate(filters)
-    chunks = "JOIN chunks c ON c.doc_id = d.doc_id" if filters.kinds or filters.headings else ""
-    documents = "documents d JOIN sources s ON s.source_id = d.source_id"
-    return f"SELECT DISTINCT d.doc_id FROM {documents} {chunks} WHERE {where}", values
 
 
 def _numbers(joined: str | None) -> list[int]:

@@ -68,7 +68,8 @@ def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) 
         found = "the query is a name of its note"
     elif detail.lexical_rank is not None and detail.vector_rank is not None:
         score = explained.tree.children[0]
-        words, meaning = (round(part.value, 4) for part in score.children[0].children[:2])
+        parts = score.at("rerank_raw" if score.label == "rerank" else "rrf_raw")
+        words, meaning = (round(parts.at(leg).value, 4) for leg in ("words", "meaning"))
         weightier = "mostly by words" if words > meaning else "mostly by meaning"
         found = f"found by words and by meaning, {'in equal parts' if words == meaning else weightier}"
     elif detail.lexical_rank is not None:

@@ -99,7 +99,7 @@ def rebuilding(width: int, message: str, done: int, total: int) -> list[Row]:
 def no_notes(
     width: int, rescan_key: str, folders: Sequence[str], other_files: str, extensions: Sequence[str]
 ) -> list[Row]:
-    """The folders hold no notes: what is a note, and what else they hold."""
+    """The folders have no notes; lists the extensions of notes, and the other files."""
     rows = _heading("No notes found", width)
     for folder in folders[:_MOST_FOLDERS]:
         rows += paragraph(f"in {one_line(folder)}", width)

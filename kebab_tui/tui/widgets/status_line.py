@@ -33,7 +33,7 @@ Tone = Literal["fact", "strong", "notice", "warning", "error"]
 TONES: tuple[Tone, ...] = get_args(Tone)
 _PASSING = 95
 _NOTICE_PRIORITIES = {"unfinished_filter": 88, CORRECTED: 75, "unknown_key": 45}
-"""What is said of the query itself comes before figures that nobody waits for."""
+"""Notices about the query come before figures."""
 _WORST_FIRST: tuple[WatchKind, ...] = ("paused", "partial", "polling", "live")
 _LEAST_CUT = 12
 """Cells; a shorter rest of a message is useless."""
@@ -72,7 +72,7 @@ class StatusContent:
     failed: int = 0
     """Files that could not be read."""
     other_files: str = ""
-    """The files that are no notes; shown without a query."""
+    """The files that are not read; shown without a query."""
     searching: bool = False
     """The search is slow."""
     notices: tuple[Notice, ...] = ()

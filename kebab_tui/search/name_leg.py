@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import NamedTuple
 
 from kebab_tui.domain.facets import NAME_KINDS, TAG
-from kebab_tui.domain.ids import DocId
+from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.names import name_key, typed_name_key
 from kebab_tui.domain.query import SearchFilters, facet_filters
 from kebab_tui.domain.tokens import stem
@@ -35,19 +35,23 @@ _COMMON_WEIGHT = 1.0
 """Of a word in so many passages that counting them would take long."""
 _LEAST_MATCH = 0.2
 """Weaker matches do not count: a word that many names have says little."""
-_MOST_HALF = 3
-_HALF = 0.5
+_MOST_IN_PART = 3
+"""If more names have the query as a large part, it does not single out any."""
+_LARGE_PART = 0.5
 _TAG = re.compile(r"#[^\s#]+")
 _FILTERS = frozenset({"filter_key", "filter_value"})
 
 
-class NameMatch(NamedTuple):
-    """How well the best of a note's names matches. `exact`, `half`: its number among such notes, or 0."""
+class NameEvidence(NamedTuple):
+    """How well the names of a note match, and its first passage.
 
-    note: NamedNote
+    `exact`, `partial`: its number among the notes whose name is the query, or has it as a large part; or 0.
+    """
+
+    row: ChunkRow
     match: float
     exact: int = 0
-    half: int = 0
+    partial: int = 0
 
 
 def exact(search: Search) -> list[NamedNote]:
@@ -67,49 +71,36 @@ def _order(key: str, text: str, note: NamedNote) -> tuple[int, bool, int, int, s
     return min(kinds, default=len(NAME_KINDS)), is_elsewhere, note.path.count("/"), -note.mtime_ns, note.path
 
 
-def find(search: Search, terms: Sequence[Term]) -> dict[DocId, NameMatch]:
+def find(search: Search, terms: Sequence[Term]) -> dict[DocId, NameEvidence]:
     """The notes with a name like the query; `terms` are what the keyword leg searches for."""
     first = exact(search)
-    found = {note.doc: NameMatch(note, 1.0, exact=number) for number, note in enumerate(first, 1)}
+    found = {note.doc: NameEvidence(note.row, 1.0, exact=number) for number, note in enumerate(first, 1)}
     text = _typed(search)
-    half = []
-    for note in _tagged(search, text):
-        if note.doc not in found:
-            found[note.doc] = NameMatch(note, 1.0)
-            half.append(note.doc)
+    in_part: list[DocId] = []
+    if _TAG.fullmatch(text):
+        tagged = merge(search.filters, SearchFilters(facet_filters(TAG, "all", [text])))
+        rows, _ = search.snapshot.browse(tagged, _TAGGED, 0)
+        chunks = search.snapshot.hydrate(rows)
+        for row in rows:
+            if (doc := chunks[row].document.doc_id) not in found:
+                found[doc] = NameEvidence(row, 1.0)
+                in_part.append(doc)
     wanted = _content(name_terms(text)) if text else {}
-    if not wanted or not terms:
-        return _numbered(found, half)
-    prefix = match_tree.unfinished_word(search.parsed) if search.query.typing else None
-    if prefix is not None and len(prefix) >= SHORTEST_UNFINISHED:
-        terms = (*terms, Prefix(prefix))  # the keyword leg may have read it as a whole word
-    similar = search.snapshot.names_with(any_of(tuple(dict.fromkeys(terms))), search.filters, _SIMILAR)
-    weights = _rarities(search, wanted) if similar else {}
-    for note in similar:
-        if note.doc not in found:
-            best = _best(note, weights, prefix)
-            if best.match >= _LEAST_MATCH:
-                found[note.doc] = best
-            if best.half:
-                half.append(note.doc)
-    return _numbered(found, half)
-
-
-def _numbered(found: Mapping[DocId, NameMatch], half: Sequence[DocId]) -> dict[DocId, NameMatch]:
-    numbers = dict.fromkeys(half, 0)
-    if len(half) <= _MOST_HALF:
-        numbers = {doc: number for number, doc in enumerate(half, 1)}
-    return {**found, **{doc: found[doc]._replace(half=number) for doc, number in numbers.items()}}
-
-
-def _tagged(search: Search, text: str) -> list[NamedNote]:
-    """The notes with the tag that the query is: `#ops`."""
-    if not _TAG.fullmatch(text):
-        return []
-    tagged = merge(search.filters, SearchFilters(facet_filters(TAG, "all", [text])))
-    rows, _ = search.snapshot.browse(tagged, _TAGGED, 0)
-    notes = search.snapshot.hydrate(rows)
-    return [NamedNote(notes[row].document.doc_id, row, (), "", "", 0) for row in rows if row in notes]
+    if wanted and terms:
+        prefix = match_tree.unfinished_word(search.parsed) if search.query.typing else None
+        if prefix is not None and len(prefix) >= SHORTEST_UNFINISHED:
+            terms = (*terms, Prefix(prefix))  # the keyword leg may have read it as a whole word
+        similar = search.snapshot.names_with(any_of(tuple(dict.fromkeys(terms))), search.filters, _SIMILAR)
+        weights = _rarities(search, wanted) if similar else {}
+        for note in similar:
+            if note.doc not in found:
+                match, is_part = _match(note, weights, prefix)
+                if match >= _LEAST_MATCH:
+                    found[note.doc] = NameEvidence(note.row, match)
+                    in_part += [note.doc] if is_part else []
+    if len(in_part) <= _MOST_IN_PART:
+        found |= {doc: found[doc]._replace(partial=number) for number, doc in enumerate(in_part, 1)}
+    return found
 
 
 def _typed(search: Search) -> str:
@@ -134,10 +125,11 @@ def _rarities(search: Search, terms: Mapping[str, Term]) -> dict[str, float]:
     }
 
 
-def _best(note: NamedNote, weights: Mapping[str, float], prefix: str | None) -> NameMatch:
-    best, is_half, whole = 0.0, False, sum(weights.values())
+def _match(note: NamedNote, weights: Mapping[str, float], prefix: str | None) -> tuple[float, bool]:
+    """How well the best name matches, and whether the query is a large part of one."""
+    best, is_part, whole = 0.0, False, sum(weights.values())
     for _, name in note.names:
-        terms = _content_of_name(name)
+        terms = _content(name_terms(name))
         had = weights.keys() & terms.keys()
         begun = {key for key, term in terms.items() if prefix and term.text.startswith(prefix)}
         in_name = len(had | begun) / max(len(terms), 1)  # a name of marks has no words
@@ -146,16 +138,10 @@ def _best(note: NamedNote, weights: Mapping[str, float], prefix: str | None) -> 
         if had:
             in_query = sum(weights[key] for key in had) / whole
             best = max(best, 2 * in_query * in_name / (in_query + in_name))
-            is_half = is_half or (len(had) == len(weights) and in_name >= _HALF)
-    return NameMatch(note, min(best, 1.0), half=int(is_half))
+            is_part = is_part or (len(had) == len(weights) and in_name >= _LARGE_PART)
+    return min(best, 1.0), is_part
 
 
-def _content(terms: dict[str, Term]) -> dict[str, Term]:
+def _content(terms: Mapping[str, Term]) -> Mapping[str, Term]:
     """Without stop words, if there are others."""
     return {key: term for key, term in terms.items() if term.text not in STOP_WORDS} or terms
-
-
-@lru_cache(maxsize=4_096)
-def _content_of_name(name: str) -> dict[str, Term]:
-    """Cached: each letter of a query meets the same names again."""
-    return _content(name_terms(name))

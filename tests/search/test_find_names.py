@@ -7,8 +7,9 @@ import unicodedata
 import pytest
 
 from kebab_tui.domain.ids import ChunkRow, DocId
-from kebab_tui.search.find import MatchedName, NameMatch, best_name, match_name
-from kebab_tui.search.name_pattern import edits, letters_of, name_pattern
+from kebab_tui.domain.text import edits
+from kebab_tui.search.find_names import MatchedName, NameMatch, best_name, match_name
+from kebab_tui.search.name_pattern import letters_of, name_pattern
 from kebab_tui.search.ports import NamedNote
 
 

@@ -16,13 +16,13 @@ from kebab_tui.domain.document import Document
 from kebab_tui.domain.facets import NAME_KINDS
 from kebab_tui.domain.hit import Highlight
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import edits
 from kebab_tui.search.name_pattern import (
     LEADS,
     LONGEST,
     SPELLING,
     NamePattern,
     allowed_edits,
-    edits,
     is_initials,
     letters_of,
     name_pattern,
@@ -99,10 +99,7 @@ class _Name:
         self.letters = text.translate(_ASCII_PATH if keep_slashes else _ASCII_NAME)
         if text.isascii() and "  " not in self.letters and not self.letters.startswith(" "):
             self.starts = {part.start() for part in _ASCII_PARTS.finditer(text)}
-        else:
-            self._spell(text, keep_slashes=keep_slashes)
-
-    def _spell(self, text: str, *, keep_slashes: bool) -> None:
+            return
         letters: list[str] = []
         origin: list[int] = []
         self.starts = set()
@@ -129,7 +126,7 @@ class _Name:
         return self.starts | self.syllables
 
     def places(self, word: str) -> Iterator[int]:
-        """Where the word occurs, never from the middle of a syllable."""
+        """The places of the word, never from the middle of a syllable."""
         at = self.letters.find(word)
         while at >= 0:
             if at == 0 or self.origin[at] != self.origin[at - 1]:
@@ -142,16 +139,13 @@ class _Name:
         for at in self.places(word):
             end = at + len(word)
             is_cut = end < len(self.letters) and self.origin[end] == self.origin[end - 1]
-            is_cut = is_cut or (end < len(self.letters) and end in self.syllables and self._steals(end))
+            # The first consonant of the next syllable was taken: 한 in 하늘.
+            is_cut = is_cut or {end - 1, end} <= self.syllables
             match = first if at == 0 else NameMatch.WORD if at in self.starts else NameMatch.INSIDE
             found = _Found(match, int(is_cut), range(at, end))
             if best is None or found[:2] < best[:2]:
                 best = found
         return best
-
-    def _steals(self, end: int) -> bool:
-        """Whether a match took the first consonant of the next syllable: 한 in 하늘."""
-        return end - 1 in self.syllables
 
     def initials(self, word: str) -> _Found | None:
         """Consecutive first letters of words and syllables."""
@@ -231,6 +225,39 @@ class _Name:
                 found = [self.subsequence(word), self.misspelt(word)]
         return min((one for one in found if one is not None), key=lambda one: one[:2], default=None)
 
+    def in_path(self, pattern: NamePattern) -> _Found | None:
+        """Every word of the pattern in this path; the folders of a word in their order."""
+        each = []
+        for word in pattern.words:
+            parts = [part for part in word.split("/") if part]
+            places, start = list[int](), 0
+            at_starts = True
+            for number, part in enumerate(parts):
+                found = [at for at in self.places(part) if at >= start]
+                if number:
+                    found = [at for at in found if "/" in self.letters[start:at]]
+                if not found:
+                    return None
+                at = next((at for at in found if at in self.starts), found[0])
+                at_starts = at_starts and at in self.starts
+                start = at + len(part)
+                places += range(at, start)
+            each.append(_Found(NameMatch.WORD if at_starts else NameMatch.INSIDE, 0, places))
+        whole = _together(each)
+        if pattern.has_folders:
+            return whole
+        return whole._replace(match=NameMatch.PATH, cost=int(whole.match is NameMatch.INSIDE))
+
+    def highlights(self, places: Iterable[int]) -> tuple[Highlight, ...]:
+        """The characters of these letters, as ranges."""
+        ranges: list[Highlight] = []
+        for at in sorted({self.origin[place] for place in places}):
+            if ranges and ranges[-1][1] == at:
+                ranges[-1] = (ranges[-1][0], at + 1)
+            else:
+                ranges.append((at, at + 1))
+        return tuple(ranges)
+
 
 def _is_hump(before: str, character: str, after: str) -> bool:
     """Whether a word starts inside a name: getUserName, HTMLElement, note2, API회의."""
@@ -278,7 +305,7 @@ def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None
     name = _Name(text, keep_slashes=kind == "path")
     found: _Found | None = None
     if kind == "path":
-        found = _in_path(pattern, name)
+        found = name.in_path(pattern)
     else:
         found = name.literal(pattern.phrase) if not is_initials(pattern.phrase) else None
         if found is not None and len(found.at) == len(name.letters.rstrip()):
@@ -292,43 +319,9 @@ def match_name(pattern: NamePattern, kind: str, text: str) -> MatchedName | None
             found = name.misspelt_phrase(pattern.phrase)
     if found is None:
         return None
-    return MatchedName(kind, text, found.match, found.cost, _ranges(name.origin[at] for at in found.at))
-
-
-def _in_path(pattern: NamePattern, name: _Name) -> _Found | None:
-    """Every word in the path; folders of one word in their order."""
-    each = []
-    for word in pattern.words:
-        parts = [part for part in word.split("/") if part]
-        places, start = list[int](), 0
-        at_starts = True
-        for number, part in enumerate(parts):
-            found = [at for at in name.places(part) if at >= start]
-            if number:
-                found = [at for at in found if "/" in name.letters[start:at]]
-            if not found:
-                return None
-            at = next((at for at in found if at in name.starts), found[0])
-            at_starts = at_starts and at in name.starts
-            start = at + len(part)
-            places += range(at, start)
-        each.append(_Found(NameMatch.WORD if at_starts else NameMatch.INSIDE, 0, places))
-    whole = _together(each)
-    if pattern.has_folders:
-        return whole
-    return whole._replace(match=NameMatch.PATH, cost=int(whole.match is NameMatch.INSIDE))
+    return MatchedName(kind, text, found.match, found.cost, name.highlights(found.at))
 
 
 def _together(each: Sequence[_Found]) -> _Found:
     at = sorted({place for one in each for place in one.at})
     return _Found(max(one.match for one in each), sum(one.cost for one in each), at)
-
-
-def _ranges(places: Iterable[int]) -> tuple[Highlight, ...]:
-    ranges: list[Highlight] = []
-    for at in sorted(set(places)):
-        if ranges and ranges[-1][1] == at:
-            ranges[-1] = (ranges[-1][0], at + 1)
-        else:
-            ranges.append((at, at + 1))
-    return tuple(ranges)
