@@ -97,7 +97,7 @@ def find(search: Search, *, first_answer: bool = False) -> Answer:
             ranked = ranked + _numbered(tier, found, total)
             total = stage.kept = total + size
     kept = total if limits.last_rank is None else min(total, limits.last_rank)
-    page = tuple(one for one in ranked if query.offset < one.rank <= kept)
+    page = tuple(ranked[query.offset : min(query.offset + query.k, kept)])
     without_limits = kept
     if limits.cut:
         without_limits = len(named) + sum(count(search, tier.wanted, rows) for tier in tiers)
@@ -139,7 +139,7 @@ def _newest(search: Search, tiers: Sequence[Tier]) -> Answer:
                 ranked += _numbered(tier, found, len(ranked))
                 stage.kept = len(ranked)
     kept = ranked[: limits.last_rank]
-    return Answer("lexical", tuple(kept[query.offset :]), len(kept), complete=False)
+    return Answer("lexical", tuple(kept[query.offset : query.offset + query.k]), len(kept), complete=False)
 
 
 def _numbered(tier: Tier, found: Sequence[Scored], after: int) -> list[Ranked]:

@@ -174,8 +174,8 @@ def parse(text: str, now: datetime, *, typing: bool = False) -> ParsedQuery:
 @lru_cache(maxsize=8)
 def _without_filters(
     clean: str, cut: bool
-) -> tuple[ParsedQuery, tuple[Piece, ...], tuple[tuple[int, Notice], ...]]:
-    """What does not depend on the time, then the filters, and where unknown ones end, with a notice each.
+) -> tuple[ParsedQuery, tuple[Piece, ...], tuple[tuple[int | None, Notice], ...]]:
+    """What does not depend on the time, then the filters, and where unclear keys end, with a notice each.
 
     Cached: for each letter the query box, two searches and the highlights parse the same text.
     """
@@ -190,14 +190,15 @@ def _without_filters(
     if not is_whole:
         notices.append(_too_long(f"{MAX_WORDS} words"))
     terms, operators = _grouped(kept, len(clean))
-    unknown = []
+    unknown: list[tuple[int | None, Notice]] = []
     for piece in found:
         if key := _unknown_key(clean, piece):
             near = nearest_key(key)
             known = ", ".join(f"{name}:" for name in FILTER_KEYS)
             hint = f"Did you mean {near}:?" if near else f"The filters are {known}."
             message = f"Unknown filter {key}: searched as text. {hint}"
-            unknown.append((piece.end, Notice("unknown_key", message)))
+            # The value of a key that is like none may yet become text; a mistyped key stays one.
+            unknown.append((None if near else piece.end, Notice("unknown_key", message)))
     tokens = tuple(token for piece in found for token in _coloured(clean, piece, operators))
     parsed = ParsedQuery(terms, notices=tuple(notices), tokens=tokens)
     return parsed, tuple(piece for piece in found if piece.kind == "filter"), tuple(unknown)

@@ -127,12 +127,18 @@ class KeysInOrder:
         if isinstance(event, events.Paste):
             return self._type(event.text, pasted=True)
         text = event.character if event.is_printable else None
-        if text and isinstance(app.focused, Input):
+        # A terminal sends esc and x for alt+x, and Textual adds the letter to the name of the key.
+        is_named = event.key.startswith("alt+") and self._is_bound(event.key)
+        if text and isinstance(app.focused, Input) and not is_named:
             return self._type(text)
         for priority in (True, False):
             if await app._check_bindings(event.key, priority=priority):
                 return True
-        return text is not None and self._type(text)
+        return is_named or (text is not None and self._type(text))
+
+    def _is_bound(self, key: str) -> bool:
+        """Whether some action has the key, though it may not be possible now."""
+        return any(key in bindings.key_to_bindings for _, bindings in self._app.screen._modal_binding_chain)
 
     async def _finish_click(self) -> None:
         """Wait until the widgets have handled an earlier click."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.search.ranking import ONE_WORD_KEYWORD
 from tests.meaning import FLOOR, Chosen, codes
 
@@ -209,6 +209,18 @@ def test_an_indexed_word_is_also_the_beginning_of_a_word_of_the_name(chosen: Cho
     chosen.add("crowd.md", {f"prior {n}": 0.9 for n in range(9)})
     assert "a.md" in {hit.path for hit in chosen.ask("prior", typing=True).hits[:3]}
     assert "a.md" not in {hit.path for hit in chosen.ask("prior").hits[:3]}
+
+
+@BOTH
+@pytest.mark.parametrize("first_answer", [False, True])
+def test_a_page_of_notes_with_one_name_is_no_longer_than_asked(
+    chosen: Chosen, mode: SearchMode, first_answer: bool
+) -> None:
+    for n in range(5):
+        chosen.add(f"{n}/meeting.md", {f"meeting {n}": 0.5}, names={"name": "meeting"})
+    for offset in range(4):
+        page = chosen.engine.search(SearchQuery("meeting", mode, k=2, offset=offset), first_answer).hits
+        assert [hit.rank for hit in page] == [offset + 1, offset + 2]
 
 
 @BOTH

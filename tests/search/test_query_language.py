@@ -319,8 +319,9 @@ def test_a_colon_in_ordinary_text_is_not_named(text: str) -> None:
     assert _parse(f"{text} git").notices == ()
 
 
-def test_an_unknown_key_is_named_once_and_not_while_its_word_is_typed() -> None:
-    assert parse("git tga:x", _NOW, typing=True).notices == ()
+def test_an_unknown_key_is_named_once_and_only_while_its_word_is_typed_if_it_is_like_another() -> None:
+    assert parse("git prop:x", _NOW, typing=True).notices == ()
+    assert len(parse("git tga:x", _NOW, typing=True).notices) == 1
     assert len(parse("tga:x tga:x git", _NOW, typing=True).notices) == 1
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual._xterm_parser import XTermParser
 from textual.selection import SELECT_ALL
 from textual.widgets import Input
 
@@ -17,11 +18,41 @@ from tests.tui.screen import WIDE, SharedScreen, focus, found, kebab, painted, p
 pytestmark = pytest.mark.slow
 
 
+def press_alt(app: KebabApp, letter: str) -> None:
+    """A letter after esc in one read."""
+    assert app._driver is not None
+    parser = XTermParser()
+    for event in (*parser.feed(f"\x1b{letter}"), *parser.feed("")):
+        app._driver.process_message(event)
+
+
 def click(app: KebabApp, x: int, y: int) -> None:
     """A click on the screen, in the same read as what is sent next."""
     assert app._driver is not None
     for kind in (events.MouseDown, events.MouseUp):
         app._driver.process_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
+
+
+# With alt: most terminals send esc and the letter
+
+
+async def test_alt_and_a_letter_is_a_key_that_types_nothing(shared: SharedScreen) -> None:
+    async with shared(query="owernship") as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: app.results.is_corrected)
+        press_alt(app, "x")
+        await until(pilot, lambda: not app.results.is_corrected)
+        press_alt(app, "x")
+        await until(pilot, lambda: app.results.is_corrected)
+        assert app.box.value == "owernship"
+
+
+async def test_alt_and_a_letter_without_an_action_is_the_letter(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
+        app = await found(pilot)
+        press_alt(app, "x")  # nothing is corrected
+        press_alt(app, "q")
+        await until(pilot, lambda: app.box.value == "rustq")
 
 
 # With the mouse
