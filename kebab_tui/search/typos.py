@@ -41,7 +41,7 @@ _ONLY_NAMES = 2
 """Words of so many syllables are corrected only to words of names: they have too many neighbours."""
 _SHORT_QUERY = 2
 """The same in a query of more words, where an inflected verb would become another one."""
-_INFLECTED = ("다", "요", "까", "죠")
+_INFLECTED = ("다", "요", "까", "죠", "야")
 """The same after these."""
 _SHORTEST_LATIN = 3
 """Letters of a Latin word typed as Hangul."""

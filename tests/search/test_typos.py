@@ -20,7 +20,7 @@ NOTES = {
     "database.md": "# Database\n\nBackup of the database with Kubernetes and postgres.\n",
     "kernel.md": "# Kernel\n\nThe kernel schedules threads. gnuplot, gnuplet.\n",
     "컨테이너.md": "# 컨테이너\n\n컨테이너를 지우고 네트워크를 확인한다. 한글 입력도 본다. 까치가 운다.\n",
-    "서버-점검.md": "# 서버 점검\n\n서버를 매주 점검한다. 데이터베이스도 본다. 기록을 옮긴다.\n",
+    "서버-점검.md": "# 서버 점검\n\n서버를 매주 점검한다. 데이터베이스도 본다. 기록을 옮긴다. 옮겨야 해.\n",
     "identifiers.md": "# Names\n\nThe function getUserName reads user_name.\n",
 }
 
@@ -197,7 +197,8 @@ def test_a_slip_in_a_korean_word_is_corrected(vault: Vault, typed: str, meant: s
         "컨테이너에서는",
         "서버점검",
         "기룩",  # two syllables: only words of names
-        "옮간다",  # a verb
+        "옮간다",  # verbs
+        "욺겨야 하나",
         "어제 고친 네투워크",  # a long query: only words of names
         "안녕하세요",
     ],
