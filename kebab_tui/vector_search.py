@@ -75,12 +75,12 @@ class VectorSearch:
             return Notice("no_model", f"{error.message}.", "warning")
         return opened.semantics
 
-    def knows_word(self, word: str) -> bool:
+    def knows_word(self, word: str, begun: bool) -> bool:
         """Whether the selected model has a word in its vocabulary; loads no model."""
         from kebab_tui.embedding.pieces import knows_word
 
         try:
-            return knows_word(self.card(), word)
+            return knows_word(self.card(), word, begun)
         except ModelError:
             return False
 

@@ -37,6 +37,14 @@ class Pieces:
         found = self._last_up_to(name.encode())
         return found.number if found and found.name == name.encode() else None
 
+    def has(self, name: str, begun: bool) -> bool:
+        """Whether there is a piece of this name, or one that begins with it if it is only `begun`."""
+        end = b"\xff" if begun else b""  # sorts behind any letter
+        found = self._last_up_to(name.encode() + end)
+        return found is not None and (
+            found.name.startswith(name.encode()) if begun else found.name == name.encode()
+        )
+
     def everything(self) -> dict[str, int]:
         """Return all pieces; raise ValueError unless they are sorted and unique."""
         *lines, rest = self._lines[:].split(b"\n")
@@ -89,8 +97,11 @@ def _piece(line: bytes) -> VocabularyPiece:
     return VocabularyPiece(name, int(number))
 
 
-def knows_word(card: ModelCard, word: str) -> bool:
-    """Whether a folded word is one piece of the model; false if its files cannot be read."""
+def knows_word(card: ModelCard, word: str, begun: bool) -> bool:
+    """Whether a folded word is one piece of the model, or the beginning of one if it is only `begun`.
+
+    False if its files cannot be read.
+    """
     path = card.pieces if card.pieces_sha256 else card.tokenizer
     with (
         contextlib.suppress(OSError, ValueError),
@@ -98,9 +109,9 @@ def knows_word(card: ModelCard, word: str) -> bool:
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,  # a search touches few pages
     ):
         if card.pieces_sha256:
-            return Pieces(mapped, "").number_of(word) is not None
+            return Pieces(mapped, "").has(word, begun)
         spelled = (
-            json.dumps(start + word, ensure_ascii=escaped)
+            json.dumps(start + word, ensure_ascii=escaped)[: -1 if begun else None]
             for start in _STARTS_A_WORD
             for escaped in (True, False)
         )

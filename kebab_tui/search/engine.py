@@ -72,9 +72,9 @@ class SearchEngine:
         options: SearchOptions,
         semantics: SemanticsSource,
         now: Callable[[], datetime] = datetime.now,
-        knows_word: KnowsWord = lambda _: False,
+        knows_word: KnowsWord = lambda *_: False,
     ) -> None:
-        """`knows_word`: whether the model has a word in its vocabulary; loads no model."""
+        """`knows_word`: whether the model has a word, or one that begins so; loads no model."""
         self._corpus = corpus
         self._probe = probe
         self._options = options

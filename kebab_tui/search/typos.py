@@ -49,16 +49,14 @@ _SHORTEST_LATIN = 3
 _NOT_GRAMS = ("heading_path", "text", "title")
 """The fields in which a Hangul word is not cut into pairs of syllables."""
 
-KnowsWord = Callable[[str], bool]
+KnowsWord = Callable[[str, bool], bool]
+"""Whether the model has a word in its vocabulary; with True, a word that begins so."""
 
 
 def correct(
     text: str, tokens: Sequence[QueryToken], snapshot: Snapshot, knows_word: KnowsWord, *, typing: bool
 ) -> tuple[str, tuple[Correction, ...]]:
-    """The query with corrected words, and the words that differ.
-
-    `knows_word`: whether the model has a word in its vocabulary.
-    """
+    """The query with corrected words, and the words that differ."""
     after_keys = {token.end for token in tokens if token.role == "unknown_key"}
     words = [token for token in tokens if token.role == "word" and token.start not in after_keys]
     speller = _Speller(snapshot, knows_word, is_short_query=len(words) <= _SHORT_QUERY)
@@ -116,7 +114,7 @@ class _Speller:
             return None
         if unfinished and self.snapshot.common_words(word, 1):
             return None
-        if self.knows_word(word):
+        if self.knows_word(word, unfinished):
             return None
         self.lookups += 1
         if not particle and (hangul := self._other_layout(typed)):
@@ -160,7 +158,11 @@ class _Speller:
         if word := self._other_layout(typed):
             return word
         bare = without_ending(typed)
-        if not all("가" <= one <= "힣" for one in typed) or self.knows_word(typed) or self.knows_word(bare):
+        if (
+            not all("가" <= one <= "힣" for one in typed)
+            or self.knows_word(typed, False)
+            or self.knows_word(bare, False)
+        ):
             return None
         for word in dict.fromkeys((typed, bare)):
             if _SHORTEST_HANGUL <= len(word) <= _LONGEST_HANGUL and (meant := self._nearest_hangul(word)):
@@ -176,7 +178,7 @@ class _Speller:
         if is_there and has(whole_word(bare)):
             return True
         made_of = compounds(bare)
-        return (bool(made_of) and has(any_of(tuple(made_of)))) or (is_there and self.knows_word(bare))
+        return (bool(made_of) and has(any_of(tuple(made_of)))) or (is_there and self.knows_word(bare, False))
 
     def _other_layout(self, typed: str) -> str | None:
         from kebab_tui.search.keyboard import hangul_keys, keys_of  # only an unknown word needs it

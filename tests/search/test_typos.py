@@ -163,6 +163,17 @@ def test_a_word_that_may_go_on_is_corrected_only_if_no_word_begins_so(
     assert searched(vault, text, typing=True) == meant
 
 
+def test_the_beginning_of_a_word_that_the_model_knows_is_not_corrected_while_it_is_typed(
+    tmp_path: Path,
+) -> None:
+    vault = Vault(tmp_path)
+    vault.write("a.md", "Please hold the line.\n")
+    vault.ingest()
+    for text, typing, searched in (("holid", True, []), ("holid", False, ["hold"]), ("hodl", True, ["hold"])):
+        response = vault.workspace.search(SearchQuery(text, "lexical", typing=typing))
+        assert [one.searched for one in response.corrections] == searched, text
+
+
 def test_an_unfinished_word_is_rather_a_longer_one(tmp_path: Path) -> None:
     vault = Vault(tmp_path)
     vault.write("a.md", "zorba zorba zorba")
