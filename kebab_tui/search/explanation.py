@@ -201,7 +201,7 @@ def explain(
     # A what-if without reranking needs the chunk ids, which order equal scores.
     ids = snapshot.chunk_ids([one.evidence.row for one in answer.fused])
     candidates = tuple(
-        one._replace(evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, "")))
+        replace(one, evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, "")))
         for one in answer.fused
     )
     explained = ExplainedResponse(response, tuple(hits), candidates, None, count_filtered(search))

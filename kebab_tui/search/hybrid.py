@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
-from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.ids import DocId
 from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
 from kebab_tui.search.bm25 import normalised
@@ -64,9 +64,7 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
         near = legs if is_distant else near
         stage.kept = len(near.own) + len(near.other)
     with watch.stage("fusion") as stage:
-        found = gather(search, encoded, words, near, with_ids=not settings.rerank)
-        if named:
-            found = _with_names(search, encoded, found, named, has_others=bool(near.other))
+        found = gather(search, encoded, words, near, named, with_ids=not settings.rerank)
         fused = fuse(found, settings)
         kept = fused
         if limits.cut:
@@ -119,19 +117,34 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
 
 
 def gather(
-    search: Search, encoded: EncodedQuery, words: LexicalLeg, near: Legs, *, with_ids: bool
+    search: Search,
+    encoded: EncodedQuery,
+    words: LexicalLeg,
+    near: Legs,
+    named: Mapping[DocId, NameEvidence],
+    *,
+    with_ids: bool,
 ) -> list[Evidence]:
-    """The evidence of every candidate; keyword matches outside the semantic leg get their cosine too."""
+    """The evidence of every candidate; those outside the semantic leg get their cosine too.
+
+    Of a note that only its name finds, the first chunk is a candidate.
+    """
     by_words = {scored.row: (rank, -scored.bm25) for rank, scored in enumerate(words.found, 1)}
     by_meaning = {
         one.row: (rank, one.cosine) for leg in (near.own, near.other) for rank, one in enumerate(leg, 1)
     }
-    only_words = [row for row in by_words if row not in by_meaning]
+    notes = search.snapshot.chunks_of(list(named)) if named else {}
+    by_name = {row: named[doc] for row, doc in notes.items()}
+    known = {notes[row] for row in by_name if row in by_words or row in by_meaning}
+    only_names = [one.row for doc, one in named.items() if doc not in known and is_candidate(one)]
+    if search.query.strict:
+        only_names = []
+    without_cosine = [row for row in by_words if row not in by_meaning] + only_names
     only_meaning = [row for row in by_meaning if row not in by_words]
-    cosines = encoded.semantics.index.cosines(encoded.vector, only_words)
+    cosines = encoded.semantics.index.cosines(encoded.vector, without_cosine)
     others = {one.row for one in near.other}
     if others:  # a corpus of one script has no "other" one
-        others |= search.snapshot.which(only_words, Among(script=script_of(encoded.text, other=True)))
+        others |= search.snapshot.which(without_cosine, Among(script=script_of(encoded.text, other=True)))
     ids = search.snapshot.chunk_ids(only_meaning) if with_ids else {}
     found = []
     for row, (rank, strength) in by_words.items():
@@ -141,37 +154,11 @@ def gather(
     for row in only_meaning:
         vector_rank, cosine = by_meaning[row]
         found.append(Evidence(row, None, None, vector_rank, cosine, row in others, chunk_id=ids.get(row, "")))
+    found += [Evidence(row, cosine=cosines.get(row), other_script=row in others) for row in only_names]
+    for at, one in enumerate(found) if by_name else ():
+        if (name := by_name.get(one.row)) is not None:
+            found[at] = one._replace(name=name.match, exact_name=name.exact, partial_name=name.partial)
     return found
-
-
-def _with_names(
-    search: Search,
-    encoded: EncodedQuery,
-    found: Sequence[Evidence],
-    named: Mapping[DocId, NameEvidence],
-    *,
-    has_others: bool,
-) -> list[Evidence]:
-    """The evidence with the matches of names, and the first chunks of notes that only their names find."""
-    notes = search.snapshot.chunks_of(list(named))
-    whole = [_named(one, named[notes[one.row]]) if one.row in notes else one for one in found]
-    known = {notes[one.row] for one in found if one.row in notes}
-    by_name = [one for doc, one in named.items() if doc not in known and is_candidate(one)]
-    if search.query.strict or not by_name:
-        return whole
-    rows = [one.row for one in by_name]
-    cosines = encoded.semantics.index.cosines(encoded.vector, rows)
-    others = set[ChunkRow]()
-    if has_others:
-        others = search.snapshot.which(rows, Among(script=script_of(encoded.text, other=True)))
-    return whole + [
-        _named(Evidence(row, cosine=cosines.get(row), other_script=row in others), one)
-        for row, one in zip(rows, by_name, strict=True)
-    ]
-
-
-def _named(found: Evidence, one: NameEvidence) -> Evidence:
-    return found._replace(name=one.match, exact_name=one.exact, partial_name=one.partial)
 
 
 def is_candidate(named: NameEvidence) -> bool:

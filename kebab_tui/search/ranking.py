@@ -19,9 +19,10 @@ already ordered by chunk id.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 from kebab_tui.domain.ids import ChunkRow
@@ -90,15 +91,19 @@ class Evidence(NamedTuple):
     partial_name: int = 0
 
 
-class Fused(NamedTuple):
-    """A candidate after fusion, with every number that decided its place."""
+@dataclass(slots=True)
+class Fused:
+    """A candidate after fusion, with every number that decided its place.
+
+    Only `fuse` changes it: a keystroke has hundreds of candidates, so they are not copied at each step.
+    """
 
     evidence: Evidence
     lexical_part: float
     vector_part: float
     rrf_raw: float
     fusion_score: float
-    fusion_rank: int
+    fusion_rank: int = 0
     rerank_keyword: float | None = None
     rerank_semantic: float | None = None
     rerank_name: float | None = None
@@ -121,59 +126,32 @@ class Fused(NamedTuple):
         return self.fusion_score if self.rerank_score is None else self.rerank_score
 
 
-_Tie = tuple[int, str, int, bool, int]
-
-
-@dataclass(slots=True)
-class _Candidate:
-    """A mutable draft of `Fused`: every keystroke makes hundreds, so they are not copied at each step."""
-
-    evidence: Evidence
-    lexical_part: float
-    vector_part: float
-    rrf_raw: float
-    tie: _Tie
-    """The order of candidates with equal scores."""
-    fusion_rank: int = 0
-    rerank_keyword: float | None = None
-    rerank_semantic: float | None = None
-    rerank_name: float | None = None
-    rerank_score: float = 0.0
-    rerank_rank: int | None = None
-    assumed_cosine: float | None = None
-    kept_place: bool = False
-    named: bool = False
-    name_place: bool = False
-
-
 def fuse(evidence: Sequence[Evidence], settings: FusionSettings) -> list[Fused]:
     """Order the candidates, best first."""
-    candidates = []
-    for one in evidence:
+    best = settings.best_raw
+    tied = []
+    for one in sorted(evidence, key=_rerank_tie if settings.rerank else _tie):
         lexical = rrf_part(settings.lexical_weight, settings.rrf_k, one.lexical_rank)
         vector = rrf_part(settings.vector_weight, settings.rrf_k, one.vector_rank)
-        tie: _Tie = (
-            (one.lexical_rank or _LAST, "", one.vector_rank or _LAST, one.other_script, one.row)
-            if settings.rerank
-            else (one.lexical_rank or _LAST, one.chunk_id, 0, False, one.row)
-        )
-        candidates.append(_Candidate(one, lexical, vector, lexical + vector, tie))
-    candidates.sort(key=lambda candidate: (-candidate.rrf_raw, candidate.tie))
+        raw = lexical + vector
+        tied.append(Fused(one, lexical, vector, raw, raw / best if best else 0.0))
+    # Sorting is stable: equals stay in the order of ties.
+    candidates = sorted(tied, key=attrgetter("rrf_raw"), reverse=True)
     for rank, candidate in enumerate(candidates, 1):
         candidate.fusion_rank = rank
     if settings.rerank:
-        candidates = _reranked(candidates, settings)
-    best = settings.best_raw
-    return [
-        Fused(
-            one.evidence, one.lexical_part, one.vector_part, one.rrf_raw,
-            one.rrf_raw / best if best else 0.0, one.fusion_rank,
-            one.rerank_keyword, one.rerank_semantic, one.rerank_name,
-            one.rerank_score if settings.rerank else None, one.rerank_rank, one.assumed_cosine,
-            rank, one.kept_place, one.named, one.name_place,
-        )
-        for rank, one in enumerate(candidates, 1)
-    ]  # fmt: skip
+        candidates = _reranked(candidates, tied, settings)
+    for rank, candidate in enumerate(candidates, 1):
+        candidate.rank = rank
+    return candidates
+
+
+def _tie(one: Evidence) -> tuple[int, str, int]:
+    return one.lexical_rank or _LAST, one.chunk_id, one.row
+
+
+def _rerank_tie(one: Evidence) -> tuple[int, int, bool, int]:
+    return one.lexical_rank or _LAST, one.vector_rank or _LAST, one.other_script, one.row
 
 
 def rescore(
@@ -196,47 +174,45 @@ def rrf_part(weight: float, rrf_k: int, rank: int | None) -> float:
     return 0.0 if rank is None else weight / (rrf_k + rank)
 
 
-def _reranked(candidates: list[_Candidate], settings: FusionSettings) -> list[_Candidate]:
-    """Score every candidate, so that a list has one kind of score, and order the best by it."""
+def _reranked(candidates: Sequence[Fused], tied: Sequence[Fused], settings: FusionSettings) -> list[Fused]:
+    """Score every candidate, so that a list has one kind of score, and order the best by it.
+
+    `candidates`: in the order of fusion; `tied`: in the order of ties.
+    """
     strongest = max((one.evidence.strength or 0.0 for one in candidates), default=0.0)
     nearest = max((one.evidence.cosine or 0.0 for one in candidates), default=0.0)
     other_script_share, best_rerank = settings.other_script_share, settings.best_rerank
+    by_words, by_meaning, by_name = settings.rerank_keyword, 1 - settings.rerank_keyword, settings.rerank_name
     for one in candidates:
         evidence = one.evidence
         words = (evidence.strength or 0.0) / strongest if strongest > 0 else 0.0
-        if evidence.cosine is None:
+        cosine = evidence.cosine
+        if cosine is None:
             # No vector yet: the meaning is assumed to be as near as the words are strong.
-            one.assumed_cosine = words * (nearest or _USUALLY_NEAREST)
-        cosine = max(evidence.cosine or one.assumed_cosine or 0.0, 0.0)
-        keyword, semantic = settings.rerank_keyword * words, (1 - settings.rerank_keyword) * cosine
+            cosine = one.assumed_cosine = words * (nearest or _USUALLY_NEAREST)
+        if cosine < 0.0:
+            cosine = 0.0
+        keyword, semantic = by_words * words, by_meaning * cosine
         if evidence.other_script and keyword + semantic < other_script_share * cosine:
             keyword, semantic = 0.0, other_script_share * cosine
         one.rerank_keyword, one.rerank_semantic = keyword, semantic
-        one.rerank_name = settings.rerank_name * evidence.name
+        one.rerank_name = by_name * evidence.name
         one.rerank_score = (keyword + semantic + one.rerank_name) / best_rerank
+    by_score = sorted(tied, key=attrgetter("rerank_score"), reverse=True)
     depth = settings.rerank_depth
-    head = candidates[:depth]
-    rest: list[_Candidate] = []
-    for one in candidates[depth:]:
-        (head if one.evidence.name >= SIMILAR_NAME else rest).append(one)
-    head.sort(key=_by_rerank_score)
+    head = [one for one in by_score if one.fusion_rank <= depth or one.evidence.name >= SIMILAR_NAME]
     for rank, one in enumerate(head, 1):
         one.rerank_rank = rank
-    depth = len(head)
-    placed = _with_kept_places(_with_names_first(head + rest))
-    for one in placed[depth:]:
-        one.kept_place = False  # behind the best, the score alone decides
-    return placed[:depth] + sorted(placed[depth:], key=_by_rerank_score)
+    rest = (one for one in candidates[depth:] if one.evidence.name < SIMILAR_NAME)
+    placed = _with_kept_places(_with_names_first(head), rest)
+    given = {one.evidence.row for one in placed}
+    return placed + [one for one in by_score if one.evidence.row not in given]
 
 
-def _by_rerank_score(one: _Candidate) -> tuple[float, _Tie]:
-    return -one.rerank_score, one.tie
-
-
-def _with_names_first(candidates: list[_Candidate]) -> list[_Candidate]:
+def _with_names_first(candidates: list[Fused]) -> list[Fused]:
     """First the notes whose name is the query; within three places those with it as a part of their name."""
-    exact: dict[int, _Candidate] = {}
-    partial: dict[int, _Candidate] = {}
+    exact: dict[int, Fused] = {}
+    partial: dict[int, Fused] = {}
     for one in candidates:
         if one.evidence.exact_name:
             exact.setdefault(one.evidence.exact_name, one)
@@ -265,28 +241,29 @@ def _with_names_first(candidates: list[_Candidate]) -> list[_Candidate]:
     return first + [one for one in others if one.evidence.row not in given]
 
 
-def _with_kept_places(candidates: list[_Candidate]) -> list[_Candidate]:
-    """Give the other script every third place, from the fourth on, while it is near enough."""
-    waiting = deque(
-        one for one in candidates if one.evidence.other_script and (one.evidence.cosine or 0.0) >= NEAR_ENOUGH
+def _with_kept_places(head: list[Fused], rest: Iterable[Fused]) -> list[Fused]:
+    """Give the other script every third place of the best, from the fourth on, while it is near enough."""
+    waiting = (
+        one
+        for one in chain(head, rest)
+        if one.evidence.other_script and (one.evidence.cosine or 0.0) >= NEAR_ENOUGH
     )
-    if not waiting:
-        return candidates
-    placed: list[_Candidate] = []
+    placed: list[Fused] = []
     given: set[ChunkRow] = set()
     since = 0
-    for one in candidates:
+    for one in head:
         if one.evidence.row in given:
             continue
         if since >= PLACE_EVERY - 1 and len(placed) >= PLACE_EVERY and not one.evidence.other_script:
-            while waiting and waiting[0].evidence.row in given:
-                waiting.popleft()
-            if waiting:
-                waiting[0].kept_place = True
-                placed.append(waiting[0])
-                given.add(waiting[0].evidence.row)
+            other = next((other for other in waiting if other.evidence.row not in given), None)
+            if other is not None:
+                other.kept_place = True
+                placed.append(other)
+                given.add(other.evidence.row)
                 since = 0
         placed.append(one)
         given.add(one.evidence.row)
         since = 0 if one.evidence.other_script else since + 1
-    return placed
+    for one in placed[len(head) :]:
+        one.kept_place = False  # behind the best, the score alone decides
+    return placed[: len(head)]

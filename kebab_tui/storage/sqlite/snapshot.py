@@ -362,6 +362,10 @@ class StoreSnapshot:
         return dict(self._connection.execute(statement, values).fetchall())
 
     def collection(self) -> Collection:
+        return self._collection
+
+    @cached_property
+    def _collection(self) -> Collection:
         row = self._connection.execute("SELECT block FROM chunks_fts_data WHERE id = 1").fetchone()
         numbers = _varints(row[0]) if row else []
         if not numbers or numbers[0] == 0:
