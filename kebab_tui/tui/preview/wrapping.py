@@ -130,14 +130,19 @@ def _starts(text: str, first: int, further: int) -> list[int]:
 
 def _break(text: str, offsets: Sequence[int], start: int, end: int, room: int) -> int:
     """Where the next row begins, after a row from `start` that has no cells for `end`."""
+
+    def whole(place: int) -> int:
+        """The place, or that of the blank before if this is a mark on it."""
+        return place - (place < len(text) and offsets[place + 1] == offsets[place])
+
     if text[end] == " ":
-        return len(text) - len(text[end:].lstrip(" ")) if text[end + 1 : end + 2] == " " else end + 1
-    word = text.rfind(" ", start, end) + 1
+        return whole(len(text) - len(text[end:].lstrip(" ")))
+    word = whole(text.rfind(" ", start, end) + 1)
     if word == end:
         return end
     if not text.isascii():
         for place in range(end, max(word, start), -1):
-            if _IDEOGRAPHS.match(text, place - 1):
+            if _IDEOGRAPHS.match(text, place - 1) and whole(place) == place:
                 return place
     stop = text.find(" ", end)
     fits = offsets[stop if stop >= 0 else len(text)] - offsets[word] <= room
