@@ -63,9 +63,9 @@ class Note:
     def search(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
         return self._marks.search(place, forward) if self._marks else iter(())
 
-    def matches_words(self, place: MatchSpan) -> str:
-        """The number of a match among all matches, in words; empty if the text is too long to count them."""
-        number, count = self._marks.number(place) if self._marks else (0, 0)
+    def number_of(self, match: MatchSpan) -> str:
+        """The number of a match among all; empty if the text is too long to count them."""
+        number, count = self._marks.number(match) if self._marks else (0, 0)
         return f"match {number:,} of {count:,}" if count else ""
 
     def whole(self, most: int) -> Sequence[str] | None:

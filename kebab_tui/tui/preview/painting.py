@@ -91,7 +91,8 @@ def paint_row(line: Line, shown: Wrapped, part: int, view: View, styles: Mapping
     spans = _moved(line.spans, shown.places, shown.begin)
     inside = [(first - begin, last - begin, name) for first, last, name in spans]
     body = [Segment(" " * indent, base)] if (indent := shown.indent(part)) else []
-    body += _segments(shown.text[begin:end], inside, base, styles)
+    # Without the blanks beyond the edge: cutting them off would take marks before them along.
+    body += _segments(shown.text[begin:end].rstrip(" "), inside, base, styles)
     row = Strip(body).crop_extend(0, view.columns, base)
     is_first = not part and not shown.begin
     return Strip.join([_gutter(line, is_first, view, styles), row]).crop_extend(0, view.width, base)

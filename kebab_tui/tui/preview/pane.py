@@ -207,7 +207,7 @@ class Preview(LineView, can_focus=True):
         top = self._top()
         self._measure()
         if is_other or before.first != self._target.first or (top is None and self._rows is not None):
-            self._match = MatchSpan(self._target.first, self._passage[0].index - 1)
+            self._match = MatchSpan(self._target.first, self._passage[0].column - 1)
             self._to_target()
         elif top is not None and self._rows is not None:
             self._to_anchor(top)
@@ -388,7 +388,7 @@ class Preview(LineView, can_focus=True):
         if self._rows is not None:
             first, last = self._passage
             is_cut = not self._rows.wraps and self._note is not None and self._note.is_long(first.line)
-            self._left = max(first.index - 1, 0) if is_cut else 0
+            self._left = max(first.column - 1, 0) if is_cut else 0
             rows = self._rows.row_of(last) + 1 - self._rows.row_of(first)
             self._to_anchor(first, max(min(third, self.page_rows - rows), min(third, _CONTEXT)))
         elif self._rendered is not None and self._note is not None:
@@ -467,27 +467,27 @@ class Preview(LineView, can_focus=True):
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.page_rows
         if not top <= self._rows.row_of(Anchor(*self._match)) < bottom:
             if forward:
-                line, index = self._rows.anchor(top)
-                self._match = MatchSpan(line, index - 1)
+                line, column = self._rows.anchor(top)
+                self._match = MatchSpan(line, column - 1)
             elif bottom < self._rows.count:
                 self._match = MatchSpan(*self._rows.anchor(bottom))
             else:
                 self._match = MatchSpan(self._note.lines.count + 1, -1)
         self._search = self._note.search(self._match, forward)
-        self._continue_search(self._search)
+        self._continue_search(self._search, forward)
 
-    def _continue_search(self, search: Iterator[MatchSpan | None]) -> None:
+    def _continue_search(self, search: Iterator[MatchSpan | None], forward: bool) -> None:
         turn_ends = monotonic() + _TURN_S
         while search is self._search:
             place = next(search, _NOWHERE)
             if place is not None:
-                self._show_match(place)
+                self._show_match(place, forward)
                 return
             if monotonic() > turn_ends:
-                self.call_later(self._continue_search, search)
+                self.call_later(self._continue_search, search, forward)
                 return
 
-    def _show_match(self, place: MatchSpan) -> None:
+    def _show_match(self, place: MatchSpan, forward: bool) -> None:
         """Make it the current match and scroll to it."""
         if self._note is None or self._rows is None:
             return
@@ -495,7 +495,10 @@ class Preview(LineView, can_focus=True):
             self._remark = "no match"
             self._repaint()
             return
-        self._match, self._remark = place, self._note.matches_words(place)
+        has_turned = place <= self._match if forward else place >= self._match
+        turned = ("from the top" if forward else "from the end") if has_turned else ""
+        self._remark = ", ".join(filter(None, (self._note.number_of(place), turned)))
+        self._match = place
         row = self._rows.row_of(Anchor(*place))
         if not self.scroll_offset.y <= row < self.scroll_offset.y + self.page_rows:
             self._to_anchor(Anchor(*place), self.page_rows // 3)
