@@ -70,10 +70,10 @@ def paint(line: Line, view: View, styles: Mapping[str, Style]) -> Strip:
         spans: Iterable[Span] = [
             (start - view.left, end - view.left, name) for start, end, name in line.spans
         ]
-        body, left = Strip(_segments(shown, spans, base, styles)), 0
+        body, left = Strip(styled(shown, spans, base, styles)), 0
     else:
         shown, spans = _expanded(line.text, line.spans) if "\t" in line.text else (line.text, line.spans)
-        body, left = Strip(_segments(shown, spans, base, styles)), view.left
+        body, left = Strip(styled(shown, spans, base, styles)), view.left
     is_cut = body.cell_length > left + width
     body = body.crop_extend(left, left + width, base)
     cut_style = base + styles["cut"]
@@ -89,9 +89,7 @@ def column_of(text: str, index: int) -> int:
     return index if len(text) > LONG_LINE else cell_len(_expanded(text[:index], ())[0])
 
 
-def _segments(
-    text: str, spans: Iterable[Span], base: Style, styles: Mapping[str, Style]
-) -> Iterator[Segment]:
+def styled(text: str, spans: Iterable[Span], base: Style, styles: Mapping[str, Style]) -> Iterator[Segment]:
     shown = sanitize_line(text)
     within = [(max(start, 0), min(end, len(shown)), styles[name]) for start, end, name in spans]
     within = [(start, end, style) for start, end, style in within if start < end]
@@ -155,7 +153,21 @@ def header(hit: SearchHit, located: Located | None, state: str, width: int) -> l
 # Styles use the colours of the theme only, and no meaning depends on colour alone: cited lines
 # have a mark in the gutter, matches are bold and underlined, the current match is reversed.
 
-_PARTS = ("header", "path", "title", "state", "gutter", "mark", "cited", "cut", "match", "current", *KINDS)
+_PARTS = (
+    "header",
+    "path",
+    "title",
+    "state",
+    "gutter",
+    "mark",
+    "cited",
+    "cut",
+    "match",
+    "current",
+    "marked",
+    "danger",
+    *KINDS,
+)
 COMPONENT_CLASSES = {f"preview--{part}" for part in _PARTS}
 
 CSS = """
@@ -174,6 +186,8 @@ Preview {
     & > .preview--cut { color: $accent; text-style: bold; }
     & > .preview--match { color: $accent; text-style: bold underline; }
     & > .preview--current { color: $accent; text-style: bold reverse; }
+    & > .preview--marked { color: $warning; text-style: bold; }
+    & > .preview--danger { color: $error; }
     & > .preview--heading { color: $primary; text-style: bold; }
     & > .preview--strong { text-style: bold; }
     & > .preview--emphasis { text-style: italic; }
@@ -187,13 +201,6 @@ Preview {
     &:ansi:focus > .preview--header { background: $background; text-style: underline; }
 }
 """
-
-_MARKDOWN = {
-    "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
-    "code": "string", "code_block": "string", "block_quote": "emphasis", "list": "gutter",
-    "item.bullet": "mark", "item.number": "mark", "hr": "gutter", "link": "link", "link_url": "link",
-    "table.border": "gutter", "table.header": "strong", "kbd": "strong",
-}  # fmt: skip
 
 
 def styles_of(preview: Widget) -> dict[str, Style]:
@@ -213,4 +220,4 @@ def styles_of(preview: Widget) -> dict[str, Style]:
     styles["text"] = preview.rich_style
     for ground in ("cited", "header"):
         styles[ground] = preview.get_component_rich_style(f"preview--{ground}")
-    return styles | {f"markdown.{element}": styles[part] for element, part in _MARKDOWN.items()}
+    return styles | {"struck": Style(strike=True)}

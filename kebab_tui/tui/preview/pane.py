@@ -8,7 +8,7 @@ one; the first row reports the difference. The engine only decodes bytes and fin
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -30,7 +30,7 @@ from kebab_tui.tui.preview import painting
 from kebab_tui.tui.preview.matches import MatchSpan
 from kebab_tui.tui.preview.open_note import Note, TargetLines, read_at_once, read_in_thread, target_lines
 from kebab_tui.tui.preview.painting import View, column_of, header, paint
-from kebab_tui.tui.preview.rendered import LONGEST, Rendered, RenderStyles, rendered
+from kebab_tui.tui.preview.rendered import LONGEST, Rendered, Renderings
 from kebab_tui.tui.preview.source_lines import OpenFile, WholeText, identity
 from kebab_tui.tui.preview.syntax import Lexers
 from kebab_tui.tui.widgets.segments import LineView, sanitize_line
@@ -67,12 +67,8 @@ class Preview(LineView, can_focus=True):
         generation: int
         read: Note | KebabError
 
-    @dataclass
-    class MadeMarkdown(Message):
-        """A thread has rendered a note."""
-
-        note: Note
-        made: Rendered
+    class Made(Message):
+        """A thread has rendered a note that took long."""
 
     def __init__(self, engine: PreviewEngine | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -88,7 +84,10 @@ class Preview(LineView, can_focus=True):
         """Shown in the header after the state of the passage."""
         self._words: Sequence[str] = ()
         """The lines of a message instead of a note."""
+        self.is_rendering = False
+        """Whether to show rendered Markdown instead of source lines, where possible."""
         self._rendered: Rendered | None = None
+        self._renderings = Renderings(lambda: self.post_message(self.Made()))
         self._marked_query = ""
         """The query whose matches are marked in the open note."""
         self._match = MatchSpan(1, -1)
@@ -108,12 +107,9 @@ class Preview(LineView, can_focus=True):
         self._generation += 1
         was_remarked = bool(self._remark)
         self._hit, self._located, self._query, self._remark = hit, located, query, ""
-        if is_other:
-            self._rendered = None
         path = os.path.join(os.fsencode(hit.root), hit.raw_path)
         note = self._note
         if note is None or note.identity is None or note.identity != identity(path):
-            self._rendered = None
             self._read(path, hit, is_other)
             return
         is_same_view = query == self._marked_query and target_lines(hit, located, note.lines) == self._target
@@ -187,9 +183,10 @@ class Preview(LineView, can_focus=True):
         self._note, self._words, self._marked_query = note, (), query
         before, self._target = self._target, target_lines(self._hit, self._located, note.lines)
         self._search = iter(())
+        self._take_rendering(note, keep=not is_other)
         self._measure()
         if is_other or before.first != self._target.first:
-            self._match = MatchSpan(self._target.first, -1)
+            self._reset_match()
             self._left = max(note.passage_column(self._target.first, self._hit.text) - 1, 0)
             self._to_target()
         self._repaint()
@@ -222,8 +219,14 @@ class Preview(LineView, can_focus=True):
             segments = [Segment(text, base + self._styles[name]) for text, name in parts]
             return Strip(segments).crop_extend(0, width, base)
         row = y - 1 + self.scroll_offset.y
-        if self._rendered is not None and row < len(self._rendered.strips):
-            return self._rendered.strips[row]
+        if self._rendered is not None and row < len(self._rendered):
+            strip = self._strips.get((row, width))
+            if strip is None:
+                cited = self._rendered.rows_of(self._target.first, self._target.last)
+                sign = self._target.sign(self._target.first) if row in cited else " "
+                strip = self._rendered.paint(row + 1, sign, self._match, self._styles)
+                self._strips[row, width] = strip
+            return strip
         if self._note is not None and self._rendered is None and row < self._note.lines.count:
             strip = self._strips.get((row, width))
             if strip is None:
@@ -247,7 +250,7 @@ class Preview(LineView, can_focus=True):
     def _measure(self) -> None:
         rows = len(self._words)
         if self._rendered is not None:
-            rows = len(self._rendered.strips)
+            rows = len(self._rendered)
         elif self._note is not None:
             rows = self._note.lines.count
         self.virtual_size = Size(self.columns, rows + 1)
@@ -260,8 +263,8 @@ class Preview(LineView, can_focus=True):
     def on_resize(self, _: events.Resize) -> None:
         # The library has already scrolled a note that fits better now.
         was_at_target = self.scroll_offset.y == min(self._target_row, self.max_scroll_y)
-        if self._rendered is not None and self._note is not None:
-            self._start_rendering(self._note)
+        if self._note is not None:
+            self._take_rendering(self._note)
         self._measure()
         if was_at_target:
             self._to_target()
@@ -289,7 +292,7 @@ class Preview(LineView, can_focus=True):
     def _to_target(self) -> None:
         row = self._target.first - 1
         if self._rendered is not None and self._note is not None:
-            row = self._rendered.row_of(row, self._note.lines.count)
+            row = self._rendered.row_of(self._target.first)
         self.to_row(row - self.page_rows // 3)
         self._target_row = self.scroll_offset.y
 
@@ -337,13 +340,15 @@ class Preview(LineView, can_focus=True):
 
     def _start_search(self, forward: bool) -> None:
         """Search from the last match, or from the visible lines if that is out of view."""
-        if self._note is None or self._rendered is not None:
+        if self._note is None:
             return
+        rows = self._note.lines.count if self._rendered is None else len(self._rendered)
         top = self.scroll_offset.y + 1
         if not top <= self._match.line < top + self.page_rows:
-            line = top if forward else min(top + self.page_rows, self._note.lines.count + 1)
+            line = top if forward else min(top + self.page_rows, rows + 1)
             self._match = MatchSpan(line, -1)
-        self._search = self._note.search(self._match, forward)
+        shown = self._note if self._rendered is None else self._rendered
+        self._search = shown.search(self._match, forward)
         self._continue_search(self._search)
 
     def _continue_search(self, search: Iterator[MatchSpan | None]) -> None:
@@ -367,6 +372,9 @@ class Preview(LineView, can_focus=True):
         top = self.scroll_offset.y + 1
         if not top <= place.line < top + self.page_rows:
             self.to_row(place.line - 1 - self.page_rows // 3)
+        if self._rendered is not None:
+            self._repaint()
+            return
         columns = self._view(self._note).columns
         column = column_of(self._note.text(place.line), place.column)
         if not self._left < column + 1 < self._left + columns - SIDEWAYS:
@@ -376,38 +384,50 @@ class Preview(LineView, can_focus=True):
     # Rendered Markdown
 
     def toggle_rendered(self) -> None:
-        """Switch between rendered Markdown and the lines of the file."""
-        if self._rendered is not None:
-            self._show_rendered(None)
-        elif self._note is not None:
-            self._start_rendering(self._note)
+        """Show notes as rendered Markdown, or as the lines of their files, until this is called again."""
+        self.is_rendering = not self.is_rendering
+        if self._note is not None:
+            self._remark = ""
+            self._take_rendering(self._note)
+            self._show_from_target()
 
-    def _start_rendering(self, note: Note) -> None:
-        lines = note.whole(LONGEST)
-        if lines is None:
-            self._remark = "too long to render"
-            self.refresh()
+    def _take_rendering(self, note: Note, *, keep: bool = False) -> None:
+        """Show the note rendered, if wanted and possible; `keep` the former rendering meanwhile."""
+        before, self._rendered = self._rendered, None
+        if not self.is_rendering:
+            self._renderings.cancel()
             return
-        target = self._target
-        first, last = (1, 0) if target.sure is None else (target.first, target.last)
-        style = RenderStyles(
-            self.columns, target.sign(target.first), self.app.current_theme.dark, painting.styles_of(self)
-        )
-        work = partial(self._render_in_thread, note, partial(rendered, lines, first, last, style))
-        self.run_worker(work, thread=True, exclusive=True, group="preview-markdown")
-
-    def _render_in_thread(self, note: Note, make: Callable[[Callable[[], bool]], Rendered | None]) -> None:
-        worker = get_current_worker()
-        made = make(lambda: worker.is_cancelled)
+        lines = note.whole(LONGEST) if note.is_markdown else None
+        if lines is None or note.identity is None:
+            self._renderings.cancel()
+            self._remark = "too long to render" if note.is_markdown else "not Markdown: source"
+            return
+        made = self._renderings.of(note.identity, lines, self.columns)
         if made is not None:
-            self.post_message(self.MadeMarkdown(note, made))
+            self._rendered = made
+        elif keep and before is not None and before.width == self.columns:
+            self._rendered = before
+        self._mark_rendered()
 
-    def on_preview_made_markdown(self, message: Preview.MadeMarkdown) -> None:
-        if message.note is self._note and message.made.width == self.columns:
-            self._show_rendered(message.made)
+    def _mark_rendered(self) -> None:
+        assert self.engine is not None
+        engine, query = self.engine, self._query
+        if self._rendered is not None:
+            self._rendered.mark(lambda text: engine.marks(text, query))
 
-    def _show_rendered(self, made: Rendered | None) -> None:
-        self._rendered = made
+    def on_preview_made(self) -> None:
+        if self._note is not None and self.is_rendering:
+            self._take_rendering(self._note, keep=True)  # known now, unless another was wanted meanwhile
+            self._show_from_target()
+
+    def _show_from_target(self) -> None:
+        self._search = iter(())
+        self._reset_match()
         self._measure()
         self._to_target()
         self._repaint()
+
+    def _reset_match(self) -> None:
+        """Search from the passage on."""
+        line = self._target.first
+        self._match = MatchSpan(line if self._rendered is None else self._rendered.row_of(line) + 1, -1)
