@@ -148,7 +148,8 @@ def hostile(tmp_path: Path) -> str:
         title = sequence.replace("\x00", "").replace('"', "")
         text = f"---\ntitle: {title!r}\ntags: [{number}x, 'a{number}b']\n---\n"
         text += f"# needle {sequence}\n\n## {sequence}\n\nneedle {sequence} needle [[{sequence}]]\n"
-        text += f"\n> [!tip] =={sequence}== %%{sequence}%% ![[{sequence}]]\n\n- [ ] &#27;]0;{EVIL}&#7; &#x9b;1337n\n"
+        text += f"\n> [!tip] =={sequence}== %%{sequence}%% ![[{sequence}]]\n\n"
+        text += f"- [ ] &#27;]0;{EVIL}&#7; &#x9b;1337n\n"
         with open(os.path.join(folder, b"n%d" % number + name + b".md"), "wb") as file:
             file.write(text.encode("utf-8", "surrogateescape"))
     workspace = Workspace(Settings(), str(tmp_path / "data"))
