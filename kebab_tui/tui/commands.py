@@ -58,21 +58,27 @@ class Commands:
 
     def _move_or_scroll_pages(self, pages: int) -> None:
         app = self._app
-        if (pane := app.focused) in (app.explain, app.words):
+        if (pane := app.focused) is app.preview:
+            app.preview.scroll_by_pages(pages)
+        elif pane in (app.explain, app.words):
             pane.scroll_relative(y=pages * max(pane.size.height - 1, 1), animate=False)
         else:
             app.pin_cursor()
             app.hits.move_by_pages(pages)
 
     def do_first_hit(self) -> None:
-        if self._app.focused in (self._app.preview, self._app.explain):
-            self._app.focused.scroll_home(animate=False)
+        if self._app.focused is self._app.preview:
+            self._app.preview.action_scroll_home()
+        elif self._app.focused is self._app.explain:
+            self._app.explain.scroll_home(animate=False)
         else:
             self._app.hits.move_to(0)
 
     def do_last_hit(self) -> None:
-        if self._app.focused in (self._app.preview, self._app.explain):
-            self._app.focused.scroll_end(animate=False)
+        if self._app.focused is self._app.preview:
+            self._app.preview.action_scroll_end()
+        elif self._app.focused is self._app.explain:
+            self._app.explain.scroll_end(animate=False)
         else:
             self._app.go_to_last()
 
@@ -137,6 +143,9 @@ class Commands:
 
     def do_scroll_up(self) -> None:
         self._app.preview.scroll_up(animate=False)
+
+    def do_wrap(self) -> None:
+        self._app.preview.wraps = not self._app.preview.wraps
 
     def do_scroll_left(self) -> None:
         self._app.preview.action_scroll_left()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
 from markdown_it.token import Token
@@ -27,6 +27,7 @@ from kebab_tui.tui.preview.obsidian import (
 )
 from kebab_tui.tui.preview.painting import Span
 from kebab_tui.tui.preview.syntax import Lexers, front_matter, kind_of
+from kebab_tui.tui.preview.wrapping import TAB, row_starts
 from kebab_tui.tui.widgets.segments import sanitize_line, take
 
 _NARROWEST = 12
@@ -37,10 +38,7 @@ _FULL_LINE = 60
 _LONGEST_CODE, _LONGEST_CODE_LINE = 20_000, 1000
 """Longer code has no colours."""
 _LONGEST_ADDRESS = 60
-_MOST_PER_CELL = 24
-"""Characters that may share a cell."""
 _BAR = "│ "
-_WORD = re.compile(r"[^\S\n]*[^\s]+|\n|[^\S\n]+")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:")
 _ALIGNED = re.compile(r"text-align:(right|center)")
 _PROPERTY = re.compile(r"([^\s:#-][^:]*):(?:[ \t]+(.*))?")
@@ -190,6 +188,8 @@ class MarkdownRows:
 
     def _add_inline(self, content: str, line: int, names: tuple[str, ...] = ()) -> None:
         inline = self._inline(content, names)
+        if not inline.text.strip():
+            return
         for start, end, pieces in _wrapped(inline, self._room):
             first = line + bisect_right(inline.breaks, start)
             self._add_row(pieces, first, line + bisect_right(inline.breaks, max(end - 1, start)))
@@ -202,7 +202,7 @@ class MarkdownRows:
 
     def _add_plain(self, content: str, line: int, name: str, indent: str = "") -> None:
         for number, text in enumerate(content.rstrip("\n").split("\n"), line):
-            shown = sanitize(text.expandtabs(4))
+            shown = sanitize(text.expandtabs(TAB))
             for _, _, pieces in _wrapped(_Inline(shown, ((shown, (name,)),)), self._room - len(indent)):
                 self._add_row(((indent, ()), *pieces), number)
 
@@ -213,13 +213,13 @@ class MarkdownRows:
                 self._add_plain(shown, number, "comment" if "<!--" in shown else "text")
 
     def _add_code(self, content: str, info: str, line: int) -> None:
-        code = sanitize(content.removesuffix("\n").expandtabs(4))
+        code = sanitize(content.removesuffix("\n").expandtabs(TAB))
         start = 0
         pieces = list(self._coloured(code, info.split(" ")[0].lower()))
         for number, text in enumerate(_lines_of(pieces), line):
             length = sum(len(part) for part, _ in text)
             inline = _Inline(code[start : start + length], text)
-            for _, _, shown in _wrapped(inline, self._room - 2, keep_blanks=True):
+            for _, _, shown in _wrapped(inline, self._room - 2):
                 self._add_row((("  ", ()), *shown), number)
             start += length + 1
 
@@ -244,9 +244,7 @@ class MarkdownRows:
                 (one[2] or "" if one else line.strip().removeprefix("- ")).translate(_QUOTED)
             )
             left = name + " " * (width - cell_len(name))
-            for _, _, pieces in _wrapped(
-                _Inline(value, ((value, ()),)), self._width - width, keep_blanks=True
-            ):
+            for _, _, pieces in _wrapped(_Inline(value, ((value, ()),)), self._width - width):
                 self._add_row(((left, ("gutter",)), *pieces), number)
                 left = " " * width
 
@@ -352,13 +350,11 @@ class MarkdownRows:
 # Wrapping
 
 
-def _wrapped(
-    inline: _Inline, width: int, *, keep_blanks: bool = False
-) -> Iterator[tuple[int, int, Sequence[Piece]]]:
+def _wrapped(inline: _Inline, width: int) -> Iterator[tuple[int, int, Sequence[Piece]]]:
     """Rows of at most `width` cells: their place in the text, and their pieces."""
     rest = iter(inline.pieces)
     text, names, at = "", tuple[str, ...](), 0
-    for start, end in _row_places(inline.text, max(width, 1), keep_blanks):
+    for start, end in _row_places(inline.text, max(width, 1)):
         pieces: list[Piece] = []
         while at + len(text) <= start and (following := next(rest, None)) is not None:
             at += len(text)
@@ -375,38 +371,13 @@ def _wrapped(
         yield start, end, pieces
 
 
-def _row_places(text: str, width: int, keep_blanks: bool) -> Iterator[tuple[int, int]]:
-    """Where the rows begin and end, broken between words if possible; no row begins with a blank."""
-    start = end = used = 0
-    for word in _WORD.finditer(text):
-        if word[0] == "\n":
-            yield start, end
-            start, end, used = word.end(), word.end(), 0
-            continue
-        begin, after = word.start(), word.end()
-        body = after - len(word[0].lstrip())
-        if not used and not keep_blanks:
-            begin = start = end = body
-        cells = cell_len(text[begin:after])
-        if used + cells <= width:
-            end, used = after, used + cells
-            continue
-        if used and (cells <= width or used + body - begin >= width):
-            yield start, end
-            begin = start = end = body
-            used = 0
-        # A word longer than a row is broken: an address, or a text without blanks such as Japanese.
-        while begin < after:
-            part = take(text[begin : min(after, begin + width * _MOST_PER_CELL)], width - used)
-            if not part and not used:
-                part = text[begin]
-            end, used = begin + len(part), used + cell_len(part)
-            begin = end
-            if begin < after:
-                yield start, end
-                start, used = begin, 0
-    if start < end or keep_blanks:
-        yield start, end
+def _row_places(text: str, width: int) -> Iterator[tuple[int, int]]:
+    """Where the rows of a text begin and end, without the blanks at their ends."""
+    begin = 0
+    for line in text.split("\n"):
+        for start, end in pairwise([*row_starts(line, width, width), len(line)]):
+            yield begin + start, begin + start + len(line[start:end].rstrip())
+        begin += len(line) + 1
 
 
 def _lines_of(pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:

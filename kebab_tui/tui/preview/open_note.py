@@ -65,16 +65,21 @@ class Note:
     def search(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
         return self._marks.search(place, forward) if self._marks else iter(())
 
+    def matches_words(self, place: MatchSpan) -> str:
+        return self._marks.words(place) if self._marks else ""
+
     def whole(self, most: int) -> Sequence[str] | None:
         """All lines; None if they have more than `most` characters together."""
         if not isinstance(self.lines, WholeText) or sum(map(len, self.lines.lines)) > most:
             return None
         return self.lines.lines
 
+    def is_long(self, number: int) -> bool:
+        return len(self.text(number)) > LONG_LINE
+
     def passage_column(self, number: int, passage: str) -> int:
-        """The column of the passage in a very long line; 0 in any other."""
-        text = self.text(number)
-        return max(text.find(passage.partition("\n")[0]), 0) if len(text) > LONG_LINE else 0
+        """Where the passage begins in its first line."""
+        return max(self.text(number).find(passage.partition("\n")[0]), 0)
 
 
 @dataclass(frozen=True, slots=True)
