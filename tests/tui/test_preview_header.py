@@ -53,7 +53,9 @@ def test_path_and_title_are_cut_before_the_state(width: int, shown: str) -> None
 
 
 def test_a_long_path_leaves_half_of_the_row_to_the_title() -> None:
-    assert row(40, path="a/very/long/path/of/folders/to/bread.md") == "a/very/long/pa…/bread.md · Bread › Crust"
+    assert (
+        row(40, path="a/very/long/path/of/folders/to/bread.md") == "a/very/long/pa…/bread.md · Bread › Crust"
+    )
 
 
 @pytest.mark.parametrize("state", ["moved +7", "no permission", "gone", CHANGED])

@@ -65,8 +65,8 @@ class Note:
     def search(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
         return self._marks.search(place, forward) if self._marks else iter(())
 
-    def matches_words(self, place: MatchSpan) -> str:
-        return self._marks.words(place) if self._marks else ""
+    def number_of(self, match: MatchSpan) -> str:
+        return self._marks.number_of(match) if self._marks else ""
 
     def whole(self, most: int) -> Sequence[str] | None:
         """All lines; None if they have more than `most` characters together."""

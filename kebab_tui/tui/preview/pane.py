@@ -402,7 +402,7 @@ class Preview(LineView, can_focus=True):
         else:
             assert self._rows is not None
             is_cut = not self._rows.wraps and self._note.is_long(first.line)
-            self._left = max(first.index - 1, 0) if is_cut else 0
+            self._left = max(first.column - 1, 0) if is_cut else 0
             rows = self._rows.row_of(last) + 1 - self._rows.row_of(first)
         self._to_anchor(first, max(min(third, self.page_rows - rows), min(third, _CONTEXT)))
         self._target_row = self.scroll_offset.y
@@ -482,28 +482,28 @@ class Preview(LineView, can_focus=True):
             elif self._rows is None:
                 return
             elif forward:
-                line, index = self._rows.anchor(top)
-                self._match = MatchSpan(line, index - 1)
+                line, column = self._rows.anchor(top)
+                self._match = MatchSpan(line, column - 1)
             elif bottom < self._rows.count:
                 self._match = MatchSpan(*self._rows.anchor(bottom))
             else:
                 self._match = MatchSpan(self._note.lines.count + 1, -1)
         shown = self._note if self._rendered is None else self._rendered
         self._search = shown.search(self._match, forward)
-        self._continue_search(self._search)
+        self._continue_search(self._search, forward)
 
-    def _continue_search(self, search: Iterator[MatchSpan | None]) -> None:
+    def _continue_search(self, search: Iterator[MatchSpan | None], forward: bool) -> None:
         turn_ends = monotonic() + _TURN_S
         while search is self._search:
             place = next(search, _NOWHERE)
             if place is not None:
-                self._show_match(place)
+                self._show_match(place, forward)
                 return
             if monotonic() > turn_ends:
-                self.call_later(self._continue_search, search)
+                self.call_later(self._continue_search, search, forward)
                 return
 
-    def _show_match(self, place: MatchSpan) -> None:
+    def _show_match(self, place: MatchSpan, forward: bool) -> None:
         """Make it the current match and scroll to it."""
         shown = self._note if self._rendered is None else self._rendered
         if shown is None:
@@ -512,14 +512,17 @@ class Preview(LineView, can_focus=True):
             self._remark = "no match"
             self._repaint()
             return
-        self._match, self._remark = place, shown.matches_words(place)
+        has_turned = place <= self._match if forward else place >= self._match
+        turned = ("from the top" if forward else "from the end") if has_turned else ""
+        self._remark = ", ".join(filter(None, (shown.number_of(place), turned)))
+        self._match = place
         row = self._row_of_match
         if not self.scroll_offset.y <= row < self.scroll_offset.y + self.page_rows:
             if self._rendered is not None:
                 self.to_row(row - self.page_rows // 3)
             else:
                 self._to_anchor(Anchor(*place), self.page_rows // 3)
-        if self._rows is not None and not self._rows.wraps:
+        if self._note is not None and self._rows is not None and not self._rows.wraps:
             columns = self._view(self._note).columns
             column = column_of(self._note.text(place.line), place.column)
             if not self._left < column + 1 < self._left + columns - SIDEWAYS:
@@ -565,7 +568,7 @@ class Preview(LineView, can_focus=True):
         if self._rendered is not None:
             self._match = MatchSpan(self._rendered.row_of(first.line) + 1, -1)
         else:
-            self._match = MatchSpan(first.line, first.index - 1)
+            self._match = MatchSpan(first.line, first.column - 1)
 
     @property
     def _row_of_match(self) -> int:

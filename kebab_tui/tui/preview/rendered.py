@@ -62,8 +62,8 @@ class Rendered:
     def search(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
         return self._marks.search(place, forward) if self._marks else iter(())
 
-    def matches_words(self, place: MatchSpan) -> str:
-        return self._marks.words(place) if self._marks else ""
+    def number_of(self, match: MatchSpan) -> str:
+        return self._marks.number_of(match) if self._marks else ""
 
     def paint(self, number: int, sign: str, current: MatchSpan | None, styles: Mapping[str, Style]) -> Strip:
         """Row `number`, from 1, with this sign of the citation in the gutter."""

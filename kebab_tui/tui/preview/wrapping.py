@@ -39,10 +39,10 @@ _PARTS = 16
 
 
 class Anchor(NamedTuple):
-    """The row that shows this character; the line counts from 1."""
+    """A character: its line counts from 1, its column from 0."""
 
     line: int
-    index: int
+    column: int
 
 
 class Row(NamedTuple):
@@ -222,8 +222,7 @@ class WrappedRows:
         if self._width is None:
             return Anchor(line, 0)
         shown = self.wrapped(line, piece)
-        index = bisect_left(shown.places, shown.starts[min(part, len(shown.starts) - 1)])
-        return Anchor(line, shown.begin + index)
+        return Anchor(line, shown.begin + bisect_left(shown.places, shown.starts[part]))
 
     def row_of(self, anchor: Anchor) -> int:
         """The row of a character, whose line is counted first."""
@@ -235,12 +234,12 @@ class WrappedRows:
         pieces = self._long.get(line)
         piece = 0
         if pieces is not None:
-            piece = self._piece_of(self._text(line), anchor.index)
+            piece = self._piece_of(self._text(line), anchor.column)
             self._measure_piece(line, piece)
             top += pieces.top(piece)
         shown = self.wrapped(line, piece)
-        index = min(max(anchor.index - shown.begin, 0), len(shown.places) - 1)
-        return top + bisect_right(shown.starts, shown.places[index]) - 1
+        column = min(max(anchor.column - shown.begin, 0), len(shown.places) - 1)
+        return top + bisect_right(shown.starts, shown.places[column]) - 1
 
     def wrapped(self, line: int, piece: int) -> Wrapped:
         known = self._wrapped.get((line, piece))
@@ -261,15 +260,17 @@ class WrappedRows:
             text = self._text(line)
             if len(text) > LONG_LINE:
                 assert self._width is not None
-                pieces = _Heights(-(-len(text) // _PIECE), _rows(text, _PIECE, self._width))
-                self._long[line] = pieces
-                self._heights.set(line - 1, pieces.top(pieces.count))
+                long = _Heights(-(-len(text) // _PIECE), _rows(text, _PIECE, self._width))
+                self._long[line] = long
+                self._heights.set(line - 1, long.top(long.count))
             else:
                 self._heights.set(line - 1, len(self.wrapped(line, 0).starts))
             return None
         pieces = self._long.get(line)
-        piece = pieces.at(row) if pieces else 0
-        return None if pieces and self._measure_piece(line, piece) else piece
+        if pieces is None:
+            return 0
+        piece = pieces.at(row)
+        return None if self._measure_piece(line, piece) else piece
 
     def _measure_piece(self, line: int, piece: int) -> bool:
         if (line, piece) in self._exact_pieces:
@@ -280,12 +281,12 @@ class WrappedRows:
         self._heights.set(line - 1, pieces.top(pieces.count))
         return True
 
-    def _piece_of(self, text: str, index: int) -> int:
-        last = -(-len(text) // _PIECE) - 1
-        piece = min(max(index, 0) // _PIECE, last)
-        if index < _piece(text, piece):
+    def _piece_of(self, text: str, column: int) -> int:
+        column = min(max(column, 0), len(text) - 1)
+        piece = column // _PIECE
+        if column < _piece(text, piece):
             return piece - 1
-        return min(piece + (index >= _piece(text, piece + 1)), last)
+        return piece + (column >= _piece(text, piece + 1))
 
     def _text(self, line: int) -> str:
         found = self._lines.slice(line, line)
@@ -301,9 +302,13 @@ def _rows(sample: str, length: float, width: int) -> float:
 def _piece(text: str, piece: int) -> int:
     """Where a piece of a very long line begins: after a blank if one is near."""
     at = piece * _PIECE
-    if at >= len(text):
-        return len(text)
-    return text.rfind(" ", max(at - _NEAR_BLANK, 0), at) + 1 or border(text, at)
+    if not 0 < at < len(text):
+        return min(at, len(text))
+    blank = text.rfind(" ", at - _NEAR_BLANK, at)
+    if blank >= 0:
+        return blank + 1
+    inside = border(text[: at + _NEAR_BLANK], at)
+    return inside if inside < len(text) else at
 
 
 class _Heights:
