@@ -132,6 +132,11 @@ def test_lines_that_an_editor_wrapped_are_joined_and_others_stay() -> None:
     long = "word " * 13
     assert shown(f"{long}\nend of it.", 100) == [f"{long}end of it."]
     assert shown("one\ntwo") == ["one", "two"]
+    assert shown(f"{long}\nshort:\n{long}", 100) == [long.rstrip() + " short:", long.rstrip()]
+
+
+def test_a_paragraph_that_is_too_long_to_parse_is_shown_as_typed() -> None:
+    assert shown("*a*\n" + "[b] " * 6000, 60)[:2] == ["*a*", ("[b] " * 14).rstrip()]
 
 
 def test_korean_is_broken_between_words_and_japanese_anywhere() -> None:
@@ -211,7 +216,7 @@ def test_rendering_takes_linear_time(unit: str) -> None:
             times.append(time.process_time() - start)
         return min(times)
 
-    assert seconds(32_000) < 20 * seconds(4_000) + 0.1
+    assert seconds(16_000) < 20 * seconds(2_000) + 0.1
 
 
 def test_rendering_a_long_note_can_be_cancelled() -> None:

@@ -33,10 +33,12 @@ from kebab_tui.tui.widgets.segments import sanitize_line, take
 _NARROWEST = 12
 """Cells that nested quotes and lists leave for their text."""
 _LEAST_COLUMN = 6
-_FULL_LINE = 60
-"""A paragraph whose longest line has fewer cells was not wrapped by an editor."""
+_FULL_LINE, _SHORT_LINE = 60, 40
+"""A paragraph was wrapped by an editor if its longest line is full; a short line in it was not."""
 _LONGEST_CODE, _LONGEST_CODE_LINE = 20_000, 1000
 """Longer code has no colours."""
+_LONGEST_INLINE = 20_000
+"""A longer paragraph is shown as typed."""
 _LONGEST_ADDRESS = 60
 _BAR = "│ "
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:")
@@ -291,6 +293,9 @@ class MarkdownRows:
     # Inline text
 
     def _inline(self, content: str, names: tuple[str, ...] = ()) -> _Inline:
+        if len(content) > _LONGEST_INLINE:
+            text = sanitize(content).replace("\t", " ")
+            return _Inline(text, ((text, names),), [at for at, sign in enumerate(text, 1) if sign == "\n"])
         ends = _line_ends(content)
         parts: list[str] = []
         styles: list[tuple[str, ...]] = []
@@ -393,19 +398,13 @@ def _lines_of(pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
 
 
 def _line_ends(content: str) -> Sequence[bool]:
-    """For each line break of a paragraph, whether the author meant it.
-
-    A line that ends where the next word would not have fitted was wrapped by an editor.
-    """
+    """For each line break of a paragraph, whether the author meant it."""
     lines = content.split("\n")
     if len(lines) == 1:
         return ()
     widths = [cell_len(line.strip()) for line in lines]
-    longest = max(widths)
-    if longest < _FULL_LINE:
-        return [True] * (len(lines) - 1)
-    words = [next(iter(line.split(maxsplit=1)), "") for line in lines[1:]]
-    return [width + 1 + cell_len(word) <= longest for width, word in zip(widths, words, strict=False)]
+    is_wrapped = max(widths) >= _FULL_LINE
+    return [not is_wrapped or width < _SHORT_LINE for width in widths[:-1]]
 
 
 # Tables

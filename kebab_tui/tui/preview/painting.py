@@ -239,4 +239,7 @@ def styles_of(preview: Widget) -> dict[str, Style]:
     styles["text"] = preview.rich_style
     for ground in ("cited", "header"):
         styles[ground] = preview.get_component_rich_style(f"preview--{ground}")
-    return styles | {"struck": Style(strike=True)}
+    # In a heading or a link these have its colour.
+    return styles | {
+        "strong": Style(bold=True), "emphasis": Style(italic=True), "struck": Style(strike=True)
+    }  # fmt: skip

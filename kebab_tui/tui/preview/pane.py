@@ -544,14 +544,15 @@ class Preview(LineView, can_focus=True):
         engine, query, before = self.engine, self._query, self._rendered
         lines = note.whole(LONGEST) if note.is_markdown else None
         self._rendered = None
-        if self.is_rendering and lines is not None and note.identity is not None:
+        if not self.is_rendering or not self.size:
+            self._renderings.cancel()
+        elif lines is None or note.identity is None:
+            self._renderings.cancel()
+            self._remark = "too long to render" if note.is_markdown else "not Markdown: source"
+        else:
             self._rendered = self._renderings.of(note.identity, lines, self.columns)
             if self._rendered is None and keep and before is not None and before.width == self.columns:
                 self._rendered = before
-        else:
-            self._renderings.cancel()
-            if self.is_rendering:
-                self._remark = "too long to render" if note.is_markdown else "not Markdown: source"
         if self._rendered is not None:
             self._rendered.mark(lambda text: engine.marks(text, query))
         if self._rendered is not before:
