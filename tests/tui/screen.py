@@ -178,7 +178,7 @@ async def found(pilot: Screen) -> KebabApp:
     return app
 
 
-def type_at_once(app: KebabApp, keys: str) -> None:
+def type_at_once(app: App[Any], keys: str) -> None:
     """All keys in one read, as from a quick typist on a slow machine."""
     assert app._driver is not None
     for character in keys:
