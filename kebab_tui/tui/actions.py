@@ -4,11 +4,12 @@ Bindings, footers, help sheet, palette, the README's table and the user's `[keys
 from this registry. An action is one line here and one method: `Commands.do_<id>` for the
 main screen, or the Textual action that `runs` names for a screen above it.
 
-A key works `everywhere` on a screen, only in its text box (`query`), or only in its `lists`
-(hits, preview, explanation, files), where it may type a character. A widget gets the keys
-of its place and those that work everywhere, and loses those of its class; an input keeps
-the ones that edit its text. A screen gets those that work everywhere, in case no widget
-has the focus. The application gets `quit`, which works over every screen.
+A key works `everywhere` on a screen, only in its text box (`query`), only in its `lists`
+(any other pane), only in the explanation (`panel`), or only in the normal mode of vim keys
+(`vim`). Keys of the last two may type a character; elsewhere characters go into the text box.
+A widget gets the keys of its place and those that work everywhere, and loses those of its
+class; an input keeps the ones that edit its text. A screen gets those that work everywhere, in
+case no widget has the focus. The application gets `quit`, which works over every screen.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from textual.widgets import Input
 
 from kebab_tui.tui.keys import RESERVED, arrives_as, shown
 
-Place = Literal["everywhere", "query", "lists"]
-PLACES: tuple[Place, ...] = ("query", "lists")
+Place = Literal["everywhere", "query", "lists", "panel", "vim"]
+PLACES: tuple[Place, ...] = ("query", "lists", "panel", "vim")
 
 ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette"]
 SCREENS: tuple[ScreenName, ...] = get_args(ScreenName)
 
-Section = Literal["Hits", "Query", "Preview", "Explain", "Screen", "Files", "Why not", "Help", "Palette"]
+Section = Literal[
+    "Hits", "Notes", "Query", "Preview", "Explain", "Screen", "Files", "Why not", "Help", "Palette"
+]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
 When = Literal["always", "hits", "moves", "empty_query", "filters", "corrected", "explain", "first_run"]
@@ -66,6 +69,8 @@ class Action:
     everywhere: tuple[str, ...] = ()
     query: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    panel: tuple[str, ...] = ()
+    vim: tuple[str, ...] = ()
     when: When = "always"
     in_footer: bool = False
     also: tuple[ScreenName, ...] = ()
@@ -77,12 +82,18 @@ class Action:
 
     def keys(self, place: Place) -> tuple[str, ...]:
         """The keys in one place; the first one is displayed."""
-        own = {"everywhere": (), "query": self.query, "lists": self.lists}
+        own: dict[Place, tuple[str, ...]] = {
+            "everywhere": (),
+            "query": self.query,
+            "lists": self.lists,
+            "panel": (*self.lists, *self.panel),
+            "vim": (*self.lists, *self.vim),
+        }
         return (*self.everywhere, *own[place])
 
     @property
     def all_keys(self) -> tuple[str, ...]:
-        return (*self.everywhere, *self.query, *self.lists)
+        return (*self.everywhere, *self.query, *self.lists, *self.panel, *self.vim)
 
     def is_available(self, facts: Facts) -> bool:
         """Whether the action would have an effect now."""
@@ -101,118 +112,130 @@ class Action:
 Actions = tuple[Action, ...]
 
 ACTIONS: Actions = (
-    Action("open", "open", "Open the citation, or every marked one, in the editor", "Hits",
-           ("enter", "ctrl+o"), lists=("e",), when="hits", in_footer=True),
+    Action("open", "open", "Open the matching line, or every marked hit, in the editor", "Hits",
+           ("enter", "ctrl+o"), vim=("e",), when="hits", in_footer=True),
     Action("next_hit", "next", "Go to the next hit; in the preview, scroll a line down", "Hits",
-           ("down", "ctrl+n", "ctrl+j"), lists=("j",), when="moves"),
+           ("down", "ctrl+n"), vim=("j",), when="moves"),
     Action("previous_hit", "previous", "Go to the previous hit; in the preview, scroll a line up", "Hits",
-           ("up", "ctrl+p", "ctrl+k"), lists=("k",), when="moves"),
+           ("up", "ctrl+p"), vim=("k",), when="moves"),
     Action("next_page", "page down", "Go a page down", "Hits", ("pagedown",), when="moves"),
     Action("previous_page", "page up", "Go a page up", "Hits", ("pageup",), when="moves"),
     Action("first_hit", "first", "Go to the first hit; in the preview, to the top", "Hits",
-           lists=("home", "g"), when="moves"),
+           lists=("home",), vim=("g",), when="moves"),
     Action("last_hit", "last", "Go to the last hit; in the preview, to the end", "Hits",
-           lists=("end", "G"), when="moves"),
+           lists=("end",), vim=("G",), when="moves"),
+    Action("expand", "more of the note", "Show or fold the other passages of the note", "Hits",
+           ("alt+e",), vim=("o",), when="hits"),
     Action("copy", "copy", "Copy the citation, or every marked one", "Hits",
-           ("ctrl+y",), lists=("y",), when="hits", in_footer=True),
-    Action("copy_text", "copy text", "Copy the citation with its text", "Hits", lists=("Y",), when="hits"),
+           ("ctrl+y",), vim=("y",), when="hits", in_footer=True),
+    Action("copy_text", "copy text", "Copy the citation with its text", "Hits",
+           ("alt+y",), vim=("Y",), when="hits"),
     Action("mark", "mark", "Mark the hit, to open or copy several at once", "Hits",
-           ("ctrl+space",), lists=("space",), when="hits"),
+           ("ctrl+space",), vim=("space",), when="hits"),
+    Action("switcher", "go to note", "Go to a note by its name, or start a new one", "Notes",
+           ("ctrl+g",), vim=("'",), in_footer=True),
     Action("focus_query", "query", "Go to the query box", "Query",
-           ("ctrl+l",), lists=("/",)),
-    Action("mode", "mode", "Search by both, by words only, by meaning only", "Query",
+           ("ctrl+l",), vim=("/",)),
+    Action("mode", "mode", "Switch the mode: hybrid, keyword, semantic", "Query",
            ("ctrl+t",), in_footer=True),
-    Action("drop_filter", "drop filter", "Take the last filter out of the query", "Query",
-           ("f8",), lists=("x",), when="filters"),
+    Action("drop_filter", "drop filter", "Remove the last filter from the query", "Query",
+           ("f8",), vim=("x",), when="filters"),
     Action("exact", "as typed", "Search the words as typed, not corrected; or corrected again", "Query",
            ("alt+x",), when="corrected", in_footer=True),
     Action("recall_query", "last query", "Bring back the last query when the box is empty", "Query",
            query=("up",), when="empty_query"),
-    Action("older_query", "older query", "Go back in the queries asked before", "Query",
+    Action("older_query", "older query", "Go back in the history of queries", "Query",
            query=("ctrl+up",)),
-    Action("newer_query", "newer query", "Go forward in the queries asked before", "Query",
+    Action("newer_query", "newer query", "Go forward in the history of queries", "Query",
            query=("ctrl+down",)),
     Action("preview", "preview", "Show or hide the preview", "Preview",
            ("f3",), in_footer=True),
+    Action("wrap", "wrap", "Wrap long lines, or cut them", "Preview",
+           ("alt+z",), vim=("w",)),
+    Action("render", "rendered", "Show Markdown rendered, or its source", "Preview",
+           ("alt+m",), vim=("m",)),
+    Action("next_match", "next match", "Go to the next match in the note", "Preview",
+           ("alt+n",), vim=("n",), when="hits"),
+    Action("previous_match", "previous match", "Go to the previous match in the note", "Preview",
+           ("alt+p",), vim=("N",), when="hits"),
     Action("scroll_down", "scroll down", "Scroll the preview down", "Preview", ("shift+down",), when="hits"),
     Action("scroll_up", "scroll up", "Scroll the preview up", "Preview", ("shift+up",), when="hits"),
-    Action("scroll_left", "scroll left", "Scroll the preview to the left", "Preview",
+    Action("scroll_left", "scroll left", "Scroll unwrapped lines to the left", "Preview",
            lists=("left",), when="hits"),
-    Action("scroll_right", "scroll right", "Scroll the preview to the right", "Preview",
+    Action("scroll_right", "scroll right", "Scroll unwrapped lines to the right", "Preview",
            lists=("right",), when="hits"),
     Action("half_page_down", "half page down", "Scroll the preview half a page down", "Preview",
-           lists=("ctrl+d",), when="hits"),
+           vim=("ctrl+d",), when="hits"),
     Action("half_page_up", "half page up", "Scroll the preview half a page up", "Preview",
-           lists=("ctrl+u",), when="hits"),
-    Action("next_match", "next match", "Go to the next word of the query in the note", "Preview",
-           lists=("n",), when="hits"),
-    Action("previous_match", "previous match", "Go to the previous word of the query in the note", "Preview",
-           lists=("N",), when="hits"),
-    Action("render", "rendered", "Show the Markdown rendered, or its source again", "Preview",
-           lists=("m",), when="hits"),
+           vim=("ctrl+u",), when="hits"),
     Action("explain", "explain", "Show or hide why the hit ranks where it does", "Explain",
            ("f4",), in_footer=True),
+    Action("why_not", "why not", "Ask why a note is not among the hits", "Explain",
+           ("alt+w",), vim=("W",)),
     Action("rrf_k_down", "smaller rrf_k", "What if rrf_k were smaller", "Explain",
-           lists=("[",), when="explain"),
+           panel=("[",), when="explain"),
     Action("rrf_k_up", "larger rrf_k", "What if rrf_k were larger", "Explain",
-           lists=("]",), when="explain"),
+           panel=("]",), when="explain"),
     Action("vector_weight_down", "less meaning", "What if meaning counted less", "Explain",
-           lists=("{",), when="explain"),
+           panel=("{",), when="explain"),
     Action("vector_weight_up", "more meaning", "What if meaning counted more", "Explain",
-           lists=("}",), when="explain"),
+           panel=("}",), when="explain"),
     Action("rerank", "rerank", "What if the rerank were off, or on again", "Explain",
-           lists=("|",), when="explain"),
+           panel=("|",), when="explain"),
     Action("what_if_reset", "as searched", "Go back to the ranks that were searched", "Explain",
-           lists=("=",), when="explain"),
-    Action("why_not", "why not", "Ask why a note is not among the hits", "Explain", lists=("w",)),
+           panel=("=",), when="explain"),
     Action("layout", "layout", "Put the preview beside or below the hits", "Screen",
            ("f6",)),
-    Action("zoom", "zoom", "Give the focused pane the whole screen, or take it back", "Screen",
-           ("f11",), lists=("z",)),
+    Action("zoom", "zoom", "Zoom the focused pane, or show all panes again", "Screen",
+           ("f11",), vim=("z",)),
     Action("next_pane", "next pane", "Go to the next pane", "Screen", ("tab",)),
     Action("previous_pane", "previous pane", "Go to the previous pane", "Screen", ("shift+tab",)),
-    Action("rescan", "rescan", "Look for changed notes and ask again", "Screen",
+    Action("rescan", "rescan", "Look for changed notes and search again", "Screen",
            ("f5", "ctrl+r")),
-    Action("health", "files", "Show every file with its state, and read again what failed", "Screen",
+    Action("health", "files", "Show every file with its state, and read failed ones again", "Screen",
            ("f12",), also=("Files",)),
     Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
            ("f7",), when="first_run", in_footer=True),
-    Action("help", "help", "Show the keys of the focused pane, then all others", "Screen",
-           ("f1",), lists=("?",), in_footer=True, also=("Files", "Why not", "Help")),
+    Action("help", "help", "Show the query language and the keys", "Screen",
+           ("f1",), vim=("?",), in_footer=True, also=("Files", "Why not", "Help")),
     Action("palette", "commands", "Find an action by its name", "Screen",
-           ("f2",), lists=(":",), in_footer=True, also=("Files", "Why not")),
+           ("f2",), vim=(":",), in_footer=True, also=("Files", "Why not")),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
            ("escape",)),
-    Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), lists=("q",), in_footer=True,
+    Action("interrupt", "copy or quit", "Copy the selected text; else leave --pick; twice: quit",
+           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette")),
+    Action("suspend", "suspend", "Suspend the program; `fg` in the shell brings it back", "Screen",
+           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette")),
+    Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), vim=("q",), in_footer=True,
            also=("Files", "Why not", "Help", "Palette"), needs_key=True),
     Action("files_open", "open", "Open the file, or fold the group", "Files",
-           ("enter", "ctrl+o"), lists=("o", "e"), runs="screen.open", in_footer=True),
+           ("enter", "ctrl+o"), vim=("e",), runs="screen.open", in_footer=True),
     Action("files_retry", "retry failed", "Read the failed files again", "Files",
-           lists=("r",), runs="screen.retry", in_footer=True),
+           ("alt+r",), vim=("r",), runs="screen.retry", in_footer=True),
     Action("files_rescan", "rescan", "Scan the folders again", "Files",
            ("f5", "ctrl+r"), runs="screen.rescan", in_footer=True),
     Action("files_filter", "filter", "Go to the filter", "Files",
-           lists=("/",), runs="screen.filter", in_footer=True),
+           ("ctrl+l",), vim=("/",), runs="screen.filter", in_footer=True),
     Action("files_fold", "fold", "Fold or unfold the group", "Files",
-           lists=("space",), runs="screen.fold", in_footer=True),
+           ("alt+e",), vim=("o", "space"), runs="screen.fold", in_footer=True),
     Action("files_next", "next", "Go to the next file", "Files",
-           ("down", "ctrl+n", "ctrl+j"), lists=("j",), runs="screen.move(1)"),
+           ("down", "ctrl+n"), vim=("j",), runs="screen.move(1)"),
     Action("files_previous", "previous", "Go to the previous file", "Files",
-           ("up", "ctrl+p"), lists=("ctrl+k", "k"), runs="screen.move(-1)"),
+           ("up", "ctrl+p"), vim=("k",), runs="screen.move(-1)"),
     Action("files_page_down", "page down", "Go a page of files down", "Files",
            ("pagedown",), runs="screen.page(1)"),
     Action("files_page_up", "page up", "Go a page of files up", "Files", ("pageup",), runs="screen.page(-1)"),
     Action("files_first", "first", "Go to the first file", "Files",
-           lists=("home", "g"), runs="screen.move(-1000000000)"),
+           lists=("home",), vim=("g",), runs="screen.move(-1000000000)"),
     Action("files_last", "last", "Go to the last file", "Files",
-           lists=("end", "G"), runs="screen.move(1000000000)"),
+           lists=("end",), vim=("G",), runs="screen.move(1000000000)"),
     Action("files_next_pane", "next pane", "Go from the files to the filter, or back", "Files",
            ("tab",), runs="app.focus_next"),
     Action("files_previous_pane", "previous pane", "Go from the filter to the files, or back", "Files",
            ("shift+tab",), runs="app.focus_previous"),
     Action("files_back", "close", "Clear the filter, or close the page", "Files",
            ("escape",), runs="screen.back", in_footer=True, needs_key=True),
-    Action("files_close", "close at once", "Close the page", "Files", lists=("q",), runs="screen.dismiss"),
+    Action("files_close", "close at once", "Close the page", "Files", vim=("q",), runs="screen.dismiss"),
     Action("why_not_ask", "ask", "Ask why this note is not among the hits", "Why not",
            query=("enter",), runs="screen.ask", in_footer=True),
     Action("why_not_complete", "complete", "Complete the path", "Why not",
@@ -237,7 +260,7 @@ ACTIONS: Actions = (
            lists=("home",), runs="scroll_home"),
     Action("help_last", "last", "Go to the end of the help", "Help", lists=("end",), runs="scroll_end"),
     Action("help_close", "close", "Close the help", "Help",
-           lists=("escape", "q", "enter", "?"), runs="screen.dismiss", in_footer=True, needs_key=True),
+           lists=("escape", "enter"), vim=("q", "?"), runs="screen.dismiss", in_footer=True, needs_key=True),
     Action("palette_run", "run", "Run the command", "Palette", query=("enter",), runs="screen.submit"),
     Action("palette_next", "next", "Go to the next command", "Palette",
            query=("down",), runs="screen.cursor_down"),
@@ -269,7 +292,9 @@ def available(actions: Actions, facts: Facts) -> Actions:
 def actions_on(actions: Actions, screen: ScreenName) -> Actions:
     """The actions of a screen; of those that belong to another one, the keys that work everywhere."""
     return tuple(
-        action if action.screen == screen else replace(action, query=(), lists=(), in_footer=False)
+        action
+        if action.screen == screen
+        else replace(action, query=(), lists=(), panel=(), vim=(), in_footer=False)
         for action in actions
         if screen in (action.screen, *action.also)
     )

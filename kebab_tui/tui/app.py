@@ -162,8 +162,9 @@ class KebabApp(App[tuple[str, ...]]):
 
     def on_mount(self) -> None:
         bind(self.box, self.actions, "Main", "query")
-        for pane in (self.hits, self.preview, self.explain):
+        for pane in (self.hits, self.preview):
             bind(pane, self.actions, "Main", "lists")
+        bind(self.explain, self.actions, "Main", "panel")
         for node in (self.screen, self.words):
             bind(node, self.actions, "Main", "everywhere")
         self.query_line.mode = self.current_query.mode

@@ -1,8 +1,9 @@
 """The user's `[keys]`: other keys for some actions.
 
-The keys in the settings replace all keys of an action. A key that types a character works in
-the lists only; every other key works everywhere that the action does. Refuses an unknown
-action or key, a reserved key, and one key for two actions of a screen.
+The keys in the settings replace all keys of an action. A key that types a character works in the
+normal mode of vim keys only, or in the explanation; every other key works everywhere that the
+action does. Refuses an unknown action or key, a reserved key, and one key for two actions of a
+screen.
 """
 
 from __future__ import annotations
@@ -70,18 +71,17 @@ def _with_keys(action: Action, written: tuple[str, ...]) -> Action:
         raise ConfigError(
             f"keys.{action.id}: needs a key to {action.label}", f"such as {first_key(ACTIONS, action.id)}"
         )
-    if not (action.everywhere or action.query):
-        return replace(action, lists=tuple(keys))
+    if action.panel:
+        return replace(action, panel=tuple(keys))
     typing = tuple(key for key in keys if types_a_character(key))
     others = tuple(key for key in keys if not types_a_character(key))
+    bare = replace(action, everywhere=(), query=(), lists=(), vim=typing)
+    if action.lists:
+        return replace(bare, lists=others)
+    if not action.everywhere and not action.query:
+        return replace(bare, vim=tuple(keys))
     if editing := [shown(key) for key in others if key in EDITING]:
         raise ConfigError(
             f"keys.{action.id}: {editing[0]} edits the text in the box", "use a key such as ctrl+g"
         )
-    if action.everywhere:
-        return replace(action, everywhere=others, query=(), lists=typing)
-    if typing:
-        raise ConfigError(
-            f"keys.{action.id}: {typing[0]} would be typed into the box", "use a key such as ctrl+g"
-        )
-    return replace(action, query=others)
+    return replace(bare, everywhere=others) if action.everywhere else replace(bare, query=others)

@@ -9,14 +9,14 @@ BEGIN, END = "<!-- keys -->", "<!-- /keys -->"
 
 
 def key_table(actions: Actions = ACTIONS) -> str:
-    """A Markdown table: each action with its keys in the text box and in the lists of its screen."""
-    lines = ["| | in the text box | in the lists | `[keys]` |", "|---|---|---|---|"]
+    """A Markdown table: each action with its keys, and those of the normal mode of vim keys."""
+    lines = ["| | keys | vim | `[keys]` |", "|---|---|---|---|"]
     for section in SECTIONS:
         lines.append(f"| **{section}** | | | |")
         for action in actions:
             if action.section == section:
-                query, lists = _cell(action.keys("query")), _cell(action.keys("lists"))
-                lines.append(f"| {action.help} | {query} | {lists} | `{action.id}` |")
+                keys = _cell((*action.everywhere, *action.query, *action.lists, *action.panel))
+                lines.append(f"| {action.help} | {keys} | {_cell(action.vim)} | `{action.id}` |")
     return "\n".join(lines)
 
 
