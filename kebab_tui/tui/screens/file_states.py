@@ -122,7 +122,7 @@ class FileStatesScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         bind(self, self._actions, "Files", "everywhere")
-        bind(self.files, self._actions, "Files", "lists")
+        bind(self.files, self._actions, "Files", "vim")
         bind(self.typing_box, self._actions, "Files", "query")
         self.set_focus(self.files)
         # After the first paint: the scan would delay it.
