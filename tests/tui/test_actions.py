@@ -477,11 +477,11 @@ async def press_and_find(pilot: Screen, key: str, played: Callable[[], int]) -> 
     await pilot.press(key)
     assert played() == 1
     await until(pilot, lambda: f"{shown(key)} toy" in painted(app).splitlines()[-1])
-    await pilot.press("f1")
+    await pilot.press("f1", *"toy")
     await until(pilot, lambda: "Play with a toy" in painted(app))
     first = painted(app).partition("Play with a toy")[0].splitlines()[-1]
     assert shown(key) in first
-    await pilot.press("escape", "f2", *"toy")
+    await pilot.press("escape", "escape", "f2", *"toy")
     await until(pilot, lambda: re.search(rf"toy  +Play with a toy  +{shown(key)} ", painted(app)))
     await pilot.press("enter")
     await until(pilot, lambda: played() == 2)

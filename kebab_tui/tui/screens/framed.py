@@ -40,7 +40,7 @@ from kebab_tui.tui.widgets.segments import (
     sanitize_line,
 )
 
-_GUTTER = 2
+GUTTER = 2
 """Cells for the cursor."""
 _BORDER = 6
 """Cells of a border that no text can use."""
@@ -117,10 +117,10 @@ class FramedRow:
 
 def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     """The row in exactly `width` cells; the detail gets at most half of them."""
-    space = max(width - _GUTTER, 0)
+    space = max(width - GUTTER, 0)
     detail = cut(sanitize_line(row.detail), space // 2)
     left = space - cell_len(detail) - (GAP if detail else 0)
-    gutter = Segment((CURSOR if selected else " ").ljust(_GUTTER)[:width], "heading")
+    gutter = Segment((CURSOR if selected else " ").ljust(GUTTER)[:width], "heading")
     label = []
     for text, role in row.label:
         text = cut(sanitize_line(text), left)
