@@ -53,7 +53,10 @@ _STACKED = 18
 
 
 class Frame(Vertical):
-    """A round border with the title of a page and its keys, as many as fit. Fills a small terminal."""
+    """A round border with the title of a page and its keys: the last one, and as many as fit.
+
+    Fills a small terminal.
+    """
 
     DEFAULT_CSS = """
     Frame {
@@ -76,10 +79,11 @@ class Frame(Vertical):
     def on_resize(self, event: events.Resize) -> None:
         terminal = self.app.size
         self.set_class(terminal.width < _SMALL[0] or terminal.height < _SMALL[1], "-small")
-        keys = self._keys
-        while cell_len(keys) > event.size.width - _BORDER and DOT in keys:
-            keys = keys.rpartition(f" {DOT} ")[0]
-        self.border_subtitle = Content(keys)
+        between = f" {DOT} "
+        keys = self._keys.split(between)
+        while len(keys) > 1 and cell_len(between.join(keys)) > event.size.width - _BORDER:
+            del keys[-2]
+        self.border_subtitle = Content(between.join(keys))
 
 
 class FilterLine(Horizontal):
