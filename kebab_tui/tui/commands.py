@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES
 from kebab_tui.tui.actions import Section, name_of
-from kebab_tui.tui.layout import Pane
+from kebab_tui.tui.layout import Pane, swapped
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.widgets.query_text import ChipsLine
 
@@ -190,7 +190,9 @@ class Commands:
     # Screen
 
     def do_layout(self) -> None:
-        self._toggle(swapped=not self._app.toggles.swapped)
+        app = self._app
+        app.toggles = replace(app.toggles, zoomed=None)
+        app.choices = replace(app.choices, layout=swapped(app.size.width, app.choices.layout))
 
     def _toggle(self, **changes: bool) -> None:
         self._app.toggles = replace(self._app.toggles, zoomed=None, **changes)
