@@ -92,6 +92,23 @@ class Commands:
             return hits.marked
         return (hits.selected,) if hits.selected is not None else ()
 
+    # Notes
+
+    def do_switcher(self) -> Awaitable[None]:
+        from kebab_tui.tui.screens.switcher import Switcher, folder_of  # the first paint does not need it
+
+        app = self._app
+        selected = app.hits.selected
+        switcher = Switcher(
+            app.actions,
+            app.engine,
+            recent=app.recent.offered(selected.doc_id if selected and app.box.value.strip() else None),
+            here=None if selected is None else folder_of(selected),
+            creates=not app.options.pick,
+        )
+        switcher.preview.wraps = app.preview.wraps
+        return app.push_screen(switcher, app.note_chosen)
+
     # Query
 
     def do_focus_query(self) -> None:

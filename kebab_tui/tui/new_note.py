@@ -65,6 +65,12 @@ def new_note(typed: str, root: str, folder: str = "") -> NewNote | None:
     return NewNote(path, name, problem)
 
 
+def name_query(name: str) -> str:
+    """The query for the notes of this name."""
+    # A quotation mark cannot be written inside quotes: the longest part without one is enough.
+    return f'name:"{max(name.split(chr(34)), key=len)}"'
+
+
 def clean_name(text: str) -> str:
     """A valid file name; empty if nothing is left, as of `..`."""
     text = _REFUSED.sub(" ", unicodedata.normalize("NFC", text))
