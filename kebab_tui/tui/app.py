@@ -146,6 +146,8 @@ class KebabApp(App[tuple[str, ...]]):
         )
         self._keys_in_order = KeysInOrder(self)
         self._commands = Commands(self)
+        self.recent_commands: list[str] = []
+        """Ids of the commands that the palette ran last."""
         self._pending = PendingActions()
         self._cursor_is_pinned = False
         """Whether new results keep the cursor on its hit."""

@@ -265,10 +265,22 @@ class Commands:
         section = sections.get(app.focused, "Query") if screen == "Main" else screen
         return app.push_screen(HelpSheet(app.actions, section))
 
-    def do_palette(self) -> Awaitable[None]:
-        from kebab_tui.tui.screens.help import palette  # the first paint does not need it
+    def do_palette(self) -> Awaitable[None] | None:
+        from kebab_tui.tui.screens.palette import (  # the first paint does not need it
+            Palette,
+            commands,
+            themes,
+        )
 
-        return self._app.push_screen(palette())
+        app = self._app
+        if isinstance(app.screen, Palette):
+            app.screen.action_close()
+            return None
+        known = (*commands(app.actions, app.facts, name_of(app.screen)), *themes(app.theme))
+        return app.push_screen(Palette(app.actions, known, app.recent_commands, self._keep_theme))
+
+    def _keep_theme(self, theme: str) -> None:
+        self._app.choices = replace(self._app.choices, theme=theme)
 
     def do_back(self) -> None:
         """Take the first possible step. No step loses more than the text of the query."""
