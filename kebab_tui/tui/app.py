@@ -557,7 +557,7 @@ class KebabApp(App[tuple[str, ...]]):
             return
         if isinstance(choice.note, NewNote):
             if self.hand_off.create(choice.note.path):
-                self._new_note = self.box.value, name_query(stem_of(choice.note.name))
+                self._new_note = self.box.value, name_query(stem_of(choice.note.path))
         elif choice.verb == "copy":
             self.hand_off.copy_path(choice.note)
         elif choice.verb == "search":

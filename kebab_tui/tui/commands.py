@@ -95,15 +95,14 @@ class Commands:
     # Notes
 
     def do_switcher(self) -> Awaitable[None]:
-        from kebab_tui.tui.screens.switcher import Switcher, folder_of  # the first paint does not need it
+        from kebab_tui.tui.screens.switcher import Switcher  # the first paint does not need it
 
         app = self._app
-        selected = app.hits.selected
         switcher = Switcher(
             app.actions,
             app.engine,
-            recent=app.recent.offered(selected.doc_id if selected and app.box.value.strip() else None),
-            here=None if selected is None else folder_of(selected),
+            recent=app.recent,
+            selected=app.hits.selected if app.box.value.strip() else None,
             creates=not app.options.pick,
         )
         switcher.preview.wraps = app.preview.wraps

@@ -25,15 +25,21 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?"
 
 @dataclass(frozen=True, slots=True)
 class NewNote:
-    """`path`: the absolute path; `name`: its last part; `problem`: why it cannot be created, if so."""
+    """`root`: the folder of its source; `path`: absolute; `problem`: why it cannot be created, if so."""
 
+    root: str
     path: str
-    name: str
     problem: str = ""
 
     @property
-    def folder(self) -> str:
-        return os.path.dirname(self.path)
+    def shown(self) -> str:
+        """The path relative to the source."""
+        return os.path.relpath(self.path, self.root)
+
+    @property
+    def source(self) -> str:
+        """The name of the source's folder."""
+        return os.path.basename(self.root)
 
 
 def new_note(typed: str, root: str, folder: str = "") -> NewNote | None:
@@ -62,7 +68,7 @@ def new_note(typed: str, root: str, folder: str = "") -> NewNote | None:
         problem = f"there is no folder {folder or root}: create it first"
     elif not f"{os.path.realpath(parent)}/".startswith(f"{os.path.realpath(root).rstrip('/')}/"):
         problem = f"the folder {folder} is a link out of the source"
-    return NewNote(path, name, problem)
+    return NewNote(root, path, problem)
 
 
 def name_query(name: str) -> str:

@@ -112,3 +112,8 @@ def test_what_cannot_be_created_is_said(root: Path) -> None:
     (root / "out").symlink_to(root.parent)
     assert "link out of the source" in made("out/kube", root).problem
     assert made("kube", root.parent / "missing").problem
+
+
+def test_the_path_is_shown_relative_to_the_source(root: Path) -> None:
+    note = made("infra/kube", root)
+    assert (note.shown, note.source) == ("infra/kube.md", "notes")

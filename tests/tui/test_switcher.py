@@ -357,6 +357,18 @@ async def test_a_new_note_is_offered_below_notes_of_other_names_only(desk: Desk)
         assert rows(app) == ["infra/docker.md"]
 
 
+async def test_without_a_query_a_new_note_goes_to_the_note_opened_last(desk: Desk) -> None:
+    async with desk.screen().run_test(size=WIDE) as pilot:
+        await found(pilot)
+        app = await switch(pilot, "kube")
+        assert rows(app) == [f"+{desk.vault.root}/kube.md"]
+        await pilot.press("escape")
+        for name in ("2월", "docker"):
+            await open_by_name(pilot, desk, name)
+        await switch(pilot, "kube")
+        assert rows(app) == [f"+{desk.vault.root}/infra/kube.md"]
+
+
 async def test_a_folder_that_does_not_exist_is_said(desk: Desk) -> None:
     async with page(desk, "new/kube") as (pilot, app):
         await until(pilot, lambda: "there is no folder new" in painted(app))

@@ -17,13 +17,14 @@ from textual.content import Content
 from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit
-from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId
+from kebab_tui.domain.ids import ChunkId, ChunkRow
 from kebab_tui.domain.names import name_key
 from kebab_tui.tui.actions import Actions, ScreenName
 from kebab_tui.tui.history import TypingDebounce
 from kebab_tui.tui.messages import NotesFound
 from kebab_tui.tui.new_note import NewNote, new_note
 from kebab_tui.tui.preview.pane import Preview
+from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.screens.framed import Frame, FramedList, FramedRow, FramedScreen
 from kebab_tui.tui.widgets.segments import DOT, GAP, Role, Row, Segment, sanitize_line, wrapped
 
@@ -121,17 +122,19 @@ class Switcher(FramedScreen[Choice | None]):
         actions: Actions,
         engine: EngineThread,
         *,
-        recent: tuple[DocId, ...],
-        here: tuple[str, str] | None,
+        recent: RecentNotes,
+        selected: SearchHit | None,
         creates: bool,
     ) -> None:
-        """`here`: the source's root and the folder in it for new notes, if known; `creates`: offer them."""
+        """`selected`: the hit that the user comes from; `creates`: offer new notes, in its folder."""
         self.preview = Preview()
         self.preview.can_focus = False
         super().__init__(actions, _TITLE, placeholder="name of a note", preview=self.preview)
         self._engine = engine
-        self._recent = recent
-        self._here = here
+        self._recent = recent.offered(None if selected is None else selected.doc_id)
+        self._last = next(iter(recent.notes), None)
+        self._here = None if selected is None else _folder_of(selected)
+        """The source's root and the folder in it for new notes."""
         self._creates = creates
         self._typing = TypingDebounce(self._show_selected)
         self._limit = FIRST
@@ -164,9 +167,9 @@ class Switcher(FramedScreen[Choice | None]):
             self.preview.clear("\n".join(wrapped(sanitize_line(found.hint), self.preview.columns)))
             return
         if self._here is None and message.root:
-            first = next((note for note in found if note.document.doc_id in self._recent), None)
-            self._here = (message.root, "") if first is None else folder_of(hit_of(first))
-        more = f" {DOT} first {len(found):,}" if len(found) >= message.limit else ""
+            last = next((note for note in found if note.document.doc_id == self._last), None)
+            self._here = (message.root, "") if last is None else _folder_of(hit_of(last))
+        more = f" {DOT} first {len(found):,}" if typed.strip() and len(found) >= message.limit else ""
         self.query_one(Frame).border_title = Content(f"{_TITLE}{more}")
         before = self._selected if message.limit > FIRST else None
         rows, self._notes = self._rows(typed, found, self._new_note(typed, found))
@@ -202,7 +205,7 @@ class Switcher(FramedScreen[Choice | None]):
             if not found:
                 heading("No note has such a name")
             verb = new.problem or "New note"
-            rows.append(FramedRow((Segment(f"{verb}: ", "muted"), Segment(new.name)), new.folder))
+            rows.append(FramedRow((Segment(f"{verb}: ", "muted"), Segment(new.shown)), new.source))
             notes.append(new)
         return rows, notes
 
@@ -252,6 +255,6 @@ class Switcher(FramedScreen[Choice | None]):
         self.preview.scroll_relative(y=rows, animate=False)
 
 
-def folder_of(hit: SearchHit) -> tuple[str, str]:
+def _folder_of(hit: SearchHit) -> tuple[str, str]:
     """The root of the note's source, and the folder in it, both in the spelling of the file system."""
     return hit.root, os.fsdecode(os.path.dirname(hit.raw_path))
