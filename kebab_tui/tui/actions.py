@@ -30,11 +30,21 @@ from kebab_tui.tui.keys import arrives_as, shown
 Place = Literal["everywhere", "query", "lists", "panel", "vim"]
 PLACES: tuple[Place, ...] = ("query", "lists", "panel", "vim")
 
-ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette"]
+ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette", "Switcher"]
 SCREENS: tuple[ScreenName, ...] = get_args(ScreenName)
 
 Section = Literal[
-    "Hits", "Notes", "Query", "Preview", "Explain", "Screen", "Files", "Why not", "Help", "Palette"
+    "Hits",
+    "Notes",
+    "Query",
+    "Preview",
+    "Explain",
+    "Screen",
+    "Files",
+    "Why not",
+    "Help",
+    "Palette",
+    "Switcher",
 ]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
@@ -202,17 +212,17 @@ ACTIONS: Actions = (
     Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
            ("f7",), when="first_run", in_footer=True),
     Action("help", "help", "Show the query language and the keys", "Screen",
-           ("f1",), vim=("?",), in_footer=True, also=("Files", "Why not", "Help")),
+           ("f1",), vim=("?",), in_footer=True, also=("Files", "Why not", "Help", "Switcher")),
     Action("palette", "commands", "Find an action by its name", "Screen",
-           ("f2",), vim=(":",), in_footer=True, also=("Files", "Why not", "Palette")),
+           ("f2",), vim=(":",), in_footer=True, also=("Files", "Why not", "Palette", "Switcher")),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
            ("escape",)),
     Action("interrupt", "copy or quit", "Copy the selected text; else leave --pick; twice: quit",
-           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette")),
+           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette", "Switcher")),
     Action("suspend", "suspend", "Suspend the program; `fg` in the shell brings it back", "Screen",
-           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette")),
+           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette", "Switcher")),
     Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), vim=("q",), in_footer=True,
-           also=("Files", "Why not", "Help", "Palette"), needs_key=True),
+           also=("Files", "Why not", "Help", "Palette", "Switcher"), needs_key=True),
     Action("files_open", "open", "Open the file, or fold the group", "Files",
            ("enter", "ctrl+o"), vim=("e",), runs="screen.open", in_footer=True),
     Action("files_retry", "retry failed", "Read the failed files again", "Files",
@@ -287,6 +297,32 @@ ACTIONS: Actions = (
            query=("ctrl+end",), runs="screen.move(1000000000)"),
     Action("palette_close", "close", "Close the palette", "Palette",
            query=("escape",), runs="screen.close", in_footer=True, needs_key=True),
+    Action("switcher_open", "open", "Open the note in the editor, or pick it; start a new note", "Switcher",
+           query=("enter", "ctrl+o"), runs="screen.use('open')", in_footer=True),
+    Action("switcher_search", "passages", "Search in the notes of this name", "Switcher",
+           query=("tab",), runs="screen.use('search')", in_footer=True),
+    Action("switcher_copy", "copy", "Copy the path of the note", "Switcher",
+           query=("ctrl+y",), runs="screen.use('copy')", in_footer=True),
+    Action("switcher_create", "new", "Start a new note with the typed name", "Switcher",
+           query=("alt+c",), runs="screen.use('create')", in_footer=True),
+    Action("switcher_next", "next", "Go to the next note", "Switcher",
+           query=("down", "ctrl+n", "ctrl+g"), runs="screen.move(1)"),
+    Action("switcher_previous", "previous", "Go to the previous note", "Switcher",
+           query=("up", "ctrl+p"), runs="screen.move(-1)"),
+    Action("switcher_page_down", "page down", "Go a page of notes down", "Switcher",
+           query=("pagedown",), runs="screen.page(1)"),
+    Action("switcher_page_up", "page up", "Go a page of notes up", "Switcher",
+           query=("pageup",), runs="screen.page(-1)"),
+    Action("switcher_first", "first", "Go to the first note", "Switcher",
+           query=("ctrl+home",), runs="screen.move(-1000000000)"),
+    Action("switcher_last", "last", "Go to the last loaded note", "Switcher",
+           query=("ctrl+end",), runs="screen.move(1000000000)"),
+    Action("switcher_scroll_down", "scroll down", "Scroll the note down", "Switcher",
+           query=("shift+down",), runs="screen.scroll_preview(1)"),
+    Action("switcher_scroll_up", "scroll up", "Scroll the note up", "Switcher",
+           query=("shift+up",), runs="screen.scroll_preview(-1)"),
+    Action("switcher_close", "close", "Go back to the hits", "Switcher",
+           query=("escape",), runs="screen.dismiss", in_footer=True, needs_key=True),
 )  # fmt: skip
 
 

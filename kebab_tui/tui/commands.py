@@ -103,6 +103,22 @@ class Commands:
             return hits.marked
         return (hits.selected,) if hits.selected is not None else ()
 
+    # Notes
+
+    def do_switcher(self) -> Awaitable[None]:
+        from kebab_tui.tui.screens.switcher import Switcher  # the first paint does not need it
+
+        app = self._app
+        switcher = Switcher(
+            app.actions,
+            app.engine,
+            recent=app.recent,
+            selected=app.hits.selected if app.box.value.strip() else None,
+            creates=not app.options.pick,
+        )
+        switcher.preview.wraps = app.preview.wraps
+        return app.push_screen(switcher, app.note_chosen)
+
     # Query
 
     def do_focus_query(self) -> None:

@@ -45,6 +45,7 @@ from kebab_tui.tui.keys import arrives_as, key_name, shown, shown_all, types_a_c
 from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.tui.screens.help import HelpSheet, help_groups
 from kebab_tui.tui.screens.palette import Palette, commands
+from kebab_tui.tui.screens.switcher import Switcher
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from tests.tui.key_table import BEGIN, END, key_table, with_key_table
 from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
@@ -422,6 +423,7 @@ def test_what_an_action_runs_exists(action: Action) -> None:
         "Why not": WhyNotPrompt,
         "Help": HelpSheet,
         "Palette": Palette,
+        "Switcher": Switcher,
     }
     owners = {"app": KebabApp, "screen": screens[action.screen], "": VerticalScroll}
     owner, name, _ = parse(action.runs)

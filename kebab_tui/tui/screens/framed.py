@@ -17,7 +17,9 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.screen import ModalScreen, ScreenResultType
 from textual.strip import Strip
 from textual.widget import Widget
@@ -25,7 +27,7 @@ from textual.widgets import Input, Static
 
 from kebab_tui.tui.actions import Actions, ScreenName, bind
 from kebab_tui.tui.widgets.footer import footer_text
-from kebab_tui.tui.widgets.query_text import LONGEST
+from kebab_tui.tui.widgets.query_text import LONGEST, one_plain_line
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
     DOT,
@@ -36,6 +38,7 @@ from kebab_tui.tui.widgets.segments import (
     RowsView,
     Segment,
     cut,
+    cut_middle,
     one_line,
     sanitize_line,
 )
@@ -86,6 +89,14 @@ class Frame(Vertical):
         self.border_subtitle = Content(between.join(keys))
 
 
+class _FilterInput(Input):
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+    """Width of the text. In the base class, a change triggers a layout of the screen: at every key."""
+
+    def validate_value(self, value: str) -> str:
+        return one_plain_line(value)
+
+
 class FilterLine(Horizontal):
     """A text input with a prompt, above a line."""
 
@@ -104,7 +115,9 @@ class FilterLine(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static(Content(f"{STEP} "))
-        yield Input(placeholder=self._placeholder, max_length=LONGEST, select_on_focus=False, compact=True)
+        yield _FilterInput(
+            placeholder=self._placeholder, max_length=LONGEST, select_on_focus=False, compact=True
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +135,7 @@ class FramedRow:
 def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     """The row in exactly `width` cells; the detail gets at most half of them."""
     space = max(width - GUTTER, 0)
-    detail = cut(sanitize_line(row.detail), space // 2)
+    detail = cut_middle(sanitize_line(row.detail), space // 2)
     left = space - cell_len(detail) - (GAP if detail else 0)
     gutter = Segment((CURSOR if selected else " ").ljust(GUTTER)[:width], "heading")
     label = []
@@ -253,12 +266,10 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         & .framed--preview { height: 3fr; width: 1fr; border-top: solid $border-blurred; }
         & .framed--panes.-previews > FramedList { height: 2fr; width: 1fr; }
         & .framed--panes.-alone > .framed--preview { display: none; }
-        & .framed--panes.-beside {
-            layout: horizontal;
-            & > FramedList { height: 1fr; width: 4fr; }
-            & > .framed--preview {
-                height: 1fr; width: 5fr; border-top: none; border-left: solid $border-blurred;
-            }
+        & .framed--panes.-beside { layout: horizontal; }
+        & .framed--panes.-beside > FramedList { height: 1fr; width: 4fr; }
+        & .framed--panes.-beside > .framed--preview {
+            height: 1fr; width: 5fr; border-top: none; border-left: solid $border-blurred;
         }
     }
     """
