@@ -9,13 +9,15 @@ A key works `everywhere` on a screen, only in its text box (`query`), only in it
 (`vim`). Keys of the last two may type a character; elsewhere characters go into the text box.
 A widget gets the keys of its place and those that work everywhere, and loses those of its
 class; an input keeps the ones that edit its text. A screen gets those that work everywhere, in
-case no widget has the focus. The application gets `quit`, which works over every screen.
+case no widget has the focus; in normal mode, those of `vim` too. The application gets the keys
+that work over every screen: to quit, to interrupt and to suspend.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, get_args
 
 from textual.app import App
@@ -23,7 +25,7 @@ from textual.binding import Binding, BindingsMap
 from textual.dom import DOMNode
 from textual.widgets import Input
 
-from kebab_tui.tui.keys import RESERVED, arrives_as, shown
+from kebab_tui.tui.keys import arrives_as, shown
 
 Place = Literal["everywhere", "query", "lists", "panel", "vim"]
 PLACES: tuple[Place, ...] = ("query", "lists", "panel", "vim")
@@ -47,6 +49,9 @@ Section = Literal[
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
 When = Literal["always", "hits", "moves", "empty_query", "filters", "corrected", "explain", "first_run"]
+
+OVER_ALL = ("quit", "interrupt", "suspend")
+"""The actions that work over every screen."""
 
 EDITING_KEYS = BindingsMap(Input.BINDINGS).key_to_bindings.keys() - {"enter"}
 """The keys with which Textual's input edits and selects its text."""
@@ -90,8 +95,8 @@ class Action:
     needs_key: bool = False
     """Whether the user would be trapped without a key for it."""
 
-    def keys(self, place: Place) -> tuple[str, ...]:
-        """The keys in one place; the first one is displayed."""
+    def keys(self, *places: Place) -> tuple[str, ...]:
+        """The keys in some places together; the first one is displayed."""
         own: dict[Place, tuple[str, ...]] = {
             "everywhere": (),
             "query": self.query,
@@ -99,7 +104,7 @@ class Action:
             "panel": (*self.lists, *self.panel),
             "vim": (*self.lists, *self.vim),
         }
-        return (*self.everywhere, *own[place])
+        return tuple(dict.fromkeys((*self.everywhere, *chain.from_iterable(own[place] for place in places))))
 
     @property
     def all_keys(self) -> tuple[str, ...]:
@@ -145,7 +150,7 @@ ACTIONS: Actions = (
     Action("switcher", "go to note", "Go to a note by its name, or start a new one", "Notes",
            ("ctrl+g",), vim=("'",), in_footer=True),
     Action("focus_query", "query", "Go to the query box", "Query",
-           ("ctrl+l",), vim=("/",)),
+           ("ctrl+l",), vim=("/", "i")),
     Action("mode", "mode", "Switch the mode: hybrid, keyword, semantic", "Query",
            ("ctrl+t",), in_footer=True),
     Action("drop_filter", "drop filter", "Remove the last filter from the query", "Query",
@@ -251,9 +256,9 @@ ACTIONS: Actions = (
     Action("why_not_complete", "complete", "Complete the path", "Why not",
            query=("tab",), runs="screen.complete", in_footer=True),
     Action("why_not_next", "next path", "Go to the next path", "Why not",
-           query=("down", "ctrl+n"), runs="screen.choose(1)"),
+           query=("down", "ctrl+n"), runs="screen.move(1)"),
     Action("why_not_previous", "previous path", "Go to the previous path, or to the input", "Why not",
-           query=("up", "ctrl+p"), runs="screen.choose(-1)"),
+           query=("up", "ctrl+p"), runs="screen.move(-1)"),
     Action("why_not_page_down", "page down", "Scroll the answer a page down", "Why not",
            query=("pagedown",), runs="screen.page(1)"),
     Action("why_not_page_up", "page up", "Scroll the answer a page up", "Why not",
@@ -353,11 +358,11 @@ def first_key(actions: Actions, action_id: str) -> str:
     return next(map(shown, action_of(actions, action_id).all_keys), "")
 
 
-def bindings(actions: Actions, place: Place) -> Iterator[Binding]:
+def bindings(actions: Actions, *places: Place) -> Iterator[Binding]:
     """One binding per key; the footer shows only the first key of an action."""
     # A binding for an empty box comes before the other binding of its key.
     for action in sorted(actions, key=lambda action: action.when != "empty_query"):
-        for number, key in enumerate(action.keys(place)):
+        for number, key in enumerate(action.keys(*places)):
             for name in arrives_as(key):
                 yield Binding(
                     name,
@@ -369,20 +374,20 @@ def bindings(actions: Actions, place: Place) -> Iterator[Binding]:
                 )
 
 
-def bind(node: DOMNode, actions: Actions, screen: ScreenName, place: Place) -> None:
-    """Put the keys of a place on a widget or a screen, in place of those of its class."""
+def bind(node: DOMNode, actions: Actions, screen: ScreenName, *places: Place) -> None:
+    """Put the keys of some places on a widget or a screen, instead of those of its class."""
+    keys: dict[str, list[Binding]] = {}
+    if isinstance(node, Input) and (of_class := type(node)._merged_bindings) is not None:
+        keys = {key: bound for key, bound in of_class.key_to_bindings.items() if key in EDITING_KEYS}
+    own = BindingsMap(bindings(actions_on(actions, screen), *places)).key_to_bindings
     # Textual has a public way for an App only; this map belongs to the instance.
-    own = node._bindings.key_to_bindings
-    for key in list(own):
-        if key not in RESERVED and not (isinstance(node, Input) and key in EDITING_KEYS):
-            del own[key]
-    own.update(BindingsMap(bindings(actions_on(actions, screen), place)).key_to_bindings)
+    node._bindings.key_to_bindings = keys | own
 
 
 def bind_app(app: App[Any], actions: Actions) -> None:
-    """Bind `quit` to the application, so that it works over every screen."""
+    """Bind the actions that work over every screen to the application."""
     own = app._bindings.key_to_bindings
-    for key in ("ctrl+q", app.COMMAND_PALETTE_BINDING):
+    for key in ("ctrl+q", "ctrl+c", app.COMMAND_PALETTE_BINDING):
         own.pop(key, None)  # Textual's own bindings
-    quitting = bindings((action_of(actions, "quit"),), "everywhere")
-    own.update(BindingsMap(replace(binding, priority=True) for binding in quitting).key_to_bindings)
+    over_all = bindings(tuple(action_of(actions, name) for name in OVER_ALL), "everywhere")
+    own.update(BindingsMap(replace(binding, priority=True) for binding in over_all).key_to_bindings)

@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from kebab_tui.tui.screens.switcher import Choice
     from kebab_tui.workspace import Workspace
 
+NOTIFICATION_S = 5.0
+
 
 class KebabApp(App[tuple[str, ...]]):
     """One query line, three panes, a status line. Returns the picked citations."""
@@ -85,7 +87,8 @@ class KebabApp(App[tuple[str, ...]]):
     ) -> None:
         """Collaborators that are not given are made from the settings; `page`: hits of one query."""
         super().__init__()
-        self.actions = keymap(settings.keys)
+        self.has_vim_keys = settings.screen.keys == "vim"
+        self.actions = keymap(settings.keys, vim=self.has_vim_keys)
         self._action_of = {action.id: action for action in self.actions}
         bind_app(self, self.actions)
         register_themes(self)
@@ -99,6 +102,9 @@ class KebabApp(App[tuple[str, ...]]):
         self.history = History(settings.data_dir)
         self.recorder = HistoryRecorder(self.history, clock)
         self.recent = RecentNotes(settings.data_dir)
+        self.clock = clock
+        self.interrupt_until = clock()
+        """Until then, an interrupt quits."""
         wanted = options.mode or settings.search.mode
         mode: SearchMode = next((mode for mode in SEARCH_MODES if mode == wanted), "hybrid")
         self.engine = engine or EngineThread(self._open_workspace, loads_model=mode != "lexical")
@@ -144,7 +150,7 @@ class KebabApp(App[tuple[str, ...]]):
             opened=self._files_edited,
             recent=self.recent,
         )
-        self._keys_in_order = KeysInOrder(self)
+        self._keys_in_order = KeysInOrder(self, vim=self.has_vim_keys)
         self._commands = Commands(self)
         self.recent_commands: list[str] = []
         """Ids of the commands that the palette ran last."""
@@ -178,12 +184,11 @@ class KebabApp(App[tuple[str, ...]]):
         yield from (self.query_line, self.chips, self.panes, self.status, self.footer)
 
     def on_mount(self) -> None:
-        bind(self.box, self.actions, "Main", "query")
         for pane in (self.hits, self.preview):
             bind(pane, self.actions, "Main", "lists")
         bind(self.explain, self.actions, "Main", "panel")
-        for node in (self.screen, self.words):
-            bind(node, self.actions, "Main", "everywhere")
+        bind(self.words, self.actions, "Main", "everywhere")
+        self.is_normal = False
         self.query_line.mode = self.current_query.mode
         self.current_query.start_clock(self, self.results.show_searching)
         self.typing.start_clock(self)
@@ -226,9 +231,25 @@ class KebabApp(App[tuple[str, ...]]):
         if opening is not None:
             await opening
 
-    def action_help_quit(self) -> None:
-        """Textual calls this at Ctrl+C without a selection to copy."""
-        self.results.show_how_to_quit()
+    @property
+    def is_normal(self) -> bool:
+        """Whether the normal mode of vim keys is on, in which characters are commands."""
+        return self._keys_in_order.is_normal
+
+    @is_normal.setter
+    def is_normal(self, on: bool) -> None:
+        self._keys_in_order.is_normal = self.query_line.is_normal = on
+        bind(self.screen_stack[0], self.actions, "Main", "vim" if on else "everywhere")
+        # The box would edit its text at some keys of the normal mode.
+        bind(self.box, self.actions, "Main", *(("query", "vim") if on else ("query",)))
+        self.refresh_bindings()
+
+    def tell(self, notice: Notice, seconds: float | None = None) -> None:
+        """Show a passing message on the top screen."""
+        if len(self.screen_stack) == 1:
+            self.status.show_message(notice, seconds)
+        else:
+            self.notify(notice.text, markup=False, timeout=seconds or NOTIFICATION_S)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "act" or not self.is_running:

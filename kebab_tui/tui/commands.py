@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from textual.app import SuspendNotSupported
+from textual.widgets import Input
+
 from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES
-from kebab_tui.tui.actions import Section, name_of
+from kebab_tui.tui.actions import Section, first_key, name_of
+from kebab_tui.tui.clipboard import copy
+from kebab_tui.tui.keys import capitalized
+from kebab_tui.tui.launch import ABORTED, has_job_control, stop_until_foreground
 from kebab_tui.tui.layout import Pane, swapped
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.widgets.query_text import ChipsLine
@@ -18,6 +26,9 @@ if TYPE_CHECKING:
 
 
 READ_ONLY = Notice("read_only", "the data folder is read-only: changed notes cannot be indexed")
+
+INTERRUPT_S = 2.0
+"""Within this time, a second interrupt quits."""
 
 
 class Commands:
@@ -112,6 +123,7 @@ class Commands:
 
     def do_focus_query(self) -> None:
         self._app.screen.set_focus(self._app.box)  # synchronous: the next key may already be queued
+        self._app.is_normal = False
 
     def do_mode(self) -> None:
         app = self._app
@@ -287,14 +299,48 @@ class Commands:
         app.screen.clear_selection()  # Textual does so only without a binding
         if app.current_query.is_slow:
             app.stop_search()
+        elif app.has_vim_keys and not app.is_normal:
+            app.is_normal = True
         elif app.focused is not app.box:
             app.screen.set_focus(app.box)
         elif app.hits.marked:
             app.hits.clear_marks()
         elif app.box.value:
             app.box.clear()
+        elif app.options.pick:
+            app.exit((), ABORTED)
         else:
-            app.results.show_how_to_quit()
+            app.tell(Notice("quit", f"Press {self._key('quit')} to quit"))
+
+    def do_interrupt(self) -> None:
+        """Copy the selected text; else leave --pick; else quit when pressed twice."""
+        app = self._app
+        focused = app.focused
+        selected = focused.selected_text if isinstance(focused, Input) else ""
+        if selected := selected or app.screen.get_selected_text() or "":
+            app.tell(Notice("copied", copy(selected, app.copy_to_clipboard, os.environ)))
+        elif app.options.pick:
+            app.exit((), ABORTED)
+        elif app.clock() < app.interrupt_until:
+            app.exit(())
+        else:
+            app.interrupt_until = app.clock() + INTERRUPT_S
+            app.tell(Notice("interrupt", f"Press {self._key('interrupt')} again to quit"), INTERRUPT_S)
+
+    def do_suspend(self) -> None:
+        """Give the terminal to the shell until it brings the program back."""
+        app, reason = self._app, "this terminal has no job control"
+        if app.options.pick:
+            reason = "--pick cannot be suspended"
+        elif has_job_control():
+            with suppress(SuspendNotSupported), app.suspend():
+                if stop_until_foreground():
+                    return
+        app.tell(Notice("suspend", f"{self._key('suspend')} is off: {reason}"))
 
     def do_quit(self) -> None:
         self._app.exit(())
+
+    def _key(self, action_id: str) -> str:
+        """The key of an action at the beginning or in the middle of a sentence."""
+        return capitalized(first_key(self._app.actions, action_id))

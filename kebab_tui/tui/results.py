@@ -271,9 +271,6 @@ class ResultsPresenter:
 
     # The status line
 
-    def show_how_to_quit(self) -> None:
-        self._panes.status.show_message(Notice("quit", f"press {self._key('quit')} to quit"))
-
     def show_searching(self, running: bool) -> None:
         """Show or hide that a slow query is running."""
         self._update_status(searching=running)

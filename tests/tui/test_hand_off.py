@@ -205,7 +205,7 @@ async def test_the_text_goes_with_the_citation(desk: Desk, copied: Iterator[list
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         await focus(pilot, app.hits)
-        await pilot.press("Y")
+        await pilot.press("alt+y")
         await until(pilot, lambda: texts)
     assert texts[0].startswith("a.md:L1-L3\n") and "seven times" in texts[0]
 

@@ -46,7 +46,7 @@ from kebab_tui.tui.widgets.segments import (
     take,
 )
 
-_GUTTER = 2
+GUTTER = 2
 """Cells for the cursor."""
 _BORDER = 6
 """Cells of a border that no text can use."""
@@ -59,7 +59,10 @@ _STACKED = 18
 
 
 class Frame(Vertical):
-    """A round border with the title of a page and its keys, as many as fit. Fills a small terminal."""
+    """A round border with the title of a page and its keys: the last one, and as many as fit.
+
+    Fills a small terminal.
+    """
 
     DEFAULT_CSS = """
     Frame {
@@ -82,10 +85,11 @@ class Frame(Vertical):
     def on_resize(self, event: events.Resize) -> None:
         terminal = self.app.size
         self.set_class(terminal.width < _SMALL[0] or terminal.height < _SMALL[1], "-small")
-        keys = self._keys
-        while cell_len(keys) > event.size.width - _BORDER and DOT in keys:
-            keys = keys.rpartition(f" {DOT} ")[0]
-        self.border_subtitle = Content(keys)
+        between = f" {DOT} "
+        keys = self._keys.split(between)
+        while len(keys) > 1 and cell_len(between.join(keys)) > event.size.width - _BORDER:
+            del keys[-2]
+        self.border_subtitle = Content(between.join(keys))
 
 
 class _FilterInput(Input):
@@ -133,10 +137,10 @@ class FramedRow:
 
 def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     """The row in exactly `width` cells; the detail gets at most half of them."""
-    space = max(width - _GUTTER, 0)
+    space = max(width - GUTTER, 0)
     detail = cut_middle(sanitize_line(row.detail), space // 2)
     left = space - cell_len(detail) - (GAP if detail else 0)
-    gutter = Segment((CURSOR if selected else " ").ljust(_GUTTER)[:width], "heading")
+    gutter = Segment((CURSOR if selected else " ").ljust(GUTTER)[:width], "heading")
     label = []
     clean = [Segment(sanitize_line(text), role) for text, role in row.label]
     is_cut = row_width(tuple(clean)) > left

@@ -29,7 +29,7 @@ from kebab_tui.tui.widgets.query_text import (
     one_plain_line,
     word_start,
 )
-from kebab_tui.tui.widgets.segments import STEP
+from kebab_tui.tui.widgets.segments import DOT, STEP
 
 if TYPE_CHECKING:
     from kebab_tui.search.filter_keys import Completions
@@ -172,6 +172,8 @@ class QueryLine(Horizontal):
     """
 
     mode: reactive[str] = reactive("hybrid")
+    is_normal: reactive[bool] = reactive(False)
+    """Whether the normal mode of vim keys is on."""
 
     def __init__(
         self,
@@ -194,13 +196,14 @@ class QueryLine(Horizontal):
 
     def show_mode(self) -> None:
         mode = f"{self.mode} RAW" if self.box.is_raw else self.mode
+        mode = f"NORMAL {DOT} {mode}" if self.is_normal else mode
         title = mode, self.outer_size.width - _CORNERS
         if title != self._title:  # a new label triggers a layout: too slow for every key
             self._title = title
             self._mode_label.update(Content(mode))
             self.border_title = Content(frame_title(*title))
 
-    watch_mode = on_resize = on_input_changed = show_mode
+    watch_mode = watch_is_normal = on_resize = on_input_changed = show_mode
 
 
 def frame_title(mode: str, width: int) -> str:
