@@ -76,6 +76,14 @@ def test_the_detail_is_right_aligned_and_the_cursor_a_sign() -> None:
     assert row_text(framed_row(row, 20, selected=True)) == "▌ zoom         F11 z"
 
 
+@pytest.mark.parametrize("width", range(5, 20))
+def test_a_label_of_several_parts_that_is_cut_ends_with_an_ellipsis(width: int) -> None:
+    row = FramedRow((Segment("flex"), Segment("-line", "words"), Segment("-count")), "web")
+    text = row_text(framed_row(row, width))
+    assert len(text) == width
+    assert ("…" in text) == ("flex-line-count" not in text)
+
+
 async def test_the_frame_has_a_title_and_the_keys_that_fit() -> None:
     host = Host(Names())
     async with host.run_test(size=(80, 24)) as pilot:

@@ -31,6 +31,7 @@ from kebab_tui.tui.widgets.query_text import LONGEST, one_plain_line
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
     DOT,
+    ELLIPSIS,
     GAP,
     STEP,
     Row,
@@ -40,7 +41,9 @@ from kebab_tui.tui.widgets.segments import (
     cut,
     cut_middle,
     one_line,
+    row_width,
     sanitize_line,
+    take,
 )
 
 GUTTER = 2
@@ -139,12 +142,15 @@ def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     left = space - cell_len(detail) - (GAP if detail else 0)
     gutter = Segment((CURSOR if selected else " ").ljust(GUTTER)[:width], "heading")
     label = []
-    for text, role in row.label:
-        text = cut(sanitize_line(text), left)
+    clean = [Segment(sanitize_line(text), role) for text, role in row.label]
+    is_cut = row_width(tuple(clean)) > left
+    for text, role in clean:
+        text = take(text, left - is_cut)
         left -= cell_len(text)
         label.append(Segment(text, "heading" if row.is_heading and role == "plain" else role))
-        if left <= 0:
-            break
+    if is_cut and left > 0:
+        label.append(Segment(ELLIPSIS, label[-1].role))
+        left -= 1
     padding = Segment(" " * (left + (GAP if detail else 0)))
     return (gutter, *label, padding, Segment(detail, "muted"))
 
