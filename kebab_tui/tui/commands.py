@@ -11,7 +11,7 @@ from kebab_tui.domain.query import SEARCH_MODES
 from kebab_tui.tui.actions import Section, name_of
 from kebab_tui.tui.layout import Pane
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
-from kebab_tui.tui.widgets.query_text import ChipsLine
+from kebab_tui.tui.widgets.empty_states import first_shorter
 
 if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
@@ -106,12 +106,10 @@ class Commands:
         app.ask()
 
     def do_drop_filter(self) -> None:
-        """Remove the last filter; a wrong one first; without hits, the part that excludes most."""
+        """Remove the last filter; without hits or with an error, the part because of which."""
         app = self._app
-        if app.results.refused is not None:
-            app.chips.post_message(ChipsLine.Removed(app.results.refused))
-        elif app.results.suggestions:
-            app.box.write(app.results.suggestions[0].text)
+        if app.suggests and (shorter := first_shorter(app.words.suggestions)) is not None:
+            app.box.write(shorter.text)
         else:
             app.chips.drop_last()
 
@@ -123,6 +121,25 @@ class Commands:
         self._app.box.older_query()
 
     do_recall_query = do_older_query
+
+    def do_complete(self) -> None:
+        """Accept a completion; without the list, a suggestion of the page in place of the hits."""
+        app = self._app
+        if app.completion_list.is_open:
+            app.box.accept_completion()
+        else:
+            app.box.write(app.words.suggestions[app.words.chosen or 0].text)
+
+    do_take_completion = do_complete
+
+    def do_next_completion(self) -> None:
+        self._choose(1)
+
+    def do_previous_completion(self) -> None:
+        self._choose(-1)
+
+    def _choose(self, by: int) -> None:
+        (self._app.completion_list if self._app.completion_list.is_open else self._app.words).move(by)
 
     def do_newer_query(self) -> None:
         self._app.box.newer_query()
@@ -255,7 +272,9 @@ class Commands:
         """Take the first possible step. No step loses more than the text of the query."""
         app = self._app
         app.screen.clear_selection()  # Textual does so only without a binding
-        if app.current_query.is_slow:
+        if app.completion_list.is_open:
+            app.box.close_completions()
+        elif app.current_query.is_slow:
             app.stop_search()
         elif app.focused is not app.box:
             app.screen.set_focus(app.box)
