@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.session import Session
     from kebab_tui.indexing.status import LiveReader, LiveState, WatchSummary
     from kebab_tui.indexing.worker import WorkerConfig
+    from kebab_tui.search.completions import Completions
     from kebab_tui.search.engine import SearchEngine
     from kebab_tui.search.explanation import ExplainedResponse
-    from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.query_language import Chip, ParsedQuery
@@ -208,21 +208,23 @@ class Workspace:
                 return why_not_indexed(catalogue.sources(), path, document)
         return self._parts.engine.why_not(query, document)
 
+    def respelled(self, text: str) -> list[tuple[str, str]]:
+        """The corrected parts of a query, each with the query that has them; also those not searched."""
+        return self._parts.engine.respelled(text)
+
     def completions(self) -> Completions:
         """Values to complete after filter keys."""
-        from kebab_tui.search.filter_keys import completions_of
+        from kebab_tui.search.completions import completions_of
 
         try:
             with self._parts.index.reader.catalogue() as catalogue:
                 facets = {
-                    kind.id: [value for value, _ in catalogue.values(kind.id)]
-                    for kind in FACETS.values()
-                    if kind.key is not None
+                    kind.id: catalogue.values(kind.id) for kind in FACETS.values() if kind.key is not None
                 }
-                sources = [source.source_id for source in catalogue.sources()]
-                return completions_of(facets, sources, catalogue.paths())
+                sources = [(source.source_id, source.documents) for source in catalogue.sources()]
+                return completions_of(facets, sources, catalogue.paths(), catalogue.note_counts())
         except NotIndexedError:
-            return completions_of({}, (), ())
+            return completions_of({}, (), (), {})
 
     @_healed
     def find(

@@ -48,7 +48,12 @@ Section = Literal[
 ]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
-When = Literal["always", "hits", "moves", "empty_query", "filters", "corrected", "explain", "first_run"]
+When = Literal[
+    "always", "hits", "moves", "empty_query", "filters", "corrected", "explain", "first_run",
+    "completing", "choosing", "chosen",
+]  # fmt: skip
+SHARING: tuple[When, ...] = ("empty_query", "completing", "choosing", "chosen")
+"""An action that is available only then may share a key with another one, and comes before it."""
 
 OVER_ALL = ("quit", "interrupt", "suspend")
 """The actions that work over every screen."""
@@ -70,6 +75,12 @@ class Facts:
     """Whether words of the query are corrected, or would be."""
     explain: bool = False
     first_run: bool = False
+    completing: bool = False
+    """Whether there is a completion or a suggestion to accept."""
+    choosing: bool = False
+    """Whether the user can move among them."""
+    chosen: bool = False
+    """Whether the user has moved to one."""
     always: bool = True
 
 
@@ -157,6 +168,14 @@ ACTIONS: Actions = (
            ("f8",), vim=("x",), when="filters"),
     Action("exact", "as typed", "Search the words as typed, not corrected; or corrected again", "Query",
            ("alt+x",), when="corrected", in_footer=True),
+    Action("complete", "complete", "Accept the completion or the suggestion", "Query",
+           query=("tab",), when="completing"),
+    Action("next_completion", "next completion", "Go to the next completion or suggestion", "Query",
+           query=("down", "ctrl+n"), when="choosing"),
+    Action("previous_completion", "previous completion", "Go to the previous completion or suggestion",
+           "Query", query=("up", "ctrl+p"), when="chosen"),
+    Action("take_completion", "take completion", "Accept the completion that was moved to", "Query",
+           query=("enter",), when="chosen"),
     Action("recall_query", "last query", "Bring back the last query when the box is empty", "Query",
            query=("up",), when="empty_query"),
     Action("older_query", "older query", "Go back in the history of queries", "Query",
@@ -360,8 +379,7 @@ def first_key(actions: Actions, action_id: str) -> str:
 
 def bindings(actions: Actions, *places: Place) -> Iterator[Binding]:
     """One binding per key; the footer shows only the first key of an action."""
-    # A binding for an empty box comes before the other binding of its key.
-    for action in sorted(actions, key=lambda action: action.when != "empty_query"):
+    for action in sorted(actions, key=lambda action: action.when not in SHARING):
         for number, key in enumerate(action.keys(*places)):
             for name in arrives_as(key):
                 yield Binding(

@@ -49,6 +49,7 @@ from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
 from kebab_tui.tui.themes import apply_theme, register_themes
 from kebab_tui.tui.widgets import empty_states
+from kebab_tui.tui.widgets.completion_list import CompletionList
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.footer import KeysLine
 from kebab_tui.tui.widgets.hits_list import HitsList
@@ -115,10 +116,10 @@ class KebabApp(App[tuple[str, ...]]):
         # Attributes, not lookups: a result may arrive after the last widget was removed.
         self.chips = ChipsLine(id="chips")
         self.hits = hits or HitsList(id="hits")
-        self.words = TextPane(id="words")
+        key = partial(first_key, self.actions)
+        self.words = TextPane(accept_key=key("complete"), drop_key=key("drop_filter"), id="words")
         self.preview = Preview(id="preview")
         self.preview.wraps = self._choices.wrap
-        key = partial(first_key, self.actions)
         what_if_keys = Keys(
             f"{key('rrf_k_down')} {key('rrf_k_up')}",
             f"{key('vector_weight_down')} {key('vector_weight_up')}",
@@ -128,6 +129,9 @@ class KebabApp(App[tuple[str, ...]]):
         self.explain = ExplainPanel(keys=what_if_keys, id="explain")
         self.panes = Container(self.hits, self.words, self.preview, self.explain, id="panes")
         self.status = StatusLine(id="status")
+        self.completion_list = CompletionList(
+            accept_key=key("complete"), choose_key=key("next_completion"), take_key=key("take_completion")
+        )
         self.footer = KeysLine(id="footer")
 
         self.results = ResultsPresenter(
@@ -177,12 +181,13 @@ class KebabApp(App[tuple[str, ...]]):
     def compose(self) -> ComposeResult:
         # An input can only be made by a running application.
         self.box = QueryBox(self.options.query, history=self.history, id="box")
+        self.box.completion_list = self.completion_list
         self.query_line = QueryLine(self.box, id="query")
         self._keys_in_order.box = self.box
         self.hits.border_title = Content("hits")
         self.preview.border_title = Content("preview")
         self.explain.border_title = Content("explain")
-        yield from (self.query_line, self.chips, self.panes, self.status, self.footer)
+        yield from (self.query_line, self.chips, self.panes, self.status, self.footer, self.completion_list)
 
     def on_mount(self) -> None:
         for pane in (self.hits, self.preview):
@@ -267,11 +272,20 @@ class KebabApp(App[tuple[str, ...]]):
             hits=hits,
             moves=hits or self.focused is self.words,
             empty_query=not self.box.value,
-            filters=bool(self.results.chips or self.results.suggestions or self.results.refused),
+            filters=bool(self.results.chips or self.words.suggestions or self.results.refused),
             corrected=self.results.is_corrected or self.current_query.query.exact,
             explain=self.toggles.explain and self.explain.has_what_if,
             first_run=self.results.first_run,
+            completing=self.completion_list.is_open or self.suggests,
+            choosing=self.completion_list.takes_moves or self.suggests,
+            chosen=self.completion_list.chosen is not None
+            or (self.suggests and self.words.chosen is not None),
         )
+
+    @property
+    def suggests(self) -> bool:
+        """Whether the page in place of the hits has suggestions for the text in the box."""
+        return bool(self.words.suggestions) and self.box.value == self.current_query.query.text
 
     def refresh_bindings(self) -> None:
         if self.screen_stack:  # the last result may arrive after the last screen is gone
@@ -300,6 +314,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.set_class(chosen.frames, "-framed")
         self.set_class(not chosen.frames, "-plain")
         self.query_line.frame(chosen.frames)
+        self.chips.set_class(chosen.frames, "-on-edge")
         self.footer.display = chosen.footer
         if chosen.too_small:
             self.status.show_message(empty_states.TOO_SMALL)
@@ -357,6 +372,10 @@ class KebabApp(App[tuple[str, ...]]):
         if not self.current_query.is_current(message.generation):
             return
         response, selected, again = message.response, self.hits.selected, self.current_query.is_again
+        if message.final and not response.hits and self.box.is_value_begun and self.results.has_hits:
+            failure = Failure("unfinished_filter", "no note has this value yet")
+            self.post_message(messages.Refused(message.generation, failure))
+            return
         if message.final:
             self.current_query.finish(answered=True)
         else:
@@ -472,6 +491,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.CompletionsReady)
     def _completions_ready(self, message: messages.CompletionsReady) -> None:
         self.box.know(message.completions)
+        self.results.known = message.completions
 
     # The notes
 
@@ -587,6 +607,14 @@ class KebabApp(App[tuple[str, ...]]):
             self.box.write(name_query(choice.note.name))
         else:
             self.hand_off.open_note(choice.note)
+
+    @on(CompletionList.Clicked)
+    def _completion_clicked(self, message: CompletionList.Clicked) -> None:
+        self.box.accept_completion(message.number)
+
+    @on(TextPane.Clicked)
+    def _suggestion_clicked(self, message: TextPane.Clicked) -> None:
+        self.box.write(message.suggestion.text)
 
     @on(WhyNotPrompt.Typed)
     def _path_typed(self, message: WhyNotPrompt.Typed) -> None:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from kebab_tui.domain.errors import Failure
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.indexing.status import LiveState
+    from kebab_tui.search.completions import Completions
     from kebab_tui.search.explanation import ExplainedResponse
-    from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.why_not import WhyNot
-    from kebab_tui.tui.engine_thread import RelaxedQuery
+    from kebab_tui.tui.engine_thread import Suggestion
     from kebab_tui.workspace import Workspace
 
 
@@ -87,10 +87,10 @@ class HitsLocated(Message):
 
 @dataclass
 class SuggestionsReady(Message):
-    """Shorter queries that find something, in place of query `generation`; best first."""
+    """Queries that find something, in place of query `generation`; best first."""
 
     generation: int
-    suggestions: tuple[RelaxedQuery, ...]
+    suggestions: tuple[Suggestion, ...]
 
 
 @dataclass
