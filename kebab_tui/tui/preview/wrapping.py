@@ -205,18 +205,16 @@ class WrappedRows:
 
     def at(self, row: int) -> Row:
         """What is in a row, which is counted first."""
-        row = min(max(row, 0), max(self.count - 1, 0))
-        if self._width is None:
-            return Row(row + 1, 0, 0)
-        while self.measure(row, 1):
-            row = min(row, self.count - 1)
-        line = self._heights.at(row) + 1
-        part = row - self._heights.top(line - 1)
+        if self._width is None or not self.count:
+            return Row(max(row, 0) + 1, 0, 0)
+        piece = None
+        while piece is None:
+            row = min(max(row, 0), self.count - 1)
+            line = self._heights.at(row) + 1
+            part = row - self._heights.top(line - 1)
+            piece = self._measure(line, part)
         pieces = self._long.get(line)
-        if pieces is None:
-            return Row(line, 0, part)
-        piece = pieces.at(part)
-        return Row(line, piece, part - pieces.top(piece))
+        return Row(line, piece, part - (pieces.top(piece) if pieces else 0))
 
     def anchor(self, row: int) -> Anchor:
         """The first character in a row."""
