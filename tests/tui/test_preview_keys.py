@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.widgets.segments import CITED
 from tests.tui.screen import Screen, SharedScreen, focus, found, painted, until
 
 QUERY = "ownership"
@@ -78,3 +79,18 @@ async def test_the_header_is_in_the_frame_or_above_the_note(
         assert header in painted(app).split("\n")[pane.y].replace("\0", "")
         assert (header in app.preview.render_line(0).text) != is_framed
         assert app.preview.page_rows == pane.height - (2 if is_framed else 1)
+
+
+async def test_the_cursor_of_the_terminal_is_at_the_passage_while_the_preview_has_the_focus(
+    shared: SharedScreen,
+) -> None:
+    async with shared(query=QUERY) as pilot:
+        app = await opened(pilot)
+        await focus(pilot, app.preview)
+        await pilot.press("shift+down")
+        x, y = app.cursor_position
+
+        assert app.preview.content_region.contains(x, y)
+        row = y - app.preview.content_region.y
+        assert CITED in app.preview.render_line(row).text
+        assert row == 0 or CITED not in app.preview.render_line(row - 1).text

@@ -22,7 +22,7 @@ from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.style import Style as ContentStyle
@@ -335,6 +335,22 @@ class Preview(LineView, can_focus=True):
 
     # Scrolling
 
+    def on_focus(self) -> None:
+        self._place_cursor()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._place_cursor()
+
+    def _place_cursor(self) -> None:
+        """Put the cursor of the terminal on the passage, or at the top, while the preview has the focus."""
+        if not self.has_focus:
+            return
+        row = self._header_rows
+        if self._rows is not None and self._is_in_view(passage := self._passage[0]):
+            row += self._rows.row_of(passage) - self.scroll_offset.y
+        self.app.cursor_position = self.content_region.offset + Offset(0, row)
+
     @property
     def columns(self) -> int:
         """The width without the scrollbar."""
@@ -374,6 +390,13 @@ class Preview(LineView, can_focus=True):
         """The character at the top of an open note."""
         return None if self._rows is None else self._rows.anchor(self.scroll_offset.y)
 
+    def _is_in_view(self, anchor: Anchor) -> bool:
+        """Whether a row shows this character. Counts no line above the view: the view would move."""
+        assert self._rows is not None
+        bottom = self.scroll_offset.y + self.page_rows
+        is_below = bottom < self._rows.count and self._rows.anchor(bottom) <= anchor
+        return self._rows.anchor(self.scroll_offset.y) <= anchor and not is_below
+
     def _to_anchor(self, anchor: Anchor, above: int = 0) -> None:
         """Scroll a character to the top, or below so many rows."""
         assert self._rows is not None
@@ -392,6 +415,7 @@ class Preview(LineView, can_focus=True):
         elif self._rendered is not None and self._note is not None:
             row = self._rendered.row_of(self._target.first - 1, self._note.lines.count)
             self.to_row(row - third)
+        self._place_cursor()
         self._target_row = self.scroll_offset.y
 
     @property
@@ -463,7 +487,7 @@ class Preview(LineView, can_focus=True):
         if self._note is None or self._rows is None:
             return
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.page_rows
-        if not top <= self._rows.row_of(Anchor(*self._match)) < bottom:
+        if not self._is_in_view(Anchor(self._match.line, max(self._match.column, 0))):
             if forward:
                 line, column = self._rows.anchor(top)
                 self._match = MatchSpan(line, column - 1)
@@ -497,8 +521,7 @@ class Preview(LineView, can_focus=True):
         turned = ("from the top" if forward else "from the end") if has_turned else ""
         self._remark = ", ".join(filter(None, (self._note.number_of(place), turned)))
         self._match = place
-        row = self._rows.row_of(Anchor(*place))
-        if not self.scroll_offset.y <= row < self.scroll_offset.y + self.page_rows:
+        if not self._is_in_view(Anchor(*place)):
             self._to_anchor(Anchor(*place), self.page_rows // 3)
         if not self._rows.wraps:
             columns = self._view(self._note).columns
