@@ -133,7 +133,7 @@ def _break(text: str, offsets: Sequence[int], start: int, end: int, room: int) -
 
     def whole(place: int) -> int:
         """The place, or that of the blank before if this is a mark on it."""
-        return place - (place < len(text) and offsets[place + 1] == offsets[place])
+        return place - (0 < place < len(text) and offsets[place + 1] == offsets[place])
 
     if text[end] == " ":
         return whole(len(text) - len(text[end:].lstrip(" ")))
@@ -145,8 +145,14 @@ def _break(text: str, offsets: Sequence[int], start: int, end: int, room: int) -
             if _IDEOGRAPHS.match(text, place - 1) and whole(place) == place:
                 return place
     stop = text.find(" ", end)
-    fits = offsets[stop if stop >= 0 else len(text)] - offsets[word] <= room
-    return word if fits and text[start:word].strip() else end
+    is_long = offsets[stop if stop >= 0 else len(text)] - offsets[word] > room
+    if is_long:
+        # A link, a path or a table without blanks: after a punctuation mark, or it begins on the next row.
+        for place in range(end, max(word, start), -1):
+            if not text[place - 1].isalnum() and whole(place) == place:
+                return place
+        is_long = offsets[word] - offsets[start] < room // 2
+    return end if is_long or not text[start:word].strip() else word
 
 
 def _offsets(text: str) -> Sequence[int]:
