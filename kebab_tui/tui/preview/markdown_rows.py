@@ -96,7 +96,7 @@ class MarkdownRows:
         self._lexers = Lexers()
 
     def add_blocks(self) -> Iterator[None]:
-        """Add the rows of all blocks; yields after each."""
+        """Add the rows of all blocks; yields after each, at least."""
         if end := front_matter(self._lines):
             self._add_properties(self._lines[1 : end - 1])
             self._lines = [*[""] * end, *self._lines[end:]]
@@ -144,7 +144,7 @@ class MarkdownRows:
                     self._add_html(token.content, line)
                 case "table_open":
                     begin, at = at, next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
-                    self._add_table(_table_of(tokens[begin:at]))
+                    yield from self._add_table(_table_of(tokens[begin:at]))
                 case "hr":
                     self._add_row((("─" * self._room, ("gutter",)),), line)
             yield
@@ -254,9 +254,13 @@ class MarkdownRows:
                 self._add_row(((left, ("gutter",)), *pieces), number)
                 left = " " * width
 
-    def _add_table(self, table: _Table) -> None:
+    def _add_table(self, table: _Table) -> Iterator[None]:
+        """Add the rows of a table; yields after the cells of each, for a table may be long."""
         room = self._room
-        cells = [[self._inline(text) for text in row.cells] for row in table.rows]
+        cells = []
+        for row in table.rows:
+            cells.append([self._inline(text) for text in row.cells])
+            yield
         natural = [
             max(max(map(cell_len, one.text.split("\n"))) for one in column)
             for column in zip(*cells, strict=True)
