@@ -21,7 +21,7 @@ from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
 
 if TYPE_CHECKING:
     from kebab_tui.doctor import IndexStatus, Pending, VectorState
-    from kebab_tui.domain.citation import Located
+    from kebab_tui.domain.citation import Located, TextPosition
     from kebab_tui.domain.document import Document, DocumentState, Source
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
@@ -299,6 +299,12 @@ class Workspace:
         from kebab_tui.indexing.lookup import locate_hit
 
         return locate_hit(hit, self._parts.recipe)
+
+    def matching_position(self, hit: SearchHit, located: Located, query: str) -> TextPosition:
+        """Where an editor begins in the located passage of a hit: at its best match."""
+        from kebab_tui.indexing.lookup import matching_position
+
+        return matching_position(hit, located, query, self._parts.recipe)
 
     @_healed
     def locate_citation(self, target: str) -> CitedPlace:

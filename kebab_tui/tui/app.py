@@ -129,6 +129,7 @@ class KebabApp(App[tuple[str, ...]]):
             actions=self.actions,
             editor=settings.editor,
             options=options,
+            query=lambda: self.results.marked_query,
             opened=self._files_edited,
         )
         self._keys_in_order = KeysInOrder(self)

@@ -211,14 +211,16 @@ class EngineThread:
         """Locate the passage of a hit in its file; replaces an earlier request."""
         self._send(_Job("locate", lambda workspace: HitLocated(hit, workspace.locate(hit))), replaces=True)
 
-    def locate_all(self, number: int, hits: Sequence[SearchHit]) -> None:
-        """Locate these passages before an action on them."""
+    def locate_all(self, number: int, hits: Sequence[SearchHit], query: str) -> None:
+        """Locate these passages, and their best matches of `query`, before an action on them."""
 
         def run(workspace: Workspace) -> Message:
             located = []
             for hit in hits:
                 try:
-                    located.append(LocatedHit(hit, workspace.locate(hit)))
+                    place = workspace.locate(hit)
+                    position = workspace.matching_position(hit, place, query)
+                    located.append(LocatedHit(hit, place, position=position))
                 except KebabError as error:
                     located.append(LocatedHit(hit, None, failure_of(error)))
             return HitsLocated(number, tuple(located))

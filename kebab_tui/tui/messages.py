@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.citation import Located
+    from kebab_tui.domain.citation import Located, TextPosition
     from kebab_tui.domain.errors import Failure
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.indexing.status import LiveState
@@ -72,6 +72,8 @@ class LocatedHit:
     hit: SearchHit
     located: Located | None
     failure: Failure | None = None
+    position: TextPosition | None = None
+    """Where an editor begins: at the best match."""
 
 
 @dataclass

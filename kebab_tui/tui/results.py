@@ -207,9 +207,14 @@ class ResultsPresenter:
             self._panes.explain.show(found, self.explained)
         return found is not None
 
-    def show_preview(self, hit: SearchHit, located: Located | None = None) -> None:
+    @property
+    def marked_query(self) -> str:
+        """The query whose words are marked in the hits."""
         response = self.response
-        self._panes.preview.show(hit, located, (response.corrected or response.query) if response else "")
+        return (response.corrected or response.query) if response else ""
+
+    def show_preview(self, hit: SearchHit, located: Located | None = None) -> None:
+        self._panes.preview.show(hit, located, self.marked_query)
 
     def show_located(self, hit: SearchHit, located: Located) -> None:
         """Badge a hit with the state of its passage; if it is selected, show its present lines."""

@@ -352,31 +352,6 @@ async def test_a_large_file_that_arrives_late_does_not_replace_a_newer_one(
         assert rows(app.preview)[1] == "1▌ small"
 
 
-async def test_rendered_markdown_marks_the_passage_and_goes_back(tmp_path: Path) -> None:
-    note(tmp_path, ["# Bread", "", "Some *text*.", "", "- cited", "", "More."])
-    async with (app := Host()).run_test(size=(40, 20)) as pilot:
-        app.preview.show(hit(tmp_path, span=SourceSpan(5, 5), text="- cited"))
-        source = rows(app.preview)
-        app.preview.toggle_rendered()
-        await settled(pilot)
-        assert "▌  • cited" in rows(app.preview)
-        assert "  Some text." in rows(app.preview)
-
-        app.preview.toggle_rendered()
-        assert rows(app.preview) == source
-
-
-async def test_moving_to_another_hit_shows_lines_again(tmp_path: Path) -> None:
-    note(tmp_path, ["- one", "- two"])
-    async with (app := Host()).run_test(size=(40, 20)) as pilot:
-        app.preview.show(hit(tmp_path, text="- one"))
-        app.preview.toggle_rendered()
-        await settled(pilot)
-        app.preview.show(hit(tmp_path, span=SourceSpan(2, 2), text="- two"))
-
-        assert rows(app.preview)[1:3] == ["1  - one", "2▌ - two"]
-
-
 async def test_a_page_shows_the_text_of_the_page(tmp_path: Path) -> None:
     async with (app := Host()).run_test(size=(40, 10)) as pilot:
         app.preview.show(hit(tmp_path, "paper.pdf", SourceSpan(1, 1, page=23), "first\nsecond"))

@@ -62,13 +62,13 @@ class Marks:
         last = min(len(text), stop) // _PIECE
         return list(chain.from_iterable(self._piece(number, text, piece) for piece in range(first, last + 1)))
 
-    def number(self, place: MatchSpan) -> tuple[int, int]:
-        """Which match this is, from 1, and how many there are; zeros if the text is too long to count."""
+    def number_of(self, match: MatchSpan) -> str:
+        """The number of a match among all; empty if the text is too long to count them."""
         if self._lines.characters > _MOST_COUNTED:
-            return 0, 0
+            return ""
         if self._every is None:
             self._every = sorted({found for found in self.search(MatchSpan(1, -1), forward=True) if found})
-        return bisect_right(self._every, place), len(self._every)
+        return f"match {bisect_right(self._every, match):,} of {len(self._every):,}"
 
     def search(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
         """The matches after (or before) `place`, wrapping around; None after each block or piece.

@@ -6,6 +6,7 @@ to the cited ones, yields the note, and counts on to its end.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from kebab_tui.tui.preview.source_lines import (
     WholeText,
     whole_text,
 )
-from kebab_tui.tui.preview.syntax import Lexers, Syntax
+from kebab_tui.tui.preview.syntax import MARKDOWN, Lexers, Syntax
 from kebab_tui.tui.widgets.segments import CITED, NEAR
 
 _LINES_BELOW = 1000
@@ -38,6 +39,7 @@ class Note:
     def __init__(self, identity: FileIdentity | None, name: str, lines: SourceLines) -> None:
         self.identity = identity
         self.lines = lines
+        self.is_markdown = os.path.splitext(name)[1].lower() in MARKDOWN
         self._syntax = Syntax(name, lines)
         self._marks: Marks | None = None
 
@@ -64,9 +66,7 @@ class Note:
         return self._marks.search(place, forward) if self._marks else iter(())
 
     def number_of(self, match: MatchSpan) -> str:
-        """The number of a match among all; empty if the text is too long to count them."""
-        number, count = self._marks.number(match) if self._marks else (0, 0)
-        return f"match {number:,} of {count:,}" if count else ""
+        return self._marks.number_of(match) if self._marks else ""
 
     def whole(self, most: int) -> Sequence[str] | None:
         """All lines; None if they have more than `most` characters together."""

@@ -81,10 +81,10 @@ def paint(line: Line, view: View, styles: Mapping[str, Style]) -> Strip:
         spans: Iterable[Span] = [
             (start - view.left, end - view.left, name) for start, end, name in line.spans
         ]
-        body, left = Strip(_segments(shown, spans, base, styles)), 0
+        body, left = Strip(styled(shown, spans, base, styles)), 0
     else:
         shown, places = expanded(line.text)
-        body, left = Strip(_segments(shown, _moved(line.spans, places), base, styles)), view.left
+        body, left = Strip(styled(shown, _moved(line.spans, places), base, styles)), view.left
     is_cut = body.cell_length > left + width
     body = body.crop_extend(left, left + width, base)
     cut_style = base + styles["cut"]
@@ -103,7 +103,7 @@ def paint_row(line: Line, shown: Wrapped, part: int, view: View, styles: Mapping
     inside = [(first - begin, last - begin, name) for first, last, name in spans]
     body = [Segment(" " * indent, base)] if (indent := shown.indent(part)) else []
     # Without the blanks beyond the edge: cutting them off would take marks before them along.
-    body += _segments(shown.text[begin:end].rstrip(" "), inside, base, styles)
+    body += styled(shown.text[begin:end].rstrip(" "), inside, base, styles)
     row = Strip(body).crop_extend(0, view.columns, base)
     is_first = not part and not shown.begin
     return Strip.join([_gutter(line, is_first, view, styles), row]).crop_extend(0, view.width, base)
@@ -127,7 +127,8 @@ def column_of(text: str, index: int) -> int:
     return index if len(text) > LONG_LINE else cell_len(expanded(text[:index])[0])
 
 
-def _segments(shown: str, spans: Iterable[Span], base: Style, styles: Mapping[str, Style]) -> list[Segment]:
+def styled(shown: str, spans: Iterable[Span], base: Style, styles: Mapping[str, Style]) -> list[Segment]:
+    """A sanitised text in its styles."""
     within = [(max(start, 0), min(end, len(shown)), styles[name]) for start, end, name in spans]
     within = [(start, end, style) for start, end, style in within if start < end]
     if not within:
@@ -186,7 +187,21 @@ def header(hit: SearchHit, state: str, width: int) -> list[Part]:
 # Styles use the colours of the theme only, and no meaning depends on colour alone: cited lines
 # have a mark in the gutter, matches are bold and underlined, the current match is reversed.
 
-_PARTS = ("header", "path", "title", "state", "gutter", "mark", "cited", "cut", "match", "current", *KINDS)
+_PARTS = (
+    "header",
+    "path",
+    "title",
+    "state",
+    "gutter",
+    "mark",
+    "cited",
+    "cut",
+    "match",
+    "current",
+    "marked",
+    "danger",
+    *KINDS,
+)
 COMPONENT_CLASSES = {f"preview--{part}" for part in _PARTS}
 
 CSS = """
@@ -205,6 +220,8 @@ Preview {
     & > .preview--cut { color: $accent; text-style: bold; }
     & > .preview--match { color: $accent; text-style: bold underline; }
     & > .preview--current { color: $accent; text-style: bold reverse; }
+    & > .preview--marked { color: $warning; text-style: bold; }
+    & > .preview--danger { color: $error; }
     & > .preview--heading { color: $primary; text-style: bold; }
     & > .preview--strong { text-style: bold; }
     & > .preview--emphasis { text-style: italic; }
@@ -218,13 +235,6 @@ Preview {
     &:ansi:focus > .preview--header { background: $background; text-style: underline; }
 }
 """
-
-_MARKDOWN = {
-    "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
-    "code": "string", "code_block": "string", "block_quote": "emphasis", "list": "gutter",
-    "item.bullet": "mark", "item.number": "mark", "hr": "gutter", "link": "link", "link_url": "link",
-    "table.border": "gutter", "table.header": "strong", "kbd": "strong",
-}  # fmt: skip
 
 
 def styles_of(preview: Widget) -> dict[str, Style]:
@@ -244,4 +254,7 @@ def styles_of(preview: Widget) -> dict[str, Style]:
     styles["text"] = preview.rich_style
     for ground in ("cited", "header"):
         styles[ground] = preview.get_component_rich_style(f"preview--{ground}")
-    return styles | {f"markdown.{element}": styles[part] for element, part in _MARKDOWN.items()}
+    # In a heading or a link these have its colour.
+    return styles | {
+        "strong": Style(bold=True), "emphasis": Style(italic=True), "struck": Style(strike=True)
+    }  # fmt: skip

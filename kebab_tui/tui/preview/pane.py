@@ -11,7 +11,7 @@ matches.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -35,7 +35,7 @@ from kebab_tui.tui.preview import painting
 from kebab_tui.tui.preview.matches import MatchSpan
 from kebab_tui.tui.preview.open_note import Note, TargetLines, read_at_once, read_in_thread, target_lines
 from kebab_tui.tui.preview.painting import Line, View, column_of, header, paint, paint_row
-from kebab_tui.tui.preview.rendered import LONGEST, Rendered, RenderStyles, rendered
+from kebab_tui.tui.preview.rendered import LONGEST, Rendered, Renderings
 from kebab_tui.tui.preview.source_lines import OpenFile, WholeText, identity
 from kebab_tui.tui.preview.syntax import Lexers
 from kebab_tui.tui.preview.wrapping import Anchor, Row, WrappedRows
@@ -77,12 +77,8 @@ class Preview(LineView, can_focus=True):
         generation: int
         read: Note | KebabError
 
-    @dataclass
-    class MadeMarkdown(Message):
-        """A thread has rendered a note."""
-
-        note: Note
-        made: Rendered
+    class Made(Message):
+        """A thread has rendered a note that took long."""
 
     def __init__(self, engine: PreviewEngine | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -98,7 +94,10 @@ class Preview(LineView, can_focus=True):
         """Shown in the header after the state of the passage."""
         self._words: Sequence[str] = ()
         """The lines of a message instead of a note."""
+        self.is_rendering = False
+        """Whether to show rendered Markdown instead of source lines, where possible."""
         self._rendered: Rendered | None = None
+        self._renderings = Renderings(lambda: self.post_message(self.Made()))
         self._marked_query = ""
         """The query whose matches are marked in the open note."""
         self._match = MatchSpan(1, -1)
@@ -111,7 +110,7 @@ class Preview(LineView, can_focus=True):
         self._target_row: float = 0
         self._lexers = Lexers(partial(self.call_later, self._repaint))
         self._styles: dict[str, Style] = {}
-        self._strips: LRUCache[Row, Strip] = LRUCache(512)
+        self._strips: LRUCache[tuple[int, ...], Strip] = LRUCache(512)
         self._lines: LRUCache[tuple[int, int], Line] = LRUCache(128)
         """The lines in view, and the pieces of very long ones."""
 
@@ -123,12 +122,9 @@ class Preview(LineView, can_focus=True):
         self._generation += 1
         was_remarked = bool(self._remark)
         self._hit, self._located, self._query, self._remark = hit, located, query, ""
-        if is_other:
-            self._rendered = None
         path = os.path.join(os.fsencode(hit.root), hit.raw_path)
         note = self._note
         if note is None or note.identity is None or note.identity != identity(path):
-            self._rendered = None
             self._read(path, hit, is_other)
             return
         is_same_view = query == self._marked_query and target_lines(hit, located, note.lines) == self._target
@@ -203,11 +199,12 @@ class Preview(LineView, can_focus=True):
         before, self._target = self._target, target_lines(self._hit, self._located, note.lines)
         self._search = iter(())
         top = self._top()
+        self._take_rendering(note, keep=not is_other)
         self._measure()
-        if is_other or before.first != self._target.first or (top is None and self._rows is not None):
-            self._match = MatchSpan(self._target.first, self._passage[0].column - 1)
+        if top is None or is_other or before.first != self._target.first:
+            self._reset_match()
             self._to_target()
-        elif top is not None and self._rows is not None:
+        else:
             self._to_anchor(top)
         self._repaint()
 
@@ -237,8 +234,14 @@ class Preview(LineView, can_focus=True):
             segments = [Segment(text, base + self._styles[name]) for text, name in self._header(width)]
             return Strip(segments).crop_extend(0, width, base)
         row = y - self._header_rows + self.scroll_offset.y
-        if self._rendered is not None and row < len(self._rendered.strips):
-            return self._rendered.strips[row]
+        if self._rendered is not None and row < len(self._rendered):
+            strip = self._strips.get((row,))
+            if strip is None:
+                cited = self._rendered.rows_of(self._target.first, self._target.last)
+                sign = self._target.sign(self._target.first) if row in cited else " "
+                strip = self._rendered.paint(row + 1, sign, self._match, self._styles)
+                self._strips[row,] = strip
+            return strip
         if self._note is not None and self._rows is not None and row < self._rows.count:
             shown = self._rows.at(row)
             strip = self._strips.get(shown)
@@ -292,7 +295,7 @@ class Preview(LineView, can_focus=True):
         self._rows = None
         rows = len(self._words)
         if self._rendered is not None:
-            rows = len(self._rendered.strips)
+            rows = len(self._rendered)
         elif self._note is not None:
             wraps = self._wraps and bool(self.size)
             self._rows = WrappedRows(self._note.lines, self._view(self._note).columns if wraps else None)
@@ -310,10 +313,15 @@ class Preview(LineView, can_focus=True):
             self._wraps, self._left = wraps, 0
             self._arrange()
 
-    def _arrange(self) -> None:
-        """Count the rows again; the view stays at the passage, or at the line at its top."""
+    def _arrange(self, *, keep: bool = False) -> None:
+        """Count the rows again; the view stays at the passage, or at the line at its top.
+
+        `keep` a former rendering until a new one is made.
+        """
         was_at_target = self.scroll_offset.y == min(self._target_row, self.max_scroll_y)
         top = self._top()
+        if self._note is not None:
+            self._take_rendering(self._note, keep=keep)
         self._measure()
         if was_at_target:
             self._to_target()
@@ -329,8 +337,6 @@ class Preview(LineView, can_focus=True):
 
     def on_resize(self, _: events.Resize) -> None:
         # The library has already scrolled a note that fits better now.
-        if self._rendered is not None and self._note is not None:
-            self._start_rendering(self._note)
         self._arrange()
 
     # Scrolling
@@ -387,34 +393,42 @@ class Preview(LineView, can_focus=True):
                 return row
 
     def _top(self) -> Anchor | None:
-        """The character at the top of an open note."""
+        """The character at the top of an open note; of a rendered one, the beginning of its line."""
+        if self._rendered is not None:
+            return Anchor(self._rendered.line_of(self.scroll_offset.y), 0)
         return None if self._rows is None else self._rows.anchor(self.scroll_offset.y)
 
     def _is_in_view(self, anchor: Anchor) -> bool:
         """Whether a row shows this character. Counts no line above the view: the view would move."""
-        assert self._rows is not None
+        if self._rows is None:
+            return False
         bottom = self.scroll_offset.y + self.page_rows
         is_below = bottom < self._rows.count and self._rows.anchor(bottom) <= anchor
         return self._rows.anchor(self.scroll_offset.y) <= anchor and not is_below
 
     def _to_anchor(self, anchor: Anchor, above: int = 0) -> None:
         """Scroll a character to the top, or below so many rows."""
+        if self._rendered is not None:
+            self.to_row(self._rendered.row_of(anchor.line) - above)
+            return
         assert self._rows is not None
         row = self._settled(self._rows, anchor, -above)
         super()._scroll_to(y=row, animate=False, force=True)
 
     def _to_target(self) -> None:
         """Scroll the passage a third down, or higher if more of it can be seen then."""
+        if self._note is None:
+            return
         third = self.page_rows // 3
-        if self._rows is not None:
-            first, last = self._passage
-            is_cut = not self._rows.wraps and self._note is not None and self._note.is_long(first.line)
+        first, last = self._passage
+        if self._rendered is not None:
+            rows = len(self._rendered.rows_of(first.line, last.line))
+        else:
+            assert self._rows is not None
+            is_cut = not self._rows.wraps and self._note.is_long(first.line)
             self._left = max(first.column - 1, 0) if is_cut else 0
             rows = self._rows.row_of(last) + 1 - self._rows.row_of(first)
-            self._to_anchor(first, max(min(third, self.page_rows - rows), min(third, _CONTEXT)))
-        elif self._rendered is not None and self._note is not None:
-            row = self._rendered.row_of(self._target.first - 1, self._note.lines.count)
-            self.to_row(row - third)
+        self._to_anchor(first, max(min(third, self.page_rows - rows), min(third, _CONTEXT)))
         self._place_cursor()
         self._target_row = self.scroll_offset.y
 
@@ -484,18 +498,23 @@ class Preview(LineView, can_focus=True):
 
     def _start_search(self, forward: bool) -> None:
         """Search from the last match, or from the visible rows if that is out of view."""
-        if self._note is None or self._rows is None:
+        if self._note is None:
             return
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.page_rows
-        if not self._is_in_view(Anchor(self._match.line, max(self._match.column, 0))):
-            if forward:
+        if not self._match_is_in_view:
+            if self._rendered is not None:
+                self._match = MatchSpan((top if forward else bottom) + 1, -1)
+            elif self._rows is None:
+                return
+            elif forward:
                 line, column = self._rows.anchor(top)
                 self._match = MatchSpan(line, column - 1)
             elif bottom < self._rows.count:
                 self._match = MatchSpan(*self._rows.anchor(bottom))
             else:
                 self._match = MatchSpan(self._note.lines.count + 1, -1)
-        self._search = self._note.search(self._match, forward)
+        shown = self._note if self._rendered is None else self._rendered
+        self._search = shown.search(self._match, forward)
         self._continue_search(self._search, forward)
 
     def _continue_search(self, search: Iterator[MatchSpan | None], forward: bool) -> None:
@@ -511,7 +530,8 @@ class Preview(LineView, can_focus=True):
 
     def _show_match(self, place: MatchSpan, forward: bool) -> None:
         """Make it the current match and scroll to it."""
-        if self._note is None or self._rows is None:
+        shown = self._note if self._rendered is None else self._rendered
+        if shown is None:
             return
         if place is _NOWHERE:
             self._remark = "no match"
@@ -519,11 +539,14 @@ class Preview(LineView, can_focus=True):
             return
         has_turned = place <= self._match if forward else place >= self._match
         turned = ("from the top" if forward else "from the end") if has_turned else ""
-        self._remark = ", ".join(filter(None, (self._note.number_of(place), turned)))
+        self._remark = ", ".join(filter(None, (shown.number_of(place), turned)))
         self._match = place
-        if not self._is_in_view(Anchor(*place)):
-            self._to_anchor(Anchor(*place), self.page_rows // 3)
-        if not self._rows.wraps:
+        if not self._match_is_in_view:
+            if self._rendered is not None:
+                self.to_row(place.line - 1 - self.page_rows // 3)
+            else:
+                self._to_anchor(Anchor(*place), self.page_rows // 3)
+        if self._note is not None and self._rows is not None and not self._rows.wraps:
             columns = self._view(self._note).columns
             column = column_of(self._note.text(place.line), place.column)
             if not self._left < column + 1 < self._left + columns - SIDEWAYS:
@@ -533,38 +556,48 @@ class Preview(LineView, can_focus=True):
     # Rendered Markdown
 
     def toggle_rendered(self) -> None:
-        """Switch between rendered Markdown and the lines of the file."""
+        """Show notes as rendered Markdown, or as the lines of their files, until this is called again."""
+        self.is_rendering = not self.is_rendering
+        if self._note is not None:
+            self._remark = ""
+            self._arrange()
+
+    def _take_rendering(self, note: Note, *, keep: bool) -> None:
+        """Show the note rendered, if wanted and possible; `keep` the former rendering meanwhile."""
+        assert self.engine is not None
+        engine, query, before = self.engine, self._query, self._rendered
+        lines = note.whole(LONGEST) if note.is_markdown else None
+        self._rendered = None
+        if not self.is_rendering or not self.size:
+            self._renderings.cancel()
+        elif lines is None or note.identity is None:
+            self._renderings.cancel()
+            self._remark = "too long to render" if note.is_markdown else "not Markdown: source"
+        else:
+            self._rendered = self._renderings.of(note.identity, lines, self.columns)
+            if self._rendered is None and keep and before is not None and before.width == self.columns:
+                self._rendered = before
         if self._rendered is not None:
-            self._show_rendered(None)
-        elif self._note is not None:
-            self._start_rendering(self._note)
+            self._rendered.mark(lambda text: engine.marks(text, query))
+        if self._rendered is not before:
+            self._search = iter(())
+            self._reset_match()
 
-    def _start_rendering(self, note: Note) -> None:
-        lines = note.whole(LONGEST)
-        if lines is None:
-            self._remark = "too long to render"
-            self._repaint()
-            return
-        target = self._target
-        first, last = (1, 0) if target.sure is None else (target.first, target.last)
-        style = RenderStyles(
-            self.columns, target.sign(target.first), self.app.current_theme.dark, painting.styles_of(self)
-        )
-        work = partial(self._render_in_thread, note, partial(rendered, lines, first, last, style))
-        self.run_worker(work, thread=True, exclusive=True, group="preview-markdown")
+    def on_preview_made(self) -> None:
+        if self._note is not None and self.is_rendering:
+            self._arrange(keep=True)  # it is known now, unless another was wanted meanwhile
 
-    def _render_in_thread(self, note: Note, make: Callable[[Callable[[], bool]], Rendered | None]) -> None:
-        worker = get_current_worker()
-        made = make(lambda: worker.is_cancelled)
-        if made is not None:
-            self.post_message(self.MadeMarkdown(note, made))
+    def _reset_match(self) -> None:
+        """Search from the passage on."""
+        first, _ = self._passage
+        if self._rendered is not None:
+            self._match = MatchSpan(self._rendered.row_of(first.line) + 1, -1)
+        else:
+            self._match = MatchSpan(first.line, first.column - 1)
 
-    def on_preview_made_markdown(self, message: Preview.MadeMarkdown) -> None:
-        if message.note is self._note and message.made.width == self.columns:
-            self._show_rendered(message.made)
-
-    def _show_rendered(self, made: Rendered | None) -> None:
-        self._rendered = made
-        self._measure()
-        self._to_target()
-        self._repaint()
+    @property
+    def _match_is_in_view(self) -> bool:
+        line, column = self._match
+        if self._rendered is not None:
+            return self.scroll_offset.y < line <= self.scroll_offset.y + self.page_rows
+        return self._is_in_view(Anchor(line, max(column, 0)))

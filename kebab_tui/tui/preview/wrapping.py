@@ -21,7 +21,7 @@ from textual.cache import LRUCache
 from kebab_tui.domain.text import sanitize
 from kebab_tui.tui.preview.matches import BLOCK, LONG_LINE
 from kebab_tui.tui.preview.source_lines import SourceLines
-from kebab_tui.tui.widgets.segments import border
+from kebab_tui.tui.widgets.segments import MOST_PER_CELL, border
 
 TAB = 4
 _PIECE = LONG_LINE
@@ -85,7 +85,9 @@ def wrapped(text: str, width: int, begin: int = 0, hang: int | None = None) -> W
     shown, places = expanded(text)
     if hang is None:
         hang = hanging(shown, width)
-    return Wrapped(shown, _starts(shown, width - (hang if begin else 0), width - hang), hang, begin, places)
+    return Wrapped(
+        shown, row_starts(shown, width - (hang if begin else 0), width - hang), hang, begin, places
+    )
 
 
 def hanging(text: str, width: int) -> int:
@@ -110,17 +112,17 @@ def expanded(text: str) -> tuple[str, Sequence[int]]:
     return "".join(parts), places
 
 
-def _starts(text: str, first: int, further: int) -> list[int]:
+def row_starts(text: str, first: int, further: int) -> list[int]:
     """Where the rows of a text begin, if they have so many cells."""
     offsets = _offsets(text)
     starts, start, room = [0], 0, max(first, 1)
     end_of_words = len(text.rstrip(" "))
     while True:
         end = bisect_right(offsets, offsets[start] + room) - 1
+        if end <= start < end_of_words:  # not even one character fits
+            end = bisect_right(offsets, offsets[start + 1]) - 1
         if end >= end_of_words:
             return starts
-        if end <= start:  # not even one character fits
-            end = bisect_right(offsets, offsets[start + 1]) - 1
         room = max(further, 1)
         start = _break(text, offsets, start, end, room)
         if start >= end_of_words:
@@ -144,8 +146,9 @@ def _break(text: str, offsets: Sequence[int], start: int, end: int, room: int) -
         for place in range(end, max(word, start), -1):
             if _IDEOGRAPHS.match(text, place - 1) and whole(place) == place:
                 return place
-    stop = text.find(" ", end)
-    is_long = offsets[stop if stop >= 0 else len(text)] - offsets[word] > room
+    far = min(end + room * MOST_PER_CELL, len(text))
+    stop = text.find(" ", end, far)
+    is_long = offsets[stop if stop >= 0 else far] - offsets[word] > room
     if is_long:
         # A link, a path or a table without blanks: after a punctuation mark, or it begins on the next row.
         for place in range(end, max(word, start), -1):
