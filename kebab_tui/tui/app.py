@@ -174,7 +174,7 @@ class KebabApp(App[tuple[str, ...]]):
         bind(self.explain, self.actions, "Main", "panel")
         for node in (self.screen, self.words):
             bind(node, self.actions, "Main", "everywhere")
-        self.query_line.mode = self.current_query.mode
+        self.show_mode()
         self.current_query.start_clock(self, self.results.show_searching)
         self.typing.start_clock(self)
         self.indexing.report_to(self.post_message)
@@ -268,6 +268,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.set_class(chosen.frames, "-framed")
         self.set_class(not chosen.frames, "-plain")
         self.query_line.frame(chosen.frames)
+        self.status.count_passages(not (chosen.frames and self.hits.display))
         self.footer.display = chosen.footer
         if chosen.too_small:
             self.status.show_message(empty_states.TOO_SMALL)
@@ -295,6 +296,9 @@ class KebabApp(App[tuple[str, ...]]):
 
     def on_resize(self) -> None:
         self.call_next(self.arrange)  # Textual stores the new size after this handler
+
+    def show_mode(self) -> None:
+        self.query_line.mode = self.results.mode_words
 
     # Queries
 
@@ -336,6 +340,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.arrange()
         self.refresh_bindings()
         if message.final:
+            self.show_mode()
             self.explain_selected()
             if self._has_news:
                 self._has_news = False
@@ -420,6 +425,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.EngineReady)
     def _engine_ready(self, message: messages.EngineReady) -> None:
         self.box.set_parser(message.workspace.parse)
+        self.query_line.show_mode()
         self.preview.engine = message.workspace
         self.results.parse = message.workspace.parse
 
@@ -463,6 +469,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.LiveChanged)
     def _live_changed(self, message: messages.LiveChanged) -> None:
         self.results.show_live(message.live, self.indexing.watcher_pid)
+        self.show_mode()
 
     @on(messages.IndexingEnded)
     def _indexing_ended(self, message: messages.IndexingEnded) -> None:

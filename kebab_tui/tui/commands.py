@@ -102,7 +102,7 @@ class Commands:
         modes = ("hybrid", *(mode for mode in SEARCH_MODES if mode != "hybrid"))
         mode = modes[(modes.index(app.current_query.mode) + 1) % len(modes)]
         app.current_query.mode = SEARCH_MODES[SEARCH_MODES.index(mode)]
-        app.query_line.mode = app.current_query.mode
+        app.show_mode()
         app.ask()
 
     def do_drop_filter(self) -> None:
