@@ -145,7 +145,7 @@ class Commands:
         self._app.preview.scroll_up(animate=False)
 
     def do_wrap(self) -> None:
-        self._app.preview.wraps = not self._app.preview.wraps
+        self._app.choices = replace(self._app.choices, wrap=not self._app.choices.wrap)
 
     def do_scroll_left(self) -> None:
         self._app.preview.action_scroll_left()
