@@ -195,7 +195,7 @@ class KebabApp(App[tuple[str, ...]]):
         bind(self.explain, self.actions, "Main", "panel")
         bind(self.words, self.actions, "Main", "everywhere")
         self.is_normal = False
-        self.query_line.mode = self.current_query.mode
+        self.show_mode()
         self.current_query.start_clock(self, self.results.show_searching)
         self.typing.start_clock(self)
         self.indexing.report_to(self.post_message)
@@ -315,6 +315,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.set_class(not chosen.frames, "-plain")
         self.query_line.frame(chosen.frames)
         self.chips.set_class(chosen.frames, "-on-edge")
+        self.status.count_passages(not (chosen.frames and self.hits.display))
         self.footer.display = chosen.footer
         if chosen.too_small:
             self.status.show_message(empty_states.TOO_SMALL)
@@ -342,6 +343,9 @@ class KebabApp(App[tuple[str, ...]]):
 
     def on_resize(self) -> None:
         self.call_next(self.arrange)  # Textual stores the new size after this handler
+
+    def show_mode(self) -> None:
+        self.query_line.mode = self.results.mode_words
 
     # Queries
 
@@ -387,6 +391,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.arrange()
         self.refresh_bindings()
         if message.final:
+            self.show_mode()
             self.explain_selected()
             if self._has_news:
                 self._has_news = False
@@ -471,6 +476,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.EngineReady)
     def _engine_ready(self, message: messages.EngineReady) -> None:
         self.box.set_parser(message.workspace.parse)
+        self.query_line.show_mode()
         self.preview.engine = message.workspace
         self.results.parse = message.workspace.parse
 
@@ -520,6 +526,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.LiveChanged)
     def _live_changed(self, message: messages.LiveChanged) -> None:
         self.results.show_live(message.live, self.indexing.watcher_pid)
+        self.show_mode()
 
     @on(messages.IndexingEnded)
     def _indexing_ended(self, message: messages.IndexingEnded) -> None:

@@ -136,7 +136,7 @@ class Commands:
         modes = ("hybrid", *(mode for mode in SEARCH_MODES if mode != "hybrid"))
         mode = modes[(modes.index(app.current_query.mode) + 1) % len(modes)]
         app.current_query.mode = SEARCH_MODES[SEARCH_MODES.index(mode)]
-        app.query_line.mode = app.current_query.mode
+        app.show_mode()
         app.ask()
 
     def do_drop_filter(self) -> None:
@@ -190,7 +190,7 @@ class Commands:
         self._app.preview.scroll_up(animate=False)
 
     def do_wrap(self) -> None:
-        self._app.preview.wraps = not self._app.preview.wraps
+        self._app.choices = replace(self._app.choices, wrap=not self._app.choices.wrap)
 
     def do_scroll_left(self) -> None:
         self._app.preview.action_scroll_left()
