@@ -117,7 +117,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.explain = ExplainPanel(keys=what_if_keys, id="explain")
         self.panes = Container(self.hits, self.words, self.preview, self.explain, id="panes")
         self.status = StatusLine(id="status")
-        self.footer = KeysLine(id="footer")
+        self.footer = KeysLine(self.actions, id="footer")
 
         self.results = ResultsPresenter(
             Panes(self.chips, self.hits, self.words, self.preview, self.explain, self.status),

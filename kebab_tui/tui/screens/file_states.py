@@ -118,7 +118,7 @@ class FileStatesScreen(ModalScreen[None]):
         )
         yield self.files
         yield _StateRows(self._detail, "health-detail")
-        yield KeysLine()
+        yield KeysLine(self._actions)
 
     def on_mount(self) -> None:
         bind(self, self._actions, "Files", "everywhere")
