@@ -132,7 +132,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.completion_list = CompletionList(
             accept_key=key("complete"), choose_key=key("next_completion"), take_key=key("take_completion")
         )
-        self.footer = KeysLine(id="footer")
+        self.footer = KeysLine(self.actions, id="footer")
 
         self.results = ResultsPresenter(
             Panes(self.chips, self.hits, self.words, self.preview, self.explain, self.status),
