@@ -212,7 +212,7 @@ ACTIONS: Actions = (
     Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
            ("f7",), when="first_run", in_footer=True),
     Action("help", "help", "Show the query language and the keys", "Screen",
-           ("f1",), vim=("?",), in_footer=True, also=("Files", "Why not", "Help", "Switcher")),
+           ("f1",), vim=("?",), in_footer=True, also=("Files", "Why not", "Palette", "Help", "Switcher")),
     Action("palette", "commands", "Find an action by its name", "Screen",
            ("f2",), vim=(":",), in_footer=True, also=("Files", "Why not", "Palette", "Switcher")),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",

@@ -48,6 +48,8 @@ def ids(text: str, *recent: str) -> list[str]:
         ("next m", "next_match"),
         ("match", "next_match"),
         ("semantic", "mode"),
+        ("ㅡㅐㅇㄷ", "mode"),
+        ("솓ㅡㄷ", "theme_dark"),
     ],
 )
 def test_the_best_command_is_first(text: str, first: str) -> None:
@@ -67,7 +69,7 @@ def test_the_current_theme_comes_first_then_our_own() -> None:
     assert [command.detail for command in themes("nord")][:2] == ["current", ""]
 
 
-@pytest.mark.parametrize("text", ["ㅡㅐㅇㄷ", "테마 없음", "zzzz", "[/nope]", "\x00"])
+@pytest.mark.parametrize("text", ["테마 없음", "x\u1100", "zzzz", "[/nope]", "\x00"])
 def test_a_text_that_matches_nothing_finds_nothing(text: str) -> None:
     assert ids(text) == []
 

@@ -106,6 +106,7 @@ class FilterLine(Horizontal):
         &:focus-within { border-bottom: solid $border; }
         & > Static { width: 2; color: $primary; text-style: bold; }
         & > Input { width: 1fr; background: transparent; background-tint: transparent; }
+        & .input--placeholder { color: $text-muted; }
     }
     """
 

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from textual import on
 
+from kebab_tui.domain.keyboard import is_hangul, keys_of
 from kebab_tui.tui.actions import Actions, Facts, ScreenName, actions_on, available
 from kebab_tui.tui.keys import shown_all
 from kebab_tui.tui.screens.framed import FramedList, FramedRow, FramedScreen
@@ -63,9 +64,13 @@ class Match:
 
 
 def match_command(text: str, command: Command) -> Match | None:
-    """Match every word of the text with label, id or help; None if one does not match."""
+    """Match every word of the text with label, id or help; None if one does not match.
+
+    Hangul stands for the letters on the same keys.
+    """
     cost, at = 0, frozenset[int]()
-    for word in text.casefold().split():
+    for typed in text.split():
+        word = (keys_of(typed) if is_hangul(typed) else typed).casefold()
         found = _match_word(word, command)
         if found is None:
             return None
@@ -162,7 +167,7 @@ class Palette(FramedScreen[None]):
 def _label(command: Command, matched: frozenset[int]) -> Row:
     """The label with its matching characters, then the help."""
     pieces = [
-        Segment(character, "words" if place in matched else "plain")
+        Segment(character, "match" if place in matched else "plain")
         for place, character in enumerate(command.label)
     ]
     padding = " " * max(_LABEL - len(command.label), 2)
