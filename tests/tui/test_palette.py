@@ -194,6 +194,7 @@ async def test_a_theme_is_shown_while_choosing_and_esc_brings_the_old_one_back(s
         await pilot.press(*"theme kebab-l")
         await until(pilot, lambda: app.theme == "kebab-light")
         assert "▌ Theme: kebab-light" in painted(app)
+        assert page.styles.background.a == 0, "the screen below is not dimmed"
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is not page and app.theme == "kebab-dark")
         await until(pilot, lambda: colours(app) == before)

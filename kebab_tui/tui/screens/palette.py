@@ -114,6 +114,9 @@ def ranked(text: str, known: Iterable[Command], recent: Sequence[str]) -> list[t
 
 
 class Palette(FramedScreen[None]):
+    DEFAULT_CSS = """
+    Palette.-theme { background: transparent; }
+    """
     screen_name: ClassVar[ScreenName] = "Palette"
 
     def __init__(
@@ -145,6 +148,7 @@ class Palette(FramedScreen[None]):
     def _preview_theme(self) -> None:
         place = self.rows.cursor
         theme = self._found[place].theme if 0 <= place < len(self._found) else ""
+        self.set_class(bool(theme), "-theme")  # the screen below is not dimmed
         apply_theme(self.app, theme or self._theme)
 
     def choose(self, place: int) -> None:
