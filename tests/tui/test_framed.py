@@ -105,6 +105,18 @@ async def test_the_cursor_skips_headings_and_stays_in_view() -> None:
         assert "▌ 가나다" in painted(host)
 
 
+async def test_the_row_of_the_cursor_has_a_background_of_its_own() -> None:
+    host = Host(Names())
+    async with host.run_test(size=(80, 24)) as pilot:
+        await pilot.press("ctrl+n")
+        rows = host.page.rows
+        grounds = [
+            {segment.style.bgcolor for segment in rows.render_line(y) if segment.style} for y in (1, 2)
+        ]
+        assert [len(ground) for ground in grounds] == [1, 1]
+        assert grounds[0] != grounds[1]
+
+
 async def test_only_the_rows_in_view_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     made = 0
 
