@@ -44,6 +44,8 @@ def ids(text: str, *recent: str) -> list[str]:
         ("switcher", "switcher"),
         ("health", "health"),
         ("zm", "zoom"),
+        ("ma", "mark"),
+        ("dark", "theme_dark"),
         ("put the preview beside", "layout"),
         ("next m", "next_match"),
         ("match", "next_match"),

@@ -22,6 +22,8 @@ from kebab_tui.tui.widgets.segments import Row, Segment
 _LABEL = 18
 """Cells for the label, before the help."""
 _MOST_RECENT = 5
+_THEME_NAME = 4
+"""Cost of a theme's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,9 @@ def match_command(text: str, command: Command) -> Match | None:
         found = _match_word(word, command)
         if found is None:
             return None
-        cost, at = cost + found.cost, at | found.at
+        # An action before a theme whose name happens to match: the theme would be shown at once.
+        cost += found.cost + (_THEME_NAME if command.theme and not "theme".startswith(word) else 0)
+        at |= found.at
     if command.label.casefold() == text.strip().casefold():
         cost -= 1
     return Match(cost, at)
