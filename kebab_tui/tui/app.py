@@ -101,10 +101,10 @@ class KebabApp(App[tuple[str, ...]]):
         self.toggles = Toggles(explain=options.explain)
         self.history = History(settings.data_dir)
         self.recorder = HistoryRecorder(self.history, clock)
-        self.recent = RecentNotes(settings.data_dir)
         self.clock = clock
         self.interrupt_until = clock()
         """Until then, an interrupt quits."""
+        self.recent = RecentNotes(settings.data_dir)
         wanted = options.mode or settings.search.mode
         mode: SearchMode = next((mode for mode in SEARCH_MODES if mode == wanted), "hybrid")
         self.engine = engine or EngineThread(self._open_workspace, loads_model=mode != "lexical")

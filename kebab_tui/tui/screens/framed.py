@@ -13,6 +13,8 @@ from itertools import chain
 from typing import ClassVar
 
 from rich.cells import cell_len
+from rich.segment import Segment as RichSegment
+from rich.style import Style
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
@@ -109,6 +111,7 @@ class FilterLine(Horizontal):
         &:focus-within { border-bottom: solid $border; }
         & > Static { width: 2; color: $primary; text-style: bold; }
         & > Input { width: 1fr; background: transparent; background-tint: transparent; }
+        & .input--placeholder { color: $text-muted; }
     }
     """
 
@@ -153,6 +156,12 @@ def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
         left -= 1
     padding = Segment(" " * (left + (GAP if detail else 0)))
     return (gutter, *label, padding, Segment(detail, "muted"))
+
+
+def highlighted(strip: Strip, style: Style) -> Strip:
+    """The strip on the background of a style."""
+    ground = Style(bgcolor=style.bgcolor, bold=style.bold or None)
+    return Strip(RichSegment.apply_style(strip, post_style=ground), strip.cell_length)
 
 
 class _PlacedRows:
@@ -251,7 +260,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         strip = super().render_line(y)
         if self.cursor >= 0 and y + self.scroll_offset.y == self.cursor:
-            return strip.apply_style(self.get_component_rich_style("framed-list--row"))
+            return highlighted(strip, self.get_component_rich_style("framed-list--row"))
         return strip
 
 
