@@ -28,7 +28,7 @@ from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
 from kebab_tui.tui.actions import Facts, bind, bind_app, first_key
 from kebab_tui.tui.choices import Choices, keep, starting_choices
-from kebab_tui.tui.commands import Commands
+from kebab_tui.tui.commands import READ_ONLY, Commands
 from kebab_tui.tui.current_query import MOVES, PAGE, CurrentQuery, PendingActions
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.explain.panel import ExplainPanel
@@ -607,6 +607,8 @@ class KebabApp(App[tuple[str, ...]]):
         if isinstance(choice.note, NewNote):
             if self.hand_off.create(choice.note.path):
                 self._new_note = self.box.value, name_query(stem_of(choice.note.path))
+                if self.results.is_read_only:
+                    self.status.show_message(READ_ONLY)
         elif choice.verb == "copy":
             self.hand_off.copy_path(choice.note)
         elif choice.verb == "search":

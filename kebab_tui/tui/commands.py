@@ -115,12 +115,15 @@ class Commands:
         from kebab_tui.tui.screens.switcher import Switcher  # the first paint does not need it
 
         app = self._app
+        response = app.results.response
+        is_missing = response is not None and not response.hits and not app.results.chips
         switcher = Switcher(
             app.actions,
             app.engine,
             recent=app.recent,
             selected=app.hits.selected if app.box.value.strip() else None,
             creates=not app.options.pick,
+            typed=app.box.value.strip() if is_missing else "",
         )
         switcher.preview.wraps = app.preview.wraps
         return app.push_screen(switcher, app.note_chosen)
