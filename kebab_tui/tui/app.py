@@ -285,7 +285,8 @@ class KebabApp(App[tuple[str, ...]]):
     @property
     def suggests(self) -> bool:
         """Whether the page in place of the hits has suggestions for the text in the box."""
-        return bool(self.words.suggestions) and self.box.value == self.current_query.query.text
+        is_asked = self.box.value == self.current_query.query.text
+        return bool(self.words.suggestions) and is_asked and not self.results.has_hits
 
     def refresh_bindings(self) -> None:
         if self.screen_stack:  # the last result may arrive after the last screen is gone

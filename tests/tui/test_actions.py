@@ -52,7 +52,16 @@ from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
 README = Path(__file__).parents[2] / "README.md"
 MAIN = actions_on(ACTIONS, "Main")
 EVERYTHING = Facts(
-    hits=True, moves=True, empty_query=True, filters=True, corrected=True, explain=True, first_run=True
+    hits=True,
+    moves=True,
+    empty_query=True,
+    filters=True,
+    corrected=True,
+    explain=True,
+    first_run=True,
+    completing=True,
+    choosing=True,
+    chosen=True,
 )
 
 ESSENTIAL = [
