@@ -113,7 +113,6 @@ class ResultsPresenter:
         news = panes.hits.show(response, keep, again=again)
         if again and str(news):
             panes.status.show_message(Notice("news", str(news)), FRESH_S)
-        panes.hits.border_title = "hits" if response.query else "changed lately"
         self.chips = self.parse(response.query).chips if self.parse is not None else ()
         panes.chips.show(self.chips)
         self._show_status(response)
@@ -330,6 +329,7 @@ class ResultsPresenter:
 
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
+        self._panes.hits.border_title = self._counts(response) if has_query else "changed lately"
         key, notices = self._key("exact"), []
         for notice in response.notices:
             if notice.code == CORRECTED:
@@ -347,8 +347,18 @@ class ResultsPresenter:
             notices=tuple(notices),
         )
 
+    def _counts(self, response: SearchResponse) -> str:
+        """How many notes and passages the list has; `+` if there are more notes."""
+        notes, passages = self._panes.hits.notes, response.total_matches
+        more = "+" if response.next_offset is not None else ""
+        return f"{notes:,}{more} {_noun('note', notes)} {DOT} {passages:,} {_noun('passage', passages)}"
+
     def _update_status(self, **changes: Any) -> None:
         self._panes.status.show(replace(self._panes.status.status, **changes))
+
+
+def _noun(name: str, count: int) -> str:
+    return name if count == 1 else f"{name}s"
 
 
 def _not_indexed(failure: Failure) -> str:

@@ -75,7 +75,9 @@ def _screen(hits: HitsList) -> list[str]:
 
 
 def _row_of(hits: HitsList, path: str) -> int:
-    return next(y for y, line in enumerate(_screen(hits)) if f" {path}" in line)
+    """The line of the note, whose file name tells it from others with its title."""
+    name = path.rpartition("/")[2]
+    return next(y for y, line in enumerate(_screen(hits)) if line.rstrip().endswith(f" {name}"))
 
 
 @pytest.fixture
@@ -94,20 +96,18 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize(
     ("keys", "index"),
     [
-        ("j", 1),
+        ("ctrl+n", 1),
         ("down", 1),
-        ("j j k", 1),
-        ("j up", 0),
-        ("G", 39),
+        ("down down up", 1),
+        ("down up", 0),
         ("end", 39),
-        ("G g", 0),
-        ("G g g", 0),
         ("end home", 0),
+        ("end home home", 0),
         ("pagedown", 10),
         ("pagedown pagedown pageup", 10),
         ("pageup", 0),
-        ("G j", 39),
-        ("k", 0),
+        ("end down", 39),
+        ("up", 0),
     ],
 )
 async def test_keys_move_the_cursor(keys: str, index: int) -> None:
@@ -125,7 +125,7 @@ async def test_the_app_hears_where_the_cursor_is_and_what_is_chosen() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.hits.focus()
         app.hits.show(answer_of(3))
-        await pilot.press("j", "enter")
+        await pilot.press("down", "enter")
         await pilot.pause()
         assert app.moved[-1] == "notes/2.md"
         assert app.chosen == ["notes/2.md"]
@@ -136,7 +136,7 @@ async def test_space_marks_and_goes_on_and_marks_outlive_the_question() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.hits.focus()
         app.hits.show(answer_of(5))
-        await pilot.press("space", "space", "k", "space")
+        await pilot.press("ctrl+@", "ctrl+@", "up", "ctrl+@")
         assert [marked.path for marked in app.hits.marked] == ["notes/1.md"]
         app.hits.show(answer_of(5, first=100))
         assert [marked.path for marked in app.hits.marked] == ["notes/1.md"]
@@ -151,21 +151,21 @@ async def test_a_mark_is_seen_and_follows_what_is_newly_known_of_its_hit() -> No
     async with app.run_test(size=(80, 20)) as pilot:
         app.hits.focus()
         app.hits.show(answer(hit(1), hit(2)))
-        await pilot.press("space")
+        await pilot.press("ctrl+@")
         assert _screen(app.hits)[0].startswith(" ✓ ")
         app.hits.show(answer(hit(1, span=SourceSpan(50, 60)), hit(2)))
         assert app.hits.marked[0].citation.span == SourceSpan(50, 60)
 
 
-async def test_going_down_never_leaves_a_passage_without_its_citation_on_top() -> None:
+async def test_going_down_never_leaves_a_passage_without_its_title_on_top() -> None:
     app = _Host()
     async with app.run_test(size=(80, 15)) as pilot:
         app.hits.focus()
         app.hits.show(answer_of(40))
-        await pilot.press(*["j"] * 12)
+        await pilot.press(*["down"] * 12)
         assert app.hits.scroll_offset.y % 2 == 0
         lines = _screen(app.hits)
-        assert lines[0].startswith("   notes/")
+        assert lines[0].startswith("   Workspace › Setup ")
         assert [line[0] for line in lines].count("▌") == 2
 
 
@@ -186,7 +186,7 @@ async def test_a_kept_hit_stays_on_its_line_of_the_screen() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.hits.focus()
         app.hits.show(answer_of(40))
-        await pilot.press(*["j"] * 14)
+        await pilot.press(*["down"] * 14)
         kept = app.hits.selected
         assert kept is not None
         row = _row_of(app.hits, kept.path)
@@ -203,7 +203,7 @@ async def test_a_kept_hit_that_is_gone_leaves_cursor_and_view_in_their_places() 
     async with app.run_test(size=(80, 20)) as pilot:
         app.hits.focus()
         app.hits.show(answer_of(40))
-        await pilot.press(*["j"] * 14)
+        await pilot.press(*["down"] * 14)
         kept, top = app.hits.selected, app.hits.scroll_offset.y
         assert kept is not None
         app.hits.show(answer_of(40, first=100), keep=kept.chunk_id)
@@ -219,7 +219,7 @@ async def test_a_new_question_starts_at_the_top() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.hits.focus()
         app.hits.show(answer_of(40))
-        await pilot.press("G")
+        await pilot.press("end")
         app.hits.show(answer_of(40, first=100))
         await pilot.pause()
         assert (app.hits.cursor, app.hits.scroll_offset.y) == (0, 0)
@@ -232,7 +232,7 @@ async def test_no_hits_select_nothing_and_no_key_fails() -> None:
         app.hits.focus()
         app.hits.show(answer_of(5))
         app.hits.show(answer())
-        await pilot.press("j", "k", "G", "g", "pagedown", "pageup", "space", "enter")
+        await pilot.press("down", "up", "end", "home", "pagedown", "pageup", "ctrl+@", "enter")
         assert app.hits.selected is None
         assert app.chosen == []
         assert not "".join(_screen(app.hits)).strip()
@@ -268,7 +268,7 @@ async def test_a_thousand_hits_cost_nothing_until_they_are_shown(drawn: list[str
         await pilot.pause()
         assert len(drawn) == 10
         app.hits.focus()
-        await pilot.press("j")
+        await pilot.press("down")
         assert set(drawn[10:]) == {"notes/1.md", "notes/2.md"}
 
 
@@ -294,7 +294,7 @@ async def test_badges_of_a_what_if_and_of_a_moved_passage_are_shown() -> None:
         lines = _screen(app.hits)
         assert "▼1" in lines[0]
         assert "▲1" in lines[2]
-        assert "moved +7" in lines[1]
+        assert "moved" in lines[0]
         app.hits.show(answer(hit(1, indexed_ns=2), hit(2)))
         whole = "".join(_screen(app.hits))
         assert not [sign for sign in ("▼", "▲", "moved", "stale") if sign in whole]
@@ -379,7 +379,8 @@ async def test_the_cursor_follows_a_passage_that_changed_and_its_row_does_not_mo
         await pilot.pause()
         kept, row = app.hits.selected, _row_of(app.hits, "notes/1.md")
         assert kept is not None
-        newer = answer(of(1, 50, line=1), of(90, 90), *others[:18], of(1, 51, line=31), *others[18:])
+        better = (of(90, 90), *others[:16], of(1, 50, line=1))
+        newer = answer(*better, *others[16:18], of(1, 51, line=31), *others[18:])
         app.hits.show(newer, keep=kept.chunk_id, again=True)
         await pilot.pause()
         assert app.hits.selected == of(1, 51, line=31)
@@ -407,7 +408,7 @@ async def test_it_works_at_any_size(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         app.hits.focus()
         app.hits.show(answer_of(300))
-        await pilot.press("j", "G", "k")
+        await pilot.press("down", "end", "up")
         await pilot.resize_terminal(60, 12)
         assert app.hits.cursor == 298
         assert any(line.startswith("▌") for line in _screen(app.hits))
@@ -426,7 +427,6 @@ async def test_the_row_under_the_cursor_differs_by_more_than_colour() -> None:
         match = next(part.style for part in app.hits.render_line(1) if part.text == "Rust")
         assert match is not None
         assert match.bold
-        assert match.underline
 
 
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "ansi-dark"])
