@@ -13,11 +13,11 @@ from textual.events import MouseScrollDown
 from textual.message import Message
 
 from kebab_tui.domain.citation import Located, SourceSpan
-from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.hit import RetrievalDetail, SearchHit
 from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.tui.actions import ACTIONS, bind
 from kebab_tui.tui.widgets import hits_list
-from kebab_tui.tui.widgets.hit_rows import HitStyle, Line, hit_lines
+from kebab_tui.tui.widgets.hit_rows import RULES, HitStyle, Line, hit_lines
 from kebab_tui.tui.widgets.hits_list import HitsList
 from tests.tui.hits import HOSTILE, answer, answer_of, hit
 from tests.tui.screen import until
@@ -60,6 +60,7 @@ class _Host(App[None]):
     @on(HitsList.Moved)
     @on(HitsList.Chosen)
     @on(HitsList.Marked)
+    @on(HitsList.NearEnd)
     def hear(self, message: Message) -> None:
         self.heard.append(message)
         if isinstance(message, HitsList.Chosen) and self.hits.selected is not None:
@@ -400,6 +401,228 @@ async def test_a_hit_that_appears_above_does_not_move_what_the_cursor_is_on() ->
         await pilot.pause()
         assert app.hits.selected == kept
         assert _screen(app.hits) == before
+
+
+# Notes with several passages
+
+
+def _passages(hits: HitsList) -> list[tuple[int, bool]]:
+    """The passages in the rows, by number, and whether each is a further one of its note."""
+    return [(row.hit.rank, row.is_further) for row in hits._rows]
+
+
+THREE = (of(1, 1), of(2, 2), of(1, 3), of(1, 4), of(3, 5))
+
+
+async def test_a_note_is_one_row_that_counts_its_other_passages() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer(*THREE))
+        await pilot.pause()
+        assert _passages(app.hits) == [(1, False), (2, False), (5, False)]
+        assert app.hits.notes == 3
+        assert [line.rstrip().endswith("+2 more") for line in _screen(app.hits)[1:6:2]] == [
+            True,
+            False,
+            False,
+        ]
+
+
+async def test_the_passages_of_the_selected_note_unfold_and_fold_in_place() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer(*THREE))
+        app.hits.fold()
+        assert _passages(app.hits) == [(1, False), (3, True), (4, True), (2, False), (5, False)]
+        assert _screen(app.hits)[1].rstrip().endswith("less")
+        app.hits.move_by(2)
+        await pilot.pause()
+        assert app.hits.selected == THREE[3]
+        app.hits.fold()
+        await pilot.pause()
+        assert app.hits.selected == THREE[0]
+        assert _passages(app.hits) == [(1, False), (2, False), (5, False)]
+        assert app.moved[-1] == "notes/1.md"
+        app.hits.move_by(1)
+        app.hits.fold()  # a note of one passage
+        assert len(_passages(app.hits)) == 3
+
+
+async def test_unfolding_scrolls_to_show_the_passages_and_the_title_above_stays() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 10)) as pilot:
+        others = [of(number, number) for number in range(2, 30)]
+        app.hits.show(answer(*others[:9], of(1, 101), of(1, 102), of(1, 103), *others[9:]))
+        app.hits.move_to(9)
+        app.hits.fold()
+        await pilot.pause()
+        in_view = dict.fromkeys(app.hits._row_at[app.hits.scroll_offset.y :][:10])
+        assert [app.hits._rows[index].hit.rank for index in in_view] == [9, 10, 101, 102, 103]
+        assert app.hits.cursor == 9
+
+
+async def test_a_click_on_the_count_unfolds_without_moving_the_cursor() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer(of(2, 1), of(1, 2), of(1, 3)))
+        await pilot.pause()
+        await pilot.click(HitsList, offset=(78, 3))
+        assert (len(_passages(app.hits)), app.hits.cursor) == (3, 0)
+        await pilot.click(HitsList, offset=(78, 3))
+        assert (len(_passages(app.hits)), app.hits.cursor) == (2, 0)
+
+
+async def test_a_selected_passage_that_is_no_longer_the_best_stays_in_its_row() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer(of(2, 2), of(1, 1), of(3, 3)))
+        app.hits.move_to(1)
+        await pilot.pause()
+        before = _screen(app.hits)
+        app.hits.show(answer(of(2, 2), of(1, 9), of(1, 1), of(3, 3)), keep=of(1, 1).chunk_id, again=True)
+        await pilot.pause()
+        assert app.hits.selected == of(1, 1)
+        assert app.hits.cursor == 1
+        assert _screen(app.hits)[2] == before[2]
+        assert _screen(app.hits)[3].rstrip().endswith("+1 more")
+        app.hits.fold()
+        assert [row.hit for row in app.hits._rows] == [of(2, 2), of(1, 9), of(1, 1), of(3, 3)]
+        assert app.hits.selected == of(1, 1)
+
+
+async def test_unfolded_notes_stay_so_until_another_query() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)):
+        app.hits.show(answer(*THREE))
+        app.hits.fold()
+        app.hits.show(answer(*THREE), again=True)
+        assert len(_passages(app.hits)) == 5
+        app.hits.show(answer(*THREE, query="another"))
+        assert len(_passages(app.hits)) == 3
+
+
+async def test_a_page_adds_passages_above_the_cursor_and_its_row_stays() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 10)) as pilot:
+        first = [of(number, number) for number in range(1, 21)]
+        app.hits.show(answer(*first, of(1, 50), total_matches=60, next_offset=21))
+        app.hits.fold()
+        app.hits.move_to(10)
+        await pilot.pause()
+        kept, row = app.hits.selected, _row_of(app.hits, "notes/10.md")
+        app.hits.append(answer(*first, of(1, 50), of(1, 51), of(1, 52), of(30, 53)))
+        await pilot.pause()
+        assert app.hits.selected == kept
+        assert _row_of(app.hits, "notes/10.md") == row
+        assert app.hits.notes == 21
+
+
+async def test_a_mark_and_news_are_seen_on_a_folded_note() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.hits.show(answer(*THREE))
+        app.hits.fold()
+        app.hits.move_to(1)
+        app.hits.toggle_mark()
+        app.hits.move_to(0)
+        app.hits.fold()
+        app.hits.show(answer(*THREE, of(3, 6)), again=True)
+        await pilot.pause()
+        assert app.hits.marked == (THREE[2],)
+        assert _screen(app.hits)[0].startswith("▌✓")
+        assert _signs(app.hits).startswith("  +")
+
+
+async def test_few_notes_of_many_passages_ask_for_more_only_while_they_leave_the_pane_empty() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        for count, asks in ((50, 1), (hits_list._UNASKED, 1), (50, 2)):
+            found = [of(number % 3, number) for number in range(count)]
+            app.hits.show(answer(*found, total_matches=999, next_offset=count))
+            await pilot.pause()
+            assert len([one for one in app.heard if isinstance(one, HitsList.NearEnd)]) == asks
+        app.hits.show(answer_of(15, total=99))
+        await pilot.pause()
+        assert len([one for one in app.heard if isinstance(one, HitsList.NearEnd)]) == 2
+        app.hits.move_by(1)
+        await pilot.pause()
+        assert len([one for one in app.heard if isinstance(one, HitsList.NearEnd)]) == 3
+
+
+# Rules between kinds of matches
+
+_MEANING = RetrievalDetail("hybrid", vector_rank=1)
+
+
+def _rules(hits: HitsList) -> list[str]:
+    """The rules in view, and the sign of each row without one."""
+    return [line.strip("─ ") if line.startswith(" ─") else "" for line in _screen(hits)]
+
+
+async def test_rules_separate_the_kinds_of_matches() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 20)) as pilot:
+        named, full = hit(1, score_kind="name"), hit(2)
+        partial, meaning = hit(3, relaxed=True), hit(4, retrieval=_MEANING)
+        app.hits.show(answer(named, full, partial, meaning, hit(5, further=True)))
+        await pilot.pause()
+        assert [rule for rule in _rules(app.hits) if rule] == list(RULES.values())
+        assert [y for y, rule in enumerate(_rules(app.hits)) if rule] == [0, 3, 6, 9, 12]
+        app.hits.show(answer(full, partial))
+        assert [rule for rule in _rules(app.hits) if rule] == ["partial matches"]
+        app.hits.show(answer(full))
+        assert not any(_rules(app.hits))
+
+
+async def test_a_rule_comes_once_however_the_kinds_are_mixed_and_pages_change_none() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        mixed = (hit(1), hit(2, relaxed=True), hit(3), hit(4, relaxed=True), hit(5, retrieval=_MEANING))
+        app.hits.show(answer(*mixed, hit(6, relaxed=True), next_offset=6))
+        await pilot.pause()
+        before = _screen(app.hits)
+        assert [y for y, rule in enumerate(_rules(app.hits)) if rule] == [6]
+        assert [y for y, line in enumerate(before) if "partial match " in line] == [2]
+        assert "by meaning only" in before[9]
+        app.hits.append(answer(*mixed, hit(6, relaxed=True), hit(7)))
+        await pilot.pause()
+        assert _screen(app.hits)[:13] == before[:13]
+
+
+async def test_moves_clicks_and_pages_count_the_rules() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 10)) as pilot:
+        hits = [hit(1, score_kind="name"), *(hit(number) for number in range(2, 40))]
+        app.hits.show(answer(*hits))
+        await pilot.pause()
+        await pilot.click(HitsList, offset=(10, 3))  # the rule
+        assert app.hits.cursor == 0
+        await pilot.click(HitsList, offset=(10, 4))
+        assert app.hits.cursor == 1
+        app.hits.move_by_pages(1)
+        assert app.hits.cursor == 5
+        app.hits.move_by_pages(-9)
+        await pilot.pause()
+        assert (app.hits.cursor, app.hits.scroll_offset.y) == (0, 0)
+        assert _rules(app.hits)[0] == "named so"
+
+
+# Scores
+
+
+async def test_bars_are_drawn_where_the_score_orders_the_list() -> None:
+    app = _Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        scores = (0.9, 0.6, 0.7, 0.3)
+        app.hits.show(
+            answer(hit(9, score_kind="name", score=1.0), *(hit(n, score=s) for n, s in enumerate(scores)))
+        )
+        await pilot.pause()
+        assert [row.share for row in app.hits._rows] == [None, 24, 12, None, 1]
+        app.hits.show(answer(hit(1, score=0.5), hit(2, score=0.5)))
+        assert [row.share for row in app.hits._rows] == [None, None]
+        app.hits.show(answer(hit(1, score=0.0), hit(2, score=0.0)))
+        assert [row.share for row in app.hits._rows] == [None, None]
 
 
 @pytest.mark.parametrize("size", [(20, 5), (40, 10), (400, 120), (1, 1)])

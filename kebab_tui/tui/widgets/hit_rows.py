@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from rich.cells import cell_len
 
@@ -104,9 +103,11 @@ _WARNINGS: dict[Badge, tuple[str, MatchKind | None]] = {
 """What the screen warns about, and the rule below which it goes without saying."""
 
 
-@dataclass(frozen=True, slots=True)
-class HitStyle:
-    """Everything besides the hit itself that its two lines depend on."""
+class HitStyle(NamedTuple):
+    """Everything besides the hit itself that its two lines depend on.
+
+    A tuple and not a dataclass: the list makes one for each line that it paints.
+    """
 
     width: int
     share: int | None = None
@@ -259,14 +260,14 @@ def _more(style: HitStyle) -> Line:
 
 def _where(hit: SearchHit, style: HitStyle, heading: int, room: int) -> Line:
     """The citation in a wide pane, the lines of a further passage, else the last folder, if it fits."""
-    lines = sanitize_line(str(hit.citation)[len(hit.citation.path) + 1 :])
+    lines = sanitize_line(str(hit.citation)[len(hit.citation.path) :])
     if style.is_further:
-        return ((lines, "path"),) if cell_len(lines) + min(heading, _LEAST_HEADING) <= room else ()
+        return ((lines[1:], "path"),) if cell_len(lines) + min(heading, _LEAST_HEADING) <= room else ()
     path = sanitize_line(hit.path)
     if style.width >= _CITATION_FROM:
-        shown = cut_path(path, room - heading - cell_len(lines) - 1)
+        shown = cut_path(path, room - heading - cell_len(lines))
         if shown.endswith(path.rpartition("/")[2]):
-            return ((f"{shown}:{lines}", "path"),)
+            return ((shown + lines, "path"),)
     folder = path.rpartition("/")[0].rpartition("/")[2]
     if not folder or style.place or folder.casefold() == shown_title(hit).casefold():
         return ()

@@ -58,17 +58,13 @@ class HitRow(NamedTuple):
     """Its first line in the list, which is the rule above it if it has one."""
     kind: MatchKind
     """The rule that it is below."""
-    has_rule: bool = False
+    first: int
+    """Its first line below the rule."""
     others: tuple[SearchHit, ...] = ()
     """The further passages of its note, whether folded or not."""
     unfolded: bool = False
     is_further: bool = False
     share: int | None = None
-
-    @property
-    def first(self) -> int:
-        """Its first line below the rule."""
-        return self.top + self.has_rule
 
     @property
     def end(self) -> int:
@@ -352,7 +348,7 @@ class HitsList(LineView, can_focus=True):
             below=row.kind,
             located=self._located.get((hit.chunk_id, hit.indexed_ns)),
             change=self._changes.get(hit.row, 0),
-            place=hit.source if hit.path in self.twins else self._places.get(hit.path, ""),
+            place=f"in {hit.source}" if hit.path in self.twins else self._places.get(hit.path, ""),
             folded=len(folded),
             unfolded=row.unfolded,
             is_further=row.is_further,
@@ -423,7 +419,8 @@ class HitsList(LineView, can_focus=True):
         self.virtual_size = Size(0, len(self._row_at))
 
     def _add_row(self, hit: SearchHit, kind: MatchKind, *, has_rule: bool = False, **facts: Any) -> None:
-        self._rows.append(HitRow(hit, len(self._row_at), kind, has_rule, **facts))
+        top = len(self._row_at)
+        self._rows.append(HitRow(hit, top, kind, top + has_rule, **facts))
         self._row_at += [len(self._rows) - 1] * (_LINES_PER_HIT + has_rule)
 
     def _find_kinds(self, notes: Mapping[DocId, Sequence[SearchHit]]) -> None:
