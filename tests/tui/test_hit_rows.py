@@ -259,6 +259,7 @@ _LOOKS = st.builds(
     folded=st.integers(0, 120),
     unfolded=st.booleans(),
     is_further=st.booleans(),
+    located=st.sampled_from([None, Located(SourceSpan(19, 41), "moved", 7)]),
     change=st.integers(-200, 200),
     fresh=st.sampled_from([None, "new", "changed"]),
 )

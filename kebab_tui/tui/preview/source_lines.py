@@ -45,6 +45,11 @@ class SourceLines(Protocol):
     @property
     def count(self) -> int: ...
 
+    @property
+    def characters(self) -> int:
+        """About how many characters the lines have."""
+        ...
+
     def slice(self, first: int, last: int) -> Sequence[str]:
         """The lines `first..last` that exist."""
         ...
@@ -57,6 +62,10 @@ class WholeText:
     @property
     def count(self) -> int:
         return len(self.lines)
+
+    @property
+    def characters(self) -> int:
+        return sum(map(len, self.lines))
 
     def slice(self, first: int, last: int) -> Sequence[str]:
         return self.lines[first - 1 : last]
@@ -132,6 +141,10 @@ class LargeText:
         self._open_end = bool(file.size) and file.read(file.size - 1, 1) != b"\n"
 
     @property
+    def size(self) -> int:
+        return self._file.size
+
+    @property
     def counted_whole(self) -> bool:
         return (len(self._feeds) - 1) * _BLOCK >= self._file.size
 
@@ -188,6 +201,10 @@ class InBlocks:
     @property
     def count(self) -> int:
         return self._text.count
+
+    @property
+    def characters(self) -> int:
+        return self._text.size
 
     def slice(self, first: int, last: int) -> Sequence[str]:
         lines: list[str] = []

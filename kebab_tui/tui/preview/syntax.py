@@ -166,7 +166,7 @@ class Syntax:
         front = front_matter(texts) if start == 1 and self._is_markdown else 0
         lexed = [""] * front + texts[front:]
         tokens = lexer.get_tokens_unprocessed("\n".join([*lexed, ""]))
-        ranges = ((at, at + len(value), kind) for at, token, value in tokens if (kind := _kind(token)))
+        ranges = ((at, at + len(value), kind) for at, token, value in tokens if (kind := kind_of(token)))
         found: list[list[StyledRange]] = [[] for _ in lexed]
         for line, begin, end, kind in line_parts(lexed, ranges):
             found[line].append(StyledRange(begin, end, kind))
@@ -199,7 +199,7 @@ def front_matter(texts: Sequence[str]) -> int:
 
 
 @lru_cache(maxsize=256)
-def _kind(token: _TokenType) -> Kind | None:
+def kind_of(token: _TokenType) -> Kind | None:
     from pygments.token import Comment, Generic, Keyword, Literal, Name
 
     kinds: dict[_TokenType, Kind] = {

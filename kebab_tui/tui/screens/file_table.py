@@ -263,13 +263,12 @@ def detail_rows(entry: Entry | None, width: int, height: int) -> Sequence[Row]:
 
 
 def summary_row(table: HealthTable, is_scanning: bool, message: str, width: int) -> Row:
-    """The first line of the page: the message, the scan, the number of files, the problems."""
+    """The line above the files: the message, the scan, the number of files, the problems."""
     wrong = [f"{table.count(state):,} {state}" for state in WRONG if table.count(state)]
     facts = [message, "scanning …" if is_scanning else "", f"{table.total:,} files", *wrong]
     role: Role = "warning" if table.count("failed") else "muted"
     text = f"  {DOT}  ".join(one_line(fact) for fact in facts if fact)
-    title = "health" + " " * GAP
-    return (Segment(title, "heading"), Segment(cut(text, width - len(title)), role))
+    return (Segment(cut(text, width), role),)
 
 
 def _state(folder: Folder) -> str:

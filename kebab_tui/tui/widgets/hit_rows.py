@@ -27,7 +27,7 @@ from kebab_tui.tui.widgets.segments import (
     CURSOR,
     ELLIPSIS,
     GAP,
-    LEVEL,
+    LINE,
     STEP,
     blocks,
     border,
@@ -175,8 +175,8 @@ def more_cells(style: HitStyle) -> int:
 
 def rule_line(kind: MatchKind, width: int) -> Line:
     """A thin rule that says what follows."""
-    start = f" {LEVEL} {RULES[kind]} "
-    return _line(((start, "rule"), (LEVEL * max(width - cell_len(start) - 1, 0), "rule")), (), width)
+    start = f" {LINE} {RULES[kind]} "
+    return _line(((start, "rule"), (LINE * max(width - cell_len(start) - 1, 0), "rule")), (), width)
 
 
 def warnings(hit: SearchHit, style: HitStyle) -> list[str]:
