@@ -357,7 +357,7 @@ class ResultsPresenter:
 
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
-        self._panes.hits.border_title = self._counts(response) if has_query else "changed lately"
+        self._panes.hits.border_title = Content(self._counts(response) if has_query else "changed lately")
         key, notices = self._key("exact"), []
         for notice in response.notices:
             if notice.code == CORRECTED:

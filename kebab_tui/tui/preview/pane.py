@@ -84,8 +84,6 @@ class Preview(LineView, can_focus=True):
         super().__init__(id=id)
         self.engine = engine
         """Must be set before the first hit is shown."""
-        self.wraps = True
-        """Whether long lines are wrapped."""
         self._generation = 0
         self._hit: SearchHit | None = None
         self._located: Located | None = None
