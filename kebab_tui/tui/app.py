@@ -111,7 +111,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.engine = engine or EngineThread(self._open_workspace, loads_model=mode != "lexical")
         self.indexing = indexing or BackgroundIndexing(settings.data_dir, options.config)
         self.current_query = CurrentQuery(self.engine, mode, page)
-        self.typing = TypingDebounce(self._preview_selected)
+        self.typing = TypingDebounce(self._typing_paused)
 
         # Attributes, not lookups: a result may arrive after the last widget was removed.
         self.chips = ChipsLine(id="chips")
@@ -425,7 +425,8 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(HitsList.NearEnd)
     def _load_more(self) -> None:
-        if (response := self.results.response) is not None:
+        response = self.results.response
+        if response is not None and not self.typing.is_typing:
             self.current_query.load_more(response)
 
     @on(messages.MoreFound)
@@ -543,6 +544,10 @@ class KebabApp(App[tuple[str, ...]]):
         if not self.typing.is_typing:
             self._preview_selected()
         self.explain_selected()
+
+    def _typing_paused(self) -> None:
+        self._preview_selected()
+        self.hits.fill()
 
     def _preview_selected(self) -> None:
         if (hit := self.hits.selected) is not None:

@@ -97,6 +97,11 @@ class Commands:
         self._app.pin_cursor()
         self._app.hits.toggle_mark()
 
+    def do_expand(self) -> None:
+        """Show or fold the other passages of the selected note."""
+        self._app.pin_cursor()
+        self._app.hits.fold()
+
     def do_copy(self) -> None:
         self._app.hand_off.copy(self._chosen(), with_text=False)
 
