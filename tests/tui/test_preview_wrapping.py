@@ -8,7 +8,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -51,6 +51,7 @@ def shown(text: str, width: int) -> list[str]:
         ("", 10, [""]),
         ("   ", 2, [""]),
         ("a\tb\tc\td", 9, ["a   b   c", "d"]),
+        ("of \u0301a", 3, ["of", " \u0301a"]),
         ("👩\u200d💻👩\u200d💻 e\u0301e\u0301e\u0301", 4, ["👩\u200d💻👩\u200d💻", "e\u0301e\u0301e\u0301"]),
     ],
 )
@@ -58,6 +59,7 @@ def test_a_line_breaks_between_words(text: str, width: int, expected: list[str])
     assert shown(text, width) == expected
 
 
+@example("00000000\u093a ", 2)
 @given(text=TEXTS, width=st.integers(2, 30))
 def test_the_rows_of_a_line_joined_are_the_line(text: str, width: int) -> None:
     line = wrapped(text, width)

@@ -132,14 +132,19 @@ def row_starts(text: str, first: int, further: int) -> list[int]:
 
 def _break(text: str, offsets: Sequence[int], start: int, end: int, room: int) -> int:
     """Where the next row begins, after a row from `start` that has no cells for `end`."""
+
+    def whole(place: int) -> int:
+        """The place, or that of the blank before if this is a mark on it."""
+        return place - (0 < place < len(text) and offsets[place + 1] == offsets[place])
+
     if text[end] == " ":
-        return len(text) - len(text[end:].lstrip(" ")) if text[end + 1 : end + 2] == " " else end + 1
-    word = text.rfind(" ", start, end) + 1
+        return whole(len(text) - len(text[end:].lstrip(" ")))
+    word = whole(text.rfind(" ", start, end) + 1)
     if word == end:
         return end
     if not text.isascii():
         for place in range(end, max(word, start), -1):
-            if _IDEOGRAPHS.match(text, place - 1):
+            if _IDEOGRAPHS.match(text, place - 1) and whole(place) == place:
                 return place
     far = min(end + room * MOST_PER_CELL, len(text))
     stop = text.find(" ", end, far)
@@ -203,18 +208,16 @@ class WrappedRows:
 
     def at(self, row: int) -> Row:
         """What is in a row, which is counted first."""
-        row = min(max(row, 0), max(self.count - 1, 0))
-        if self._width is None:
-            return Row(row + 1, 0, 0)
-        while self.measure(row, 1):
-            row = min(row, self.count - 1)
-        line = self._heights.at(row) + 1
-        part = row - self._heights.top(line - 1)
+        if self._width is None or not self.count:
+            return Row(max(row, 0) + 1, 0, 0)
+        piece = None
+        while piece is None:
+            row = min(max(row, 0), self.count - 1)
+            line = self._heights.at(row) + 1
+            part = row - self._heights.top(line - 1)
+            piece = self._measure(line, part)
         pieces = self._long.get(line)
-        if pieces is None:
-            return Row(line, 0, part)
-        piece = pieces.at(part)
-        return Row(line, piece, part - pieces.top(piece))
+        return Row(line, piece, part - (pieces.top(piece) if pieces else 0))
 
     def anchor(self, row: int) -> Anchor:
         """The first character in a row."""
