@@ -148,8 +148,14 @@ def _break(text: str, offsets: Sequence[int], start: int, end: int, room: int) -
                 return place
     far = min(end + room * MOST_PER_CELL, len(text))
     stop = text.find(" ", end, far)
-    fits = offsets[stop if stop >= 0 else far] - offsets[word] <= room
-    return word if fits and text[start:word].strip() else end
+    is_long = offsets[stop if stop >= 0 else far] - offsets[word] > room
+    if is_long:
+        # A link, a path or a table without blanks: after a punctuation mark, or it begins on the next row.
+        for place in range(end, max(word, start), -1):
+            if not text[place - 1].isalnum() and whole(place) == place:
+                return place
+        is_long = offsets[word] - offsets[start] < room // 2
+    return end if is_long or not text[start:word].strip() else word
 
 
 def _offsets(text: str) -> Sequence[int]:
