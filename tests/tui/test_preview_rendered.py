@@ -384,6 +384,8 @@ async def test_the_passage_is_a_third_down_and_matches_follow_from_there(tmp_pat
         preview.show(hit(tmp_path, span=SourceSpan(64, 64), text="The *cited* words"), None, "words")
         preview.toggle_rendered()
         await until(lambda: rows(preview)[11] == "▌ The cited words")
+        preview.focus()
+        await until(lambda: app.cursor_position.y == 11)
 
         preview.next_match()
         assert rows(preview)[11] == "▌ The cited words"
