@@ -133,6 +133,18 @@ def test_code_is_coloured_by_its_language() -> None:
 # Rows
 
 
+def test_headings_are_underlined_and_lose_their_ids() -> None:
+    assert shown("# 하나 둘 {#one-two}\n> ## Two {#\n> ### Three") == [
+        "하나 둘",
+        "━━━━━━━",
+        "",
+        "│ Two {#",
+        "│ ──────",
+        "│",
+        "│ Three",
+    ]
+
+
 def test_blank_rows_are_where_the_source_has_them_one_at_a_time() -> None:
     assert shown("a\n\n\n\nb\n- c\n- d\n\n\n- e") == ["a", "", "b", "• c", "• d", "", "• e"]
 
