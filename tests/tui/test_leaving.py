@@ -57,7 +57,7 @@ async def test_a_second_ctrl_c_quits_only_for_a_moment(data: Path) -> None:
         await until(pilot, lambda: AGAIN in painted(app))
         now[0] += INTERRUPT_S + 0.1
         await pilot.press("ctrl+c")
-        assert app.is_running and app.return_value is None
+        assert app.is_running
         now[0] += INTERRUPT_S - 0.1
         await pilot.press("ctrl+c")
     assert (app.return_value, app.return_code) == ((), 0)
