@@ -22,6 +22,7 @@ from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
@@ -40,7 +41,9 @@ from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.layout import LayoutName, Toggles
+from kebab_tui.tui.new_note import NewNote, name_query
 from kebab_tui.tui.preview.pane import Preview
+from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.results import Panes, ResultsPresenter
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
@@ -54,6 +57,7 @@ from kebab_tui.tui.widgets.query_text import ChipsLine
 from kebab_tui.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
+    from kebab_tui.tui.screens.switcher import Choice
     from kebab_tui.workspace import Workspace
 
 NOTIFICATION_S = 5.0
@@ -100,6 +104,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.clock = clock
         self.interrupt_until = clock()
         """Until then, an interrupt quits."""
+        self.recent = RecentNotes(settings.data_dir)
         wanted = options.mode or settings.search.mode
         mode: SearchMode = next((mode for mode in SEARCH_MODES if mode == wanted), "hybrid")
         self.engine = engine or EngineThread(self._open_workspace, loads_model=mode != "lexical")
@@ -143,9 +148,12 @@ class KebabApp(App[tuple[str, ...]]):
             editor=settings.editor,
             options=options,
             opened=self._files_edited,
+            recent=self.recent,
         )
         self._keys_in_order = KeysInOrder(self, vim=self.has_vim_keys)
         self._commands = Commands(self)
+        self.recent_commands: list[str] = []
+        """Ids of the commands that the palette ran last."""
         self._pending = PendingActions()
         self._cursor_is_pinned = False
         """Whether new results keep the cursor on its hit."""
@@ -155,6 +163,8 @@ class KebabApp(App[tuple[str, ...]]):
         """What the present arrangement of the panes is for."""
         self._jumps = 0
         """How many pages the user has asked to jump ahead of the loaded ones."""
+        self._new_note: tuple[str, str] | None = None
+        """The text in the box when a note was created, and the query that shows it once it is indexed."""
 
     def _open_workspace(self) -> Workspace:
         from kebab_tui.workspace import Workspace  # the first paint does not need it
@@ -478,6 +488,11 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.CorpusChanged)
     def _corpus_changed(self) -> None:
         self._has_news = True
+        if self._new_note is not None:
+            (text, query), self._new_note = self._new_note, None
+            if self.box.value == text != query:
+                self.box.write(query)
+                return
         if not self.current_query.is_waiting:  # else the expected response includes the change
             self.ask(again=True)
 
@@ -547,6 +562,30 @@ class KebabApp(App[tuple[str, ...]]):
         from kebab_tui.workspace import Workspace
 
         self.box.write(Workspace.remove_chip(self.box.value, message.chip))
+
+    @on(messages.NotesFound)
+    def _notes_found(self, message: messages.NotesFound) -> None:
+        from kebab_tui.tui.screens.switcher import Switcher  # the first paint does not need it
+
+        for screen in self.screen_stack:  # a help page may be above it
+            if isinstance(screen, Switcher):
+                screen.preview.engine = self.preview.engine
+                screen.notes_found(message)
+
+    def note_chosen(self, choice: Choice | None) -> None:
+        """Do with a note what the user chose in the switcher."""
+        if choice is None:
+            return
+        if isinstance(choice.note, NewNote):
+            if self.hand_off.create(choice.note.path):
+                self._new_note = self.box.value, name_query(stem_of(choice.note.path))
+        elif choice.verb == "copy":
+            self.hand_off.copy_path(choice.note)
+        elif choice.verb == "search":
+            self.history.add(self.box.value)
+            self.box.write(name_query(choice.note.name))
+        else:
+            self.hand_off.open_note(choice.note)
 
     @on(WhyNotPrompt.Typed)
     def _path_typed(self, message: WhyNotPrompt.Typed) -> None:

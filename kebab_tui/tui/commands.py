@@ -103,6 +103,22 @@ class Commands:
             return hits.marked
         return (hits.selected,) if hits.selected is not None else ()
 
+    # Notes
+
+    def do_switcher(self) -> Awaitable[None]:
+        from kebab_tui.tui.screens.switcher import Switcher  # the first paint does not need it
+
+        app = self._app
+        switcher = Switcher(
+            app.actions,
+            app.engine,
+            recent=app.recent,
+            selected=app.hits.selected if app.box.value.strip() else None,
+            creates=not app.options.pick,
+        )
+        switcher.preview.wraps = app.preview.wraps
+        return app.push_screen(switcher, app.note_chosen)
+
     # Query
 
     def do_focus_query(self) -> None:
@@ -260,10 +276,22 @@ class Commands:
         section = sections.get(app.focused, "Query") if screen == "Main" else screen
         return app.push_screen(HelpSheet(app.actions, section))
 
-    def do_palette(self) -> Awaitable[None]:
-        from kebab_tui.tui.screens.help import palette  # the first paint does not need it
+    def do_palette(self) -> Awaitable[None] | None:
+        from kebab_tui.tui.screens.palette import (  # the first paint does not need it
+            Palette,
+            commands,
+            themes,
+        )
 
-        return self._app.push_screen(palette())
+        app = self._app
+        if isinstance(app.screen, Palette):
+            app.screen.action_close()
+            return None
+        known = (*commands(app.actions, app.facts, name_of(app.screen)), *themes(app.theme))
+        return app.push_screen(Palette(app.actions, known, app.recent_commands, self._keep_theme))
+
+    def _keep_theme(self, theme: str) -> None:
+        self._app.choices = replace(self._app.choices, theme=theme)
 
     def do_back(self) -> None:
         """Take the first possible step. No step loses more than the text of the query."""

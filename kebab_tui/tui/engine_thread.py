@@ -21,6 +21,7 @@ from textual.message import Message
 from kebab_tui import memory
 from kebab_tui.domain.errors import KebabError, NotIndexedError, defect, failure_of
 from kebab_tui.domain.hit import SearchHit, SearchResponse
+from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.tui.messages import (
     CompletionsReady,
@@ -33,6 +34,7 @@ from kebab_tui.tui.messages import (
     LiveChanged,
     LocatedHit,
     MoreFound,
+    NotesFound,
     PathsFound,
     Refused,
     SearchDone,
@@ -43,6 +45,7 @@ from kebab_tui.tui.messages import (
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.status import LiveState
+    from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.query_language import ParsedQuery
     from kebab_tui.workspace import Workspace
 
@@ -236,6 +239,26 @@ class EngineThread:
 
         self._send(_Job("paths", run))
 
+    def find_notes(self, typed: str, limit: int, recent: tuple[DocId, ...]) -> None:
+        """Find notes by name; replaces an earlier request. Without a name, `recent` notes come first."""
+
+        def run(workspace: Workspace) -> Message:
+            try:
+                if typed.strip():
+                    found = [note for note in workspace.find(typed, limit) if note.matched is not None]
+                    return NotesFound(typed, limit, tuple(found))
+                notes = {note.document.doc_id: note for note in _notes(workspace, recent)}
+                for note in workspace.find("", limit):
+                    notes.setdefault(note.document.doc_id, note)
+                roots = (source.root for source in workspace.sources() if source.state != "paused")
+                return NotesFound(typed, limit, tuple(notes.values())[:limit], next(roots, ""))
+            except Exception as error:  # noqa: BLE001 - the page shows a defect, too
+                return NotesFound(typed, limit, failure_of(error) or defect(error))
+
+        self._send(_Job("notes", run), replaces=True)
+        if not typed.strip():
+            self._send(_Job("names", _read_names))
+
     def why_not(self, query: SearchQuery, path: str) -> None:
         """Find out why the note at `path` is not among the hits."""
 
@@ -413,6 +436,18 @@ class EngineThread:
 
 def _search(workspace: Workspace, query: SearchQuery) -> SearchResponse:
     return workspace.search(query) if query.text.strip() else workspace.recent(query.k, query.offset)
+
+
+def _notes(workspace: Workspace, ids: tuple[DocId, ...]) -> list[FoundNote]:
+    """The notes with these ids, in their order, as far as they exist."""
+    found = workspace.find("", len(ids), filters=SearchFilters(doc_ids=ids)) if ids else []
+    return sorted(found, key=lambda note: ids.index(note.document.doc_id))
+
+
+def _read_names(workspace: Workspace) -> None:
+    """Load the names of all notes: the first typed letter need not wait for it."""
+    with contextlib.suppress(KebabError):
+        workspace.find("a", 1)
 
 
 def _sources(workspace: Workspace) -> Message | None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual.app import App, SuspendNotSupported
 
+from kebab_tui.domain.citation import Located, LocatedState
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice, SearchHit, ambiguous_paths
 from kebab_tui.domain.text import sanitize
@@ -27,6 +28,7 @@ from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 from kebab_tui.tui.launch import Options, PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
+from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.widgets.segments import sanitize_line
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ class HandOff:
         editor: EditorSettings,
         options: Options,
         opened: Callable[[tuple[str, ...]], None],
+        recent: RecentNotes,
     ) -> None:
         """`app` is suspended, left, and owns the clipboard; `opened` hears which files were edited."""
         self._app = app
@@ -66,6 +69,7 @@ class HandOff:
         self._editor = editor
         self._options = options
         self._opened = opened
+        self._recent = recent
         self._number = 0
         self._then: Callable[[LocatedHits], None] | None = None
 
@@ -76,6 +80,40 @@ class HandOff:
     def pick(self, hits: Sequence[SearchHit]) -> None:
         """Exit and print the citations."""
         self._locate(hits, self._pick)
+
+    def open_note(self, hit: SearchHit) -> None:
+        """Open or pick a whole note."""
+        self._status.clear_message()
+        state: LocatedState = "same" if os.path.isfile(path_of(hit)) else "gone"
+        place = LocatedHit(hit, Located(hit.citation.span, state))
+        (self._pick if self._options.pick else self._open)([place])
+
+    def create(self, path: str) -> bool:
+        """Open the editor on a file that does not exist; returns whether the user saved it."""
+        self._status.clear_message()
+        try:
+            launch = choose(self._editor, os.environ, shutil.which).at(path, 1)
+        except KebabError as error:
+            self._status.show_error(error.message, error.hint)
+            return False
+        outcome = open_in_editor(self._app, launch, path, is_new=True)
+        self._app.refresh(layout=True)
+        is_saved = os.path.isfile(path)
+        if not outcome.ok:
+            self._status.show_error(outcome.message)
+        else:
+            text = "will be indexed once it is saved" if launch.kind == "gui" else "was not saved"
+            self._status.show_message(Notice("new_note", f"{path} {'created' if is_saved else text}"))
+        if is_saved:
+            self._opened((path,))
+        return is_saved
+
+    def copy_path(self, hit: SearchHit) -> None:
+        """Copy the path of a whole note, as in citations."""
+        is_ambiguous = hit.path in self._hits.twins
+        text = sanitize_line(path_of(hit) if is_ambiguous else hit.path)
+        message = copy(text, self._app.copy_to_clipboard, os.environ)
+        self._status.show_message(Notice("copied", message))
 
     def copy(self, hits: Sequence[SearchHit], *, with_text: bool) -> None:
         self._locate(hits, partial(self._copy, with_text=with_text))
@@ -104,6 +142,7 @@ class HandOff:
         if any(remarks):
             self._status.show_message(Notice("opened", " · ".join(dict.fromkeys(filter(None, remarks)))))
         if len(remarks) > 1:
+            self._recent.add(place.hit.doc_id for place in _present(places))
             self._opened(tuple(path_of(place.hit) for place in _present(places)))
 
     def edit(self, path: str, line: int = 1) -> str:
@@ -125,6 +164,7 @@ class HandOff:
                 where = place.hit.path if misread(place.hit.path, options.pick_as) else place.hit.root
                 self._status.show_error(f"a path with {character} needs --pick -0: {where}")
                 return
+        self._recent.add(place.hit.doc_id for place in places)
         self._app.exit(tuple(picked(places, options.pick_as)))
 
     def _copy(self, places: LocatedHits, *, with_text: bool) -> None:
@@ -228,10 +268,10 @@ def _present(places: LocatedHits) -> list[LocatedHit]:
     return [place for place in places if place.located is not None and place.located.state != "gone"]
 
 
-def open_in_editor(app: App[Result], launch: Launch, path: str) -> OpenResult:
-    """Open an existing file: wait for a terminal editor to end, do not wait for a graphical one."""
+def open_in_editor(app: App[Result], launch: Launch, path: str, *, is_new: bool = False) -> OpenResult:
+    """Open an existing file, or a new one: wait for a terminal editor to end, not for a graphical one."""
     if launch.kind == "gui":
-        return open_note(launch, path)
+        return open_note(launch, path, is_new=is_new)
     try:
         with app.suspend():
             # Nothing may be raised or awaited here: Textual would leave a live screen in a
@@ -241,7 +281,7 @@ def open_in_editor(app: App[Result], launch: Launch, path: str) -> OpenResult:
                 # The terminal itself: stdout may be a pipe that awaits the pick, stderr is the log.
                 with contextlib.suppress(OSError):
                     descriptor = os.open(_TERMINAL, os.O_RDWR)
-                return open_note(launch, path, descriptor)
+                return open_note(launch, path, descriptor, is_new=is_new)
             except Exception as error:  # noqa: BLE001 - reported below the restored screen
                 return OpenResult(False, sanitize(f"could not run {launch.program}: {error}"))
             finally:

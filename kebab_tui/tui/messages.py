@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.filter_keys import Completions
+    from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.why_not import WhyNot
     from kebab_tui.tui.engine_thread import RelaxedQuery
     from kebab_tui.workspace import Workspace
@@ -121,6 +122,17 @@ class PathsFound(Message):
 
     part: str
     paths: tuple[str, ...]
+
+
+@dataclass
+class NotesFound(Message):
+    """At most `limit` notes with a name like `typed`, or why they are unknown."""
+
+    typed: str
+    limit: int
+    result: tuple[FoundNote, ...] | Failure
+    root: str = ""
+    """The folder of the first source, if no name is typed."""
 
 
 @dataclass

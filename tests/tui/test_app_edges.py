@@ -7,8 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from textual.command import CommandPalette
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
@@ -18,7 +17,7 @@ from kebab_tui.tui.actions import ACTIONS, action_of, actions_on, available
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.screens.help import commands
+from kebab_tui.tui.screens.palette import Palette, commands
 from kebab_tui.workspace import Workspace
 from tests.tui.screen import (
     WIDE,
@@ -45,21 +44,13 @@ def test_every_action_of_the_registry_is_performed_and_nothing_else() -> None:
     assert performed == {action.id for action in ACTIONS if not action.runs}
 
 
-async def test_help_lists_exactly_the_registry(shared: SharedScreen) -> None:
-    async with shared(size=(120, 120)) as pilot:
-        app = await found(pilot)
-        await pilot.press("f1")
-        sheet = str(app.screen.query_one(Static).visual)
-        assert all(action.help in sheet for action in ACTIONS)
-
-
 async def test_the_palette_offers_what_can_be_done_now(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
-        offered = {action.id for action in commands(app.actions, app.facts)}
+        offered = {command.id for command in commands(app.actions, app.facts)}
         assert offered == {action.id for action in available(MAIN, app.facts)} - {"palette"}
         await pilot.press("f2")
-        assert isinstance(app.screen, CommandPalette)
+        assert isinstance(app.screen, Palette)
         app.screen.query_one(Input).value = "put the preview beside"
         await until(pilot, lambda: "layout" in painted(app))
         await pilot.press("enter")
@@ -101,7 +92,11 @@ async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Pat
         assert app.screen is main
         await pilot.press("alt+w")
         assert "F6 complete" in painted(app)
-        await pilot.press("escape", "f10", "enter", "escape")
+        await pilot.press(*"docker")
+        await until(pilot, lambda: "infra/docker.md" in painted(app))
+        await pilot.press("f6")
+        assert app.screen.query_one(Input).value == "infra/docker.md"
+        await pilot.press("escape", "f10", "escape")
         assert app.screen is not main
         assert "alt+x close" in painted(app)
         await pilot.press("f10")
@@ -109,7 +104,7 @@ async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Pat
         await pilot.press("f10", "alt+x")
         assert app.screen is main
         await pilot.press("f2", "escape")
-        assert isinstance(app.screen, CommandPalette)
+        assert isinstance(app.screen, Palette)
         await pilot.press("f8")
         assert app.screen is main
 

@@ -93,6 +93,8 @@ class TargetLines:
 def target_lines(hit: SearchHit, located: Located | None, lines: SourceLines) -> TargetLines:
     """The lines of the passage, checked against the file, which may have changed just now."""
     span = located.span if located else hit.citation.span
+    if not hit.text:
+        return TargetLines(1, 1, None, "")
     if span.page is not None:
         return TargetLines(1, max(lines.count, 1), True, f"page {span.page}")
     state = state_of(hit, located)

@@ -44,7 +44,7 @@ GAP = 2
 NARROWEST = 16
 """Rows are made for at least this many cells."""
 
-Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning", "quote", "warning"]
+Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning", "quote", "warning", "match"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 _ROW_BREAKERS = str.maketrans({"\n": "\u240a", "\t": "\u2409"})
@@ -273,6 +273,7 @@ class RowsView(LineView):
         & > .rows--meaning { color: $text-secondary; }
         & > .rows--quote { text-style: italic; }
         & > .rows--warning { color: $text-warning; text-style: bold; }
+        & > .rows--match { color: $text-accent; text-style: bold underline; }
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows--{role}" for role in ROLES}
