@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.reactive import Reactive, reactive
 from textual.widgets import Input, Static
 
@@ -131,6 +131,16 @@ class QueryBox(Input):
             self.is_raw = parsed.raw is not None
             if self._known is not None:
                 self._suggestion = complete(value, parsed.tokens, self._known) or ""
+
+    @property
+    def cursor_screen_offset(self) -> Offset:
+        """Where an input method shows a syllable: in the base class a cell too far at the end of the text."""
+        x, y, _, _ = self.content_region
+        return Offset(x + self._position_to_cell(self.cursor_position) - self.scroll_offset.x, y)
+
+    def on_resize(self) -> None:
+        if self.has_focus:
+            self.app.cursor_position = self.cursor_screen_offset
 
     def action_paste(self) -> None:
         paste(self, self.app.clipboard)
