@@ -250,6 +250,11 @@ class KebabApp(App[tuple[str, ...]]):
         bind(self.box, self.actions, "Main", *(("query", "vim") if on else ("query",)))
         self.refresh_bindings()
 
+    @on(events.DescendantFocus)
+    def _focus_moved(self, event: events.DescendantFocus) -> None:
+        if not isinstance(event.widget, Input):  # an input puts the terminal's cursor into its text
+            self.cursor_position = event.widget.content_region.offset
+
     def tell(self, notice: Notice, seconds: float | None = None) -> None:
         """Show a passing message on the top screen."""
         if len(self.screen_stack) == 1:
