@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -116,6 +117,30 @@ def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
         else:
             joined.append((start, end))
     return tuple(joined)
+
+
+def best_match(text: str, phrases: Sequence[Term]) -> int | None:
+    """Where the first match is in the line with the most different words, the first one of equals."""
+    text = text[:_MOST_READ]
+    words: list[tuple[int, int, int]] = []
+    for start, end, phrase in marks(text, phrases):
+        if words and start < words[-1][1]:  # other forms of the same word
+            words[-1] = (words[-1][0], max(end, words[-1][1]), min(phrase, words[-1][2]))
+        else:
+            words.append((start, end, phrase))
+    line_starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
+    by_line: dict[int, list[tuple[int, int, int]]] = {}
+    for word in words:
+        by_line.setdefault(bisect_right(line_starts, word[0]), []).append(word)
+    best = max(by_line.values(), key=lambda line: len({phrase for _, _, phrase in line}), default=None)
+    return best[0][0] if best else None
+
+
+def after_heading(text: str) -> int:
+    """Where the text below a heading at the top begins; 0 if there is none."""
+    heading = _HEADING.match(text)
+    below = text[heading.end() :] if heading else text
+    return len(text) - len(below.lstrip()) if below.strip() else 0
 
 
 def _word_marks(text: str, wanted: Sequence[_Words]) -> Iterator[Mark]:

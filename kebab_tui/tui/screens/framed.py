@@ -33,6 +33,7 @@ from kebab_tui.tui.widgets.query_text import LONGEST, one_plain_line
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
     DOT,
+    ELLIPSIS,
     GAP,
     STEP,
     Row,
@@ -42,11 +43,15 @@ from kebab_tui.tui.widgets.segments import (
     cut,
     cut_middle,
     one_line,
+    row_width,
     sanitize_line,
+    take,
 )
 
 GUTTER = 2
 """Cells for the cursor."""
+_MORE_AT = 18
+"""Cells of a label before `FramedRow.more`, at least."""
 _LEAST_MORE = 12
 """Cells of `FramedRow.more` below which it is left out."""
 _BORDER = 6
@@ -136,7 +141,7 @@ class FramedRow:
     detail: str = ""
     is_heading: bool = False
     more: str = ""
-    """Muted text after the label, unless only a few cells are left for it."""
+    """Muted text behind the label in a column, unless only a few cells are left for it."""
 
 
 def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
@@ -146,16 +151,21 @@ def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     left = space - cell_len(detail) - (GAP if detail else 0)
     gutter = Segment((CURSOR if selected else " ").ljust(GUTTER)[:width], "heading")
     label = []
-    for text, role in row.label:
-        text = cut(sanitize_line(text), left)
+    clean = [Segment(sanitize_line(text), role) for text, role in row.label]
+    is_cut = row_width(tuple(clean)) > left
+    for text, role in clean:
+        text = take(text, left - is_cut)
         left -= cell_len(text)
         label.append(Segment(text, "heading" if row.is_heading and role == "plain" else role))
-        if left <= 0:
-            break
-    if row.more and left >= min(_LEAST_MORE, cell_len(row.more)):
-        more = cut(sanitize_line(row.more), left)
-        left -= cell_len(more)
-        label.append(Segment(more, "muted"))
+    if is_cut and left > 0:
+        label.append(Segment(ELLIPSIS, label[-1].role))
+        left -= 1
+    used = sum(cell_len(text) for text, _ in label)
+    gap = max(_MORE_AT - used, GAP)
+    if row.more and left - gap >= min(_LEAST_MORE, cell_len(row.more)):
+        more = cut(sanitize_line(row.more), left - gap)
+        left -= gap + cell_len(more)
+        label.append(Segment(" " * gap + more, "muted"))
     padding = Segment(" " * (left + (GAP if detail else 0)))
     return (gutter, *label, padding, Segment(detail, "muted"))
 
