@@ -28,7 +28,7 @@ from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
 from kebab_tui.tui.actions import Facts, bind, bind_app, first_key
 from kebab_tui.tui.choices import Choices, keep, starting_choices
-from kebab_tui.tui.commands import Commands
+from kebab_tui.tui.commands import READ_ONLY, Commands
 from kebab_tui.tui.current_query import MOVES, PAGE, CurrentQuery, PendingActions
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.explain.panel import ExplainPanel
@@ -111,7 +111,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.engine = engine or EngineThread(self._open_workspace, loads_model=mode != "lexical")
         self.indexing = indexing or BackgroundIndexing(settings.data_dir, options.config)
         self.current_query = CurrentQuery(self.engine, mode, page)
-        self.typing = TypingDebounce(self._preview_selected)
+        self.typing = TypingDebounce(self._typing_paused)
 
         # Attributes, not lookups: a result may arrive after the last widget was removed.
         self.chips = ChipsLine(id="chips")
@@ -285,7 +285,8 @@ class KebabApp(App[tuple[str, ...]]):
     @property
     def suggests(self) -> bool:
         """Whether the page in place of the hits has suggestions for the text in the box."""
-        return bool(self.words.suggestions) and self.box.value == self.current_query.query.text
+        is_asked = self.box.value == self.current_query.query.text
+        return bool(self.words.suggestions) and is_asked and not self.results.has_hits
 
     def refresh_bindings(self) -> None:
         if self.screen_stack:  # the last result may arrive after the last screen is gone
@@ -424,7 +425,8 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(HitsList.NearEnd)
     def _load_more(self) -> None:
-        if (response := self.results.response) is not None:
+        response = self.results.response
+        if response is not None and not self.typing.is_typing:
             self.current_query.load_more(response)
 
     @on(messages.MoreFound)
@@ -543,6 +545,10 @@ class KebabApp(App[tuple[str, ...]]):
             self._preview_selected()
         self.explain_selected()
 
+    def _typing_paused(self) -> None:
+        self._preview_selected()
+        self.hits.fill()
+
     def _preview_selected(self) -> None:
         if (hit := self.hits.selected) is not None:
             self.results.show_preview(hit)
@@ -607,6 +613,8 @@ class KebabApp(App[tuple[str, ...]]):
         if isinstance(choice.note, NewNote):
             if self.hand_off.create(choice.note.path):
                 self._new_note = self.box.value, name_query(stem_of(choice.note.path))
+                if self.results.is_read_only:
+                    self.status.show_message(READ_ONLY)
         elif choice.verb == "copy":
             self.hand_off.copy_path(choice.note)
         elif choice.verb == "search":

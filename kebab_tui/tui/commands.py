@@ -97,6 +97,11 @@ class Commands:
         self._app.pin_cursor()
         self._app.hits.toggle_mark()
 
+    def do_expand(self) -> None:
+        """Show or fold the other passages of the selected note."""
+        self._app.pin_cursor()
+        self._app.hits.fold()
+
     def do_copy(self) -> None:
         self._app.hand_off.copy(self._chosen(), with_text=False)
 
@@ -115,12 +120,15 @@ class Commands:
         from kebab_tui.tui.screens.switcher import Switcher  # the first paint does not need it
 
         app = self._app
+        response = app.results.response
+        is_missing = response is not None and not response.hits and not app.results.chips
         switcher = Switcher(
             app.actions,
             app.engine,
             recent=app.recent,
             selected=app.hits.selected if app.box.value.strip() else None,
             creates=not app.options.pick,
+            typed=app.box.value.strip() if is_missing else "",
         )
         switcher.preview.wraps = app.preview.wraps
         return app.push_screen(switcher, app.note_chosen)

@@ -370,8 +370,7 @@ class ResultsPresenter:
 
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
-        count = passages(response.total_matches, complete=response.complete)
-        self._panes.hits.border_title = count if has_query else "changed lately"
+        self._panes.hits.border_title = Content(self._counts(response) if has_query else "changed lately")
         if response.complete and (response.vector_share or _NO_VECTORS & {n.code for n in response.notices}):
             self._vector_share = response.vector_share
         key, notices = self._key("exact"), []
@@ -387,6 +386,12 @@ class ResultsPresenter:
             complete=response.complete,
             notices=tuple(notices),
         )
+
+    def _counts(self, response: SearchResponse) -> str:
+        """How many notes and passages the list has; `+` if there are more notes."""
+        notes, found = self._panes.hits.notes, passages(response.total_matches, complete=response.complete)
+        more = "+" if response.next_offset is not None else ""
+        return f"{notes:,}{more} {'note' if notes == 1 else 'notes'} {DOT} {found}" if notes else found
 
     def _update_status(self, **changes: Any) -> None:
         self._panes.status.show(replace(self._panes.status.status, **changes))

@@ -95,8 +95,9 @@ async def test_scrolling_loads_as_the_cursor_does(long: Vault) -> None:
 async def test_a_high_screen_is_filled_at_once(long: Vault) -> None:
     async with screen(long).run_test(size=(120, 120)) as pilot:
         app = await listed(pilot)
-        await until(pilot, lambda: count(app) == NOTES)
+        await until(pilot, lambda: count(app) == 2 * PAGE)
         assert app.hits.cursor == 0
+        assert all(line.strip() for line in in_view(app))
 
 
 @pytest.mark.parametrize("query", ["quokka", "", "type:markdown"])

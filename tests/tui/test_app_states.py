@@ -161,6 +161,9 @@ async def test_down_and_enter_choose_another_suggestion(shared: SharedScreen) ->
         assert "▌" in painted(app)
         await pilot.press("enter")
         assert app.box.value == second
+        await found(pilot)
+        await pilot.press("tab")
+        assert app.box.value == second and has_keys(app.hits), "with hits, tab goes to the next pane"
 
 
 async def test_a_click_takes_a_suggestion(shared: SharedScreen) -> None:

@@ -46,7 +46,7 @@ def commands(actions: Actions, facts: Facts, screen: ScreenName = "Main") -> Ite
     for action in available(actions_on(actions, screen), facts):
         if action.id != "palette":
             keys = shown_all(action.all_keys)
-            yield Command(action.id, action.label, action.help, keys, action.call, action.in_footer)
+            yield Command(action.id, action.label, action.help, keys, action.call, action.in_footer > 0)
 
 
 def themes(current: str) -> Iterator[Command]:
