@@ -118,7 +118,7 @@ async def switch(pilot: Screen, typed: str = "") -> KebabApp:
     await until(pilot, lambda: isinstance(app.screen, Switcher))
     type_at_once(app, typed)
     page = page_of(app)
-    await until(pilot, lambda: page.typing_box.value == typed and page._has_rows)
+    await until(pilot, lambda: page._asked_for == typed and page._has_rows)
     return app
 
 

@@ -221,7 +221,7 @@ class Switcher(FramedScreen[Choice | None]):
             if not found:
                 heading("No note has such a name")
             verb = new.problem or "New note"
-            rows.append(FramedRow((Segment(f"{verb}: ", "muted"), Segment(new.shown)), new.source))
+            rows.append(FramedRow((Segment(f"{verb}: ", "muted"), Segment(new.name)), new.folder))
             notes.append(new)
         return rows, notes
 
