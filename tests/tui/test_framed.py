@@ -86,6 +86,13 @@ def test_a_label_of_several_parts_that_is_cut_ends_with_an_ellipsis(width: int) 
     assert ("…" in text) == ("flex-line-count" not in text)
 
 
+def test_more_about_a_row_is_left_out_where_it_would_be_a_stump() -> None:
+    row = FramedRow((Segment("zoom  "),), "F11", more="Zoom the focused pane")
+    assert row_text(framed_row(row, 40)) == "  zoom  Zoom the focused pane        F11"
+    assert row_text(framed_row(row, 26)) == "  zoom  Zoom the foc…  F11"
+    assert row_text(framed_row(row, 24)) == "  zoom               F11"
+
+
 async def test_the_frame_has_a_title_and_the_keys_that_fit() -> None:
     host = Host(Names())
     async with host.run_test(size=(80, 24)) as pilot:

@@ -50,6 +50,8 @@ from kebab_tui.tui.widgets.segments import (
 
 GUTTER = 2
 """Cells for the cursor."""
+_LEAST_MORE = 12
+"""Cells of `FramedRow.more` below which it is left out."""
 _BORDER = 6
 """Cells of a border that no text can use."""
 _SMALL = (60, 16)
@@ -136,6 +138,8 @@ class FramedRow:
     label: Row
     detail: str = ""
     is_heading: bool = False
+    more: str = ""
+    """Muted text after the label, unless only a few cells are left for it."""
 
 
 def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
@@ -155,6 +159,10 @@ def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     if is_cut and left > 0:
         label.append(Segment(ELLIPSIS, label[-1].role))
         left -= 1
+    elif row.more and left >= min(_LEAST_MORE, cell_len(row.more)):
+        more = cut(sanitize_line(row.more), left)
+        left -= cell_len(more)
+        label.append(Segment(more, "muted"))
     padding = Segment(" " * (left + (GAP if detail else 0)))
     return (gutter, *label, padding, Segment(detail, "muted"))
 

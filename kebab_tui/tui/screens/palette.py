@@ -17,7 +17,7 @@ from kebab_tui.tui.actions import Actions, Facts, ScreenName, actions_on, availa
 from kebab_tui.tui.keys import shown_all
 from kebab_tui.tui.screens.framed import FramedList, FramedRow, FramedScreen
 from kebab_tui.tui.themes import SHORT, THEMES, apply_theme
-from kebab_tui.tui.widgets.segments import Row, Segment
+from kebab_tui.tui.widgets.segments import GAP, Row, Segment
 
 _LABEL = 18
 """Cells for the label, before the help."""
@@ -145,7 +145,9 @@ class Palette(FramedScreen[None]):
     def find(self, text: str) -> None:
         found = ranked(text, self._known, self._recent)
         self._found = [command for command, _ in found]
-        rows = [FramedRow(_label(command, one.at), command.detail) for command, one in found]
+        rows = [
+            FramedRow(_label(command, one.at), command.detail, more=command.help) for command, one in found
+        ]
         self.show(text, rows, empty="no such command")
 
     @on(FramedList.Moved)
@@ -173,10 +175,9 @@ class Palette(FramedScreen[None]):
 
 
 def _label(command: Command, matched: frozenset[int]) -> Row:
-    """The label with its matching characters, then the help."""
+    """The label with its matching characters."""
     pieces = [
         Segment(character, "match" if place in matched else "plain")
         for place, character in enumerate(command.label)
     ]
-    padding = " " * max(_LABEL - len(command.label), 2)
-    return (*pieces, Segment(padding + command.help, "muted")) if command.help else tuple(pieces)
+    return (*pieces, Segment(" " * max(_LABEL - len(command.label), GAP)))
