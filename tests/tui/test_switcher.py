@@ -302,6 +302,7 @@ async def test_tab_searches_in_the_notes_of_the_name(desk: Desk) -> None:
         await found(pilot)
         assert [hit.path for hit in app.hits._hits] == ["infra/docker.md"]
         assert app.history.queries[-1] == "ideas"
+        assert len(app.recent.notes) == 1
 
 
 async def test_the_path_is_copied(desk: Desk, copied: list[str]) -> None:

@@ -287,8 +287,8 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         & > Frame { width: 90%; max-width: 100; height: 80%; max-height: 30; }
         & > Frame.-previews { width: 94%; max-width: 180; height: 90%; max-height: 100%; }
         & .framed--panes { height: 1fr; }
-        & .framed--preview { height: 3fr; width: 1fr; border-top: solid $border-blurred; }
-        & .framed--panes.-previews > FramedList { height: 2fr; width: 1fr; }
+        & .framed--preview { height: 2fr; width: 1fr; border-top: solid $border-blurred; }
+        & .framed--panes.-previews > FramedList { height: 3fr; width: 1fr; }
         & .framed--panes.-alone > .framed--preview { display: none; }
         & .framed--panes.-beside { layout: horizontal; }
         & .framed--panes.-beside > FramedList { height: 1fr; width: 4fr; }
