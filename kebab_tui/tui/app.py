@@ -623,6 +623,7 @@ class KebabApp(App[tuple[str, ...]]):
         elif choice.verb == "copy":
             self.hand_off.copy_path(choice.note)
         elif choice.verb == "search":
+            self.recent.add([choice.note.doc_id])
             self.history.add(self.box.value)
             self.box.write(name_query(choice.note.name))
         else:

@@ -145,14 +145,15 @@ class FramedRow:
 
 
 def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
-    """The row in exactly `width` cells; the detail gets at most half of them."""
+    """The row in exactly `width` cells; the detail gets at most half, or a third beside a long label."""
     space = max(width - GUTTER, 0)
-    detail = cut_middle(sanitize_line(row.detail), space // 2)
+    clean = [Segment(sanitize_line(text), role) for text, role in row.label]
+    needed = row_width(tuple(clean))
+    detail = cut_middle(sanitize_line(row.detail), min(space // 2, max(space - GAP - needed, space // 3)))
     left = space - cell_len(detail) - (GAP if detail else 0)
     gutter = Segment((CURSOR if selected else " ").ljust(GUTTER)[:width], "heading")
     label = []
-    clean = [Segment(sanitize_line(text), role) for text, role in row.label]
-    is_cut = row_width(tuple(clean)) > left
+    is_cut = needed > left
     for text, role in clean:
         text = take(text, left - is_cut)
         left -= cell_len(text)
@@ -290,8 +291,8 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         & > Frame { width: 90%; max-width: 100; height: 80%; max-height: 30; }
         & > Frame.-previews { width: 94%; max-width: 180; height: 90%; max-height: 100%; }
         & .framed--panes { height: 1fr; }
-        & .framed--preview { height: 3fr; width: 1fr; border-top: solid $border-blurred; }
-        & .framed--panes.-previews > FramedList { height: 2fr; width: 1fr; }
+        & .framed--preview { height: 2fr; width: 1fr; border-top: solid $border-blurred; }
+        & .framed--panes.-previews > FramedList { height: 3fr; width: 1fr; }
         & .framed--panes.-alone > .framed--preview { display: none; }
         & .framed--panes.-beside { layout: horizontal; }
         & .framed--panes.-beside > FramedList { height: 1fr; width: 4fr; }
