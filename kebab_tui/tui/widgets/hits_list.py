@@ -58,7 +58,7 @@ class HitsList(LineView, can_focus=True):
         & > .hits-list--match { color: $text-accent; text-style: bold underline; }
         & > .hits-list--badge { color: $text-muted; text-style: italic; }
         & > .hits-list--warning { color: $text-warning; text-style: bold; }
-        & > .hits-list--bar { color: $primary 55%; }
+        & > .hits-list--bar { color: $text-muted; }
         & > .hits-list--score { color: $text-muted; }
     }
     """
