@@ -233,12 +233,12 @@ class OpenResult:
     interrupted: bool = False
 
 
-def open_note(made: Launch, path: str, terminal: int | None = None) -> OpenResult:
-    """Open an existing file; never raises, because the caller may have suspended its screen.
+def open_note(made: Launch, path: str, terminal: int | None = None, *, is_new: bool = False) -> OpenResult:
+    """Open an existing file, or a new one; never raises: the caller may have suspended its screen.
 
     `terminal`: the descriptor that replaces the three standard streams.
     """
-    if not os.path.exists(path):
+    if not is_new and not os.path.exists(path):
         return _result(f"{path} is no longer there", ok=False)
     try:
         if made.kind == "gui":

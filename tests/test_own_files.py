@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from kebab_tui import own_files, vector_search
+from kebab_tui.domain.ids import DocId
 from kebab_tui.indexing.status import LiveFile, LiveState
 from kebab_tui.settings.settings import ScreenSettings
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.storage.sqlite import recovery
 from kebab_tui.tui.choices import Choices, keep
 from kebab_tui.tui.history import History
+from kebab_tui.tui.recent_notes import RecentNotes
 from tests.notes import a_source
 from tests.vault import Vault
 
@@ -50,6 +52,7 @@ WRITERS: dict[str, Callable[[DataFolder], object]] = {
     "sources.json": lambda folder: recovery.write_sources(folder.sources, [a_source()]),
     "model.txt": lambda folder: vector_search.save_selected_model(folder.root, "another"),
     "queries.txt": lambda folder: History(folder.root).add("a query"),
+    "recent.txt": lambda folder: RecentNotes(folder.root).add([DocId("a" * 32)]),
     "screen.json": lambda folder: keep(folder.root, ScreenSettings(), Choices(), Choices("light")),
     "live.json": lambda folder: LiveFile(folder.root, lambda _: None).write(LiveState(os.getpid())),
     "suspect": recovery.mark_suspect,

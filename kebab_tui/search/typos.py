@@ -181,7 +181,7 @@ class _Speller:
         return (bool(made_of) and has(any_of(tuple(made_of)))) or (is_there and self.knows_word(bare, False))
 
     def _other_layout(self, typed: str) -> str | None:
-        from kebab_tui.search.keyboard import hangul_keys, keys_of  # only an unknown word needs it
+        from kebab_tui.domain.keyboard import hangul_keys, keys_of  # only an unknown word needs it
 
         if not typed.isascii():
             word = keys_of(typed).lower()
@@ -191,7 +191,7 @@ class _Speller:
         return hangul if found is not None and self.snapshot.has(found) else None
 
     def _nearest_hangul(self, word: str) -> str | None:
-        from kebab_tui.search.keyboard import neighbours  # as above
+        from kebab_tui.domain.keyboard import neighbours  # as above
 
         missing = [at for at in range(len(word) - 1) if not self._has_pair(word, at)]
         # The slip is next to every pair of syllables that no note has; likely no pair beside it is there.

@@ -9,13 +9,15 @@ A key works `everywhere` on a screen, only in its text box (`query`), only in it
 (`vim`). Keys of the last two may type a character; elsewhere characters go into the text box.
 A widget gets the keys of its place and those that work everywhere, and loses those of its
 class; an input keeps the ones that edit its text. A screen gets those that work everywhere, in
-case no widget has the focus. The application gets `quit`, which works over every screen.
+case no widget has the focus; in normal mode, those of `vim` too. The application gets the keys
+that work over every screen: to quit, to interrupt and to suspend.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, get_args
 
 from textual.app import App
@@ -23,20 +25,38 @@ from textual.binding import Binding, BindingsMap
 from textual.dom import DOMNode
 from textual.widgets import Input
 
-from kebab_tui.tui.keys import RESERVED, arrives_as, shown
+from kebab_tui.tui.keys import arrives_as, shown
 
 Place = Literal["everywhere", "query", "lists", "panel", "vim"]
 PLACES: tuple[Place, ...] = ("query", "lists", "panel", "vim")
 
-ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette"]
+ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette", "Switcher"]
 SCREENS: tuple[ScreenName, ...] = get_args(ScreenName)
 
 Section = Literal[
-    "Hits", "Notes", "Query", "Preview", "Explain", "Screen", "Files", "Why not", "Help", "Palette"
+    "Hits",
+    "Notes",
+    "Query",
+    "Preview",
+    "Explain",
+    "Screen",
+    "Files",
+    "Why not",
+    "Help",
+    "Palette",
+    "Switcher",
 ]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
-When = Literal["always", "hits", "moves", "empty_query", "filters", "corrected", "explain", "first_run"]
+When = Literal[
+    "always", "hits", "moves", "empty_query", "filters", "corrected", "explain", "first_run",
+    "completing", "choosing", "chosen",
+]  # fmt: skip
+SHARING: tuple[When, ...] = ("empty_query", "completing", "choosing", "chosen")
+"""An action that is available only then may share a key with another one, and comes before it."""
+
+OVER_ALL = ("quit", "interrupt", "suspend")
+"""The actions that work over every screen."""
 
 EDITING_KEYS = BindingsMap(Input.BINDINGS).key_to_bindings.keys() - {"enter"}
 """The keys with which Textual's input edits and selects its text."""
@@ -55,6 +75,12 @@ class Facts:
     """Whether words of the query are corrected, or would be."""
     explain: bool = False
     first_run: bool = False
+    completing: bool = False
+    """Whether there is a completion or a suggestion to accept."""
+    choosing: bool = False
+    """Whether the user can move among them."""
+    chosen: bool = False
+    """Whether the user has moved to one."""
     always: bool = True
 
 
@@ -83,8 +109,8 @@ class Action:
     needs_key: bool = False
     """Whether the user would be trapped without a key for it."""
 
-    def keys(self, place: Place) -> tuple[str, ...]:
-        """The keys in one place; the first one is displayed."""
+    def keys(self, *places: Place) -> tuple[str, ...]:
+        """The keys in some places together; the first one is displayed."""
         own: dict[Place, tuple[str, ...]] = {
             "everywhere": (),
             "query": self.query,
@@ -92,7 +118,7 @@ class Action:
             "panel": (*self.lists, *self.panel),
             "vim": (*self.lists, *self.vim),
         }
-        return (*self.everywhere, *own[place])
+        return tuple(dict.fromkeys((*self.everywhere, *chain.from_iterable(own[place] for place in places))))
 
     @property
     def all_keys(self) -> tuple[str, ...]:
@@ -138,13 +164,21 @@ ACTIONS: Actions = (
     Action("switcher", "go to note", "Go to a note by its name, or start a new one", "Notes",
            ("ctrl+g",), vim=("'",), in_footer=4),
     Action("focus_query", "query", "Go to the query box", "Query",
-           ("ctrl+l",), vim=("/",)),
+           ("ctrl+l",), vim=("/", "i")),
     Action("mode", "mode", "Switch the mode: hybrid, keyword, semantic", "Query",
            ("ctrl+t",), in_footer=11),
     Action("drop_filter", "drop filter", "Remove the last filter from the query", "Query",
            ("f8",), vim=("x",), when="filters"),
     Action("exact", "as typed", "Search the words as typed, not corrected; or corrected again", "Query",
            ("alt+x",), when="corrected", in_footer=3),
+    Action("complete", "complete", "Accept the completion or the suggestion", "Query",
+           query=("tab",), when="completing"),
+    Action("next_completion", "next completion", "Go to the next completion or suggestion", "Query",
+           query=("down", "ctrl+n"), when="choosing"),
+    Action("previous_completion", "previous completion", "Go to the previous completion or suggestion",
+           "Query", query=("up", "ctrl+p"), when="chosen"),
+    Action("take_completion", "take completion", "Accept the completion that was moved to", "Query",
+           query=("enter",), when="chosen"),
     Action("recall_query", "last query", "Bring back the last query when the box is empty", "Query",
            query=("up",), when="empty_query"),
     Action("older_query", "older query", "Go back in the history of queries", "Query",
@@ -200,27 +234,27 @@ ACTIONS: Actions = (
     Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
            ("f7",), when="first_run", in_footer=2),
     Action("help", "help", "Show the query language and the keys", "Screen",
-           ("f1",), vim=("?",), in_footer=7, also=("Files", "Why not", "Help")),
+           ("f1",), vim=("?",), in_footer=7, also=("Files", "Why not", "Palette", "Help", "Switcher")),
     Action("palette", "commands", "Find an action by its name", "Screen",
-           ("f2",), vim=(":",), in_footer=6, also=("Files", "Why not")),
+           ("f2",), vim=(":",), in_footer=6, also=("Files", "Why not", "Palette", "Switcher")),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
            ("escape",)),
     Action("interrupt", "copy or quit", "Copy the selected text; else leave --pick; twice: quit",
-           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette")),
+           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette", "Switcher")),
     Action("suspend", "suspend", "Suspend the program; `fg` in the shell brings it back", "Screen",
-           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette")),
+           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette", "Switcher")),
     Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), vim=("q",), in_footer=12,
-           also=("Files", "Why not", "Help", "Palette"), needs_key=True),
+           also=("Files", "Why not", "Help", "Palette", "Switcher"), needs_key=True),
     Action("files_open", "open", "Open the file, or fold the group", "Files",
-           ("enter", "ctrl+o"), vim=("e",), runs="screen.open", in_footer=True),
+           ("enter", "ctrl+o"), vim=("e",), runs="screen.open", in_footer=1),
     Action("files_retry", "retry failed", "Read the failed files again", "Files",
-           ("alt+r",), vim=("r",), runs="screen.retry", in_footer=True),
+           ("alt+r",), vim=("r",), runs="screen.retry", in_footer=1),
     Action("files_rescan", "rescan", "Scan the folders again", "Files",
-           ("f5", "ctrl+r"), runs="screen.rescan", in_footer=True),
+           ("f5", "ctrl+r"), runs="screen.rescan", in_footer=1),
     Action("files_filter", "filter", "Go to the filter", "Files",
-           ("ctrl+l",), vim=("/",), runs="screen.filter", in_footer=True),
+           ("ctrl+l",), vim=("/",), runs="screen.filter", in_footer=1),
     Action("files_fold", "fold", "Fold or unfold the group", "Files",
-           ("alt+e",), vim=("o", "space"), runs="screen.fold", in_footer=True),
+           ("alt+e",), vim=("o", "space"), runs="screen.fold", in_footer=1),
     Action("files_next", "next", "Go to the next file", "Files",
            ("down", "ctrl+n"), vim=("j",), runs="screen.move(1)"),
     Action("files_previous", "previous", "Go to the previous file", "Files",
@@ -237,48 +271,82 @@ ACTIONS: Actions = (
     Action("files_previous_pane", "previous pane", "Go from the filter to the files, or back", "Files",
            ("shift+tab",), runs="app.focus_previous"),
     Action("files_back", "close", "Clear the filter, or close the page", "Files",
-           ("escape",), runs="screen.back", in_footer=True, needs_key=True),
+           ("escape",), runs="screen.back", in_footer=1, needs_key=True),
     Action("files_close", "close at once", "Close the page", "Files", vim=("q",), runs="screen.dismiss"),
     Action("why_not_ask", "ask", "Ask why this note is not among the hits", "Why not",
-           query=("enter",), runs="screen.ask", in_footer=True),
+           query=("enter",), runs="screen.ask", in_footer=1),
     Action("why_not_complete", "complete", "Complete the path", "Why not",
-           query=("tab",), runs="screen.complete", in_footer=True),
+           query=("tab",), runs="screen.complete", in_footer=1),
     Action("why_not_next", "next path", "Go to the next path", "Why not",
-           query=("down", "ctrl+n"), runs="screen.choose(1)"),
+           query=("down", "ctrl+n"), runs="screen.move(1)"),
     Action("why_not_previous", "previous path", "Go to the previous path, or to the input", "Why not",
-           query=("up", "ctrl+p"), runs="screen.choose(-1)"),
+           query=("up", "ctrl+p"), runs="screen.move(-1)"),
     Action("why_not_page_down", "page down", "Scroll the answer a page down", "Why not",
            query=("pagedown",), runs="screen.page(1)"),
     Action("why_not_page_up", "page up", "Scroll the answer a page up", "Why not",
            query=("pageup",), runs="screen.page(-1)"),
     Action("why_not_close", "close", "Close the question", "Why not",
-           query=("escape",), runs="screen.dismiss", in_footer=True, needs_key=True),
-    Action("help_down", "down", "Scroll the help down", "Help", lists=("down",), runs="scroll_down"),
-    Action("help_up", "up", "Scroll the help up", "Help", lists=("up",), runs="scroll_up"),
+           query=("escape",), runs="screen.dismiss", in_footer=1, needs_key=True),
+    Action("help_filter", "filter", "Go to the filter of the help", "Help",
+           ("ctrl+l",), vim=("/",), runs="screen.filter", in_footer=1),
+    Action("help_down", "down", "Scroll the help down", "Help",
+           ("down", "ctrl+n"), vim=("j",), runs="screen.move(1)"),
+    Action("help_up", "up", "Scroll the help up", "Help",
+           ("up", "ctrl+p"), vim=("k",), runs="screen.move(-1)"),
     Action("help_page_down", "page down", "Scroll the help a page down", "Help",
-           lists=("pagedown",), runs="page_down"),
+           ("pagedown",), vim=("ctrl+d", "space"), runs="screen.page(1)"),
     Action("help_page_up", "page up", "Scroll the help a page up", "Help",
-           lists=("pageup",), runs="page_up"),
+           ("pageup",), vim=("ctrl+u",), runs="screen.page(-1)"),
     Action("help_first", "first", "Go to the beginning of the help", "Help",
-           lists=("home",), runs="scroll_home"),
-    Action("help_last", "last", "Go to the end of the help", "Help", lists=("end",), runs="scroll_end"),
-    Action("help_close", "close", "Close the help", "Help",
-           lists=("escape", "enter"), vim=("q", "?"), runs="screen.dismiss", in_footer=True, needs_key=True),
-    Action("palette_run", "run", "Run the command", "Palette", query=("enter",), runs="screen.submit"),
+           lists=("home",), vim=("g",), runs="screen.move(-1000000000)"),
+    Action("help_last", "last", "Go to the end of the help", "Help",
+           lists=("end",), vim=("G",), runs="screen.move(1000000000)"),
+    Action("help_close", "close", "Clear the filter of the help, or close it", "Help",
+           ("escape",), runs="screen.back", in_footer=1, needs_key=True),
+    Action("help_leave", "close at once", "Close the help", "Help",
+           ("enter",), vim=("q", "?"), runs="screen.dismiss"),
+    Action("palette_run", "run", "Run the command, or keep the theme", "Palette",
+           query=("enter",), runs="screen.choose", in_footer=1),
     Action("palette_next", "next", "Go to the next command", "Palette",
-           query=("down",), runs="screen.cursor_down"),
+           query=("down", "ctrl+n"), runs="screen.move(1)"),
     Action("palette_previous", "previous", "Go to the previous command", "Palette",
-           query=("up",), runs="screen.command_list('cursor_up')"),
+           query=("up", "ctrl+p"), runs="screen.move(-1)"),
     Action("palette_page_down", "page down", "Go a page of commands down", "Palette",
-           query=("pagedown",), runs="screen.command_list('page_down')"),
+           query=("pagedown",), runs="screen.page(1)"),
     Action("palette_page_up", "page up", "Go a page of commands up", "Palette",
-           query=("pageup",), runs="screen.command_list('page_up')"),
+           query=("pageup",), runs="screen.page(-1)"),
     Action("palette_first", "first", "Go to the first command", "Palette",
-           query=("ctrl+home",), runs="screen.command_list('first')"),
+           query=("ctrl+home",), runs="screen.move(-1000000000)"),
     Action("palette_last", "last", "Go to the last command", "Palette",
-           query=("ctrl+end",), runs="screen.command_list('last')"),
+           query=("ctrl+end",), runs="screen.move(1000000000)"),
     Action("palette_close", "close", "Close the palette", "Palette",
-           query=("escape",), runs="screen.escape", needs_key=True),
+           query=("escape",), runs="screen.close", in_footer=1, needs_key=True),
+    Action("switcher_open", "open", "Open the note in the editor, or pick it; start a new note", "Switcher",
+           query=("enter", "ctrl+o"), runs="screen.use('open')", in_footer=1),
+    Action("switcher_search", "passages", "Search in the notes of this name", "Switcher",
+           query=("tab",), runs="screen.use('search')", in_footer=1),
+    Action("switcher_copy", "copy", "Copy the path of the note", "Switcher",
+           query=("ctrl+y",), runs="screen.use('copy')", in_footer=1),
+    Action("switcher_create", "new", "Start a new note with the typed name", "Switcher",
+           query=("alt+c",), runs="screen.use('create')", in_footer=1),
+    Action("switcher_next", "next", "Go to the next note", "Switcher",
+           query=("down", "ctrl+n", "ctrl+g"), runs="screen.move(1)"),
+    Action("switcher_previous", "previous", "Go to the previous note", "Switcher",
+           query=("up", "ctrl+p"), runs="screen.move(-1)"),
+    Action("switcher_page_down", "page down", "Go a page of notes down", "Switcher",
+           query=("pagedown",), runs="screen.page(1)"),
+    Action("switcher_page_up", "page up", "Go a page of notes up", "Switcher",
+           query=("pageup",), runs="screen.page(-1)"),
+    Action("switcher_first", "first", "Go to the first note", "Switcher",
+           query=("ctrl+home",), runs="screen.move(-1000000000)"),
+    Action("switcher_last", "last", "Go to the last loaded note", "Switcher",
+           query=("ctrl+end",), runs="screen.move(1000000000)"),
+    Action("switcher_scroll_down", "scroll down", "Scroll the note down", "Switcher",
+           query=("shift+down",), runs="screen.scroll_preview(1)"),
+    Action("switcher_scroll_up", "scroll up", "Scroll the note up", "Switcher",
+           query=("shift+up",), runs="screen.scroll_preview(-1)"),
+    Action("switcher_close", "close", "Go back to the hits", "Switcher",
+           query=("escape",), runs="screen.dismiss", in_footer=1, needs_key=True),
 )  # fmt: skip
 
 
@@ -319,11 +387,10 @@ def footer_key(key: str) -> str:
     return shown(key).replace("ctrl+", "^")
 
 
-def bindings(actions: Actions, place: Place) -> Iterator[Binding]:
+def bindings(actions: Actions, *places: Place) -> Iterator[Binding]:
     """One binding per key."""
-    # A binding for an empty box comes before the other binding of its key.
-    for action in sorted(actions, key=lambda action: action.when != "empty_query"):
-        for key in action.keys(place):
+    for action in sorted(actions, key=lambda action: action.when not in SHARING):
+        for key in action.keys(*places):
             for name in arrives_as(key):
                 yield Binding(
                     name,
@@ -334,20 +401,20 @@ def bindings(actions: Actions, place: Place) -> Iterator[Binding]:
                 )
 
 
-def bind(node: DOMNode, actions: Actions, screen: ScreenName, place: Place) -> None:
-    """Put the keys of a place on a widget or a screen, in place of those of its class."""
+def bind(node: DOMNode, actions: Actions, screen: ScreenName, *places: Place) -> None:
+    """Put the keys of some places on a widget or a screen, instead of those of its class."""
+    keys: dict[str, list[Binding]] = {}
+    if isinstance(node, Input) and (of_class := type(node)._merged_bindings) is not None:
+        keys = {key: bound for key, bound in of_class.key_to_bindings.items() if key in EDITING_KEYS}
+    own = BindingsMap(bindings(actions_on(actions, screen), *places)).key_to_bindings
     # Textual has a public way for an App only; this map belongs to the instance.
-    own = node._bindings.key_to_bindings
-    for key in list(own):
-        if key not in RESERVED and not (isinstance(node, Input) and key in EDITING_KEYS):
-            del own[key]
-    own.update(BindingsMap(bindings(actions_on(actions, screen), place)).key_to_bindings)
+    node._bindings.key_to_bindings = keys | own
 
 
 def bind_app(app: App[Any], actions: Actions) -> None:
-    """Bind `quit` to the application, so that it works over every screen."""
+    """Bind the actions that work over every screen to the application."""
     own = app._bindings.key_to_bindings
-    for key in ("ctrl+q", app.COMMAND_PALETTE_BINDING):
+    for key in ("ctrl+q", "ctrl+c", app.COMMAND_PALETTE_BINDING):
         own.pop(key, None)  # Textual's own bindings
-    quitting = bindings((action_of(actions, "quit"),), "everywhere")
-    own.update(BindingsMap(replace(binding, priority=True) for binding in quitting).key_to_bindings)
+    over_all = bindings(tuple(action_of(actions, name) for name in OVER_ALL), "everywhere")
+    own.update(BindingsMap(replace(binding, priority=True) for binding in over_all).key_to_bindings)

@@ -22,12 +22,13 @@ from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import Notice
+from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
 from kebab_tui.tui.actions import Facts, bind, bind_app, first_key
 from kebab_tui.tui.choices import Choices, keep, starting_choices
-from kebab_tui.tui.commands import Commands
+from kebab_tui.tui.commands import READ_ONLY, Commands
 from kebab_tui.tui.current_query import MOVES, PAGE, CurrentQuery, PendingActions
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.explain.panel import ExplainPanel
@@ -40,12 +41,15 @@ from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.layout import LayoutName, Toggles
+from kebab_tui.tui.new_note import NewNote, name_query
 from kebab_tui.tui.preview.pane import Preview
+from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.results import Panes, ResultsPresenter
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
 from kebab_tui.tui.themes import apply_theme
 from kebab_tui.tui.widgets import empty_states
+from kebab_tui.tui.widgets.completion_list import CompletionList
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.footer import KeysLine
 from kebab_tui.tui.widgets.hits_list import HitsList
@@ -54,7 +58,10 @@ from kebab_tui.tui.widgets.query_text import ChipsLine
 from kebab_tui.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
+    from kebab_tui.tui.screens.switcher import Choice
     from kebab_tui.workspace import Workspace
+
+NOTIFICATION_S = 5.0
 
 
 class KebabApp(App[tuple[str, ...]]):
@@ -81,7 +88,8 @@ class KebabApp(App[tuple[str, ...]]):
     ) -> None:
         """Collaborators that are not given are made from the settings; `page`: hits of one query."""
         super().__init__()
-        self.actions = keymap(settings.keys)
+        self.has_vim_keys = settings.screen.keys == "vim"
+        self.actions = keymap(settings.keys, vim=self.has_vim_keys)
         self._action_of = {action.id: action for action in self.actions}
         bind_app(self, self.actions)
         self._choices = starting_choices(settings.data_dir, settings.screen, options.theme)
@@ -93,20 +101,24 @@ class KebabApp(App[tuple[str, ...]]):
         self.toggles = Toggles(explain=options.explain)
         self.history = History(settings.data_dir)
         self.recorder = HistoryRecorder(self.history, clock)
+        self.clock = clock
+        self.interrupt_until = clock()
+        """Until then, an interrupt quits."""
+        self.recent = RecentNotes(settings.data_dir)
         wanted = options.mode or settings.search.mode
         mode: SearchMode = next((mode for mode in SEARCH_MODES if mode == wanted), "hybrid")
         self.engine = engine or EngineThread(self._open_workspace, loads_model=mode != "lexical")
         self.indexing = indexing or BackgroundIndexing(settings.data_dir, options.config)
         self.current_query = CurrentQuery(self.engine, mode, page)
-        self.typing = TypingDebounce(self._preview_selected)
+        self.typing = TypingDebounce(self._typing_paused)
 
         # Attributes, not lookups: a result may arrive after the last widget was removed.
         self.chips = ChipsLine(id="chips")
         self.hits = hits or HitsList(id="hits")
-        self.words = TextPane(id="words")
+        key = partial(first_key, self.actions)
+        self.words = TextPane(accept_key=key("complete"), drop_key=key("drop_filter"), id="words")
         self.preview = Preview(id="preview")
         self.preview.wraps = self._choices.wrap
-        key = partial(first_key, self.actions)
         what_if_keys = Keys(
             f"{key('rrf_k_down')} {key('rrf_k_up')}",
             f"{key('vector_weight_down')} {key('vector_weight_up')}",
@@ -116,6 +128,9 @@ class KebabApp(App[tuple[str, ...]]):
         self.explain = ExplainPanel(keys=what_if_keys, id="explain")
         self.panes = Container(self.hits, self.words, self.preview, self.explain, id="panes")
         self.status = StatusLine(id="status")
+        self.completion_list = CompletionList(
+            accept_key=key("complete"), choose_key=key("next_completion"), take_key=key("take_completion")
+        )
         self.footer = KeysLine(self.actions, id="footer")
 
         self.results = ResultsPresenter(
@@ -135,10 +150,14 @@ class KebabApp(App[tuple[str, ...]]):
             actions=self.actions,
             editor=settings.editor,
             options=options,
+            query=lambda: self.results.marked_query,
             opened=self._files_edited,
+            recent=self.recent,
         )
-        self._keys_in_order = KeysInOrder(self)
+        self._keys_in_order = KeysInOrder(self, vim=self.has_vim_keys)
         self._commands = Commands(self)
+        self.recent_commands: list[str] = []
+        """Ids of the commands that the palette ran last."""
         self._pending = PendingActions()
         self._cursor_is_pinned = False
         """Whether new results keep the cursor on its hit."""
@@ -148,6 +167,8 @@ class KebabApp(App[tuple[str, ...]]):
         """What the present arrangement of the panes is for."""
         self._jumps = 0
         """How many pages the user has asked to jump ahead of the loaded ones."""
+        self._new_note: tuple[str, str] | None = None
+        """The text in the box when a note was created, and the query that shows it once it is indexed."""
 
     def _open_workspace(self) -> Workspace:
         from kebab_tui.workspace import Workspace  # the first paint does not need it
@@ -159,20 +180,20 @@ class KebabApp(App[tuple[str, ...]]):
     def compose(self) -> ComposeResult:
         # An input can only be made by a running application.
         self.box = QueryBox(self.options.query, history=self.history, id="box")
+        self.box.completion_list = self.completion_list
         self.query_line = QueryLine(self.box, id="query")
         self._keys_in_order.box = self.box
         self.hits.border_title = Content("hits")
         self.preview.border_title = Content("preview")
         self.explain.border_title = Content("explain")
-        yield from (self.query_line, self.chips, self.panes, self.status, self.footer)
+        yield from (self.query_line, self.chips, self.panes, self.status, self.footer, self.completion_list)
 
     def on_mount(self) -> None:
-        bind(self.box, self.actions, "Main", "query")
         for pane in (self.hits, self.preview):
             bind(pane, self.actions, "Main", "lists")
         bind(self.explain, self.actions, "Main", "panel")
-        for node in (self.screen, self.words):
-            bind(node, self.actions, "Main", "everywhere")
+        bind(self.words, self.actions, "Main", "everywhere")
+        self.is_normal = False
         self.show_mode()
         self.current_query.start_clock(self, self.results.show_searching)
         self.typing.start_clock(self)
@@ -215,9 +236,25 @@ class KebabApp(App[tuple[str, ...]]):
         if opening is not None:
             await opening
 
-    def action_help_quit(self) -> None:
-        """Textual calls this at Ctrl+C without a selection to copy."""
-        self.results.show_how_to_quit()
+    @property
+    def is_normal(self) -> bool:
+        """Whether the normal mode of vim keys is on, in which characters are commands."""
+        return self._keys_in_order.is_normal
+
+    @is_normal.setter
+    def is_normal(self, on: bool) -> None:
+        self._keys_in_order.is_normal = self.query_line.is_normal = on
+        bind(self.screen_stack[0], self.actions, "Main", "vim" if on else "everywhere")
+        # The box would edit its text at some keys of the normal mode.
+        bind(self.box, self.actions, "Main", *(("query", "vim") if on else ("query",)))
+        self.refresh_bindings()
+
+    def tell(self, notice: Notice, seconds: float | None = None) -> None:
+        """Show a passing message on the top screen."""
+        if len(self.screen_stack) == 1:
+            self.status.show_message(notice, seconds)
+        else:
+            self.notify(notice.text, markup=False, timeout=seconds or NOTIFICATION_S)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "act" or not self.is_running:
@@ -234,11 +271,21 @@ class KebabApp(App[tuple[str, ...]]):
             hits=hits,
             moves=hits or self.focused is self.words,
             empty_query=not self.box.value,
-            filters=bool(self.results.chips or self.results.suggestions or self.results.refused),
+            filters=bool(self.results.chips or self.words.suggestions or self.results.refused),
             corrected=self.results.is_corrected or self.current_query.query.exact,
             explain=self.toggles.explain and self.explain.has_what_if,
             first_run=self.results.first_run,
+            completing=self.completion_list.is_open or self.suggests,
+            choosing=self.completion_list.takes_moves or self.suggests,
+            chosen=self.completion_list.chosen is not None
+            or (self.suggests and self.words.chosen is not None),
         )
+
+    @property
+    def suggests(self) -> bool:
+        """Whether the page in place of the hits has suggestions for the text in the box."""
+        is_asked = self.box.value == self.current_query.query.text
+        return bool(self.words.suggestions) and is_asked and not self.results.has_hits
 
     def refresh_bindings(self) -> None:
         if self.screen_stack:  # the last result may arrive after the last screen is gone
@@ -267,6 +314,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.set_class(chosen.frames, "-framed")
         self.set_class(not chosen.frames, "-plain")
         self.query_line.frame(chosen.frames)
+        self.chips.set_class(chosen.frames, "-on-edge")
         self.status.count_passages(not (chosen.frames and self.hits.display))
         self.footer.display = chosen.footer
         if chosen.too_small:
@@ -328,6 +376,10 @@ class KebabApp(App[tuple[str, ...]]):
         if not self.current_query.is_current(message.generation):
             return
         response, selected, again = message.response, self.hits.selected, self.current_query.is_again
+        if message.final and not response.hits and self.box.is_value_begun and self.results.has_hits:
+            failure = Failure("unfinished_filter", "no note has this value yet")
+            self.post_message(messages.Refused(message.generation, failure))
+            return
         if message.final:
             self.current_query.finish(answered=True)
         else:
@@ -372,7 +424,8 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(HitsList.NearEnd)
     def _load_more(self) -> None:
-        if (response := self.results.response) is not None:
+        response = self.results.response
+        if response is not None and not self.typing.is_typing:
             self.current_query.load_more(response)
 
     @on(messages.MoreFound)
@@ -445,6 +498,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.CompletionsReady)
     def _completions_ready(self, message: messages.CompletionsReady) -> None:
         self.box.know(message.completions)
+        self.results.known = message.completions
 
     # The notes
 
@@ -462,6 +516,11 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.CorpusChanged)
     def _corpus_changed(self) -> None:
         self._has_news = True
+        if self._new_note is not None:
+            (text, query), self._new_note = self._new_note, None
+            if self.box.value == text != query:
+                self.box.write(query)
+                return
         if not self.current_query.is_waiting:  # else the expected response includes the change
             self.ask(again=True)
 
@@ -484,6 +543,10 @@ class KebabApp(App[tuple[str, ...]]):
         if not self.typing.is_typing:
             self._preview_selected()
         self.explain_selected()
+
+    def _typing_paused(self) -> None:
+        self._preview_selected()
+        self.hits.fill()
 
     def _preview_selected(self) -> None:
         if (hit := self.hits.selected) is not None:
@@ -532,6 +595,40 @@ class KebabApp(App[tuple[str, ...]]):
         from kebab_tui.workspace import Workspace
 
         self.box.write(Workspace.remove_chip(self.box.value, message.chip))
+
+    @on(messages.NotesFound)
+    def _notes_found(self, message: messages.NotesFound) -> None:
+        from kebab_tui.tui.screens.switcher import Switcher  # the first paint does not need it
+
+        for screen in self.screen_stack:  # a help page may be above it
+            if isinstance(screen, Switcher):
+                screen.preview.engine = self.preview.engine
+                screen.notes_found(message)
+
+    def note_chosen(self, choice: Choice | None) -> None:
+        """Do with a note what the user chose in the switcher."""
+        if choice is None:
+            return
+        if isinstance(choice.note, NewNote):
+            if self.hand_off.create(choice.note.path):
+                self._new_note = self.box.value, name_query(stem_of(choice.note.path))
+                if self.results.is_read_only:
+                    self.status.show_message(READ_ONLY)
+        elif choice.verb == "copy":
+            self.hand_off.copy_path(choice.note)
+        elif choice.verb == "search":
+            self.history.add(self.box.value)
+            self.box.write(name_query(choice.note.name))
+        else:
+            self.hand_off.open_note(choice.note)
+
+    @on(CompletionList.Clicked)
+    def _completion_clicked(self, message: CompletionList.Clicked) -> None:
+        self.box.accept_completion(message.number)
+
+    @on(TextPane.Clicked)
+    def _suggestion_clicked(self, message: TextPane.Clicked) -> None:
+        self.box.write(message.suggestion.text)
 
     @on(WhyNotPrompt.Typed)
     def _path_typed(self, message: WhyNotPrompt.Typed) -> None:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from textual.app import SuspendNotSupported
+from textual.widgets import Input
+
 from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES
-from kebab_tui.tui.actions import Section, name_of
+from kebab_tui.tui.actions import Section, first_key, name_of
+from kebab_tui.tui.clipboard import copy
+from kebab_tui.tui.keys import capitalized
+from kebab_tui.tui.launch import ABORTED, has_job_control, stop_until_foreground
 from kebab_tui.tui.layout import Pane, swapped
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
-from kebab_tui.tui.widgets.query_text import ChipsLine
+from kebab_tui.tui.widgets.empty_states import first_shorter
 
 if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
 
 
 READ_ONLY = Notice("read_only", "the data folder is read-only: changed notes cannot be indexed")
+
+INTERRUPT_S = 2.0
+"""Within this time, a second interrupt quits."""
 
 
 class Commands:
@@ -58,27 +69,38 @@ class Commands:
 
     def _move_or_scroll_pages(self, pages: int) -> None:
         app = self._app
-        if (pane := app.focused) in (app.explain, app.words):
+        if (pane := app.focused) is app.preview:
+            app.preview.scroll_by_pages(pages)
+        elif pane in (app.explain, app.words):
             pane.scroll_relative(y=pages * max(pane.size.height - 1, 1), animate=False)
         else:
             app.pin_cursor()
             app.hits.move_by_pages(pages)
 
     def do_first_hit(self) -> None:
-        if self._app.focused in (self._app.preview, self._app.explain):
-            self._app.focused.scroll_home(animate=False)
+        if self._app.focused is self._app.preview:
+            self._app.preview.action_scroll_home()
+        elif self._app.focused is self._app.explain:
+            self._app.explain.scroll_home(animate=False)
         else:
             self._app.hits.move_to(0)
 
     def do_last_hit(self) -> None:
-        if self._app.focused in (self._app.preview, self._app.explain):
-            self._app.focused.scroll_end(animate=False)
+        if self._app.focused is self._app.preview:
+            self._app.preview.action_scroll_end()
+        elif self._app.focused is self._app.explain:
+            self._app.explain.scroll_end(animate=False)
         else:
             self._app.go_to_last()
 
     def do_mark(self) -> None:
         self._app.pin_cursor()
         self._app.hits.toggle_mark()
+
+    def do_expand(self) -> None:
+        """Show or fold the other passages of the selected note."""
+        self._app.pin_cursor()
+        self._app.hits.fold()
 
     def do_copy(self) -> None:
         self._app.hand_off.copy(self._chosen(), with_text=False)
@@ -92,10 +114,30 @@ class Commands:
             return hits.marked
         return (hits.selected,) if hits.selected is not None else ()
 
+    # Notes
+
+    def do_switcher(self) -> Awaitable[None]:
+        from kebab_tui.tui.screens.switcher import Switcher  # the first paint does not need it
+
+        app = self._app
+        response = app.results.response
+        is_missing = response is not None and not response.hits and not app.results.chips
+        switcher = Switcher(
+            app.actions,
+            app.engine,
+            recent=app.recent,
+            selected=app.hits.selected if app.box.value.strip() else None,
+            creates=not app.options.pick,
+            typed=app.box.value.strip() if is_missing else "",
+        )
+        switcher.preview.wraps = app.preview.wraps
+        return app.push_screen(switcher, app.note_chosen)
+
     # Query
 
     def do_focus_query(self) -> None:
         self._app.screen.set_focus(self._app.box)  # synchronous: the next key may already be queued
+        self._app.is_normal = False
 
     def do_mode(self) -> None:
         app = self._app
@@ -106,12 +148,10 @@ class Commands:
         app.ask()
 
     def do_drop_filter(self) -> None:
-        """Remove the last filter; a wrong one first; without hits, the part that excludes most."""
+        """Remove the last filter; without hits or with an error, the part because of which."""
         app = self._app
-        if app.results.refused is not None:
-            app.chips.post_message(ChipsLine.Removed(app.results.refused))
-        elif app.results.suggestions:
-            app.box.write(app.results.suggestions[0].text)
+        if app.suggests and (shorter := first_shorter(app.words.suggestions)) is not None:
+            app.box.write(shorter.text)
         else:
             app.chips.drop_last()
 
@@ -123,6 +163,25 @@ class Commands:
         self._app.box.older_query()
 
     do_recall_query = do_older_query
+
+    def do_complete(self) -> None:
+        """Accept a completion; without the list, a suggestion of the page in place of the hits."""
+        app = self._app
+        if app.completion_list.is_open:
+            app.box.accept_completion()
+        else:
+            app.box.write(app.words.suggestions[app.words.chosen or 0].text)
+
+    do_take_completion = do_complete
+
+    def do_next_completion(self) -> None:
+        self._choose(1)
+
+    def do_previous_completion(self) -> None:
+        self._choose(-1)
+
+    def _choose(self, by: int) -> None:
+        (self._app.completion_list if self._app.completion_list.is_open else self._app.words).move(by)
 
     def do_newer_query(self) -> None:
         self._app.box.newer_query()
@@ -137,6 +196,9 @@ class Commands:
 
     def do_scroll_up(self) -> None:
         self._app.preview.scroll_up(animate=False)
+
+    def do_wrap(self) -> None:
+        self._app.choices = replace(self._app.choices, wrap=not self._app.choices.wrap)
 
     def do_scroll_left(self) -> None:
         self._app.preview.action_scroll_left()
@@ -248,25 +310,73 @@ class Commands:
         section = sections.get(app.focused, "Query") if screen == "Main" else screen
         return app.push_screen(HelpSheet(app.actions, section))
 
-    def do_palette(self) -> Awaitable[None]:
-        from kebab_tui.tui.screens.help import palette  # the first paint does not need it
+    def do_palette(self) -> Awaitable[None] | None:
+        from kebab_tui.tui.screens.palette import (  # the first paint does not need it
+            Palette,
+            commands,
+            themes,
+        )
 
-        return self._app.push_screen(palette())
+        app = self._app
+        if isinstance(app.screen, Palette):
+            app.screen.action_close()
+            return None
+        known = (*commands(app.actions, app.facts, name_of(app.screen)), *themes(app.theme))
+        return app.push_screen(Palette(app.actions, known, app.recent_commands, self._keep_theme))
+
+    def _keep_theme(self, theme: str) -> None:
+        self._app.choices = replace(self._app.choices, theme=theme)
 
     def do_back(self) -> None:
         """Take the first possible step. No step loses more than the text of the query."""
         app = self._app
         app.screen.clear_selection()  # Textual does so only without a binding
-        if app.current_query.is_slow:
+        if app.completion_list.is_open:
+            app.box.close_completions()
+        elif app.current_query.is_slow:
             app.stop_search()
+        elif app.has_vim_keys and not app.is_normal:
+            app.is_normal = True
         elif app.focused is not app.box:
             app.screen.set_focus(app.box)
         elif app.hits.marked:
             app.hits.clear_marks()
         elif app.box.value:
             app.box.clear()
+        elif app.options.pick:
+            app.exit((), ABORTED)
         else:
-            app.results.show_how_to_quit()
+            app.tell(Notice("quit", f"Press {self._key('quit')} to quit"))
+
+    def do_interrupt(self) -> None:
+        """Copy the selected text; else leave --pick; else quit when pressed twice."""
+        app = self._app
+        focused = app.focused
+        selected = focused.selected_text if isinstance(focused, Input) else ""
+        if selected := selected or app.screen.get_selected_text() or "":
+            app.tell(Notice("copied", copy(selected, app.copy_to_clipboard, os.environ)))
+        elif app.options.pick:
+            app.exit((), ABORTED)
+        elif app.clock() < app.interrupt_until:
+            app.exit(())
+        else:
+            app.interrupt_until = app.clock() + INTERRUPT_S
+            app.tell(Notice("interrupt", f"Press {self._key('interrupt')} again to quit"), INTERRUPT_S)
+
+    def do_suspend(self) -> None:
+        """Give the terminal to the shell until it brings the program back."""
+        app, reason = self._app, "this terminal has no job control"
+        if app.options.pick:
+            reason = "--pick cannot be suspended"
+        elif has_job_control():
+            with suppress(SuspendNotSupported), app.suspend():
+                if stop_until_foreground():
+                    return
+        app.tell(Notice("suspend", f"{self._key('suspend')} is off: {reason}"))
 
     def do_quit(self) -> None:
         self._app.exit(())
+
+    def _key(self, action_id: str) -> str:
+        """The key of an action at the beginning or in the middle of a sentence."""
+        return capitalized(first_key(self._app.actions, action_id))

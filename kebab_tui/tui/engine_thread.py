@@ -9,18 +9,20 @@ them. In between and when idle, the thread polls for commits.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from textual.message import Message
 
 from kebab_tui import memory
 from kebab_tui.domain.errors import KebabError, NotIndexedError, defect, failure_of
 from kebab_tui.domain.hit import SearchHit, SearchResponse
+from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.tui.messages import (
     CompletionsReady,
@@ -33,6 +35,7 @@ from kebab_tui.tui.messages import (
     LiveChanged,
     LocatedHit,
     MoreFound,
+    NotesFound,
     PathsFound,
     Refused,
     SearchDone,
@@ -43,6 +46,7 @@ from kebab_tui.tui.messages import (
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.status import LiveState
+    from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.query_language import ParsedQuery
     from kebab_tui.workspace import Workspace
 
@@ -68,35 +72,40 @@ _STEPS_S = 0.03
 _UNKNOWN = -1
 
 
+SuggestionKind = Literal["instead", "without filter", "without word"]
+_KINDS: tuple[SuggestionKind, ...] = get_args(SuggestionKind)
+
+
 @dataclass(frozen=True, slots=True)
-class RelaxedQuery:
-    """The query without `label`: its `text`, and how many hits it has."""
+class Suggestion:
+    """Another query, in place of one without hits or with an error: with `part` instead, or without it."""
 
-    label: str
+    kind: SuggestionKind
+    part: str
     text: str
-    is_filter: bool
-    total: int = 0
+    total: int | None = None
+    """How many hits it has, if that was counted."""
 
 
-def shorter(text: str, parsed: ParsedQuery) -> tuple[RelaxedQuery, ...]:
+def shorter(text: str, parsed: ParsedQuery) -> tuple[Suggestion, ...]:
     """The query without each of its filters, then without each of its words."""
 
     def without(start: int, end: int) -> str:
         return " ".join(f"{text[:start]} {text[end:]}".split())
 
-    made = [RelaxedQuery(chip.label, without(chip.start, chip.end), True) for chip in parsed.chips]
+    made = [Suggestion("without filter", one.label, without(one.start, one.end)) for one in parsed.chips]
     for token in parsed.tokens:
         word = text[token.start : token.end]
         if token.role in _WORD_ROLES and any(character.isalnum() for character in word):
-            made.append(RelaxedQuery(word, without(token.start, token.end), False))
+            made.append(Suggestion("without word", word, without(token.start, token.end)))
     whole = " ".join(text.split())
     return tuple(query for query in made if query.text and query.text != whole)[:MOST_SUGGESTIONS]
 
 
-def ordered(queries: Iterable[RelaxedQuery]) -> tuple[RelaxedQuery, ...]:
-    """Those with hits, filters before words: the words are the subject of the search."""
-    helpful = (query for query in queries if query.total)
-    return tuple(sorted(helpful, key=lambda query: (not query.is_filter, -query.total)))
+def ordered(suggestions: Iterable[Suggestion]) -> tuple[Suggestion, ...]:
+    """Those with hits: corrections, then filters, and last the words: they are the subject of the search."""
+    helpful = (one for one in suggestions if one.total)
+    return tuple(sorted(helpful, key=lambda one: (_KINDS.index(one.kind), -(one.total or 0))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,16 +202,17 @@ class EngineThread:
         self._send(job, replaces=True)
 
     def suggest(self, generation: int, query: SearchQuery) -> None:
-        """Count the hits without each filter and each word."""
+        """Count the hits with other spellings, without each filter and without each word."""
 
         def run(workspace: Workspace) -> Message:
             found = []
-            for shorter_query in shorter(query.text, workspace.parse(query.text)):
+            others = [Suggestion("instead", part, text) for part, text in workspace.respelled(query.text)]
+            for other in (*others, *shorter(query.text, workspace.parse(query.text))):
                 if self._query is not None or self._closing:
                     return SuggestionsReady(generation, ())
                 # Count as the box would search if the suggestion were typed.
-                response = workspace.search(replace(query, text=shorter_query.text, k=1, typing=True))
-                found.append(replace(shorter_query, total=response.total_matches))
+                response = workspace.search(replace(query, text=other.text, k=1, typing=True))
+                found.append(replace(other, total=response.total_matches))
             return SuggestionsReady(generation, ordered(found))
 
         self._send(_Job("suggest", run))
@@ -211,14 +221,16 @@ class EngineThread:
         """Locate the passage of a hit in its file; replaces an earlier request."""
         self._send(_Job("locate", lambda workspace: HitLocated(hit, workspace.locate(hit))), replaces=True)
 
-    def locate_all(self, number: int, hits: Sequence[SearchHit]) -> None:
-        """Locate these passages before an action on them."""
+    def locate_all(self, number: int, hits: Sequence[SearchHit], query: str) -> None:
+        """Locate these passages, and their best matches of `query`, before an action on them."""
 
         def run(workspace: Workspace) -> Message:
             located = []
             for hit in hits:
                 try:
-                    located.append(LocatedHit(hit, workspace.locate(hit)))
+                    place = workspace.locate(hit)
+                    position = workspace.matching_position(hit, place, query)
+                    located.append(LocatedHit(hit, place, position=position))
                 except KebabError as error:
                     located.append(LocatedHit(hit, None, failure_of(error)))
             return HitsLocated(number, tuple(located))
@@ -235,6 +247,31 @@ class EngineThread:
             return PathsFound(part, tuple(document.path for document in documents))
 
         self._send(_Job("paths", run))
+
+    def find_notes(
+        self, typed: str, limit: int, recent: tuple[DocId, ...], home: tuple[DocId, ...] | None
+    ) -> None:
+        """Find notes by name; replaces an earlier request. Without a name, `recent` notes come first.
+
+        `home`: notes whose folder is the one for new notes, if they exist; None if it is known.
+        """
+
+        def run(workspace: Workspace) -> Message:
+            try:
+                place = None if home is None else _home(workspace, home)
+                if typed.strip():
+                    found = [note for note in workspace.find(typed, limit) if note.matched is not None]
+                    return NotesFound(typed, limit, tuple(found), place)
+                notes = {note.document.doc_id: note for note in _notes(workspace, recent)}
+                for note in workspace.find("", limit):
+                    notes.setdefault(note.document.doc_id, note)
+                return NotesFound(typed, limit, tuple(notes.values())[:limit], place)
+            except Exception as error:  # noqa: BLE001 - the page shows a defect, too
+                return NotesFound(typed, limit, failure_of(error) or defect(error))
+
+        self._send(_Job("notes", run), replaces=True)
+        if not typed.strip():
+            self._send(_Job("names", _read_names))
 
     def why_not(self, query: SearchQuery, path: str) -> None:
         """Find out why the note at `path` is not among the hits."""
@@ -413,6 +450,25 @@ class EngineThread:
 
 def _search(workspace: Workspace, query: SearchQuery) -> SearchResponse:
     return workspace.search(query) if query.text.strip() else workspace.recent(query.k, query.offset)
+
+
+def _notes(workspace: Workspace, ids: tuple[DocId, ...]) -> list[FoundNote]:
+    """The notes with these ids, in their order, as far as they exist."""
+    found = workspace.find("", len(ids), filters=SearchFilters(doc_ids=ids)) if ids else []
+    return sorted(found, key=lambda note: ids.index(note.document.doc_id))
+
+
+def _home(workspace: Workspace, notes: tuple[DocId, ...]) -> tuple[str, str] | None:
+    """The folder of the first of these notes, else of the first source."""
+    for note in _notes(workspace, notes):
+        return note.root, os.fsdecode(os.path.dirname(note.document.raw_path))
+    return next(((source.root, "") for source in workspace.sources() if source.state != "paused"), None)
+
+
+def _read_names(workspace: Workspace) -> None:
+    """Load the names of all notes: the first typed letter need not wait for it."""
+    with contextlib.suppress(KebabError):
+        workspace.find("a", 1)
 
 
 def _sources(workspace: Workspace) -> Message | None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual.app import App, SuspendNotSupported
 
+from kebab_tui.domain.citation import Located, LocatedState, TextPosition
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice, SearchHit, ambiguous_paths
 from kebab_tui.domain.text import sanitize
@@ -27,6 +28,7 @@ from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 from kebab_tui.tui.launch import Options, PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
+from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.widgets.segments import DOT, sanitize_line
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ _SHELL_SPECIAL = re.compile(r"""[\s*?\[\]{}$`"'\\;&|<>()!#~]""")
 """Characters that a shell, or `xargs` without -0, splits at, expands or runs."""
 _CHARACTER_NAMES = {" ": "a blank", "\n": "a line break", "\t": "a tab"}
 _TERMINAL = "/dev/tty"
+_TOP = TextPosition(1)
 
 
 class HandOff:
@@ -55,9 +58,14 @@ class HandOff:
         actions: Actions,
         editor: EditorSettings,
         options: Options,
+        query: Callable[[], str],
         opened: Callable[[tuple[str, ...]], None],
+        recent: RecentNotes,
     ) -> None:
-        """`app` is suspended, left, and owns the clipboard; `opened` hears which files were edited."""
+        """`app` is suspended, left, and owns the clipboard.
+
+        `query` tells what the hits were found by; `opened` hears which files were edited.
+        """
         self._app = app
         self._engine = engine
         self._hits = hits
@@ -65,7 +73,9 @@ class HandOff:
         self._actions = actions
         self._editor = editor
         self._options = options
+        self._query = query
         self._opened = opened
+        self._recent = recent
         self._number = 0
         self._then: Callable[[LocatedHits], None] | None = None
 
@@ -77,6 +87,38 @@ class HandOff:
         """Exit and print the citations."""
         self._locate(hits, self._pick)
 
+    def open_note(self, hit: SearchHit) -> None:
+        """Open or pick a whole note."""
+        self._status.clear_message()
+        state: LocatedState = "same" if os.path.isfile(path_of(hit)) else "gone"
+        place = LocatedHit(hit, Located(hit.citation.span, state))
+        (self._pick if self._options.pick else self._open)([place])
+
+    def create(self, path: str) -> bool:
+        """Open the editor on a file that does not exist; returns whether the user saved it."""
+        self._status.clear_message()
+        try:
+            launch = choose(self._editor, os.environ, shutil.which).at(path, 1)
+        except KebabError as error:
+            self._status.show_error(error.message, error.hint)
+            return False
+        outcome = open_in_editor(self._app, launch, path, is_new=True)
+        self._app.refresh(layout=True)
+        is_saved = os.path.isfile(path)
+        if not outcome.ok:
+            self._status.show_error(outcome.message)
+        else:
+            text = "will be indexed once it is saved" if launch.kind == "gui" else "was not saved"
+            self._status.show_message(Notice("new_note", f"{path} {'created' if is_saved else text}"))
+        if is_saved:
+            self._opened((path,))
+        return is_saved
+
+    def copy_path(self, hit: SearchHit) -> None:
+        """Copy the path of a whole note."""
+        message = copy(sanitize_line(hit.path), self._app.copy_to_clipboard, os.environ)
+        self._status.show_message(Notice("copied", message))
+
     def copy(self, hits: Sequence[SearchHit], *, with_text: bool) -> None:
         self._locate(hits, partial(self._copy, with_text=with_text))
 
@@ -85,7 +127,7 @@ class HandOff:
             self._status.clear_message()  # earlier errors do not concern this action
             self._number += 1
             self._then = then
-            self._engine.locate_all(self._number, hits)
+            self._engine.locate_all(self._number, hits, self._query())
 
     def resume(self, message: HitsLocated) -> None:
         """Go on with the waiting action: the passages are located."""
@@ -98,17 +140,18 @@ class HandOff:
         remarks = [remark(_present(places))]
         for place in _one_per_note(_present(places)):
             try:
-                remarks.append(self.edit(path_of(place.hit), line_of(place)))
+                remarks.append(self.edit(path_of(place.hit), position_of(place)))
             except KebabError as error:
                 self._status.show_error(error.message, error.hint)
         if any(remarks):
             self._status.show_message(Notice("opened", f" {DOT} ".join(dict.fromkeys(filter(None, remarks)))))
         if len(remarks) > 1:
+            self._recent.add(place.hit.doc_id for place in _present(places))
             self._opened(tuple(path_of(place.hit) for place in _present(places)))
 
-    def edit(self, path: str, line: int = 1) -> str:
+    def edit(self, path: str, position: TextPosition = _TOP) -> str:
         """Run the editor; returns a hint for the user, raises if the editor fails."""
-        launch = choose(self._editor, os.environ, shutil.which).at(path, line)
+        launch = choose(self._editor, os.environ, shutil.which).at(path, *position)
         outcome = open_in_editor(self._app, launch, path)
         self._app.refresh(layout=True)
         if not outcome.ok:
@@ -125,6 +168,7 @@ class HandOff:
                 where = place.hit.path if misread(place.hit.path, options.pick_as) else place.hit.root
                 self._status.show_error(f"a path with {character} needs --pick -0: {where}")
                 return
+        self._recent.add(place.hit.doc_id for place in places)
         self._app.exit(tuple(picked(places, options.pick_as)))
 
     def _copy(self, places: LocatedHits, *, with_text: bool) -> None:
@@ -167,7 +211,7 @@ def remark(places: LocatedHits) -> str:
     if len(places) == 1 and located:
         match located[0].state:
             case "moved":
-                return f"moved {located[0].shift:+d} since it was indexed: now line {located[0].span.first}"
+                return f"moved {located[0].shift:+d} since it was indexed: now {located[0].span.lines}"
             case "changed":
                 return "changed since it was indexed: this is the most similar text"
             case "gone":
@@ -181,8 +225,9 @@ def path_of(hit: SearchHit) -> str:
     return os.fsdecode(os.path.join(os.fsencode(hit.root), hit.raw_path))
 
 
-def line_of(place: LocatedHit) -> int:
-    return (place.located or place.hit.citation).span.first
+def position_of(place: LocatedHit) -> TextPosition:
+    """Where an editor begins: at the best match in the passage."""
+    return place.position or TextPosition((place.located or place.hit.citation).span.first)
 
 
 def picked(places: LocatedHits, picked_as: PickedAs) -> Iterator[str]:
@@ -191,7 +236,7 @@ def picked(places: LocatedHits, picked_as: PickedAs) -> Iterator[str]:
         # One argument per line. Editors take a line number for their first file only.
         for number, place in enumerate(_one_per_note(places)):
             if not number and place.hit.citation.span.page is None:
-                yield f"+{line_of(place)}"
+                yield f"+{position_of(place).line}"
             yield path_of(place.hit)
         return
     for place in places:
@@ -199,7 +244,7 @@ def picked(places: LocatedHits, picked_as: PickedAs) -> Iterator[str]:
             span = (place.located or place.hit.citation).span
             yield str(replace(place.hit.citation, path=path_of(place.hit), span=span))
         else:
-            yield f"{path_of(place.hit)}:{line_of(place)}"
+            yield f"{path_of(place.hit)}:{position_of(place).line}"
 
 
 def misread(path: str, picked_as: PickedAs) -> str:
@@ -228,10 +273,10 @@ def _present(places: LocatedHits) -> list[LocatedHit]:
     return [place for place in places if place.located is not None and place.located.state != "gone"]
 
 
-def open_in_editor(app: App[Result], launch: Launch, path: str) -> OpenResult:
-    """Open an existing file: wait for a terminal editor to end, do not wait for a graphical one."""
+def open_in_editor(app: App[Result], launch: Launch, path: str, *, is_new: bool = False) -> OpenResult:
+    """Open an existing file, or a new one: wait for a terminal editor to end, not for a graphical one."""
     if launch.kind == "gui":
-        return open_note(launch, path)
+        return open_note(launch, path, is_new=is_new)
     try:
         with app.suspend():
             # Nothing may be raised or awaited here: Textual would leave a live screen in a
@@ -241,7 +286,7 @@ def open_in_editor(app: App[Result], launch: Launch, path: str) -> OpenResult:
                 # The terminal itself: stdout may be a pipe that awaits the pick, stderr is the log.
                 with contextlib.suppress(OSError):
                     descriptor = os.open(_TERMINAL, os.O_RDWR)
-                return open_note(launch, path, descriptor)
+                return open_note(launch, path, descriptor, is_new=is_new)
             except Exception as error:  # noqa: BLE001 - reported below the restored screen
                 return OpenResult(False, sanitize(f"could not run {launch.program}: {error}"))
             finally:

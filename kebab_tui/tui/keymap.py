@@ -1,9 +1,10 @@
 """The user's `[keys]`: other keys for some actions.
 
-The keys in the settings replace all keys of an action. A key that types a character works in the
-normal mode of vim keys only, or in the explanation; every other key works everywhere that the
-action does. Refuses an unknown action or key, a reserved key, and one key for two actions of a
-screen.
+The keys in the settings replace all keys of an action. A key that types a character works in
+the normal mode of vim keys, or while the explanation has the focus; every other key works
+wherever the action does. An entry of characters only leaves the other keys of its action as
+they are. Refuses an unknown action or key, a character for an action of a text box, and one
+key for two actions of a screen.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kebab_tui.tui.actions import (
     ACTIONS,
     PLACES,
     SCREENS,
+    SHARING,
     Action,
     Actions,
     Place,
@@ -25,11 +27,11 @@ from kebab_tui.tui.actions import (
     actions_on,
     first_key,
 )
-from kebab_tui.tui.keys import EDITING, RESERVED, key_name, shown, types_a_character
+from kebab_tui.tui.keys import EDITING, key_name, shown, types_a_character
 
 
-def keymap(written: Mapping[str, tuple[str, ...]]) -> Actions:
-    """The registry with the user's keys."""
+def keymap(written: Mapping[str, tuple[str, ...]], *, vim: bool = True) -> Actions:
+    """The registry with the user's keys; without `vim`, no action has keys of the normal mode."""
     names = [action.id for action in ACTIONS]
     for action_id in written:
         if action_id not in names:
@@ -38,12 +40,14 @@ def keymap(written: Mapping[str, tuple[str, ...]]) -> Actions:
     actions = tuple(
         _with_keys(action, written[action.id]) if action.id in written else action for action in ACTIONS
     )
-    taken: dict[tuple[ScreenName, Place, str, bool], Action] = {}
+    if not vim:
+        actions = tuple(replace(action, vim=()) for action in actions)
+    taken: dict[tuple[ScreenName, Place, str, str], Action] = {}
     for screen, place in product(SCREENS, PLACES):
         for action in actions_on(actions, screen):
             for key in action.keys(place):
-                # An action for an empty box may share a key: it comes first.
-                first = taken.setdefault((screen, place, key, action.when == "empty_query"), action)
+                when = action.when if action.when in SHARING else ""
+                first = taken.setdefault((screen, place, key, when), action)
                 if first.id != action.id:
                     other = action.id if first.id in written else first.id
                     raise ConfigError(
@@ -61,27 +65,27 @@ def _with_keys(action: Action, written: tuple[str, ...]) -> Action:
             raise ConfigError(
                 f"keys.{action.id}: unknown key: {name!r}", "write keys as in f4, ctrl+n, shift+up, pgdn, ?"
             )
-        if key in RESERVED:
-            raise ConfigError(
-                f"keys.{action.id}: {shown(key)} is reserved: it {RESERVED[key]}", "use a key such as ctrl+g"
-            )
         if key not in keys:
             keys.append(key)
-    if action.needs_key and not keys:
-        raise ConfigError(
-            f"keys.{action.id}: needs a key to {action.label}", f"such as {first_key(ACTIONS, action.id)}"
-        )
     if action.panel:
         return replace(action, panel=tuple(keys))
     typing = tuple(key for key in keys if types_a_character(key))
     others = tuple(key for key in keys if not types_a_character(key))
+    if typing and action.query:
+        raise ConfigError(
+            f"keys.{action.id}: {typing[0]} would be typed into the text box", "use a key such as alt+g"
+        )
+    if typing and not others:
+        return replace(action, vim=typing)
+    if action.needs_key and not others:
+        raise ConfigError(
+            f"keys.{action.id}: needs a key to {action.label}", f"such as {first_key(ACTIONS, action.id)}"
+        )
     bare = replace(action, everywhere=(), query=(), lists=(), vim=typing)
-    if action.lists:
+    if not (action.everywhere or action.query):
         return replace(bare, lists=others)
-    if not action.everywhere and not action.query:
-        return replace(bare, vim=tuple(keys))
     if editing := [shown(key) for key in others if key in EDITING]:
         raise ConfigError(
-            f"keys.{action.id}: {editing[0]} edits the text in the box", "use a key such as ctrl+g"
+            f"keys.{action.id}: {editing[0]} edits the text in the box", "use a key such as alt+g"
         )
     return replace(bare, everywhere=others) if action.everywhere else replace(bare, query=others)

@@ -1,7 +1,8 @@
 """Key names (as users write them, as Textual calls them, as displayed), and keys in order.
 
 Users write `f4`, `ctrl+n`, `PgUp`, or the character that the key types (`?`, `G`).
-`KeysInOrder` finishes each key before the next one. Knows no actions.
+`KeysInOrder` finishes each key before the next one, and decides whether a character is text
+or a command. Knows no actions.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 from textual import events
@@ -54,9 +57,6 @@ _SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+h": "backspace", "ctrl+[": "e
 EDITING = frozenset({"backspace", "delete", "left", "right"})
 """Keys that edit the query and must not be rebound."""
 
-RESERVED = {"ctrl+c": "copies the selected text", "super+c": "copies the selected text"}
-"""Keys that do the same on every screen and cannot be rebound."""
-
 _CLICK_TIMEOUT_S = 0.5
 """How long a key waits for a widget that handles an earlier click."""
 
@@ -93,6 +93,11 @@ def shown(key: str) -> str:
     return "+".join((*modifiers, _SHOWN.get(base, base)))
 
 
+def capitalized(shown: str) -> str:
+    """A displayed key for a sentence: `Ctrl+C`."""
+    return re.sub(r"\b[a-z]", lambda letter: letter[0].upper(), shown)
+
+
 def shown_all(keys: tuple[str, ...]) -> str:
     """Several keys for one action, in order."""
     return " ".join(shown(key) for key in keys)
@@ -107,11 +112,19 @@ class KeysInOrder:
     the old focus. Here letters, pasted text and bindings are handled at once, in the turn of
     the application, after an earlier click. All other keys take Textual's way, and widgets
     post messages as usual.
+
+    A character goes into the text box of the screen, unless the focused pane has it as a key.
+    With vim keys, in normal mode and in the lists of the other screens, characters are commands;
+    Korean letters are then those on the same keys. The key of an action that is unavailable now
+    types nothing.
     """
 
-    def __init__(self, app: App[Any]) -> None:
+    def __init__(self, app: App[Any], *, vim: bool = False) -> None:
         self._app = app
         self._is_pressed = False
+        self.vim = vim
+        self.is_normal = False
+        """Whether the main screen is in normal mode."""
         self.box: Input | None = None
         """Receives text typed elsewhere; over it, a screen may have a `typing_box` of its own."""
 
@@ -129,13 +142,31 @@ class KeysInOrder:
             return self._type(event.text, pasted=True)
         text = event.character if event.is_printable else None
         # A terminal sends esc and x for alt+x, and Textual adds the letter to the name of the key.
-        is_named = event.key.startswith("alt+") and self._is_bound(event.key)
-        if text and isinstance(app.focused, Input) and not is_named:
-            return self._type(text)
-        for priority in (True, False):
-            if await app._check_bindings(event.key, priority=priority):
+        is_alt = event.key.startswith("alt+") and self._is_bound(event.key)
+        if text and not is_alt:
+            if self._takes_commands:
+                for key in command_keys(text, event.key):
+                    await self._run(key)
                 return True
-        return is_named or (text is not None and self._type(text))
+            if isinstance(app.focused, Input):
+                return self._type(text)
+        if await self._run(event.key):
+            return True
+        return is_alt or (text is not None and (self._is_bound(event.key) or self._type(text)))
+
+    @property
+    def _takes_commands(self) -> bool:
+        """Whether characters are commands and not text."""
+        if len(self._app.screen_stack) > 1:
+            return self.vim and not isinstance(self._app.focused, Input)
+        return self.is_normal
+
+    async def _run(self, key: str) -> bool:
+        """Run the action of a key, if it has one that is available."""
+        for priority in (True, False):
+            if await self._app._check_bindings(key, priority=priority):
+                return True
+        return False
 
     def _is_bound(self, key: str) -> bool:
         """Whether some action has the key, though it may not be possible now."""
@@ -165,11 +196,23 @@ class KeysInOrder:
         return True
 
 
+def command_keys(text: str, key: str) -> Sequence[str]:
+    """The keys of a typed character; of Hangul, those with the same place on a two-set keyboard.
+
+    An input method may put the letters of several commands together: 하 is `g` and `k`.
+    """
+    from kebab_tui.domain.keyboard import is_hangul, keys_of  # only vim keys need it
+
+    return keys_of(text) if is_hangul(text) else (key,)
+
+
 def insert(box: Input, text: str) -> None:
     """Replace the selection with a text."""
     box._restart_blink()  # a visible cursor while typing
     start, end = sorted(box.selection)
-    box.replace(text, start, end)
+    # An input method may send a syllable in parts, each after the one before.
+    before = box.value[max(start - 1, 0) : start]
+    box.replace(unicodedata.normalize("NFC", before + text), start - len(before), end)
 
 
 def paste(box: Input, text: str) -> None:

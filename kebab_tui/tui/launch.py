@@ -36,8 +36,13 @@ PickedAs = Literal["editor", "citation", "line"]
 """The output form of a pick."""
 _MODES = ("lexical", "vector", "hybrid")
 
+ABORTED = 130
+"""The exit code of a pick that the user aborts: that of a program ended by ctrl+c."""
+
 _EXIT_S = 2.0
 """A screen without a terminal must exit within this time."""
+_STOP_S = 0.2
+"""How long a stop may take to arrive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +262,41 @@ def watch_terminal() -> None:
                 os._exit(128 + signal.SIGHUP)
 
         threading.Thread(target=wait, name="terminal", daemon=True).start()
+
+
+def has_job_control() -> bool:
+    """Whether a shell takes over the terminal when this program stops.
+
+    Such a shell runs each job in a process group of its own, not in that of the session's leader.
+    """
+    return hasattr(signal, "SIGTSTP") and os.getpgrp() != os.getsid(0)
+
+
+def stop_until_foreground() -> bool:
+    """Stop the whole job, as the terminal does at ctrl+z; False if the system refuses.
+
+    A wrapper such as `make` or `uv run` must stop too, or the shell would go on waiting for it.
+    The terminal must be in the shell's state. In the background (`bg`) the job stops again.
+    """
+    continued: list[int] = []
+    before = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    before_continued = signal.signal(signal.SIGCONT, lambda number, _: continued.append(number))
+    try:
+        while True:
+            continued.clear()
+            os.killpg(os.getpgrp(), signal.SIGTSTP)
+            end = time.monotonic() + _STOP_S
+            while not continued and time.monotonic() < end:
+                time.sleep(0.01)
+            if not continued:  # the shell is gone: the system does not stop an orphaned job
+                return False
+            with contextlib.suppress(OSError):  # no terminal any more
+                if os.tcgetpgrp(0) != os.getpgrp():
+                    continue
+            return True
+    finally:
+        signal.signal(signal.SIGTSTP, before)
+        signal.signal(signal.SIGCONT, before_continued)
 
 
 def print_picked(picked: Sequence[str], *, print0: bool) -> None:

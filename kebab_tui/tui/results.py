@@ -19,6 +19,7 @@ from kebab_tui.domain.ids import ChunkId
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.current_query import CurrentQuery
+from kebab_tui.tui.engine_thread import Suggestion
 from kebab_tui.tui.explain.panel import ExplainPanel
 from kebab_tui.tui.history import History
 from kebab_tui.tui.hit_diff import Latency
@@ -33,9 +34,9 @@ from kebab_tui.tui.widgets.status_line import LiveWords, StatusLine, changed_wor
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.status import LastChange, LiveState
+    from kebab_tui.search.completions import Completions
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.query_language import Chip, ParsedQuery
-    from kebab_tui.tui.engine_thread import RelaxedQuery
 
 _QUERY_ERRORS = ("bad_filter", "bad_raw_query", "unfinished_filter")
 _NO_VECTORS = {"no_vectors", "no_model"}
@@ -79,8 +80,9 @@ class ResultsPresenter:
         self.chips: tuple[Chip, ...] = ()
         self.refused: Chip | None = None
         """The filter because of which the query has no response."""
-        self.suggestions: tuple[RelaxedQuery, ...] | None = None
-        """Shorter queries that find something, after a query without hits; None while unknown."""
+        self.known: Completions | None = None
+        self.suggestions: tuple[Suggestion, ...] | None = None
+        """Queries in place of one without hits or with an error; None while unknown."""
         self.first_run = False
         self.is_reading = reads_folder
         """Whether a folder is being read: better hits may follow."""
@@ -139,8 +141,8 @@ class ResultsPresenter:
         if (hit := self._panes.hits.selected) is not None:
             self._panes.preview.reread(hit)
 
-    def show_suggestions(self, suggestions: tuple[RelaxedQuery, ...]) -> None:
-        """Show which filters and words exclude all hits."""
+    def show_suggestions(self, suggestions: tuple[Suggestion, ...]) -> None:
+        """Show what to search instead of a query without hits."""
         self.suggestions = suggestions
         self.update_words()
 
@@ -165,16 +167,41 @@ class ResultsPresenter:
             return
         self._error = failure
         self.suggestions = None
-        panes.status.show_error(failure.message, failure.hint)
-        if not self.has_hits or failure.is_healed_by_ingest or failure.code in _QUERY_ERRORS:
-            self.response = self.explained = None
-            panes.hits.clear()
-            parsed = self.parse(self._query.query.text) if self.parse is not None else None
-            self.chips = parsed.chips if parsed is not None else ()
-            self.refused = parsed.refused if parsed is not None else None
-            panes.chips.show(self.chips)
-            self._update_status(**no_count)
-            self.update_words()
+        if self.has_hits and not failure.is_healed_by_ingest and failure.code not in _QUERY_ERRORS:
+            panes.status.show_error(failure.message, failure.hint)
+            return
+        # The page in place of the hits shows the error.
+        self.response = self.explained = None
+        panes.hits.clear()
+        panes.status.clear_message()
+        text = self._query.query.text
+        parsed = self.parse(text) if self.parse is not None else None
+        self.chips = parsed.chips if parsed is not None else ()
+        self.refused = None
+        if parsed is not None and failure.code in _QUERY_ERRORS:
+            # The engine refuses a source that it does not know.
+            sources = (chip for chip in self.chips if chip.label.lower().startswith("in:"))
+            self.refused = parsed.refused or next(sources, None)
+            self.suggestions = self._corrections(failure, text, parsed.raw)
+        panes.chips.show(self.chips, None if failure.code == "unfinished_filter" else self.refused)
+        self._update_status(**no_count)
+        self.update_words()
+
+    def _corrections(self, failure: Failure, text: str, raw: str | None) -> tuple[Suggestion, ...]:
+        """Valid queries in place of one with a wrong filter or wrong raw syntax."""
+        if raw is not None:
+            return (Suggestion("instead", raw, raw),)
+        if (wrong := self.refused) is None:
+            return ()
+        from kebab_tui.workspace import Workspace  # not loaded before the first paint
+
+        others = []
+        if self.known is not None and failure.code != "unfinished_filter":  # else the list completes it
+            others = self.known.replacements(wrong.label)
+        made = [
+            Suggestion("instead", other, text[: wrong.start] + other + text[wrong.end :]) for other in others
+        ]
+        return (*made, Suggestion("without filter", wrong.label, Workspace.remove_chip(text, wrong)))
 
     def show_first_run(self) -> None:
         """Show how to start: nothing is indexed yet."""
@@ -210,9 +237,14 @@ class ResultsPresenter:
             self._panes.explain.show(found, self.explained)
         return found is not None
 
-    def show_preview(self, hit: SearchHit, located: Located | None = None) -> None:
+    @property
+    def marked_query(self) -> str:
+        """The query whose words are marked in the hits."""
         response = self.response
-        self._panes.preview.show(hit, located, (response.corrected or response.query) if response else "")
+        return (response.corrected or response.query) if response else ""
+
+    def show_preview(self, hit: SearchHit, located: Located | None = None) -> None:
+        self._panes.preview.show(hit, located, self.marked_query)
 
     def show_located(self, hit: SearchHit, located: Located) -> None:
         """Badge a hit with the state of its passage; if it is selected, show its present lines."""
@@ -225,7 +257,7 @@ class ResultsPresenter:
     # The text shown instead of hits
 
     def update_words(self) -> None:
-        self._panes.words.show(self._words())
+        self._panes.words.show(self._words(), self.suggestions or ())
 
     def _words(self) -> empty_states.Words:
         response = self.response
@@ -235,8 +267,8 @@ class ResultsPresenter:
                 return partial(
                     empty_states.no_hits,
                     query=response.query,
-                    costs=self.suggestions,
-                    drop_key=self._key("drop_filter"),
+                    suggestions=self.suggestions,
+                    mode=response.mode,
                     mode_key=self._key("mode"),
                 )
             if response.hits:
@@ -246,8 +278,7 @@ class ResultsPresenter:
             error = self._error
             if self.is_reading and error.is_healed_by_ingest:
                 return partial(empty_states.rebuilding, message=error.message, done=done, total=total)
-            drops = None if self.refused is None else (self._key("drop_filter"), self.refused.label)
-            return partial(empty_states.failed, message=error.message, hint=error.hint, drops=drops)
+            return partial(empty_states.failed, message=error.message, hint=error.hint)
         if self.is_reading:
             return partial(empty_states.indexing, done=done, total=total)
         if self._end is not None and self._end.failure is not None:
@@ -273,9 +304,6 @@ class ResultsPresenter:
         return first_key(self._actions, action_id)
 
     # The status line
-
-    def show_how_to_quit(self) -> None:
-        self._panes.status.show_message(Notice("quit", f"press {self._key('quit')} to quit"))
 
     def show_searching(self, running: bool) -> None:
         """Show or hide that a slow query is running."""
@@ -342,8 +370,7 @@ class ResultsPresenter:
 
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
-        count = passages(response.total_matches, complete=response.complete)
-        self._panes.hits.border_title = count if has_query else "changed lately"
+        self._panes.hits.border_title = Content(self._counts(response) if has_query else "changed lately")
         if response.complete and (response.vector_share or _NO_VECTORS & {n.code for n in response.notices}):
             self._vector_share = response.vector_share
         key, notices = self._key("exact"), []
@@ -359,6 +386,12 @@ class ResultsPresenter:
             complete=response.complete,
             notices=tuple(notices),
         )
+
+    def _counts(self, response: SearchResponse) -> str:
+        """How many notes and passages the list has; `+` if there are more notes."""
+        notes, found = self._panes.hits.notes, passages(response.total_matches, complete=response.complete)
+        more = "+" if response.next_offset is not None else ""
+        return f"{notes:,}{more} {'note' if notes == 1 else 'notes'} {DOT} {found}" if notes else found
 
     def _update_status(self, **changes: Any) -> None:
         self._panes.status.show(replace(self._panes.status.status, **changes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from kebab_tui.settings.settings import Settings
+from kebab_tui.settings.settings import ScreenSettings, Settings
 from kebab_tui.tui import choices, history
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.current_query import PAGE
@@ -32,6 +32,7 @@ from kebab_tui.workspace import Workspace
 
 Screen = Pilot[tuple[str, ...]]
 WIDE = (120, 36)
+VIM = Settings(screen=ScreenSettings(keys="vim"))
 _DEADLINE_S = 60.0
 """Generous for a busy machine: everything awaited arrives within a second."""
 
@@ -139,6 +140,7 @@ class SharedScreen:
         size: tuple[int, int] = WIDE,
         verbs: Mapping[str, Callable[..., Any]] | None = None,
         latency: Latency | None = None,
+        vim: bool = False,
     ) -> AsyncIterator[Screen]:
         """The screen with this in its box; `verbs` replace the engine's, as in `Proxy`.
 
@@ -150,6 +152,7 @@ class SharedScreen:
         app = kebab(
             self._data,
             lambda: self._proxy,
+            VIM if vim else None,
             latency=latency,
             query=query,
             mode=mode,
@@ -179,12 +182,13 @@ async def found(pilot: Screen) -> KebabApp:
     return app
 
 
-def type_at_once(app: KebabApp, keys: str) -> None:
-    """All keys in one read, as from a quick typist on a slow machine."""
+def type_at_once(app: App[Any], keys: Iterable[str]) -> None:
+    """All keys, characters or names, in one read, as from a quick typist on a slow machine."""
     assert app._driver is not None
-    for character in keys:
-        key = _NAMED.get(character) or _character_to_key(character)
-        app._driver.process_message(events.Key(key, character))
+    for key in keys:
+        is_named = len(key) > 1
+        name = key if is_named else _NAMED.get(key) or _character_to_key(key)
+        app._driver.process_message(events.Key(name, None if is_named else key))
 
 
 async def focus(pilot: Screen, widget: Widget) -> None:

@@ -23,9 +23,9 @@ from kebab_tui.tui import actions as actions_module
 from kebab_tui.tui.actions import (
     ACTIONS,
     EDITING_KEYS,
+    OVER_ALL,
     PLACES,
     SCREENS,
-    SECTIONS,
     Action,
     Facts,
     Place,
@@ -40,9 +40,11 @@ from kebab_tui.tui.actions import (
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.keymap import keymap
-from kebab_tui.tui.keys import RESERVED, arrives_as, key_name, shown, shown_all, types_a_character
+from kebab_tui.tui.keys import arrives_as, key_name, shown, shown_all, types_a_character
 from kebab_tui.tui.screens.file_states import FileStatesScreen
-from kebab_tui.tui.screens.help import HelpSheet, commands, help_groups, palette
+from kebab_tui.tui.screens.help import HelpSheet, help_groups
+from kebab_tui.tui.screens.palette import Palette, commands
+from kebab_tui.tui.screens.switcher import Switcher
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from tests.tui.key_table import BEGIN, END, key_table, with_key_table
 from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
@@ -50,7 +52,16 @@ from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
 README = Path(__file__).parents[2] / "README.md"
 MAIN = actions_on(ACTIONS, "Main")
 EVERYTHING = Facts(
-    hits=True, moves=True, empty_query=True, filters=True, corrected=True, explain=True, first_run=True
+    hits=True,
+    moves=True,
+    empty_query=True,
+    filters=True,
+    corrected=True,
+    explain=True,
+    first_run=True,
+    completing=True,
+    choosing=True,
+    chosen=True,
 )
 
 ESSENTIAL = [
@@ -107,9 +118,25 @@ def test_essential_actions_have_a_safe_key_in_the_query_box() -> None:
         assert any(map(SAFE.fullmatch, action_of(ACTIONS, action_id).keys("query"))), action_id
 
 
-def test_character_keys_are_for_the_lists_only() -> None:
+def test_characters_are_keys_of_the_normal_mode_and_of_the_explanation_only() -> None:
     for action in ACTIONS:
-        assert not any(types_a_character(key) for key in action.keys("query")), action.id
+        assert not any(types_a_character(key) for key in action.keys("query", "lists")), action.id
+
+
+def test_no_key_is_flow_control_or_the_prefix_of_tmux() -> None:
+    for action in ACTIONS:
+        assert not {"ctrl+s", "ctrl+b"} & {*action.all_keys}, action.id
+        assert "ctrl+q" not in action.all_keys or action.id == "quit"
+
+
+def test_every_alt_key_has_an_entry_in_the_palette() -> None:
+    with_alt = {action.id for action in MAIN if any("alt+" in key for key in action.all_keys)}
+    assert with_alt <= {action.id for action in commands(ACTIONS, EVERYTHING)}
+
+
+def test_what_works_over_every_screen_is_listed_on_each() -> None:
+    for action_id in OVER_ALL:
+        assert {*SCREENS} == {"Main", *action_of(ACTIONS, action_id).also}
 
 
 def test_the_editing_keys_of_the_box_belong_to_no_action() -> None:
@@ -127,51 +154,56 @@ def test_previous_is_ctrl_p_and_the_palette_is_not() -> None:
 # the keys of screen.md
 
 WANTED: list[tuple[str, str, str]] = [
-    ("next_hit", "down ctrl+n ctrl+j", "j"),
-    ("previous_hit", "up ctrl+p ctrl+k", "k"),
+    ("next_hit", "down ctrl+n", "j"),
+    ("previous_hit", "up ctrl+p", "k"),
     ("next_page", "pagedown", ""),
     ("previous_page", "pageup", ""),
     ("first_hit", "", "g home"),
     ("last_hit", "", "G end"),
-    ("scroll_down", "shift+down", ""),
-    ("scroll_up", "shift+up", ""),
     ("half_page_down", "", "ctrl+d"),
     ("half_page_up", "", "ctrl+u"),
     ("open", "enter ctrl+o", "e"),
     ("copy", "ctrl+y", "y"),
-    ("copy_text", "", "Y"),
+    ("copy_text", "alt+y", "Y"),
     ("mark", "ctrl+space", "space"),
+    ("switcher", "ctrl+g", "'"),
+    ("expand", "alt+e", "o"),
     ("mode", "ctrl+t", ""),
+    ("drop_filter", "f8", "x"),
     ("preview", "f3", ""),
     ("explain", "f4", ""),
     ("layout", "f6", ""),
     ("zoom", "f11", "z"),
+    ("wrap", "alt+z", "w"),
+    ("render", "alt+m", "m"),
+    ("next_match", "alt+n", "n"),
+    ("previous_match", "alt+p", "N"),
+    ("why_not", "alt+w", "W"),
+    ("rescan", "f5 ctrl+r", ""),
+    ("health", "f12", ""),
+    ("help", "f1", "?"),
+    ("palette", "f2", ":"),
     ("focus_query", "ctrl+l", "/"),
     ("next_pane", "tab", ""),
     ("previous_pane", "shift+tab", ""),
-    ("rescan", "f5 ctrl+r", ""),
-    ("help", "f1", "?"),
-    ("palette", "f2", ":"),
-    ("back", "escape", ""),
     ("quit", "ctrl+q", "q"),
-    ("next_match", "", "n"),
-    ("previous_match", "", "N"),
-    ("render", "", "m"),
-    ("rrf_k_down", "", "["),
-    ("rrf_k_up", "", "]"),
-    ("vector_weight_down", "", "{"),
-    ("vector_weight_up", "", "}"),
-    ("rerank", "", "|"),
-    ("what_if_reset", "", "="),
-    ("why_not", "", "w"),
+    ("back", "escape", ""),
+    ("interrupt", "ctrl+c", ""),
+    ("suspend", "ctrl+z", ""),
 ]
 
 
-@pytest.mark.parametrize(("action_id", "everywhere", "lists"), WANTED)
-def test_the_contract_s_keys_hold(action_id: str, everywhere: str, lists: str) -> None:
+@pytest.mark.parametrize(("action_id", "everywhere", "normal_mode"), WANTED)
+def test_the_contract_s_keys_hold(action_id: str, everywhere: str, normal_mode: str) -> None:
     action = action_of(ACTIONS, action_id)
-    assert set(everywhere.split()) <= set(action.keys("query"))
-    assert {*everywhere.split(), *lists.split()} <= set(action.keys("lists"))
+    assert {*everywhere.split()} <= {*action.everywhere}
+    assert {*everywhere.split(), *normal_mode.split()} <= {*action.keys("vim")}
+
+
+def test_the_knobs_of_a_what_if_work_in_the_explanation_only() -> None:
+    knobs = ("rrf_k_down", "rrf_k_up", "vector_weight_down", "vector_weight_up", "rerank", "what_if_reset")
+    assert [action_of(ACTIONS, knob).panel for knob in knobs] == [(key,) for key in "[]{}|="]
+    assert all(action_of(ACTIONS, knob).keys("query", "lists", "vim") == () for knob in knobs)
 
 
 def test_history_is_a_matter_of_the_query_box() -> None:
@@ -191,33 +223,14 @@ def test_every_key_is_bound_to_its_action(place: Place) -> None:
     }
 
 
-@pytest.mark.parametrize("pane", SECTIONS)
-def test_the_help_sheet_names_every_action_and_begins_with_the_focused_pane(pane: str) -> None:
-    section = next(section for section in SECTIONS if section == pane)
-    groups = help_groups(ACTIONS, section)
-    told = {meaning for group in groups for _, meaning in group.rows}
-    assert {action.help for action in ACTIONS} <= told
-    assert groups[0].title == pane or not any(
-        action.keys("lists") for action in ACTIONS if action.section == pane
-    )
-
-
-def test_the_help_sheet_shows_the_keys_of_the_place_where_the_user_is() -> None:
-    rows = {meaning: keys for group in help_groups(ACTIONS, "Hits") for keys, meaning in group.rows}
-    assert rows[action_of(ACTIONS, "open").help] == "enter ctrl+o e"
-    rows = {meaning: keys for group in help_groups(ACTIONS, "Query") for keys, meaning in group.rows}
-    assert rows[action_of(ACTIONS, "open").help] == "enter ctrl+o"
-    assert rows[action_of(ACTIONS, "copy_text").help] == "Y"
-
-
 def test_the_palette_lists_every_action_but_itself() -> None:
     listed = [action.id for action in commands(ACTIONS, EVERYTHING)]
     assert listed == [action.id for action in MAIN if action.id != "palette"]
 
 
 def test_the_palette_shows_the_keys() -> None:
-    named = {action.id: shown_all(action.all_keys) for action in commands(ACTIONS, EVERYTHING)}
-    assert named["zoom"] == "F11 z"
+    named = {command.id: command.detail for command in commands(ACTIONS, EVERYTHING)}
+    assert named["zoom"].split()[0] == "F11"
 
 
 def test_the_table_of_the_readme_has_a_row_for_every_action() -> None:
@@ -296,7 +309,7 @@ class Host(App[None]):
 
     def on_mount(self) -> None:
         pane = self.query_one(Pane)
-        bind(pane, self.actions, "Main", "lists")
+        bind(pane, self.actions, "Main", "panel", "vim")
         bind(self.screen, self.actions, "Main", "everywhere")
         pane.focus()
 
@@ -311,7 +324,7 @@ class Host(App[None]):
     ("key", "action_id"),
     [
         ("j", "next_hit"),
-        ("ctrl+j", "next_hit"),
+        ("ctrl+n", "next_hit"),
         ("G", "last_hit"),
         ("home", "first_hit"),
         ("left_square_bracket", "rrf_k_down"),
@@ -326,7 +339,7 @@ class Host(App[None]):
         ("ctrl+q", "quit"),
     ],
 )
-async def test_a_key_in_a_list_runs_its_action(key: str, action_id: str) -> None:
+async def test_a_key_runs_its_action(key: str, action_id: str) -> None:
     app = Host()
     async with app.run_test() as pilot:
         await pilot.press(key)
@@ -341,12 +354,12 @@ async def test_a_key_does_nothing_while_its_action_makes_no_sense() -> None:
         assert app.done == ["explain"]
 
 
-async def test_over_another_screen_only_quitting_still_works() -> None:
+async def test_over_another_screen_only_what_works_everywhere_still_does() -> None:
     app = Host()
     async with app.run_test() as pilot:
         await app.push_screen(ModalScreen[None]())
-        await pilot.press("j", "down", "f4", "ctrl+q")
-        assert app.done == ["quit"]
+        await pilot.press("j", "down", "f4", "ctrl+q", "ctrl+c", "ctrl+z")
+        assert app.done == ["quit", "interrupt", "suspend"]
 
 
 async def test_without_a_focus_the_keys_that_hold_everywhere_work() -> None:
@@ -386,7 +399,7 @@ def foreign_keys(app: App[Any]) -> list[tuple[str, str]]:
         (key, binding.action)
         for node, keys in app.screen._modal_binding_chain
         for key, binding in keys
-        if binding.action not in calls and key not in RESERVED
+        if binding.action not in calls
         if not (isinstance(node, Input) and key in EDITING_KEYS)
     ]
 
@@ -401,7 +414,7 @@ async def test_no_key_of_a_screen_is_outside_the_registry(data: Path) -> None:
             assert foreign_keys(app) == [], pane
         app.screen.set_focus(app.hits)
         seen = []
-        for keys in (["f12"], ["tab"], ["escape", "w"], ["escape", "f1"], ["escape", "f2"]):
+        for keys in (["f12"], ["tab"], ["escape", "alt+w"], ["escape", "f1"], ["escape", "f2"]):
             await pilot.press(*keys)
             seen.append(name_of(app.screen))
             assert foreign_keys(app) == [], keys
@@ -416,7 +429,8 @@ def test_what_an_action_runs_exists(action: Action) -> None:
         "Files": FileStatesScreen,
         "Why not": WhyNotPrompt,
         "Help": HelpSheet,
-        "Palette": type(palette()),
+        "Palette": Palette,
+        "Switcher": Switcher,
     }
     owners = {"app": KebabApp, "screen": screens[action.screen], "": VerticalScroll}
     owner, name, _ = parse(action.runs)
@@ -472,12 +486,12 @@ async def press_and_find(pilot: Screen, key: str, played: Callable[[], int]) -> 
     await pilot.press(key)
     assert played() == 1
     await until(pilot, lambda: f"{shown(key)} toy" in painted(app).splitlines()[-1])
-    await pilot.press("f1")
+    await pilot.press("f1", *"toy")
     await until(pilot, lambda: "Play with a toy" in painted(app))
     first = painted(app).partition("Play with a toy")[0].splitlines()[-1]
     assert shown(key) in first
-    await pilot.press("escape", "f2", *"toy")
-    await until(pilot, lambda: f"toy  {shown(key)}" in painted(app))
+    await pilot.press("escape", "escape", "f2", *"toy")
+    await until(pilot, lambda: re.search(rf"toy  +Play with a toy  +{shown(key)} ", painted(app)))
     await pilot.press("enter")
     await until(pilot, lambda: played() == 2)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from textual import events
+from textual.keys import _character_to_key
 from textual.widgets import Input
 
 from kebab_tui.domain.citation import Located
@@ -178,7 +180,7 @@ async def test_another_query_starts_at_its_best_hit(shared: SharedScreen) -> Non
     ("keys", "cursor"),
     [
         (("down", "down"), 2),
-        (("ctrl+n", "ctrl+j", "ctrl+p"), 1),
+        (("ctrl+n", "ctrl+n", "ctrl+p"), 1),
         (("down", "up", "up"), 0),
     ],
 )
@@ -202,17 +204,14 @@ async def test_a_page_is_what_the_list_shows(shared: SharedScreen) -> None:
         assert app.hits.cursor == page
 
 
-async def test_letters_move_in_the_list(shared: SharedScreen) -> None:
+async def test_home_and_end_move_in_the_list(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
-        await pilot.press("j", "j", "k")
-        assert app.hits.cursor == 1
-        await pilot.press("G")
+        await pilot.press("end")
         assert app.hits.cursor == len(paths(app)) - 1
-        await pilot.press("g")
+        await pilot.press("home")
         assert app.hits.cursor == 0
-        assert app.box.value == "rust"
 
 
 async def test_marks_are_counted_in_the_status_line(shared: SharedScreen) -> None:
@@ -234,7 +233,7 @@ async def test_esc_goes_down_its_ladder(shared: SharedScreen) -> None:
         assert isinstance(app.screen, HelpSheet)
         await pilot.press("escape")
         assert len(app.screen_stack) == 1 and has_keys(app.hits)
-        await pilot.press("space", "escape")
+        await pilot.press("ctrl+@", "escape")
         assert has_keys(app.box) and any(app.hits.marked)
         await pilot.press("escape")
         assert not any(app.hits.marked) and app.box.value == "rust"
@@ -242,7 +241,7 @@ async def test_esc_goes_down_its_ladder(shared: SharedScreen) -> None:
         assert app.box.value == ""
         await found(pilot)
         await pilot.press("escape")
-        assert "press ctrl+q to quit" in painted(app)
+        assert "Press Ctrl+Q to quit" in painted(app)
 
 
 async def test_a_query_that_was_cleared_comes_back_with_up(shared: SharedScreen) -> None:
@@ -354,35 +353,62 @@ async def test_tab_goes_from_pane_to_pane_and_back(shared: SharedScreen) -> None
             assert has_keys(widget)
 
 
-async def test_unbound_characters_typed_in_a_list_go_to_the_query(
-    shared: SharedScreen,
-) -> None:
-    async with shared(query="rust") as pilot:
+@pytest.mark.parametrize("pane", ["hits", "preview", "explain", "words"])
+async def test_a_word_typed_blindly_is_a_query_from_every_pane(shared: SharedScreen, pane: str) -> None:
+    async with shared(query="rust", mode="hybrid", explain=True) as pilot:
         app = await found(pilot)
-        for widget in (app.hits, app.preview):
-            await focus(pilot, widget)
-            await pilot.press("a")
-            assert has_keys(app.box)
-        assert app.box.value == "rustaa"
+        app.screen.set_focus(getattr(app, pane))
+        for typed in (*"email quit", *" qyYwWxzZjkgGoOe/?:'`.,;-+_!@#$%^&*()0123456789~<>\""):
+            await pilot.press(_character_to_key(typed))
+        assert has_keys(app.box)
+        assert app.box.value == "rustemail quit qyYwWxzZjkgGoOe/?:'`.,;-+_!@#$%^&*()0123456789~<>\""
+        assert app.is_running and len(app.screen_stack) == 1
+
+
+async def test_the_knobs_are_keys_of_the_explanation_only(shared: SharedScreen) -> None:
+    async with shared(query="rust", mode="hybrid", explain=True) as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: app.explain.has_what_if)
+        assert "[ ] { } | = what if" not in painted(app)
+        await focus(pilot, app.explain)
+        await until(pilot, lambda: "[ ] { } | = what if" in painted(app))
+        type_at_once(app, "[]{}|=")
+        await pilot.pause()
+        assert app.box.value == "rust" and has_keys(app.explain)
+        await focus(pilot, app.hits)
+        type_at_once(app, "[]{}|=")
+        await until(pilot, lambda: app.box.value == "rust[]{}|=")
+
+
+async def test_a_knob_types_nothing_while_there_is_no_what_if(shared: SharedScreen) -> None:
+    async with shared(query="rust", explain=True) as pilot:  # by words alone, nothing is fused
+        app = await found(pilot)
+        await focus(pilot, app.explain)
+        assert not app.explain.has_what_if
+        type_at_once(app, "[=")
+        await pilot.pause()
+        assert app.box.value == "rust" and has_keys(app.explain)
 
 
 @pytest.mark.parametrize(
     ("keys", "value"),
     [
-        pytest.param("/ tag:mage", "rust tag:mage", id="query box"),
-        pytest.param("hangman", "rusthangman", id="what means nothing in the list"),
-        pytest.param("jj/x\x7fy\x7f", "rust", id="there and back"),
-        pytest.param("/\x15new", "new", id="a cleared box"),
-        pytest.param(":theme", "theme", id="palette"),
-        pytest.param(":thx\x7feme", "theme", id="a mistake in the palette"),
-        pytest.param("wnotes/a.md", "notes/a.md", id="why not"),
-        pytest.param("wx\x15notes/a.md", "notes/a.md", id="a mistake in why not"),
-        pytest.param("w\x1bxy", "rustxy", id="out of why not"),
-        pytest.param("?\x1bxy", "rustxy", id="out of the help"),
+        pytest.param(("ctrl+l", *" tag:mage"), "rust tag:mage", id="query box"),
+        pytest.param("hangman", "rusthangman", id="from the list"),
+        pytest.param(("down", "down", *"x\x7fy\x7f"), "rust", id="there and back"),
+        pytest.param(("ctrl+l", *"\x15new"), "new", id="a cleared box"),
+        pytest.param(("f2", *"theme"), "theme", id="palette"),
+        pytest.param(("f2", *"thx\x7feme"), "theme", id="a mistake in the palette"),
+        pytest.param(("alt+w", *"notes/a.md"), "notes/a.md", id="why not"),
+        pytest.param(("alt+w", *"x\x15notes/a.md"), "notes/a.md", id="a mistake in why not"),
+        pytest.param(("alt+w", *"\x1bxy"), "rustxy", id="out of why not"),
+        pytest.param(("f1", *"\x1bxy"), "rustxy", id="out of the help"),
+        pytest.param("한국어 검색", "rust한국어 검색", id="syllables"),
+        pytest.param("한국어", "rust한국어", id="syllables in parts"),
     ],
 )
 async def test_no_key_is_lost_that_comes_before_the_focus_has_moved(
-    shared: SharedScreen, keys: str, value: str
+    shared: SharedScreen, keys: Sequence[str], value: str
 ) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
@@ -410,7 +436,7 @@ async def test_keys_of_one_read_work_in_their_order(shared: SharedScreen, keys: 
 async def test_keys_behind_a_tab_belong_to_the_list(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
-        type_at_once(app, "\tjj")
+        type_at_once(app, ("tab", "down", "end", "home", "down", "down"))
         await until(pilot, lambda: app.hits.cursor == 2)
         assert app.box.value == "rust"
 
@@ -421,7 +447,7 @@ async def test_keys_sent_to_a_terminal_without_the_focus_work_where_they_did(sha
         await focus(pilot, app.hits)
         app.post_message(events.AppBlur())
         await until(pilot, lambda: app.focused is None)
-        type_at_once(app, "jj")
+        type_at_once(app, ("end", "home", "down", "down"))
         await until(pilot, lambda: app.hits.cursor == 2)
         assert app.box.value == "rust"
 
@@ -484,7 +510,7 @@ async def test_why_not_answers_with_the_stage(shared: SharedScreen) -> None:
     async with shared(query="rust lang:en", mode="hybrid") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
-        await pilot.press("w")
+        await pilot.press("alt+w")
         await pilot.press(*"adana")
         await until(pilot, lambda: "요리/adana-kebab.md" in painted(app))
         await pilot.press("down", "enter")
@@ -499,7 +525,7 @@ async def test_why_not_uses_the_query_of_the_box_and_the_only_matching_path(data
         await found(pilot)
         first = app.hits.selected
         assert first is not None
-        await pilot.press("tab", "w")
+        await pilot.press("tab", "alt+w")
         await until(pilot, lambda: isinstance(app.screen, WhyNotPrompt))
         await pilot.press(*first.path[:-1])
         await until(pilot, lambda: painted(app).count(first.path) > 0)
@@ -512,6 +538,6 @@ async def test_why_not_about_an_unknown_path_shows_not_indexed(shared: SharedScr
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
-        await pilot.press("w")
+        await pilot.press("alt+w")
         await pilot.press(*"nowhere.md", "enter")
         await until(pilot, lambda: "not indexed" in painted(app))

@@ -7,8 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from textual.command import CommandPalette
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
@@ -18,7 +17,7 @@ from kebab_tui.tui.actions import ACTIONS, action_of, actions_on, available
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.screens.help import commands
+from kebab_tui.tui.screens.palette import Palette, commands
 from kebab_tui.workspace import Workspace
 from tests.tui.screen import (
     WIDE,
@@ -45,21 +44,13 @@ def test_every_action_of_the_registry_is_performed_and_nothing_else() -> None:
     assert performed == {action.id for action in ACTIONS if not action.runs}
 
 
-async def test_help_lists_exactly_the_registry(shared: SharedScreen) -> None:
-    async with shared(size=(120, 120)) as pilot:
-        app = await found(pilot)
-        await pilot.press("f1")
-        sheet = str(app.screen.query_one(Static).visual)
-        assert all(action.help in sheet for action in ACTIONS)
-
-
 async def test_the_palette_offers_what_can_be_done_now(shared: SharedScreen) -> None:
     async with shared(query="rust") as pilot:
         app = await found(pilot)
-        offered = {action.id for action in commands(app.actions, app.facts)}
+        offered = {command.id for command in commands(app.actions, app.facts)}
         assert offered == {action.id for action in available(MAIN, app.facts)} - {"palette"}
         await pilot.press("f2")
-        assert isinstance(app.screen, CommandPalette)
+        assert isinstance(app.screen, Palette)
         app.screen.query_one(Input).value = "put the preview beside"
         await until(pilot, lambda: "layout" in painted(app))
         await pilot.press("enter")
@@ -80,10 +71,10 @@ async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Pat
     settings = Settings(
         keys={
             "health": ("f9",),
-            "files_retry": ("R",),
+            "files_retry": ("alt+t",),
             "why_not_complete": ("f6",),
             "help": ("f10",),
-            "help_close": ("x",),
+            "help_close": ("alt+x",),
             "palette_close": ("f8",),
         }
     )
@@ -92,31 +83,34 @@ async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Pat
         await found(pilot)
         main = app.screen
         await pilot.press("f9")
-        await until(pilot, lambda: "R retry failed" in painted(app))
-        await pilot.press("R")
+        await until(pilot, lambda: "alt+t retry failed" in painted(app))
+        await pilot.press("alt+t")
         await until(pilot, lambda: "no failed files" in painted(app))
         await pilot.press("r")
-        assert app.screen.query_one(Input).value == "r"  # the old key is a letter
+        assert app.screen.query_one(Input).value == "r"
         await pilot.press("f9")
         assert app.screen is main
-        await focus(pilot, app.hits)
-        await pilot.press("w")
+        await pilot.press("alt+w")
         assert "F6 complete" in painted(app)
-        await pilot.press("escape", "f10", "q", "escape")
+        await pilot.press(*"docker")
+        await until(pilot, lambda: "infra/docker.md" in painted(app))
+        await pilot.press("f6")
+        assert app.screen.query_one(Input).value == "infra/docker.md"
+        await pilot.press("escape", "f10", "escape")
         assert app.screen is not main
-        assert "x close" in painted(app)
+        assert "alt+x close" in painted(app)
         await pilot.press("f10")
         assert app.screen is main
-        await pilot.press("f10", "x")
+        await pilot.press("f10", "alt+x")
         assert app.screen is main
         await pilot.press("f2", "escape")
-        assert isinstance(app.screen, CommandPalette)
+        assert isinstance(app.screen, Palette)
         await pilot.press("f8")
         assert app.screen is main
 
 
 async def test_remapped_keys_scroll_what_is_too_long_for_its_pane(data: Path) -> None:
-    settings = Settings(keys={"next_hit": ("f9",), "scroll_right": (">",)})
+    settings = Settings(keys={"next_hit": ("f9",), "scroll_right": ("alt+>",)})
     app = kebab(data, settings=settings, query="zzzz tag:요리 lang:ko after:2020", mode="lexical")
     async with app.run_test(size=(60, 8)) as pilot:
         await found(pilot)
@@ -132,7 +126,7 @@ async def test_remapped_keys_scroll_what_is_too_long_for_its_pane(data: Path) ->
         await until(pilot, lambda: "lower c›" in painted(app))
         await pilot.press("right")
         assert "lower c›" in painted(app)
-        await pilot.press(">")
+        await pilot.press("alt+>")
         await until(pilot, lambda: "lower case" in painted(app))
 
 
@@ -186,13 +180,12 @@ async def test_pick_gives_every_marked_hit(data: Path) -> None:
     assert app.return_value is not None and len(app.return_value) == 2
 
 
-@pytest.mark.parametrize("key", ["ctrl+q", "q"])
-async def test_quit_picks_nothing(data: Path, key: str) -> None:
+async def test_quit_picks_nothing(data: Path) -> None:
     app = kebab(data, query="rust", mode="lexical", pick=True)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         await focus(pilot, app.hits)
-        await pilot.press(key)
+        await pilot.press("ctrl+q")
     assert app.return_value == ()
 
 

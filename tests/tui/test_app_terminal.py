@@ -71,12 +71,14 @@ def test_a_storm_of_sizes_leaves_a_whole_screen(idle: Start, data: Path) -> None
     leave(screen)
 
 
-def test_ctrl_c_shows_how_to_quit(idle: Start, data: Path) -> None:
+def test_ctrl_c_quits_at_the_second_time(idle: Start, data: Path) -> None:
     screen = idle("--data-dir", data)
     screen.wait_for(" notes ")
     screen.type("\x03")
-    screen.wait_for("press ctrl+q to quit")
-    leave(screen)
+    screen.wait_for("Press Ctrl+C again to quit")
+    screen.type("\x03")
+    screen.end()
+    assert screen.is_restored and screen.process.returncode == 0
 
 
 @pytest.mark.parametrize("quiet_s", [0, 2])
@@ -148,6 +150,8 @@ def hostile(tmp_path: Path) -> str:
         title = sequence.replace("\x00", "").replace('"', "")
         text = f"---\ntitle: {title!r}\ntags: [{number}x, 'a{number}b']\n---\n"
         text += f"# needle {sequence}\n\n## {sequence}\n\nneedle {sequence} needle [[{sequence}]]\n"
+        text += f"\n> [!tip] =={sequence}== %%{sequence}%% ![[{sequence}]]\n\n"
+        text += f"- [ ] &#27;]0;{EVIL}&#7; &#x9b;1337n\n"
         with open(os.path.join(folder, b"n%d" % number + name + b".md"), "wb") as file:
             file.write(text.encode("utf-8", "surrogateescape"))
     workspace = Workspace(Settings(), str(tmp_path / "data"))
@@ -163,8 +167,10 @@ def test_nothing_of_a_hostile_vault_is_obeyed_by_the_terminal(idle: Start, hosti
         screen.type("\x1b[B")  # down, with its preview and its explanation
     screen.type("\x19")  # copy: what is said of it holds the path
     screen.wait_for("clipboard")
-    screen.type("\tm")  # rendered
-    screen.type(f"/ tag:{EVIL}")
+    screen.type("\x1bm")  # rendered
+    for _ in SEQUENCES:
+        screen.type("\x1b[A")
+    screen.type(f" tag:{EVIL}")
     screen.wait_for("No hits")
     leave(screen)
     # Copying is the one time that OSC 52 is ours to send, and it is encoded.

@@ -15,8 +15,8 @@ from textual.widgets import Input
 from kebab_tui.editor import EditorError
 from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui.actions import ACTIONS
 from kebab_tui.tui.engine_thread import EngineThread
+from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.tui.screens.file_table import Heading
 from kebab_tui.workspace import Callbacks, Workspace
@@ -28,14 +28,15 @@ pytestmark = pytest.mark.slow
 
 
 class Host(HostApp):
-    def __init__(self, listing: Listing) -> None:
+    def __init__(self, listing: Listing, *, vim: bool = False) -> None:
         super().__init__()
+        self._keys_in_order.vim = vim
         self.listing = listing
         self.opened: list[str] = []
         self.problem = ""
         self.retries = 0
         self.engine = EngineThread(lambda: cast("Workspace", listing))
-        self.page = FileStatesScreen(ACTIONS, self.engine, self.open_file)
+        self.page = FileStatesScreen(keymap({}, vim=vim), self.engine, self.open_file)
 
     def on_mount(self) -> None:
         self.engine.start(self.post_message)
@@ -105,7 +106,7 @@ async def test_the_cursor_stays_on_its_file_while_files_come_in_above_it() -> No
     host = Host(Listing([*some_files(), *late], held=44))
     async with host.run_test(size=(100, 24)) as pilot:
         await wait(pilot, lambda: "ok  40" in painted(host))
-        await pilot.press("G", "enter")
+        await pilot.press("end", "enter")
         while chosen(host) != "build/":
             await pilot.press("up")
         line = host.page.files.cursor - host.page.files.scroll_offset.y
@@ -119,16 +120,16 @@ async def test_moving_goes_from_the_first_heading_to_the_last_row() -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 24)) as pilot:
         await all_there(pilot, host)
-        await pilot.press("up", "k")
+        await pilot.press("up", "up")
         assert chosen(host) == "[failed]"
-        await pilot.press("j", "ctrl+n")
+        await pilot.press("down", "ctrl+n")
         assert chosen(host) == "[skipped]"
-        await pilot.press("G")
+        await pilot.press("end")
         assert chosen(host) == "[ok]"
         await pilot.press("enter", "end")
         assert chosen(host) == "fine/39.md"
         assert "fine/39.md" in painted(host)
-        await pilot.press("pageup", "g")
+        await pilot.press("pageup", "home")
         assert chosen(host) == "[failed]"
 
 
@@ -147,13 +148,44 @@ async def test_typing_filters_and_esc_goes_back_step_by_step() -> None:
         assert host.screen is not host.page
 
 
-async def test_a_slash_leads_to_the_filter_where_every_letter_is_a_letter() -> None:
+async def test_every_letter_goes_into_the_filter() -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 24)) as pilot:
         await all_there(pilot, host)
-        await pilot.press("slash", *"raqo")
-        assert host.page.query_one(Input).value == "raqo"
+        await pilot.press(*"raqojkgG", "slash", "question_mark", "space", "x")
+        assert host.page.typing_box.value == "raqojkgG/? x"
         assert (host.retries, host.opened) == (0, [])
+
+
+async def test_with_vim_keys_letters_are_commands_until_the_filter_has_the_focus() -> None:
+    host = Host(Listing(some_files()), vim=True)
+    async with host.run_test(size=(100, 24)) as pilot:
+        await all_there(pilot, host)
+        await pilot.press("G", "k", "z")
+        assert chosen(host) == "build/" and host.page.typing_box.value == ""
+        await pilot.press("g", "space")
+        assert "broken.md" not in painted(host)
+        await pilot.press("r")
+        assert host.retries == 1
+        await pilot.press("slash", *"raq")
+        assert host.page.typing_box.value == "raq"
+        await pilot.press("escape", "q")
+        assert host.screen is not host.page
+
+
+async def test_the_page_is_framed_with_its_keys_in_the_border() -> None:
+    host = Host(Listing(some_files()))
+    async with host.run_test(size=(100, 24)) as pilot:
+        await all_there(pilot, host)
+        first, *_, last = painted(host).splitlines()
+        assert first.startswith("╭─ files ─") and last.endswith("╯")
+        assert "alt+r retry failed" in last and "esc close" in last
+        files = host.page.files
+        below = files.cursor + 1
+        own, other = (
+            {one.style.bgcolor for one in files.render_line(y) if one.style} for y in (files.cursor, below)
+        )
+        assert own != other
 
 
 async def test_enter_in_the_filter_opens_the_chosen_file(tmp_path: Path) -> None:
@@ -162,11 +194,11 @@ async def test_enter_in_the_filter_opens_the_chosen_file(tmp_path: Path) -> None
     host = Host(Listing([replace(a_file("a note.md", "failed", "permission denied"), location=str(note))]))
     async with host.run_test(size=(100, 24)) as pilot:
         await all_there(pilot, host)
-        await pilot.press("slash", *"note", "down", "enter")
+        await pilot.press("ctrl+l", *"note", "down", "enter")
         await wait(pilot, lambda: host.opened)
 
 
-@pytest.mark.parametrize("key", ["enter", "o", "ctrl+o"])
+@pytest.mark.parametrize("key", ["enter", "ctrl+o"])
 async def test_a_key_opens_the_file_under_the_cursor(key: str, tmp_path: Path) -> None:
     note = tmp_path / "a note.md"
     note.write_text("x")
@@ -191,25 +223,25 @@ async def test_what_is_no_file_is_not_opened() -> None:
     )
     async with host.run_test(size=(100, 24)) as pilot:
         await all_there(pilot, host)
-        await pilot.press("down", "o")
+        await pilot.press("down", "enter")
         await wait(pilot, lambda: "gone: no longer there" in painted(host))
-        await pilot.press("end", "o")
+        await pilot.press("end", "enter")
         await wait(pilot, lambda: "a folder" in painted(host))
         assert host.opened == []
 
 
-async def test_r_asks_to_read_what_failed_again_and_a_commit_shows_by_itself() -> None:
+async def test_a_key_asks_to_read_what_failed_again_and_a_commit_shows_by_itself() -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 24)) as pilot:
         await all_there(pilot, host)
-        await pilot.press("down", "r")
+        await pilot.press("down", "alt+r")
         await wait(pilot, lambda: "reading 1 again" in painted(host))
         assert host.retries == 1
         host.listing.files[0] = a_file("broken.md", "ok")
         host.listing.commits += 1
         await wait(pilot, lambda: "failed" not in painted(host).replace("retry failed", ""))
         assert "ok  41" in painted(host)
-        await pilot.press("r")
+        await pilot.press("alt+r")
         await wait(pilot, lambda: "no failed files" in painted(host))
         assert host.retries == 1
 
@@ -218,7 +250,7 @@ async def test_f5_rescans_and_keeps_cursor_filter_and_folds() -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 30)) as pilot:
         await all_there(pilot, host)
-        await pilot.press("space")
+        await pilot.press("alt+e")
         assert "broken.md" not in painted(host)
         await pilot.press("down", "down")
         assert chosen(host) == "raw.md"
@@ -250,12 +282,11 @@ async def test_an_engine_error_is_shown_and_the_table_stays() -> None:
         assert "broken.md" in painted(host)
 
 
-@pytest.mark.parametrize("key", ["escape", "q"])
-async def test_a_key_closes_the_page(key: str) -> None:
+async def test_esc_closes_the_page() -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 24)) as pilot:
         await all_there(pilot, host)
-        await pilot.press(key)
+        await pilot.press("escape")
         assert host.screen is not host.page
         assert host.listing.left.wait(20)
 
@@ -273,7 +304,7 @@ async def test_any_size_and_any_name_work(size: tuple[int, int]) -> None:
 # On the real screen
 
 
-async def test_f12_shows_the_files_of_the_real_index_and_r_indexes_again(
+async def test_f12_shows_the_files_of_the_real_index_and_retry_indexes_again(
     embedded_place: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(embedded_place / "data", tmp_path / "data")

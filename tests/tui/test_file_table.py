@@ -184,7 +184,7 @@ def test_rows_keep_their_width_whatever_a_name_holds(width: int) -> None:
 
 def test_the_summary_counts_the_problems() -> None:
     row = summary_row(a_table(), is_scanning=True, message="", width=100)
-    assert row_text(row) == "health  scanning …  ·  44 files  ·  1 failed  ·  1 skipped  ·  1 pending"
+    assert row_text(row) == "scanning …  ·  44 files  ·  1 failed  ·  1 skipped  ·  1 pending"
 
 
 def test_the_detail_names_the_rule_in_full() -> None:

@@ -13,7 +13,7 @@ from kebab_tui.settings.load import load_settings
 from kebab_tui.settings.starter import starter_text
 from kebab_tui.tui.actions import ACTIONS, action_of
 from kebab_tui.tui.keymap import keymap
-from kebab_tui.tui.keys import key_name, shown
+from kebab_tui.tui.keys import key_name, shown, types_a_character
 
 
 def refusal(written: dict[str, tuple[str, ...]]) -> ConfigError:
@@ -23,20 +23,52 @@ def refusal(written: dict[str, tuple[str, ...]]) -> ConfigError:
 
 
 def test_the_users_keys_replace_all_keys_of_the_action() -> None:
-    explain = action_of(keymap({"explain": ("F9", "ctrl+g")}), "explain")
-    assert explain.keys("query") == explain.keys("lists") == ("f9", "ctrl+g")
+    explain = action_of(keymap({"explain": ("F9", "alt+g")}), "explain")
+    assert explain.keys("query") == explain.keys("lists") == ("f9", "alt+g")
+    assert action_of(keymap({"quit": ("f10",)}), "quit").all_keys == ("f10",)
 
 
-def test_a_key_that_types_holds_in_the_lists_only() -> None:
+def test_a_key_that_types_is_one_of_the_normal_mode() -> None:
     action = action_of(keymap({"explain": ("f4", "E")}), "explain")
-    assert action.keys("query") == ("f4",)
-    assert action.keys("lists") == ("f4", "E")
+    assert action.keys("query", "lists", "panel") == ("f4",)
+    assert action.keys("vim") == ("f4", "E")
 
 
-def test_an_action_of_the_lists_stays_there() -> None:
-    action = action_of(keymap({"half_page_down": ("ctrl+f",)}), "half_page_down")
+def test_characters_only_leave_the_other_keys_as_they_are() -> None:
+    action = action_of(keymap({"open": ("e", "b")}), "open")
+    assert action.everywhere == ("enter", "ctrl+o")
+    assert action.vim == ("e", "b")
+    assert action_of(keymap({"quit": ("Q",)}), "quit").everywhere == ("ctrl+q",)
+
+
+@pytest.mark.parametrize("action_id", ["half_page_down", "first_hit", "files_close", "help_first"])
+def test_an_action_of_the_lists_stays_there(action_id: str) -> None:
+    action = action_of(keymap({action_id: ("ctrl+f",)}, vim=False), action_id)
     assert action.keys("query") == ()
     assert action.keys("lists") == ("ctrl+f",)
+
+
+def test_a_knob_of_the_explanation_may_be_any_key() -> None:
+    knob = action_of(keymap({"rrf_k_up": ("+", "alt+k")}, vim=False), "rrf_k_up")
+    assert knob.panel == ("+", "alt+k")
+    assert knob.keys("query", "lists") == ()
+
+
+def test_keys_that_the_registry_no_longer_has_can_be_given_back() -> None:
+    actions = keymap({"next_hit": ("down", "ctrl+j"), "previous_hit": ("up", "ctrl+k")}, vim=False)
+    assert action_of(actions, "next_hit").everywhere == ("down", "ctrl+j")
+    assert action_of(actions, "previous_hit").everywhere == ("up", "ctrl+k")
+
+
+def test_without_vim_keys_no_action_has_a_character_outside_the_explanation() -> None:
+    for action in keymap({"explain": ("f4", "E")}, vim=False):
+        assert not any(types_a_character(key) for key in action.keys("query", "lists", "vim")), action.id
+
+
+def test_letters_that_were_keys_once_clash_with_nothing_without_vim_keys() -> None:
+    once = {"why_not": ("w",), "files_open": ("enter", "o", "e"), "open": ("enter", "o")}
+    assert keymap(once, vim=False)
+    assert refusal(once).message == "keys: open and expand both use o"
 
 
 def test_an_action_without_keys_is_left_to_the_palette() -> None:
@@ -72,10 +104,10 @@ def test_the_same_key_in_two_places_is_no_clash() -> None:
     assert action_of(keymap({"older_query": ("ctrl+u",)}), "older_query").query == ("ctrl+u",)
 
 
-def test_a_key_that_would_be_typed_into_the_box_is_refused_there() -> None:
-    error = refusal({"older_query": ("u",)})
-    assert "older_query" in error.message
-    assert "u would be typed" in error.message
+@pytest.mark.parametrize("action_id", ["older_query", "why_not_ask", "palette_run"])
+def test_a_key_that_would_be_typed_into_a_text_box_is_refused_there(action_id: str) -> None:
+    error = refusal({action_id: ("f9", "u")})
+    assert error.message == f"keys.{action_id}: u would be typed into the text box"
 
 
 @pytest.mark.parametrize("key", ["", "ctrl+", "hyper+x", "f99", "ctrl+ctrl+x", "up down", "\n", "가나"])
@@ -131,15 +163,17 @@ def test_the_way_out_of_a_screen_must_keep_a_key(action_id: str) -> None:
     assert keymap({action_id: ("f10",)})
 
 
-@pytest.mark.parametrize("action_id", ["quit", "copy", "half_page_down", "help_close"])
-def test_a_reserved_key_is_refused_with_its_purpose(action_id: str) -> None:
-    error = refusal({action_id: ("ctrl+c",)})
-    assert error.message == f"keys.{action_id}: ctrl+c is reserved: it copies the selected text"
+@pytest.mark.parametrize("key", ["ctrl+c", "ctrl+z"])
+def test_a_key_that_works_over_every_screen_is_free_once_its_action_has_another(key: str) -> None:
+    owner = {"ctrl+c": "interrupt", "ctrl+z": "suspend"}[key]
+    assert refusal({"copy": (key,)}).message == f"keys: copy and {owner} both use {key}"
+    assert refusal({"help_close": (key,)}).message == f"keys: {owner} and help_close both use {key}"
+    assert keymap({"copy": (key,), "help_close": (key,), owner: ("f9",)})
 
 
 def test_each_screen_has_keys_of_its_own() -> None:
-    actions = keymap({"files_retry": ("m",), "why_not_ask": ("f4",), "help_close": ("f4",)})
-    assert action_of(actions, "files_retry").keys("lists") == ("m",)
+    actions = keymap({"files_retry": ("f3", "m"), "why_not_ask": ("f4",), "help_close": ("f4",)})
+    assert action_of(actions, "files_retry").keys("vim") == ("f3", "m")
     assert refusal({"files_retry": ("space",)}).message == "keys: files_retry and files_fold both use space"
 
 
@@ -160,7 +194,7 @@ def load(folder: Path, text: str) -> dict[str, tuple[str, ...]]:
 def test_keys_are_read_from_their_section(tmp_path: Path) -> None:
     written = load(tmp_path, '[keys]\nexplain = ["f9"]\nnext_hit = ["down", "j"]\n')
     assert written == {"explain": ("f9",), "next_hit": ("down", "j")}
-    assert action_of(keymap(written), "next_hit").lists == ("j",)
+    assert action_of(keymap(written), "next_hit").vim == ("j",)
 
 
 @pytest.mark.parametrize("value", ['"f9"', "9", "[9]", "{ key = 1 }"])

@@ -154,7 +154,7 @@ async def test_enter_after_a_name_in_the_palette_runs_that_action_once(
         app = await found(pilot)
         await focus(pilot, app.hits)
         assert app.toggles.explain is False
-        type_at_once(app, f":explain{enter}")
+        type_at_once(app, ("f2", *f"explain{enter}"))
         await until(pilot, lambda: app.toggles.explain)
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await pilot.pause()
@@ -165,7 +165,7 @@ async def test_a_page_is_found_in_the_palette_by_the_name_that_the_readme_has(sh
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
-        type_at_once(app, ":health")
+        type_at_once(app, ("f2", *"health"))
         await until(pilot, lambda: "files" in painted(app).split("health", 1)[-1])
 
 
@@ -173,7 +173,7 @@ async def test_a_path_is_completed_from_matching_paths_only(shared: SharedScreen
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
-        type_at_once(app, "wdocker\t")
+        type_at_once(app, ("alt+w", *"docker\t"))
         await until(pilot, lambda: "infra/docker.md" in painted(app))
         assert isinstance(app.screen, WhyNotPrompt) and app.screen.query_one(Input).value == "docker"
         await pilot.press("tab")
@@ -186,7 +186,7 @@ async def test_a_paste_into_a_terminal_without_the_focus_goes_where_the_focus_wa
     async with shared(query="rust") as pilot:
         app = await found(pilot)
         await focus(pilot, app.hits)
-        type_at_once(app, "w")
+        type_at_once(app, ["alt+w"])
         await until(pilot, lambda: isinstance(app.screen, WhyNotPrompt))
         app.post_message(events.AppBlur())
         await until(pilot, lambda: app.focused is None)

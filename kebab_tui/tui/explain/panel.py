@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from textual.content import Content
 from textual.message import Message
 
 from kebab_tui.domain.ids import ChunkRow
@@ -53,6 +54,14 @@ class ExplainPanel(RowsView, can_focus=True):
         self._changes: Mapping[ChunkRow, int] = {}
         self._row: ChunkRow | None = None
         self._reason = ""
+
+    def on_focus(self) -> None:
+        keys = self._keys
+        shown = (keys.rrf_k, keys.vector_weight, keys.rerank, keys.reset, "what if")
+        self.border_subtitle = Content(" ".join(shown))
+
+    def on_blur(self) -> None:
+        self.border_subtitle = Content("")
 
     def show(self, explained: ExplainedHit | None, response: ExplainedResponse) -> None:
         """Explain a hit, or without one the response as a whole.

@@ -31,7 +31,8 @@ from kebab_tui.tui.screens.file_table import (
     folders_of,
     summary_row,
 )
-from kebab_tui.tui.widgets.footer import KeysLine
+from kebab_tui.tui.screens.framed import FilterLine, Frame
+from kebab_tui.tui.widgets.footer import footer_text
 from kebab_tui.tui.widgets.segments import Row, Rows, RowsView
 
 if TYPE_CHECKING:
@@ -84,10 +85,9 @@ class FileStatesScreen(ModalScreen[None]):
 
     DEFAULT_CSS = """
     FileStatesScreen {
-        background: $background;
-        & > #health-summary { height: 1; overflow: hidden; }
-        & > #health-detail { height: auto; max-height: 3; overflow: hidden; }
-        & > Input { height: 1; }
+        & > Frame { width: 100%; height: 100%; }
+        & #health-summary { height: 1; overflow: hidden; }
+        & #health-detail { height: auto; max-height: 3; overflow: hidden; }
     }
     """
     screen_name: ClassVar[ScreenName] = "Files"
@@ -112,17 +112,18 @@ class FileStatesScreen(ModalScreen[None]):
         self.files = FileList()
 
     def compose(self) -> ComposeResult:
-        yield _StateRows(self._summary, "health-summary")
-        yield Input(
-            placeholder="type to filter by path, state or reason", select_on_focus=False, compact=True
+        yield Frame(
+            FilterLine("type to filter by path, state or reason"),
+            _StateRows(self._summary, "health-summary"),
+            self.files,
+            _StateRows(self._detail, "health-detail"),
+            title="files",
+            keys=footer_text(self._actions, "Files"),
         )
-        yield self.files
-        yield _StateRows(self._detail, "health-detail")
-        yield KeysLine(self._actions)
 
     def on_mount(self) -> None:
         bind(self, self._actions, "Files", "everywhere")
-        bind(self.files, self._actions, "Files", "lists")
+        bind(self.files, self._actions, "Files", "vim")
         bind(self.typing_box, self._actions, "Files", "query")
         self.set_focus(self.files)
         # After the first paint: the scan would delay it.
@@ -132,8 +133,7 @@ class FileStatesScreen(ModalScreen[None]):
         self._engine.stop_steps()
 
     def on_resize(self, event: events.Resize) -> None:
-        is_high = event.size.height >= _DETAIL_FROM
-        self.query_one("#health-detail").display = self.query_one(KeysLine).display = is_high
+        self.query_one("#health-detail").display = event.size.height >= _DETAIL_FROM
 
     @on(ScanStarted)
     def _scan_started(self, message: ScanStarted) -> None:

@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kebab_tui.domain.document import Source
+from kebab_tui.tui.screens.framed import highlighted
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
     DOT,
@@ -263,13 +264,12 @@ def detail_rows(entry: Entry | None, width: int, height: int) -> Sequence[Row]:
 
 
 def summary_row(table: HealthTable, is_scanning: bool, message: str, width: int) -> Row:
-    """The first line of the page: the message, the scan, the number of files, the problems."""
+    """The line above the files: the message, the scan, the number of files, the problems."""
     wrong = [f"{table.count(state):,} {state}" for state in WRONG if table.count(state)]
     facts = [message, "scanning …" if is_scanning else "", f"{table.total:,} files", *wrong]
     role: Role = "warning" if table.count("failed") else "muted"
     text = f"  {DOT}  ".join(one_line(fact) for fact in facts if fact)
-    title = "health" + " " * GAP
-    return (Segment(title, "heading"), Segment(cut(text, width - len(title)), role))
+    return (Segment(cut(text, width), role),)
 
 
 def _state(folder: Folder) -> str:
@@ -392,7 +392,7 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         strip = super().render_line(y)
         if y + self.scroll_offset.y == self.cursor and self.table.spot(self.cursor) is not None:
-            return strip.apply_style(self.get_component_rich_style("file-list--row"))
+            return highlighted(strip, self.get_component_rich_style("file-list--row"))
         return strip
 
     def _redraw(self, before: int) -> None:

@@ -1,105 +1,188 @@
-"""The help sheet and the command palette, both made from the registry of actions.
+"""The help: the query language, every key of the registry, what is shown on the screen.
 
-The sheet lists the keys of the focused pane, then all others, then the query language. The
-palette finds the actions that are available now by name, and runs them as their keys do.
+The keys of the focused pane come before those of the others. Typing filters the rows.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, cast
+from itertools import zip_longest
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
-from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
-from textual.worker import WorkerError
+from textual.widgets import Input
 
+from kebab_tui import __version__
 from kebab_tui.domain.facets import FACETS
-from kebab_tui.tui.actions import (
-    SCREENS,
-    SECTIONS,
-    Action,
-    Actions,
-    Facts,
-    Place,
-    ScreenName,
-    Section,
-    actions_on,
-    available,
-    bind,
-    name_of,
-)
+from kebab_tui.tui.actions import EDITING_KEYS, SECTIONS, Actions, ScreenName, Section, actions_on, bind
 from kebab_tui.tui.keys import shown_all
+from kebab_tui.tui.screens.framed import FilterLine, Frame
 from kebab_tui.tui.widgets.footer import footer_text
-
-_ELSEWHERE: dict[Place, str] = {"query": "In the query box", "lists": "In the lists"}
-_EDITING = (
-    ("ctrl+a ctrl+e", "Go to the beginning, to the end"),
-    ("ctrl+w ctrl+u", "Delete a word or a filter; delete all to the left"),
-    ("→ ctrl+e", "At the end: accept the suggestion"),
+from kebab_tui.tui.widgets.segments import (
+    DOT,
+    DOWN,
+    GAP,
+    TIMES,
+    UP,
+    Row,
+    RowsView,
+    Segment,
+    cut,
+    paragraph,
+    wrapped,
 )
+
+_WIDEST = 24
+"""Cells of the left column, at most."""
+_NARROWEST = 8
 _LANGUAGE = (
+    ("rust tokio", "Notes with all the words, in any form"),
+    ("Weekly plan", "A note with this name, alias or title comes first"),
     ('"a phrase"', "These words in this order"),
-    ("-word", "Notes without this word"),
-    ("rust OR go", "Either word; without OR, all words"),
+    ("emb*", "Words that begin so"),
+    ("-word", "Without this word"),
+    ("rust OR go", "Either word"),
     *(
-        (
-            f"{kind.key}:a,b {kind.key}:a {kind.key}:b",
-            f"Notes with either{' in a' if kind.within else ''} {kind.id}; with both",
-        )
+        row
         for kind in FACETS.values()
         if kind.key is not None
+        for row in (
+            (f"{kind.key}:a,b", f"With either {'text in the ' if kind.within else ''}{kind.id}"),
+            (
+                f"{kind.key}:a {kind.key}:b",
+                f"With both texts in the {kind.id}" if kind.within else f"With both {kind.plural}",
+            ),
+        )
     ),
-    ("-tag:x -path:old", "Notes without the tag; outside the path"),
-    ("path:notes/**", "Notes below a folder; * matches within one folder"),
-    ("lang:ko type:markdown", "By language, by type; kind: in: trust: title: heading:"),
-    ("after:7d before:2026-01", "Notes modified since a date; before a date"),
-    ("'raw AND (fts5)'", "A whole query in single quotes uses SQLite FTS5 syntax"),
+    ("-tag:x -path:old", "Without the tag; outside the path"),
+    ("path:notes/**", "Below a folder; * matches within one folder"),
+    ("in:work", "In one of your folders, by its name in F12"),
+    ("title:plan heading:goals", "A word in the title, in a heading"),
+    ("type:markdown lang:ko", "By type, by language"),
+    ("kind:code trust:primary", "By kind of passage, by trust"),
+    ("after:7d before:2026-01", "Modified since a date; before a date"),
+    ("'raw AND (fts5)'", "A whole query in single quotes: SQLite FTS5 syntax"),
+    ('tag:rust -draft "error handling" after:30d', "An example of several together"),
+)
+_EDITING = (
+    ("← → ctrl+a ctrl+e", "Go by characters; to the beginning, to the end"),
+    ("ctrl+w ctrl+u ctrl+k", "Delete a word or a filter; all to the left; all to the right"),
+    ("→ ctrl+e", "At the end: accept the suggestion"),
+    ("shift+← shift+→", "Select text"),
+)
+_SHELL_KEYS = ("ctrl+b", "ctrl+f", "ctrl+g", "ctrl+l", "ctrl+n", "ctrl+p", "ctrl+r", "ctrl+t", "ctrl+y")
+"""Keys that edit a line in a shell and not in Textual's input."""
+_LEGEND = (
+    ("named so", "The name, an alias or the title is the query"),
+    ("full matches", "All words of the query match"),
+    ("partial match", "Only some of the words match"),
+    ("by meaning only", "No word matches; the passage means something near"),
+    ("further keyword matches", "Keyword matches that the ranking by meaning leaves out"),
+    ("weak match", "The best there is, but not near"),
+    ("moved", "The passage is at other lines by now"),
+    ("changed", "The note was modified after it was indexed"),
+    ("gone", "The note does not exist any more"),
+    ("+2 more", "Further passages of the same note"),
+    (f"{UP}2 {DOWN}1", "Ranks that a what-if moves the hit up or down"),
+)
+_MOUSE = (
+    ("click", f"Select a hit, focus a pane, run a key of the footer, remove a filter at its {TIMES}"),
+    ("double click", "Open the hit"),
+    ("wheel", "Scroll the pane below the pointer"),
+    ("drag", "Select text of the notes, to copy it"),
+    ("shift+drag", "Select text with the terminal, in most of them"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class HelpGroup:
-    """A title over rows of keys (or query syntax) and their meaning."""
+    """A title over rows of keys, query syntax or badges, and their meaning."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
 
 
 def help_groups(actions: Actions, section: Section) -> tuple[HelpGroup, ...]:
-    """All actions with their keys; those of the focused pane or of the screen on top first."""
-    place: Place = "query" if section == "Query" else "lists"  # in the query box, characters are typed text
-    other: Place = "lists" if place == "query" else "query"
-    main = actions_on(actions, "Main")
-    groups = [_group(title, (a for a in main if a.section == title), place) for title in SECTIONS]
-    groups.append(_group(_ELSEWHERE[other], (a for a in main if not a.keys(place)), other))
-    for screen in SCREENS[1:]:
-        typed: Place = "query" if screen in ("Why not", "Palette") else "lists"
-        # What works on several screens is listed once, and on the screen where help was asked for.
-        listed = (a for a in actions_on(actions, screen) if screen in (a.screen, section))
-        groups.append(_group(screen, listed, typed))
-    groups.sort(key=lambda group: group.title != section)
-    writing = (HelpGroup("Editing the query", _EDITING), HelpGroup("Query language", _LANGUAGE))
-    return tuple(group for group in (*groups, *writing) if group.rows)
+    """The query language, the keys of the focused pane or page, those of all others, the rest."""
+    keys = [
+        HelpGroup(
+            title,
+            tuple(
+                (shown_all(action.all_keys), action.help)
+                for action in actions
+                if action.section == title and action.all_keys
+            ),
+        )
+        for title in sorted(SECTIONS, key=lambda title: title != section)
+    ]
+    groups = (
+        HelpGroup("What a query can say", _LANGUAGE),
+        *keys,
+        HelpGroup("Editing the query", (*_EDITING, *_overridden(actions))),
+        HelpGroup("Signs", _LEGEND),
+        HelpGroup("Mouse", _MOUSE),
+    )
+    return tuple(group for group in groups if group.rows)
 
 
-def help_content(groups: tuple[HelpGroup, ...]) -> Content:
-    """The groups as text in two columns: keys and meanings."""
-    column = max(cell_len(left) for group in groups for left, _ in group.rows) + 2
-    lines: list[Content] = []
+def _overridden(actions: Actions) -> Iterator[tuple[str, str]]:
+    """The editing keys that do something else in the query box."""
+    taken = {key for action in actions_on(actions, "Main") for key in action.keys("query")}
+    keys = tuple(sorted(taken.intersection({*EDITING_KEYS, *_SHELL_KEYS})))
+    if keys:
+        yield shown_all(keys), "Edit elsewhere, but not here: they have other actions"
+
+
+def filtered(groups: Sequence[HelpGroup], text: str) -> Iterator[HelpGroup]:
+    """The rows that contain every word of the text, ignoring case."""
+    words = text.casefold().split()
     for group in groups:
-        lines.append(Content.styled(group.title, "bold $primary"))
+        rows = tuple(
+            row
+            for row in group.rows
+            if all(word in f"{group.title} {row[0]} {row[1]}".casefold() for word in words)
+        )
+        if rows:
+            yield HelpGroup(group.title, rows)
+
+
+def help_rows(groups: Sequence[HelpGroup], width: int) -> Iterator[Row]:
+    """The groups in two columns, each cell wrapped."""
+    lefts = (cell_len(left) for group in groups for left, _ in group.rows)
+    column = min(max(lefts, default=0), _WIDEST, max(width // 3, _NARROWEST))
+    for number, group in enumerate(groups):
+        if number:
+            yield ()
+        yield (Segment(cut(group.title, width), "sum"),)
         for left, right in group.rows:
-            lines.append(Content.assemble((left, "bold"), " " * (column - cell_len(left)), right))
-        lines.append(Content(""))
-    return Content("\n").join(lines)
+            cells = zip_longest(wrapped(left, column), wrapped(right, width - column - GAP), fillvalue="")
+            for key, meaning in cells:
+                padding = " " * (column + GAP - cell_len(key))
+                yield (Segment(key, "heading"), Segment(padding), Segment(meaning))
+
+
+class HelpText(RowsView, can_focus=True, inherit_bindings=False):
+    DEFAULT_CSS = """
+    HelpText { height: 1fr; }
+    """
+
+    def __init__(self, groups: tuple[HelpGroup, ...]) -> None:
+        super().__init__()
+        self._groups = groups
+        self._filter = ""
+
+    def rows_at(self, width: int) -> list[Row]:
+        groups = list(filtered(self._groups, self._filter))
+        return list(help_rows(groups, width) if groups else paragraph("nothing found", width, "muted"))
+
+    def filter(self, text: str) -> None:
+        self._filter = text
+        self.lay_out()
+        self.scroll_home(animate=False)
 
 
 class HelpSheet(ModalScreen[None]):
@@ -107,110 +190,52 @@ class HelpSheet(ModalScreen[None]):
 
     DEFAULT_CSS = """
     HelpSheet { align: center middle; }
-    HelpSheet > VerticalScroll {
-        width: 90%; max-width: 92; height: 90%;
-        background: $surface; border: round $primary; padding: 0 1;
-    }
+    HelpSheet > Frame { width: 90%; max-width: 100; height: 90%; }
     """
     screen_name: ClassVar[ScreenName] = "Help"
 
     def __init__(self, actions: Actions, section: Section) -> None:
         super().__init__()
         self._actions = actions
-        self._section = section
+        self.text = HelpText(help_groups(actions, section))
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll() as sheet:
-            sheet.border_title = Content("keys")
-            sheet.border_subtitle = Content(footer_text(self._actions, "Help"))
-            yield Static(help_content(help_groups(self._actions, self._section)))
+        yield Frame(
+            FilterLine("type to filter"),
+            self.text,
+            title=f"help {DOT} kebab-tui {__version__}",
+            keys=footer_text(self._actions, "Help"),
+        )
 
     def on_mount(self) -> None:
-        for node in (self, self.query_one(VerticalScroll)):
-            bind(node, self._actions, "Help", "lists")
-
-
-def _group(title: str, actions: Iterable[Action], place: Place) -> HelpGroup:
-    rows = ((shown_all(action.keys(place)), action.help) for action in actions if action.keys(place))
-    return HelpGroup(title, tuple(rows))
-
-
-class Commanded(Protocol):
-    """The part of the application that the palette needs."""
+        bind(self, self._actions, "Help", "everywhere")
+        bind(self.text, self._actions, "Help", "vim")
+        bind(self.typing_box, self._actions, "Help", "query")
+        self.set_focus(self.text)
 
     @property
-    def actions(self) -> Actions: ...
+    def typing_box(self) -> Input:
+        """Receives the keys without a binding."""
+        return self.query_one(Input)
 
-    @property
-    def facts(self) -> Facts: ...
-
-
-def commands(actions: Actions, facts: Facts, screen: ScreenName = "Main") -> Actions:
-    """The available actions of a screen, without the palette itself."""
-    return tuple(a for a in available(actions_on(actions, screen), facts) if a.id != "palette")
-
-
-def _with_keys(name: Content, action: Action) -> Content:
-    # The palette parses the help, a plain str, as markup.
-    return name + Content.styled(f"  {shown_all(action.all_keys)}", "dim")
-
-
-def palette() -> CommandPalette:
-    """The palette as a screen."""
-    return _Palette([ActionCommands], placeholder="Command")
-
-
-class _Palette(CommandPalette):
-    """Runs the command that matches the whole text, even if Enter arrives early, and only once."""
-
-    screen_name: ClassVar[ScreenName] = "Palette"
-    _is_chosen = False
-
-    def on_mount(self) -> None:
-        for node in (self, self.query_one(Input)):
-            bind(node, cast(Commanded, self.app).actions, "Palette", "query")
-
-    async def action_submit(self) -> None:
-        await self.query_one(Input).action_submit()  # comes after the text typed before it
-
-    @on(Input.Submitted)
-    async def _choose(self, event: Input.Submitted) -> None:
+    @on(Input.Changed)
+    def _text_changed(self, event: Input.Changed) -> None:
         event.stop()
-        event.prevent_default()  # it would run a match of the previous text
-        for search in [worker for worker in self.workers if worker.node is self]:
-            with contextlib.suppress(WorkerError):
-                await search.wait()
-        self._select_or_command()
+        self.text.filter(event.value)
 
-    @on(OptionList.OptionSelected)
-    def _once(self, event: OptionList.OptionSelected) -> None:
-        if self._is_chosen:
-            event.stop()
-            event.prevent_default()  # it would close the screen below, too
-        self._is_chosen = True
+    def action_move(self, step: int) -> None:
+        self.text.scroll_relative(y=step, animate=False)
 
+    def action_page(self, step: int) -> None:
+        self.action_move(step * max(self.text.size.height - 1, 1))
 
-class ActionCommands(Provider):
-    """Provides the actions of the registry to the palette."""
+    def action_filter(self) -> None:
+        self.set_focus(self.typing_box)
 
-    async def discover(self) -> Hits:
-        for action in self._commands():
-            display = _with_keys(Content(action.label), action)
-            yield DiscoveryHit(display, self._run(action), text=action.label, help=action.help)
-
-    async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
-        for action in self._commands():
-            # The README and the settings use the id.
-            name = max(matcher.match(action.label), matcher.match(action.id))
-            score = max(name, 0.9 * matcher.match(action.help))
-            if score > 0:
-                display = _with_keys(matcher.highlight(action.label), action)
-                yield Hit(score, display, self._run(action), text=action.label, help=action.help)
-
-    def _commands(self) -> Actions:
-        app = cast(Commanded, self.app)
-        return commands(app.actions, app.facts, name_of(self.screen))
-
-    def _run(self, action: Action) -> Callable[[], Awaitable[bool]]:
-        return lambda: self.app.run_action(action.call)
+    def action_back(self) -> None:
+        """Clear the filter, or close the help."""
+        if self.typing_box.value:
+            self.typing_box.clear()
+            self.set_focus(self.text)
+        else:
+            self.dismiss()

@@ -1,4 +1,4 @@
-"""`w`: asks for the path of a note and shows which stage of the search dropped it.
+"""Asks for the path of a note and shows which stage of the search dropped it.
 
 The prompt queries nothing: it posts `Typed` and `Asked`, and the application answers with
 `offer`, `answer` or `fail`. An unknown path is a valid question.
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kebab_tui.tui.actions import Actions, ScreenName, bind
+from kebab_tui.tui.screens.framed import GUTTER, FilterLine, Frame, FramedRow, framed_row
 from kebab_tui.tui.widgets.footer import footer_text
 from kebab_tui.tui.widgets.segments import (
     ARROW,
@@ -68,18 +67,17 @@ def verdict_rows(why: WhyNot, width: int) -> Iterator[Row]:
 
 
 def offer_rows(paths: Sequence[str], chosen: int | None, width: int) -> Iterator[Row]:
-    """The offered paths; the chosen one has a mark besides its style."""
+    """The offered paths, with the cursor on the chosen one."""
     for place, path in enumerate(paths):
-        mark = ">" if place == chosen else " "
-        text = cut_path(one_line(path), width - 2)
-        yield (Segment(f"{mark} {text}", "heading" if place == chosen else "muted"),)
+        label = Segment(cut_path(one_line(path), width - GUTTER))
+        yield framed_row(FramedRow((label,)), width, selected=place == chosen)
 
 
 class _PromptBody(RowsView, can_focus=False):
     """Below the input: the paths that match it, or the verdict on one."""
 
     DEFAULT_CSS = """
-    _PromptBody { height: auto; max-height: 1fr; }
+    _PromptBody { height: 1fr; }
     """
 
     @dataclass
@@ -112,13 +110,8 @@ class WhyNotPrompt(ModalScreen[None]):
     """An input and its verdict; stays open for further paths until Esc."""
 
     DEFAULT_CSS = """
-    WhyNotPrompt {
-        align: center middle;
-        & > Vertical {
-            width: 90%; max-width: 90; height: auto; max-height: 90%;
-            border: round $accent; border-title-color: $accent; background: $surface; padding: 0 1;
-        }
-    }
+    WhyNotPrompt { align: center middle; }
+    WhyNotPrompt > Frame { width: 90%; max-width: 100; height: 60%; max-height: 18; }
     """
     screen_name: ClassVar[ScreenName] = "Why not"
 
@@ -148,11 +141,12 @@ class WhyNotPrompt(ModalScreen[None]):
         self._offered_for: str | None = None
 
     def compose(self) -> ComposeResult:
-        with Vertical() as box:
-            yield Input(placeholder="path of a note", select_on_focus=False, compact=True)
-            yield self._answer
-        box.border_title = "why not?"
-        box.border_subtitle = Content(footer_text(self._actions, "Why not"))
+        yield Frame(
+            FilterLine("path of a note"),
+            self._answer,
+            title="why not?",
+            keys=footer_text(self._actions, "Why not"),
+        )
 
     def on_mount(self) -> None:
         for node in (self, self.typing_box):
@@ -225,7 +219,7 @@ class WhyNotPrompt(ModalScreen[None]):
     async def action_ask(self) -> None:
         await self.typing_box.action_submit()  # comes after the text typed before it
 
-    def action_choose(self, step: int) -> None:
+    def action_move(self, step: int) -> None:
         """Move through the offered paths; above the first one, back to the input."""
         here = -1 if self._answer.chosen is None else self._answer.chosen
         place = min(max(here + step, -1), len(self._answer.paths) - 1)

@@ -49,11 +49,11 @@ GAP = 2
 NARROWEST = 16
 """Rows are made for at least this many cells."""
 
-Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning", "quote", "warning"]
+Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning", "quote", "warning", "match"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 _ROW_BREAKERS = str.maketrans({"\n": "\u240a", "\t": "\u2409"})
-_MOST_PER_CELL = 24
+MOST_PER_CELL = 24
 """Characters that may share a cell (marks, joiners); text beyond that is not measured."""
 _JOINER = "\u200d"
 
@@ -75,7 +75,7 @@ def take(text: str, width: int) -> str:
     """The longest beginning that fits."""
     if width <= 0:
         return ""
-    taken = next(iter(chop_cells(text[: width * _MOST_PER_CELL], width)), "")
+    taken = next(iter(chop_cells(text[: width * MOST_PER_CELL], width)), "")
     while cell_len(taken) > width:  # Rich joins the characters around any joiner
         taken = taken[:-1]
     return taken
@@ -85,7 +85,7 @@ def take_end(text: str, width: int) -> str:
     """The longest end that fits."""
     if width <= 0:
         return ""
-    if (start := len(text) - width * _MOST_PER_CELL) > 0:
+    if (start := len(text) - width * MOST_PER_CELL) > 0:
         text = text[border(text, start) :]
     over = cell_len(text) - width
     for dropped in (over, over + 1):  # a wide character may lie across the cut
@@ -122,7 +122,7 @@ def cut_path(path: str, width: int) -> str:
 
 
 def _fits(text: str, width: int) -> bool:
-    return len(text) <= width * _MOST_PER_CELL and cell_len(text) <= width
+    return len(text) <= width * MOST_PER_CELL and cell_len(text) <= width
 
 
 def border(text: str, at: int) -> int:
@@ -278,6 +278,7 @@ class RowsView(LineView):
         & > .rows--meaning { color: $text-secondary; }
         & > .rows--quote { text-style: italic; }
         & > .rows--warning { color: $text-warning; text-style: bold; }
+        & > .rows--match { color: $text-accent; text-style: bold underline; }
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows--{role}" for role in ROLES}

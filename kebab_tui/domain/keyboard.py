@@ -19,7 +19,7 @@ _SYLLABLE = re.compile(
     rf"([rRseEfaqQtTdwWczxvg])(h[kol]|n[jpl]|ml|{_A_VOWEL})"
     rf"(?:(rt|s[wg]|f[raqtxvg]|qt|[rRsefaqtTdwczxvg])(?!{_A_VOWEL}))?"
 )
-_FIRST = ord("가")
+_FIRST, _LAST = ord("가"), ord("힣")
 
 
 def hangul_keys(typed: str) -> str | None:
@@ -34,6 +34,11 @@ def hangul_keys(typed: str) -> str | None:
         syllables.append(_syllable(_INITIALS.index(initial), _VOWELS.index(vowel), _FINALS.index(final)))
         at = found.end()
     return "".join(syllables)
+
+
+def is_hangul(typed: str) -> bool:
+    """Whether all of it is syllables and letters that this keyboard types."""
+    return all(one in _LETTERS or _FIRST <= ord(one) <= _LAST for one in typed)
 
 
 def keys_of(typed: str) -> str:
