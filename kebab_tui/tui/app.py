@@ -47,7 +47,7 @@ from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.results import Panes, ResultsPresenter
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
-from kebab_tui.tui.themes import apply_theme, register_themes
+from kebab_tui.tui.themes import apply_theme
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.completion_list import CompletionList
 from kebab_tui.tui.widgets.empty_states import TextPane
@@ -92,7 +92,6 @@ class KebabApp(App[tuple[str, ...]]):
         self.actions = keymap(settings.keys, vim=self.has_vim_keys)
         self._action_of = {action.id: action for action in self.actions}
         bind_app(self, self.actions)
-        register_themes(self)
         self._choices = starting_choices(settings.data_dir, settings.screen, options.theme)
         self._fixed_choices: set[str] = set()
         """Choices about which the user knows that the configuration wins at the next start."""

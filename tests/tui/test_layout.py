@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
 from kebab_tui.tui.layout import SMALLEST, Layout, LayoutName, Pane, Toggles, choose, swapped
+from tests.tui.screen import SharedScreen, found, painted, until
 
 BOTH: tuple[Pane, ...] = ("hits", "preview")
 ALL: tuple[Pane, ...] = ("hits", "preview", "explain")
@@ -80,3 +82,43 @@ def test_there_is_always_a_pane_and_a_second_one_only_with_enough_space() -> Non
             assert chosen.panes
             if width < SMALLEST[0] or height < SMALLEST[1]:
                 assert len(chosen.panes) == 1 and chosen.too_small
+
+
+SIZES = ((40, 10), (60, 15), (80, 24), (100, 30), (120, 36), (160, 45), (200, 50))
+
+
+@pytest.mark.slow
+async def test_every_pane_has_its_place_at_every_size(shared: SharedScreen) -> None:
+    async with shared(query="rust", size=SIZES[-1]) as pilot:
+        app = await found(pilot)
+        layouts: tuple[LayoutName, ...] = ("auto", "beside", "below")
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda: app.size == size == app.screen.size)  # noqa: B023
+            for preview, explain, wanted in product((True, False), (True, False), layouts):
+                app.toggles = Toggles(preview, explain)
+                app.choices = replace(app.choices, layout=wanted)
+                app.arrange()
+                await pilot.pause()
+                panes = [pane for pane in (app.hits, app.preview, app.explain) if pane.display]
+                assert len(panes) == 1 + preview + explain
+                where = f"{size} {app.toggles} {wanted}\n{painted(app)}"
+                covered = sum(pane.outer_size.area for pane in panes)
+                assert covered == app.panes.size.area, where
+                assert all(pane.scrollable_content_region.width >= 12 for pane in panes), where
+                assert all(pane.scrollable_content_region.height >= 1 for pane in panes), where
+                assert app.box.region.width >= 20 and app.status.region.height == 1, where
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(150, 36), (200, 50), (300, 80)])
+async def test_a_wide_screen_gives_the_preview_what_the_explanation_does_not_need(
+    shared: SharedScreen, size: tuple[int, int]
+) -> None:
+    async with shared(query="rust", explain=True, size=size) as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: app.explain.region.width)
+        assert app.panes.has_class("-columns")
+        assert 40 <= app.explain.outer_size.width <= 56
+        assert app.preview.outer_size.width > app.hits.outer_size.width > app.explain.outer_size.width // 2
+        assert app.preview.outer_size.width > app.explain.outer_size.width

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,16 +13,19 @@ from kebab_tui.domain.errors import UsageError
 from kebab_tui.settings.settings import ScreenSettings, Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.themes import apply_theme
-from tests.tui.screen import WIDE, SharedScreen, found, kebab, until
+from kebab_tui.tui.themes import THEMES, apply_theme
+from kebab_tui.tui.widgets.segments import CITED, CURSOR
+from tests.tui.screen import WIDE, SharedScreen, focus, found, kebab, painted, until
 
 pytestmark = pytest.mark.slow
 
-LEAST = 4.5
-"""What WCAG asks of text of ordinary size."""
-NOT_TEXT = {"hits-list--bar", "hits-list--cursor"}
-"""Shapes; the score stands beside the bar, and the row of the cursor has a ground of its own."""
-GROUNDS = {"preview--cited", "preview--header", "hits-list--row"}
+TEXT, MARK = 4.5, 3.0
+"""Contrast ratios that WCAG asks of text of ordinary size, and of shapes with a meaning."""
+MARKS = {"hits-list--bar", "hits-list--cursor", "hits-list--mark"}
+GROUNDS = {"preview--": ("preview--cited", "preview--header"), "hits-list--": ("hits-list--row",)}
+"""Backgrounds on which the other components of a widget are painted."""
+COLOURED = tuple(theme for theme in THEMES if not theme.startswith("ansi"))
+"""What the palette of a terminal looks like is not known here."""
 
 
 def contrast(ink: Color, ground: Color) -> float:
@@ -35,38 +39,73 @@ def _luminance(color: Color) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def inks(widget: Widget) -> dict[str, tuple[Color, Color]]:
-    """Every component of a widget: its colour and what it stands on."""
-    names = sorted(widget._get_component_classes())
-    styles = {name: widget.get_component_rich_style(name) for name in names}
-    return {
-        name: (Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor))
-        for name, style in styles.items()
-    }
+def pairs_of(widget: Widget) -> Iterator[tuple[str, Color, Color, float]]:
+    """Each colour of a widget, what it is painted on, and the contrast that it needs."""
+    ground, ink = widget.background_colors[1], widget.colors[3]
+    yield f"{widget!r}", ink, ground, TEXT
+    components = widget._get_component_classes() - {"screen--selection"}  # a background only
+    styles = {name: widget.get_component_rich_style(name) for name in components}
+    inks = {name: Color.from_rich_color(style.color) for name, style in styles.items()}
+    grounds = {name: Color.from_rich_color(style.bgcolor) for name, style in styles.items()}
+    for name, own in inks.items():
+        others = next((names for prefix, names in GROUNDS.items() if name.startswith(prefix)), ())
+        for under in (grounds[name], *(grounds[other] for other in others)):
+            yield f"{name} of {widget!r}", own, under, MARK if name in MARKS else TEXT
+    if widget.has_focus and widget.styles.border_top[0]:
+        yield f"border of {widget!r}", widget.styles.border_top[1], ground, MARK
+    if widget.show_vertical_scrollbar:
+        styles_ = widget.styles
+        yield f"scrollbar of {widget!r}", styles_.scrollbar_color, styles_.scrollbar_background, MARK
 
 
-async def painted_in(app: KebabApp) -> dict[str, tuple[Color, Color]]:
-    panes = (app.box, app.chips, app.hits, app.preview, app.explain, app.status, app.words, app.footer)
-    return {name: pair for pane in panes for name, pair in inks(pane).items()}
+def unreadable(app: KebabApp) -> list[str]:
+    return [
+        f"{app.theme}: {name}: {ink.hex} on {under.hex}: {contrast(ink, under):.2f}"
+        for widget in app.screen.walk_children(with_self=True)
+        if isinstance(widget, Widget) and widget.display
+        for name, ink, under, least in pairs_of(widget)
+        if contrast(ink, under) < least
+    ]
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
-async def test_every_text_can_be_read(shared: SharedScreen, theme: str) -> None:
-    async with shared(query="rust", explain=True, theme=theme, size=(160, 45)) as pilot:
+@pytest.mark.parametrize("theme", COLOURED)
+async def test_every_text_and_every_mark_can_be_seen(shared: SharedScreen, theme: str) -> None:
+    async with shared(query="rust tag:rust", explain=True, theme=theme, size=(160, 45)) as pilot:
         app = await found(pilot)
-        pairs = await painted_in(app)
-        cited = pairs["preview--cited"][1]
-        row = pairs["hits-list--row"][1]
-        for name, (ink, ground) in pairs.items():
-            if name in NOT_TEXT or name in GROUNDS:
-                continue
-            grounds = [ground]
-            if name.startswith("preview--"):
-                grounds.append(cited)
-            if name.startswith("hits-list--"):
-                grounds.append(row)
-            for under in grounds:
-                assert contrast(ink, under) >= LEAST, f"{name}: {ink.hex} on {under.hex}"
+        for pane in (app.box, app.hits, app.preview, app.explain):
+            await focus(pilot, pane)
+            assert not unreadable(app), pane
+        for key in ("f12", "f1"):
+            await pilot.press(key)
+            await until(pilot, lambda: app.screen is not app.screen_stack[0])
+            await pilot.pause()
+            assert not unreadable(app), key
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is app.screen_stack[0])
+
+
+async def test_without_colours_nothing_looks_like_something_else(
+    shared: SharedScreen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with shared(query="ownership", size=(120, 36)) as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: any(CITED in line[48:] for line in painted(app).splitlines()))
+
+        def look(widget: Widget, name: str) -> str:
+            """The style without its colours."""
+            return str(widget.get_component_rich_style(name).without_color)
+
+        assert app.no_color
+        assert look(app.hits, "hits-list--match") != look(app.hits, "hits-list--text")
+        assert look(app.preview, "preview--match") != look(app.preview, "preview--cited")
+        assert look(app.status, "status-line--warning") != look(app.status, "status-line--fact")
+        rows = [app.hits.render_line(y).text for y in range(4)]
+        assert rows[0].startswith(CURSOR) and not rows[2].startswith(CURSOR)
+        marked = [line for line in painted(app).splitlines() if CITED in line[48:]]
+        assert marked and "owner" in "".join(marked)
+        app.status.show_error("no")
+        await until(pilot, lambda: "error: no" in painted(app))
 
 
 def test_an_unknown_theme_is_refused_with_the_known_ones() -> None:

@@ -210,7 +210,7 @@ Preview {
     scrollbar-gutter: stable;
     scrollbar-size-vertical: 1;
     & > .preview--header { background: $surface; }
-    &:focus > .preview--header { background: $primary 30%; text-style: underline; }
+    &:focus > .preview--header { background: $primary 14%; text-style: underline; }
     & > .preview--path { text-style: bold; }
     & > .preview--title { color: $text-muted; }
     & > .preview--state { color: $warning; text-style: bold; }
