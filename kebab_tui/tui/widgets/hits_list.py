@@ -322,7 +322,7 @@ class HitsList(LineView, can_focus=True):
         line = y - row.first
         if line < 0:
             return self._strip(rule_line(row.kind, width), width, cursor=False)
-        style = self.style_of(row)
+        style = self.style_of(row, width)
         strips = self._strips.get((row.hit, style))
         if strips is None:
             first, second = hit_lines(row.hit, style)
@@ -332,7 +332,7 @@ class HitsList(LineView, can_focus=True):
             )
         return strips[line]
 
-    def style_of(self, row: HitRow) -> HitStyle:
+    def style_of(self, row: HitRow, width: int) -> HitStyle:
         hit = row.hit
         folded = () if row.unfolded else row.others
         fresh = self._fresh.get(hit.chunk_id)
@@ -341,7 +341,7 @@ class HitsList(LineView, can_focus=True):
                 (self._fresh[one.chunk_id] for one in folded if one.chunk_id in self._fresh), None
             )
         return HitStyle(
-            width=self.scrollable_content_region.width,
+            width=width,
             share=row.share,
             cursor=row is self._rows[self._cursor],
             marked=bool(self._marks) and any(one.chunk_id in self._marks for one in (hit, *folded)),
@@ -378,7 +378,7 @@ class HitsList(LineView, can_focus=True):
             return
         index = self._row_at[line]
         row, width = self._rows[index], self.scrollable_content_region.width
-        more = more_cells(self.style_of(row)) if line == row.end - 1 else 0
+        more = more_cells(self.style_of(row, width)) if line == row.end - 1 else 0
         if place.x >= width - more:
             self.fold(index)
         elif line >= row.first:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tests.benchmarks.measuring import Figure, machine, report
-from tests.benchmarks.screen import keys, memory, moving, reading, starting
+from tests.benchmarks.screen import keys, memory, moving, readable, reading, starting
 from tests.benchmarks.screen.terminal import environment
 from tests.benchmarks.screen.vaults import WIDE_LINE, Vaults, prepared
 

@@ -65,7 +65,7 @@ async def _measured(responses: list[SearchResponse]) -> list[Figure]:
             hits.notify_style_update()  # forgets the painted rows
             painting.append(1000 * seconds(lambda: [hits.render_line(y) for y in range(hits.size.height)]))
             for row in hits._rows:
-                first, second = hit_lines(row.hit, hits.style_of(row))
+                first, second = hit_lines(row.hit, hits.style_of(row, hits.scrollable_content_region.width))
                 titles.append(not any(text.endswith(ELLIPSIS) for text, role in first if role == "title"))
                 if cell_len(row.hit.snippet) >= 2 * _PANE[0]:
                     shown = "".join(text for text, role in second if role in ("text", "match"))
