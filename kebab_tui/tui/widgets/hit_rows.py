@@ -324,7 +324,11 @@ def _start(text: str, first: int, last: int, width: int) -> int:
         return sentence
     lead = max(0, min(width // 3, width - 2 - cell_len(text[first:last])))
     at = min(max(earliest, len(take(text, cell_len(text[:first]) - lead))), latest)
-    space = text.find(" ", at - 1, latest) if at else -1
+    if at == 0:
+        return 0
+    space = text.find(" ", at - 1, latest)
+    if space < 0:
+        space = text.rfind(" ", earliest, at)
     return space + 1 if space >= 0 else at
 
 
