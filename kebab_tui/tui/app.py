@@ -28,7 +28,7 @@ from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
 from kebab_tui.tui.actions import Facts, bind, bind_app, first_key
 from kebab_tui.tui.choices import Choices, keep, starting_choices
-from kebab_tui.tui.commands import Commands
+from kebab_tui.tui.commands import READ_ONLY, Commands
 from kebab_tui.tui.current_query import MOVES, PAGE, CurrentQuery, PendingActions
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.explain.panel import ExplainPanel
@@ -132,7 +132,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.completion_list = CompletionList(
             accept_key=key("complete"), choose_key=key("next_completion"), take_key=key("take_completion")
         )
-        self.footer = KeysLine(id="footer")
+        self.footer = KeysLine(self.actions, id="footer")
 
         self.results = ResultsPresenter(
             Panes(self.chips, self.hits, self.words, self.preview, self.explain, self.status),
@@ -195,7 +195,7 @@ class KebabApp(App[tuple[str, ...]]):
         bind(self.explain, self.actions, "Main", "panel")
         bind(self.words, self.actions, "Main", "everywhere")
         self.is_normal = False
-        self.query_line.mode = self.current_query.mode
+        self.show_mode()
         self.current_query.start_clock(self, self.results.show_searching)
         self.typing.start_clock(self)
         self.indexing.report_to(self.post_message)
@@ -285,7 +285,8 @@ class KebabApp(App[tuple[str, ...]]):
     @property
     def suggests(self) -> bool:
         """Whether the page in place of the hits has suggestions for the text in the box."""
-        return bool(self.words.suggestions) and self.box.value == self.current_query.query.text
+        is_asked = self.box.value == self.current_query.query.text
+        return bool(self.words.suggestions) and is_asked and not self.results.has_hits
 
     def refresh_bindings(self) -> None:
         if self.screen_stack:  # the last result may arrive after the last screen is gone
@@ -315,6 +316,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.set_class(not chosen.frames, "-plain")
         self.query_line.frame(chosen.frames)
         self.chips.set_class(chosen.frames, "-on-edge")
+        self.status.count_passages(not (chosen.frames and self.hits.display))
         self.footer.display = chosen.footer
         if chosen.too_small:
             self.status.show_message(empty_states.TOO_SMALL)
@@ -342,6 +344,9 @@ class KebabApp(App[tuple[str, ...]]):
 
     def on_resize(self) -> None:
         self.call_next(self.arrange)  # Textual stores the new size after this handler
+
+    def show_mode(self) -> None:
+        self.query_line.mode = self.results.mode_words
 
     # Queries
 
@@ -387,6 +392,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.arrange()
         self.refresh_bindings()
         if message.final:
+            self.show_mode()
             self.explain_selected()
             if self._has_news:
                 self._has_news = False
@@ -472,6 +478,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.EngineReady)
     def _engine_ready(self, message: messages.EngineReady) -> None:
         self.box.set_parser(message.workspace.parse)
+        self.query_line.show_mode()
         self.preview.engine = message.workspace
         self.results.parse = message.workspace.parse
 
@@ -521,6 +528,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.LiveChanged)
     def _live_changed(self, message: messages.LiveChanged) -> None:
         self.results.show_live(message.live, self.indexing.watcher_pid)
+        self.show_mode()
 
     @on(messages.IndexingEnded)
     def _indexing_ended(self, message: messages.IndexingEnded) -> None:
@@ -605,6 +613,8 @@ class KebabApp(App[tuple[str, ...]]):
         if isinstance(choice.note, NewNote):
             if self.hand_off.create(choice.note.path):
                 self._new_note = self.box.value, name_query(stem_of(choice.note.path))
+                if self.results.is_read_only:
+                    self.status.show_message(READ_ONLY)
         elif choice.verb == "copy":
             self.hand_off.copy_path(choice.note)
         elif choice.verb == "search":

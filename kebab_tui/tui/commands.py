@@ -120,12 +120,15 @@ class Commands:
         from kebab_tui.tui.screens.switcher import Switcher  # the first paint does not need it
 
         app = self._app
+        response = app.results.response
+        is_missing = response is not None and not response.hits and not app.results.chips
         switcher = Switcher(
             app.actions,
             app.engine,
             recent=app.recent,
             selected=app.hits.selected if app.box.value.strip() else None,
             creates=not app.options.pick,
+            typed=app.box.value.strip() if is_missing else "",
         )
         switcher.preview.wraps = app.preview.wraps
         return app.push_screen(switcher, app.note_chosen)
@@ -141,7 +144,7 @@ class Commands:
         modes = ("hybrid", *(mode for mode in SEARCH_MODES if mode != "hybrid"))
         mode = modes[(modes.index(app.current_query.mode) + 1) % len(modes)]
         app.current_query.mode = SEARCH_MODES[SEARCH_MODES.index(mode)]
-        app.query_line.mode = app.current_query.mode
+        app.show_mode()
         app.ask()
 
     def do_drop_filter(self) -> None:
@@ -195,7 +198,7 @@ class Commands:
         self._app.preview.scroll_up(animate=False)
 
     def do_wrap(self) -> None:
-        self._app.preview.wraps = not self._app.preview.wraps
+        self._app.choices = replace(self._app.choices, wrap=not self._app.choices.wrap)
 
     def do_scroll_left(self) -> None:
         self._app.preview.action_scroll_left()

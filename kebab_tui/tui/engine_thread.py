@@ -9,6 +9,7 @@ them. In between and when idle, the thread polls for commits.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections import deque
@@ -247,19 +248,24 @@ class EngineThread:
 
         self._send(_Job("paths", run))
 
-    def find_notes(self, typed: str, limit: int, recent: tuple[DocId, ...]) -> None:
-        """Find notes by name; replaces an earlier request. Without a name, `recent` notes come first."""
+    def find_notes(
+        self, typed: str, limit: int, recent: tuple[DocId, ...], home: tuple[DocId, ...] | None
+    ) -> None:
+        """Find notes by name; replaces an earlier request. Without a name, `recent` notes come first.
+
+        `home`: notes whose folder is the one for new notes, if they exist; None if it is known.
+        """
 
         def run(workspace: Workspace) -> Message:
             try:
+                place = None if home is None else _home(workspace, home)
                 if typed.strip():
                     found = [note for note in workspace.find(typed, limit) if note.matched is not None]
-                    return NotesFound(typed, limit, tuple(found))
+                    return NotesFound(typed, limit, tuple(found), place)
                 notes = {note.document.doc_id: note for note in _notes(workspace, recent)}
                 for note in workspace.find("", limit):
                     notes.setdefault(note.document.doc_id, note)
-                roots = (source.root for source in workspace.sources() if source.state != "paused")
-                return NotesFound(typed, limit, tuple(notes.values())[:limit], next(roots, ""))
+                return NotesFound(typed, limit, tuple(notes.values())[:limit], place)
             except Exception as error:  # noqa: BLE001 - the page shows a defect, too
                 return NotesFound(typed, limit, failure_of(error) or defect(error))
 
@@ -450,6 +456,13 @@ def _notes(workspace: Workspace, ids: tuple[DocId, ...]) -> list[FoundNote]:
     """The notes with these ids, in their order, as far as they exist."""
     found = workspace.find("", len(ids), filters=SearchFilters(doc_ids=ids)) if ids else []
     return sorted(found, key=lambda note: ids.index(note.document.doc_id))
+
+
+def _home(workspace: Workspace, notes: tuple[DocId, ...]) -> tuple[str, str] | None:
+    """The folder of the first of these notes, else of the first source."""
+    for note in _notes(workspace, notes):
+        return note.root, os.fsdecode(os.path.dirname(note.document.raw_path))
+    return next(((source.root, "") for source in workspace.sources() if source.state != "paused"), None)
 
 
 def _read_names(workspace: Workspace) -> None:

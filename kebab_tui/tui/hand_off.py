@@ -115,10 +115,8 @@ class HandOff:
         return is_saved
 
     def copy_path(self, hit: SearchHit) -> None:
-        """Copy the path of a whole note, as in citations."""
-        is_ambiguous = hit.path in self._hits.twins
-        text = sanitize_line(path_of(hit) if is_ambiguous else hit.path)
-        message = copy(text, self._app.copy_to_clipboard, os.environ)
+        """Copy the path of a whole note."""
+        message = copy(sanitize_line(hit.path), self._app.copy_to_clipboard, os.environ)
         self._status.show_message(Notice("copied", message))
 
     def copy(self, hits: Sequence[SearchHit], *, with_text: bool) -> None:

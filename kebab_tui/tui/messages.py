@@ -133,8 +133,8 @@ class NotesFound(Message):
     typed: str
     limit: int
     result: tuple[FoundNote, ...] | Failure
-    root: str = ""
-    """The folder of the first source, if no name is typed."""
+    home: tuple[str, str] | None = None
+    """The root of a source and the folder in it for new notes, if requested."""
 
 
 @dataclass

@@ -16,6 +16,7 @@ from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import CORRECTED, Notice, SearchHit, SearchResponse, append_page
 from kebab_tui.domain.ids import ChunkId
+from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.current_query import CurrentQuery
 from kebab_tui.tui.engine_thread import Suggestion
@@ -29,7 +30,7 @@ from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.hits_list import FRESH_S, HitsList
 from kebab_tui.tui.widgets.query_text import ChipsLine
 from kebab_tui.tui.widgets.segments import DOT, cut, sanitize_line
-from kebab_tui.tui.widgets.status_line import LiveWords, StatusContent, StatusLine, changed_words, live_words
+from kebab_tui.tui.widgets.status_line import LiveWords, StatusLine, changed_words, live_words, passages
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.status import LastChange, LiveState
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.query_language import Chip, ParsedQuery
 
 _QUERY_ERRORS = ("bad_filter", "bad_raw_query", "unfinished_filter")
+_NO_VECTORS = {"no_vectors", "no_model"}
 _LONGEST_TITLE = 40
 
 
@@ -92,7 +94,9 @@ class ResultsPresenter:
         self._live = LiveWords()
         self._end: IndexingEnded | None = None
         """How our own process ended, until the live file reports its successor."""
-        panes.status.status = StatusContent(mode=query.mode)
+        self._vector_share: int | None = None
+        """Percent of the passages that are found by meaning; None while unknown."""
+        self._is_embedding = False
 
     # Results
 
@@ -152,7 +156,7 @@ class ResultsPresenter:
         if failure.code == "not_indexed":
             self.show_first_run()
             return
-        no_count = {"hits": None, "total": 0, "milliseconds": None, "notices": ()}
+        no_count = {"hits": None, "total": 0, "notices": ()}
         if failure.code == "unfinished_filter" and self.response is not None:
             answered = cut(sanitize_line(self.response.query), _LONGEST_TITLE)
             title = f"hits for {answered}" if answered else "changed lately"
@@ -326,8 +330,17 @@ class ResultsPresenter:
             self._files_read = (live.phase.done, live.phase.total)
             if own_pid:
                 self._end = None
+            if live.phase.kind == "embedding" and live.phase.total:
+                self._is_embedding, self._vector_share = True, 100 * live.phase.done // live.phase.total
+            elif self._is_embedding:
+                self._is_embedding, self._vector_share = False, None
         self._show_last_change()
         self._show_indexing()
+
+    @property
+    def mode_words(self) -> str:
+        """The search mode, and how many of the passages it finds by meaning so far."""
+        return mode_words(self._query.mode, self._vector_share)
 
     @property
     def is_read_only(self) -> bool:
@@ -358,6 +371,8 @@ class ResultsPresenter:
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
         self._panes.hits.border_title = Content(self._counts(response) if has_query else "changed lately")
+        if response.complete and (response.vector_share or _NO_VECTORS & {n.code for n in response.notices}):
+            self._vector_share = response.vector_share
         key, notices = self._key("exact"), []
         for notice in response.notices:
             if notice.code == CORRECTED:
@@ -368,25 +383,30 @@ class ResultsPresenter:
         self._update_status(
             hits=len(response.hits) if has_query else None,
             total=response.total_matches,
-            milliseconds=sum(stage.milliseconds for stage in response.stages) if has_query else None,
-            mode=response.mode if has_query else self._query.mode,
-            raw=response.raw,
             complete=response.complete,
             notices=tuple(notices),
         )
 
     def _counts(self, response: SearchResponse) -> str:
         """How many notes and passages the list has; `+` if there are more notes."""
-        notes, passages = self._panes.hits.notes, response.total_matches
+        notes, found = self._panes.hits.notes, passages(response.total_matches, complete=response.complete)
         more = "+" if response.next_offset is not None else ""
-        return f"{notes:,}{more} {_noun('note', notes)} {DOT} {passages:,} {_noun('passage', passages)}"
+        return f"{notes:,}{more} {'note' if notes == 1 else 'notes'} {DOT} {found}" if notes else found
 
     def _update_status(self, **changes: Any) -> None:
         self._panes.status.show(replace(self._panes.status.status, **changes))
 
 
-def _noun(name: str, count: int) -> str:
-    return name if count == 1 else f"{name}s"
+def mode_words(mode: SearchMode, vector_share: int | None) -> str:
+    """The mode, and how many percent of the passages it finds by meaning unless those are all."""
+    if mode == "lexical":
+        return "keyword"
+    name = "semantic" if mode == "vector" else "hybrid"
+    if vector_share is None or vector_share >= 100:
+        return name
+    if mode == "vector":
+        return f"semantic {vector_share} %"
+    return f"{name} {DOT} semantic {vector_share} %" if vector_share else f"{name} (keyword only so far)"
 
 
 def _not_indexed(failure: Failure) -> str:

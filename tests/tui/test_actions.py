@@ -16,8 +16,7 @@ from textual.containers import VerticalScroll
 from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Footer, Input
-from textual.widgets._footer import FooterKey
+from textual.widgets import Input
 
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import actions as actions_module
@@ -53,7 +52,16 @@ from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
 README = Path(__file__).parents[2] / "README.md"
 MAIN = actions_on(ACTIONS, "Main")
 EVERYTHING = Facts(
-    hits=True, moves=True, empty_query=True, filters=True, corrected=True, explain=True, first_run=True
+    hits=True,
+    moves=True,
+    empty_query=True,
+    filters=True,
+    corrected=True,
+    explain=True,
+    first_run=True,
+    completing=True,
+    choosing=True,
+    chosen=True,
 )
 
 ESSENTIAL = [
@@ -298,7 +306,6 @@ class Host(App[None]):
 
     def compose(self) -> ComposeResult:
         yield Pane()
-        yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         pane = self.query_one(Pane)
@@ -497,28 +504,6 @@ async def test_quit_can_be_given_another_key() -> None:
     async with app.run_test() as pilot:
         await pilot.press("ctrl+q", "f10")
         assert app.done == ["explain", "quit"]
-
-
-async def test_the_footer_shows_what_the_registry_wants_shown() -> None:
-    app = Host()
-    async with app.run_test(size=(200, 24)) as pilot:
-        await until(pilot, lambda: app.query(FooterKey))
-        footer = [(key.key_display, key.description) for key in app.query(FooterKey)]
-    assert footer == [
-        (shown(action.keys("panel", "vim")[0]).replace("ctrl+", "^"), action.label)
-        for action in MAIN
-        if action.in_footer
-    ]
-
-
-@pytest.mark.parametrize("facts", [Facts(hits=True), Facts(first_run=True)])
-async def test_the_footer_fits_into_eighty_columns(facts: Facts) -> None:
-    app = Host()
-    app.facts = facts
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: app.query(FooterKey))
-        assert app.query_one(Footer).compact
-        assert max(key.region.right for key in app.query(FooterKey)) <= 80
 
 
 def test_no_help_is_markup() -> None:

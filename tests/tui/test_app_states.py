@@ -161,6 +161,9 @@ async def test_down_and_enter_choose_another_suggestion(shared: SharedScreen) ->
         assert "▌" in painted(app)
         await pilot.press("enter")
         assert app.box.value == second
+        await found(pilot)
+        await pilot.press("tab")
+        assert app.box.value == second and has_keys(app.hits), "with hits, tab goes to the next pane"
 
 
 async def test_a_click_takes_a_suggestion(shared: SharedScreen) -> None:
@@ -294,7 +297,7 @@ async def test_a_quick_search_is_not_shown_as_slow(shared: SharedScreen) -> None
     ("message", "said"),
     [
         (LiveChanged(LiveState(1, phase=Phase("reading", 312, 4031), once=True)), "reading 312 of 4,031"),
-        (LiveChanged(LiveState(1, given_way_to="pid 4711 (ingest)")), "pid 4711 (ingest) writes"),
+        (LiveChanged(LiveState(1, given_way_to="pid 4711 (ingest)")), "pid 4711 (ingest) is writing"),
         (IndexingEnded(failed=1), "warning: 1 file could not be read"),
         (IndexingEnded(failure=Failure("readonly", "cannot")), "read-only"),
         (IndexingEnded(failure=Failure("disk_full", "disk full")), "not indexed: disk full"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -434,6 +435,27 @@ async def test_the_list_scrolls_to_the_chosen_row() -> None:
         assert "▌tag39" in painted(app) and "40 of 40" in painted(app)
         await pilot.press("enter")
         assert app.box.value == "tag:tag39"
+
+
+async def test_a_key_lays_out_nothing_while_the_list_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Host()
+    async with app.run_test(size=(60, 16)) as pilot:
+        await write(pilot, "tag:")
+        layouts: list[object] = []
+        reflow = app.screen._compositor.reflow
+
+        def counted(*given: Any) -> Any:
+            layouts.append(given)
+            return reflow(*given)
+
+        monkeypatch.setattr(app.screen._compositor, "reflow", counted)
+        await write(pilot, "rust")
+        await pilot.press("down", "backspace", "backspace", "down", "down")
+        await pilot.pause()
+        assert is_open(app) and not layouts
+        await pilot.press("escape", *"xyz")
+        await pilot.pause()
+        assert not is_open(app) and layouts
 
 
 async def test_closing_lasts_until_another_word() -> None:

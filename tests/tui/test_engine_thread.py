@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from textual.message import Message
 
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.ids import DocId
+from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing.status import LiveState
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.ports import Rescan
@@ -28,6 +30,7 @@ from kebab_tui.tui.messages import (
     EngineWarm,
     LiveChanged,
     MoreFound,
+    NotesFound,
     Refused,
     SearchDone,
     SourcesCounted,
@@ -437,3 +440,48 @@ def test_a_rescan_is_a_request_to_the_indexing_process(begin: Begin, tmp_path: P
         assert time.monotonic() < end
         taken += RequestFolder(str(tmp_path / "data")).look()[1]
     assert taken == [Rescan((str(tmp_path / "a.md"),)), Rescan(retry=True)]
+
+
+# Names
+
+
+def found_note(number: int, *, matched: bool) -> Any:
+    doc = DocId(f"{number:032x}")
+    return SimpleNamespace(document=SimpleNamespace(doc_id=doc), root="/notes", matched=matched or None)
+
+
+@dataclass
+class Names(Engine):
+    """Five notes; the first three resemble every name."""
+
+    names: list[str] = field(default_factory=list)
+
+    def find(self, text: str, limit: int, offset: int = 0, filters: SearchFilters | None = None) -> list[Any]:
+        self.names.append(text)
+        wanted = None if filters is None else filters.doc_ids
+        notes = [found_note(number, matched=bool(text) and number < 3) for number in range(5)]
+        return [note for note in notes if wanted is None or note.document.doc_id in wanted][:limit]
+
+
+def notes_found(asking: Asking) -> list[int]:
+    message = asking.until(NotesFound)[-1]
+    assert isinstance(message, NotesFound)
+    assert isinstance(message.result, tuple)
+    return [int(note.document.doc_id, 16) for note in message.result]
+
+
+def test_without_a_name_recent_notes_come_first_and_missing_ones_are_skipped(begin: Begin) -> None:
+    asking = begin(Names())
+    asking.thread.find_notes("", 4, tuple(DocId(f"{number:032x}") for number in (3, 9, 1)), None)
+    assert notes_found(asking) == [3, 1, 0, 2]
+
+
+def test_only_notes_that_resemble_the_name_are_found_and_the_latest_name_wins() -> None:
+    engine = Names()
+    asking = Asking(engine)
+    for typed in ("d", "do", "doc"):
+        asking.thread.find_notes(typed, 4, (), None)
+    asking.start()
+    assert notes_found(asking) == [0, 1, 2]
+    assert engine.names == ["doc"]
+    asking.thread.close()

@@ -180,6 +180,12 @@ async def test_the_page_is_framed_with_its_keys_in_the_border() -> None:
         first, *_, last = painted(host).splitlines()
         assert first.startswith("╭─ files ─") and last.endswith("╯")
         assert "alt+r retry failed" in last and "esc close" in last
+        files = host.page.files
+        below = files.cursor + 1
+        own, other = (
+            {one.style.bgcolor for one in files.render_line(y) if one.style} for y in (files.cursor, below)
+        )
+        assert own != other
 
 
 async def test_enter_in_the_filter_opens_the_chosen_file(tmp_path: Path) -> None:

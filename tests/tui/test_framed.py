@@ -9,9 +9,11 @@ from textual.widgets import Static
 
 from kebab_tui.tui.actions import Action, ScreenName
 from kebab_tui.tui.screens.framed import Frame, FramedList, FramedRow, FramedScreen, framed_row
+from kebab_tui.tui.themes import apply_theme, register_themes
 from kebab_tui.tui.widgets.segments import Segment, row_text, row_width
 from tests.tui.hits import HOSTILE
 from tests.tui.screen import HostApp, painted, type_at_once, until
+from tests.tui.test_themes import LEAST, contrast, inks
 
 pytestmark = pytest.mark.slow
 
@@ -84,6 +86,13 @@ def test_a_label_of_several_parts_that_is_cut_ends_with_an_ellipsis(width: int) 
     assert ("…" in text) == ("flex-line-count" not in text)
 
 
+def test_more_about_a_row_is_left_out_where_it_would_be_a_stump() -> None:
+    row = FramedRow((Segment("zoom  "),), "F11", more="Zoom the focused pane")
+    assert row_text(framed_row(row, 40)) == "  zoom  Zoom the focused pane        F11"
+    assert row_text(framed_row(row, 26)) == "  zoom  Zoom the foc…  F11"
+    assert row_text(framed_row(row, 24)) == "  zoom               F11"
+
+
 async def test_the_frame_has_a_title_and_the_keys_that_fit() -> None:
     host = Host(Names())
     async with host.run_test(size=(80, 24)) as pilot:
@@ -109,6 +118,18 @@ async def test_the_cursor_skips_headings_and_stays_in_view() -> None:
             await pilot.press("up")
         assert rows.scroll_offset.y == 0 and "Names" in painted(host)
         assert "▌ 가나다" in painted(host)
+
+
+async def test_the_row_of_the_cursor_has_a_background_of_its_own() -> None:
+    host = Host(Names())
+    async with host.run_test(size=(80, 24)) as pilot:
+        await pilot.press("ctrl+n")
+        rows = host.page.rows
+        grounds = [
+            {segment.style.bgcolor for segment in rows.render_line(y) if segment.style} for y in (1, 2)
+        ]
+        assert [len(ground) for ground in grounds] == [1, 1]
+        assert grounds[0] != grounds[1]
 
 
 async def test_only_the_rows_in_view_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,3 +210,18 @@ async def test_any_size_works(size: tuple[int, int]) -> None:
         await until(pilot, lambda: host.page.query_one(Frame).size.width)
         assert host.page.typing_box.region.height == 1
         assert "▌" in painted(host)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+async def test_every_text_of_a_page_can_be_read(theme: str) -> None:
+    host = Host(Names())
+    register_themes(host)
+    apply_theme(host, theme)
+    async with host.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        row = inks(host.page.rows)["framed-list--row"][1]
+        for widget in (host.page.rows, host.page.typing_box):
+            for name, (ink, ground) in inks(widget).items():
+                if name.startswith(("rows--", "input--placeholder")):
+                    assert contrast(ink, ground) >= LEAST, name
+                    assert contrast(ink, row) >= LEAST, name

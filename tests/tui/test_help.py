@@ -121,7 +121,7 @@ async def test_typing_filters_and_esc_clears_before_it_closes() -> None:
 async def test_enter_closes_the_help() -> None:
     host = Host()
     async with host.run_test() as pilot:
-        await pilot.press("enter")
+        await pilot.press("z", "enter")
         assert host.screen is not host.page
 
 

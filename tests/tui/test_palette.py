@@ -44,10 +44,14 @@ def ids(text: str, *recent: str) -> list[str]:
         ("switcher", "switcher"),
         ("health", "health"),
         ("zm", "zoom"),
+        ("ma", "mark"),
+        ("dark", "theme_dark"),
         ("put the preview beside", "layout"),
         ("next m", "next_match"),
         ("match", "next_match"),
         ("semantic", "mode"),
+        ("ㅡㅐㅇㄷ", "mode"),
+        ("솓ㅡㄷ", "theme_dark"),
     ],
 )
 def test_the_best_command_is_first(text: str, first: str) -> None:
@@ -67,7 +71,7 @@ def test_the_current_theme_comes_first_then_our_own() -> None:
     assert [command.detail for command in themes("nord")][:2] == ["current", ""]
 
 
-@pytest.mark.parametrize("text", ["ㅡㅐㅇㄷ", "테마 없음", "zzzz", "[/nope]", "\x00"])
+@pytest.mark.parametrize("text", ["테마 없음", "x\u1100", "zzzz", "[/nope]", "\x00"])
 def test_a_text_that_matches_nothing_finds_nothing(text: str) -> None:
     assert ids(text) == []
 
@@ -192,6 +196,7 @@ async def test_a_theme_is_shown_while_choosing_and_esc_brings_the_old_one_back(s
         await pilot.press(*"theme kebab-l")
         await until(pilot, lambda: app.theme == "kebab-light")
         assert "▌ Theme: kebab-light" in painted(app)
+        assert page.styles.background.a == 0, "the screen below is not dimmed"
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is not page and app.theme == "kebab-dark")
         await until(pilot, lambda: colours(app) == before)

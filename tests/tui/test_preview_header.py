@@ -43,7 +43,7 @@ def test_the_state_of_a_passage_is_shown(located: Located | None, stale: bool, s
     [
         (70, "baking/bread.md · Bread › Crust · moved +7"),
         (42, "baking/bread.md · Bread › Crust · moved +7"),
-        (39, "baki…/bread.md · Bread › Cr… · moved +7"),
+        (39, "…king/bread.md · Bread › Cr… · moved +7"),
         (30, "baking/bread.md · moved +7"),
         (20, "bread.md · moved +7"),
     ],
@@ -54,7 +54,7 @@ def test_path_and_title_are_cut_before_the_state(width: int, shown: str) -> None
 
 def test_a_long_path_leaves_half_of_the_row_to_the_title() -> None:
     assert (
-        row(40, path="a/very/long/path/of/folders/to/bread.md") == "a/very/long/pa…/bread.md · Bread › Crust"
+        row(40, path="a/very/long/path/of/folders/to/bread.md") == "…/of/folders/to/bread.md · Bread › Crust"
     )
 
 

@@ -15,6 +15,7 @@ from rich.style import Style
 from textual.app import App, ComposeResult
 
 from kebab_tui.domain.citation import SourceSpan
+from kebab_tui.tui.preview import painting
 from kebab_tui.tui.preview import rendered as rendered_module
 from kebab_tui.tui.preview.matches import MatchSpan
 from kebab_tui.tui.preview.pane import Preview
@@ -115,6 +116,14 @@ def test_front_matter_is_a_list_of_properties() -> None:
 
 def test_an_unknown_fence_is_plain() -> None:
     assert shown("```dataview\nTABLE *x*\n```") == ["  TABLE *x*"]
+    assert shown("```\nlast line") == ["  last line"]
+
+
+def test_html_is_shown_without_its_tags_and_comments_are_dim() -> None:
+    text = "<table><tr><td><b>a</b>, b</td><td>c</td></tr></table>\n\n<!-- d\ne -->\n\nf<br>g <u>h</u>"
+
+    assert shown(text) == ["a, b c", "", "<!-- d", "e -->", "", "f", "g h"]
+    assert styled(text, "comment") == "<!-- d e -->"
 
 
 def test_code_is_coloured_by_its_language() -> None:
@@ -185,6 +194,8 @@ PIECES = [
     "---\n",
     "|-|-\n",
 ]
+STYLES = {*painting._PARTS, "struck"} - {"text", "cited", "header"}
+"""Those without a background."""
 MARKUP = st.lists(st.sampled_from(PIECES), max_size=80).map("".join)
 
 
@@ -195,6 +206,7 @@ def test_any_text_has_clean_rows_that_fit_in_the_order_of_its_lines(text: str, w
 
     for row in rows:
         assert row.text == sanitize_line(row.text)
+        assert {name for _, _, name in row.spans} <= STYLES
         assert 1 <= row.first <= row.last <= text.count("\n") + 1
         assert cell_len(row.text) <= max(width - 2, 12)
     assert [row.first for row in rows] == sorted(row.first for row in rows)

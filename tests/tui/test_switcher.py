@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,15 +12,19 @@ from typing import Any
 
 import pytest
 
+from kebab_tui.domain.errors import Failure
+from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.names import stem_of
 from kebab_tui.editor import Launch, OpenResult
-from kebab_tui.tui import clipboard, hand_off
+from kebab_tui.tui import hand_off
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.keys import paste
+from kebab_tui.tui.messages import IndexingEnded
 from kebab_tui.tui.new_note import NewNote
 from kebab_tui.tui.recent_notes import FILE
 from kebab_tui.tui.screens import switcher
 from kebab_tui.tui.screens.switcher import Switcher
+from kebab_tui.workspace import Callbacks
 from tests.tui.hits import HOSTILE
 from tests.tui.screen import WIDE, Proxy, Screen, focus, found, kebab, painted, type_at_once, until
 from tests.vault import Vault
@@ -72,6 +76,19 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     monkeypatch.setattr(hand_off, "open_in_editor", made.edit)
     yield made
     made.vault.workspace.close()
+
+
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that were copied."""
+    texts: list[str] = []
+
+    def copy(text: str, *_: object) -> str:
+        texts.append(text)
+        return ""
+
+    monkeypatch.setattr(hand_off, "copy", copy)
+    return texts
 
 
 def page_of(app: KebabApp) -> Switcher:
@@ -287,19 +304,27 @@ async def test_tab_searches_in_the_notes_of_the_name(desk: Desk) -> None:
         assert app.history.queries[-1] == "ideas"
 
 
-async def test_the_path_is_copied(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    copied: list[str] = []
-
-    def copy(text: str, write: Callable[[str], None], environ: object) -> str:
-        copied.append(text)
-        return "copied"
-
-    monkeypatch.setattr(hand_off, "copy", copy)
-    assert clipboard.copy is not copy
+async def test_the_path_is_copied(desk: Desk, copied: list[str]) -> None:
     async with page(desk, "docker") as (pilot, _):
         await pilot.press("ctrl+y")
         await until(pilot, lambda: copied)
     assert copied == ["infra/docker.md"]
+
+
+async def test_the_whole_path_is_copied_if_another_folder_has_the_same_one(
+    desk: Desk, tmp_path: Path, copied: list[str]
+) -> None:
+    (tmp_path / "work" / "infra").mkdir(parents=True)
+    (tmp_path / "work" / "infra" / "docker.md").write_text("# Docker\n\nAt work.\n")
+    desk.vault.workspace.ingest([str(tmp_path / "work")], Callbacks())
+    async with page(desk, "docker") as (pilot, app):
+        folders = [line.split()[-1] for line in page_of(app).rows.lines[:2]]
+        assert sorted(folders) == ["notes/infra", "work/infra"]
+        note = page_of(app)._selected
+        assert isinstance(note, SearchHit)
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: copied)
+    assert copied == [f"{note.root}/infra/docker.md"]
 
 
 async def test_enter_picks_the_note_and_no_new_one_is_offered(desk: Desk) -> None:
@@ -347,6 +372,25 @@ async def test_a_new_note_that_was_not_saved_is_nothing(desk: Desk) -> None:
         assert app.indexing.asked == asked
 
 
+async def test_a_graphical_editor_saves_later(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "code").touch(0o755)
+    monkeypatch.setenv("KEBAB_EDITOR", str(tmp_path / "code"))
+    async with page(desk, "kube log") as (pilot, app):
+        await pilot.press("enter")
+        await until(pilot, lambda: "will be indexed once it is saved" in painted(app))
+
+
+async def test_an_index_that_cannot_be_written_is_said_after_a_new_note(desk: Desk) -> None:
+    desk.saves = True
+    async with page(desk, "kube log") as (pilot, app):
+        app.post_message(IndexingEnded(failure=Failure("readonly", "the data folder is read-only")))
+        await until(pilot, lambda: app.results.is_read_only)
+        await pilot.press("enter")
+        await until(pilot, lambda: "changed notes cannot be indexed" in painted(app))
+
+
 async def test_a_new_note_is_offered_below_notes_of_other_names_only(desk: Desk) -> None:
     async with page(desk, "dock") as (pilot, app):
         assert [stem_of(row) for row in rows(app)] == ["docker", "dock"]
@@ -367,6 +411,23 @@ async def test_without_a_query_a_new_note_goes_to_the_note_opened_last(desk: Des
             await open_by_name(pilot, desk, name)
         await switch(pilot, "kube")
         assert rows(app) == [f"+{desk.vault.root}/infra/kube.md"]
+
+
+async def test_the_path_of_a_note_starts_no_new_one(desk: Desk) -> None:
+    async with page(desk, "infra/ideas") as (_, app):
+        assert rows(app)[0] == "infra/ideas.md"
+        assert not any(row.startswith("+") for row in rows(app))
+
+
+async def test_from_a_page_without_hits_the_query_is_the_name(desk: Desk) -> None:
+    async with desk.screen("gossamer").run_test(size=WIDE) as pilot:
+        app = await found(pilot)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: isinstance(app.screen, Switcher) and page_of(app)._notes)
+        assert page_of(app).typing_box.value == "gossamer"
+        assert rows(app) == [f"+{desk.vault.root}/gossamer.md"]
+        type_at_once(app, "dock")
+        await until(pilot, lambda: page_of(app)._asked_for == "dock" and page_of(app)._has_rows)
 
 
 async def test_a_folder_that_does_not_exist_is_said(desk: Desk) -> None:

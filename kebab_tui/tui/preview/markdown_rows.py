@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
@@ -85,6 +85,8 @@ class _Inline(NamedTuple):
 
 
 class MarkdownRows:
+    """Collects the rows of a note, block after block."""
+
     def __init__(self, lines: Sequence[str], width: int) -> None:
         self.rows: list[RenderedRow] = []
         self._lines = lines
@@ -94,7 +96,7 @@ class MarkdownRows:
         self._lexers = Lexers()
 
     def add_blocks(self) -> Iterator[None]:
-        """Make the rows, block by block."""
+        """Add the rows of all blocks; yields after each, at least."""
         if end := front_matter(self._lines):
             self._add_properties(self._lines[1 : end - 1])
             self._lines = [*[""] * end, *self._lines[end:]]
@@ -142,7 +144,7 @@ class MarkdownRows:
                     self._add_html(token.content, line)
                 case "table_open":
                     begin, at = at, next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
-                    self._add_table(_table_of(tokens[begin:at]))
+                    yield from self._add_table(_table_of(tokens[begin:at]))
                 case "hr":
                     self._add_row((("─" * self._room, ("gutter",)),), line)
             yield
@@ -202,23 +204,25 @@ class MarkdownRows:
             width = min(cell_len(self.rows[-1].text.strip()), self._room)
             self._add_row(((("━" if tag == "h1" else "─") * width, ("gutter",)),), line)
 
-    def _add_plain(self, content: str, line: int, name: str, indent: str = "") -> None:
+    def _add_plain(self, content: str, line: int, style: str) -> None:
         for number, text in enumerate(content.rstrip("\n").split("\n"), line):
             shown = sanitize(text.expandtabs(TAB))
-            for _, _, pieces in _wrapped(_Inline(shown, ((shown, (name,)),)), self._room - len(indent)):
-                self._add_row(((indent, ()), *pieces), number)
+            for _, _, pieces in _wrapped(_Inline(shown, ((shown, _names(style)),)), self._room):
+                self._add_row(pieces, number)
 
     def _add_html(self, content: str, line: int) -> None:
+        style = "comment" if content.lstrip().startswith("<!--") else ""
         for number, text in enumerate(content.rstrip("\n").split("\n"), line):
-            shown = without_tags(text).strip()
-            if shown:
-                self._add_plain(shown, number, "comment" if "<!--" in shown else "text")
+            if shown := without_tags(text):
+                self._add_plain(shown, number, style)
 
     def _add_code(self, content: str, info: str, line: int) -> None:
-        code = sanitize(content.removesuffix("\n").expandtabs(TAB))
+        if not content:
+            return
+        code = sanitize(content.removesuffix("\n").expandtabs(TAB)) + "\n"
         start = 0
-        pieces = list(self._coloured(code, info.split(" ")[0].lower()))
-        for number, text in enumerate(_lines_of(pieces), line):
+        *lines, _ = _lines_of(self._coloured(code, info.split(" ")[0].lower()))
+        for number, text in enumerate(lines, line):
             length = sum(len(part) for part, _ in text)
             inline = _Inline(code[start : start + length], text)
             for _, _, shown in _wrapped(inline, self._room - 2):
@@ -229,11 +233,11 @@ class MarkdownRows:
         is_short = len(code) <= _LONGEST_CODE and max(map(len, code.split("\n"))) <= _LONGEST_CODE_LINE
         lexer = self._lexers.named(language) if language and is_short else None
         if lexer is None:
-            yield code, () if language else ("string",)
+            yield code, _names(None if language else "string")
             return
         for _, token, value in lexer.get_tokens_unprocessed(code):
             kind = kind_of(token)
-            yield value, (kind,) if kind else ()
+            yield value, _names(kind)
 
     def _add_properties(self, lines: Sequence[str]) -> None:
         """Front matter as a list of names and values."""
@@ -250,9 +254,13 @@ class MarkdownRows:
                 self._add_row(((left, ("gutter",)), *pieces), number)
                 left = " " * width
 
-    def _add_table(self, table: _Table) -> None:
+    def _add_table(self, table: _Table) -> Iterator[None]:
+        """Add the rows of a table; yields after the cells of each, for a table may be long."""
         room = self._room
-        cells = [[self._inline(text) for text in row.cells] for row in table.rows]
+        cells = []
+        for row in table.rows:
+            cells.append([self._inline(text) for text in row.cells])
+            yield
         natural = [
             max(max(map(cell_len, one.text.split("\n"))) for one in column)
             for column in zip(*cells, strict=True)
@@ -319,7 +327,7 @@ class MarkdownRows:
                     put("\n" if is_kept else " ")
                     breaks.append(length)
                 case "span":
-                    put(token.content, *(() if token.meta["name"] == "text" else (token.meta["name"],)))
+                    put(token.content, *_names(token.meta["name"]))
                 case "code_inline":
                     put(token.content, "string")
                 case "image":
@@ -385,7 +393,11 @@ def _row_places(text: str, width: int) -> Iterator[tuple[int, int]]:
         begin += len(line) + 1
 
 
-def _lines_of(pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
+def _names(style: str | None) -> tuple[str, ...]:
+    return (style,) if style else ()
+
+
+def _lines_of(pieces: Iterable[Piece]) -> Iterator[Sequence[Piece]]:
     """Split pieces at line breaks, which are dropped."""
     line: list[Piece] = []
     for text, names in pieces:

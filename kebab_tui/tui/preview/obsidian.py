@@ -26,7 +26,8 @@ _TAG = re.compile(r"#(?=[\d/]*[^\W\d])[\w/-]+")
 _BLOCK_ID = re.compile(r"\^[\w-]+[ \t]*(?=\n|\Z)")
 _CALLOUT = re.compile(r"\[!([^\[\]\n]{1,100})\][+-]?[ \t]*(.*)")
 _TASK = re.compile(r"\[(.)\](?:[ \t]+|\Z)")
-_HIDDEN_TAG = re.compile(r"<(?!!--)[^<>]*>")
+_INLINE_TAG = re.compile(r"(?i)</?(?:a|abbr|b|code|em|i|kbd|mark|s|small|span|strong|sub|sup|u)\b[^<>]*>")
+_OTHER_TAG = re.compile(r"<(?!!--)[^<>]*>")
 _IMAGE_NAME = re.compile(r"(?i)\.(?:avif|bmp|gif|jpe?g|png|svg|webp)\Z")
 _TASK_BOXES = {" ": "☐", "x": "☑", "X": "☑", "/": "◐", "-": "☒", ">": "▷", "<": "◁"}
 
@@ -47,7 +48,7 @@ def block_tokens(text: str) -> tuple[list[Token], dict[str, Any]]:
 def inline_tokens(text: str, env: dict[str, Any]) -> list[Token]:
     """The tokens of an inline text.
 
-    A "span" has the style named in its `meta`; "mark_open" and "mark_close" enclose a mark.
+    A "span" has the style that its `meta` names, if any; "mark_open" and "mark_close" enclose a mark.
     """
     return _INLINE.inline.parse(text, _INLINE, env, [])
 
@@ -67,7 +68,7 @@ def task_of(content: str) -> tuple[str, str] | None:
 
 def without_tags(html: str) -> str:
     """The text of a line of HTML; comments stay."""
-    return _HIDDEN_TAG.sub("", html)
+    return " ".join(_OTHER_TAG.sub(" ", _INLINE_TAG.sub("", html)).split())
 
 
 def image_label(name: str) -> str:
@@ -94,7 +95,7 @@ def _bracketed(state: StateInline, silent: bool) -> bool:
 
 
 def _math(state: StateInline, silent: bool) -> bool:
-    return _span(state, _MATH.match(state.src, state.pos, state.posMax), "text", silent)
+    return _span(state, _MATH.match(state.src, state.pos, state.posMax), "", silent)
 
 
 def _tag(state: StateInline, silent: bool) -> bool:
@@ -104,7 +105,7 @@ def _tag(state: StateInline, silent: bool) -> bool:
 
 def _block_id(state: StateInline, silent: bool) -> bool:
     found = _BLOCK_ID.match(state.src, state.pos) if _is_after_blank(state) else None
-    return _span(state, found, "text", silent, "")
+    return _span(state, found, "", silent, "")
 
 
 def _comment(state: StateInline, silent: bool) -> bool:
@@ -175,7 +176,7 @@ def _plain_block(state: StateBlock, first: int, last: int, silent: bool) -> bool
             break
     state.line = end
     token = state.push("plain", "", 0)
-    token.map, token.meta = [first, end], {"name": "comment" if mark == "%%" else "text"}
+    token.map, token.meta = [first, end], {"name": "comment" if mark == "%%" else ""}
     token.content = state.getLines(first, end, state.blkIndent, True)
     return True
 

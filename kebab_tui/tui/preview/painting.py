@@ -25,7 +25,18 @@ from kebab_tui.domain.hit import SearchHit
 from kebab_tui.tui.preview.matches import LONG_LINE
 from kebab_tui.tui.preview.syntax import KINDS
 from kebab_tui.tui.preview.wrapping import Wrapped, expanded
-from kebab_tui.tui.widgets.segments import CUT_LEFT, CUT_RIGHT, DOT, STEP, cut, cut_path, sanitize_line, take
+from kebab_tui.tui.widgets.segments import (
+    CUT_LEFT,
+    CUT_RIGHT,
+    DOT,
+    ELLIPSIS,
+    STEP,
+    cut,
+    cut_path,
+    sanitize_line,
+    take,
+    take_end,
+)
 
 CHANGED = "changed since it was indexed"
 _LEAST_TITLE = 8
@@ -162,7 +173,10 @@ def header(hit: SearchHit, state: str, width: int) -> list[Part]:
     title = sanitize_line(f" {STEP} ".join([hit.title, *headings]))
     room = max(free // 2, free - cell_len(path)) - cell_len(_BETWEEN)
     title = cut(title, room) if min(cell_len(title), _LEAST_TITLE) <= room else ""
-    path = cut_path(path, free - (cell_len(_BETWEEN) + cell_len(title) if title else 0))
+    room = free - (cell_len(_BETWEEN) + cell_len(title) if title else 0)
+    if cell_len(path) > room:  # the last folders tell more than the first ones
+        end = take_end(path, room - 1)
+        path = ELLIPSIS + end if "/" in end else cut_path(path, room)
     parts = []
     for part in ((path, "path"), (title, "title"), (state, "state")):
         if part[0]:

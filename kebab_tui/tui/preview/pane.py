@@ -22,7 +22,7 @@ from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.style import Style as ContentStyle
@@ -341,6 +341,22 @@ class Preview(LineView, can_focus=True):
 
     # Scrolling
 
+    def on_focus(self) -> None:
+        self._place_cursor()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._place_cursor()
+
+    def _place_cursor(self) -> None:
+        """Put the cursor of the terminal on the passage, or at the top, while the preview has the focus."""
+        if not self.has_focus:
+            return
+        row = self._header_rows
+        if self._rows is not None and self._is_in_view(passage := self._passage[0]):
+            row += self._rows.row_of(passage) - self.scroll_offset.y
+        self.app.cursor_position = self.content_region.offset + Offset(0, row)
+
     @property
     def columns(self) -> int:
         """The width without the scrollbar."""
@@ -382,6 +398,14 @@ class Preview(LineView, can_focus=True):
             return Anchor(self._rendered.line_of(self.scroll_offset.y), 0)
         return None if self._rows is None else self._rows.anchor(self.scroll_offset.y)
 
+    def _is_in_view(self, anchor: Anchor) -> bool:
+        """Whether a row shows this character. Counts no line above the view: the view would move."""
+        if self._rows is None:
+            return False
+        bottom = self.scroll_offset.y + self.page_rows
+        is_below = bottom < self._rows.count and self._rows.anchor(bottom) <= anchor
+        return self._rows.anchor(self.scroll_offset.y) <= anchor and not is_below
+
     def _to_anchor(self, anchor: Anchor, above: int = 0) -> None:
         """Scroll a character to the top, or below so many rows."""
         if self._rendered is not None:
@@ -405,6 +429,7 @@ class Preview(LineView, can_focus=True):
             self._left = max(first.column - 1, 0) if is_cut else 0
             rows = self._rows.row_of(last) + 1 - self._rows.row_of(first)
         self._to_anchor(first, max(min(third, self.page_rows - rows), min(third, _CONTEXT)))
+        self._place_cursor()
         self._target_row = self.scroll_offset.y
 
     @property
@@ -476,7 +501,7 @@ class Preview(LineView, can_focus=True):
         if self._note is None:
             return
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.page_rows
-        if not top <= self._row_of_match < bottom:
+        if not self._match_is_in_view:
             if self._rendered is not None:
                 self._match = MatchSpan((top if forward else bottom) + 1, -1)
             elif self._rows is None:
@@ -516,10 +541,9 @@ class Preview(LineView, can_focus=True):
         turned = ("from the top" if forward else "from the end") if has_turned else ""
         self._remark = ", ".join(filter(None, (shown.number_of(place), turned)))
         self._match = place
-        row = self._row_of_match
-        if not self.scroll_offset.y <= row < self.scroll_offset.y + self.page_rows:
+        if not self._match_is_in_view:
             if self._rendered is not None:
-                self.to_row(row - self.page_rows // 3)
+                self.to_row(place.line - 1 - self.page_rows // 3)
             else:
                 self._to_anchor(Anchor(*place), self.page_rows // 3)
         if self._note is not None and self._rows is not None and not self._rows.wraps:
@@ -572,7 +596,8 @@ class Preview(LineView, can_focus=True):
             self._match = MatchSpan(first.line, first.column - 1)
 
     @property
-    def _row_of_match(self) -> int:
+    def _match_is_in_view(self) -> bool:
+        line, column = self._match
         if self._rendered is not None:
-            return self._match.line - 1
-        return 0 if self._rows is None else self._rows.row_of(Anchor(*self._match))
+            return self.scroll_offset.y < line <= self.scroll_offset.y + self.page_rows
+        return self._is_in_view(Anchor(line, max(column, 0)))

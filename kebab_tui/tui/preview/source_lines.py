@@ -138,11 +138,9 @@ class LargeText:
         if b"\0" in head[: 8 * 1024]:
             raise UnsuitableFileError("binary file", "The file is not text, or is large and not in UTF-8.")
         self._begin = len(_BYTE_ORDER_MARK) if head.startswith(_BYTE_ORDER_MARK) else 0
+        self.characters = file.size * len(head.decode("utf-8", "replace")) // max(len(head), 1)
+        """About as many as there are, if all is like the beginning."""
         self._open_end = bool(file.size) and file.read(file.size - 1, 1) != b"\n"
-
-    @property
-    def size(self) -> int:
-        return self._file.size
 
     @property
     def counted_whole(self) -> bool:
@@ -204,7 +202,7 @@ class InBlocks:
 
     @property
     def characters(self) -> int:
-        return self._text.size
+        return self._text.characters
 
     def slice(self, first: int, last: int) -> Sequence[str]:
         lines: list[str] = []

@@ -135,7 +135,7 @@ def _break(text: str, offsets: Sequence[int], start: int, end: int, room: int) -
 
     def whole(place: int) -> int:
         """The place, or that of the blank before if this is a mark on it."""
-        return place - (place < len(text) and offsets[place + 1] == offsets[place])
+        return place - (0 < place < len(text) and offsets[place + 1] == offsets[place])
 
     if text[end] == " ":
         return whole(len(text) - len(text[end:].lstrip(" ")))
@@ -148,8 +148,14 @@ def _break(text: str, offsets: Sequence[int], start: int, end: int, room: int) -
                 return place
     far = min(end + room * MOST_PER_CELL, len(text))
     stop = text.find(" ", end, far)
-    fits = offsets[stop if stop >= 0 else far] - offsets[word] <= room
-    return word if fits and text[start:word].strip() else end
+    is_long = offsets[stop if stop >= 0 else far] - offsets[word] > room
+    if is_long:
+        # A link, a path or a table without blanks: after a punctuation mark, or it begins on the next row.
+        for place in range(end, max(word, start), -1):
+            if not text[place - 1].isalnum() and whole(place) == place:
+                return place
+        is_long = offsets[word] - offsets[start] < room // 2
+    return end if is_long or not text[start:word].strip() else word
 
 
 def _offsets(text: str) -> Sequence[int]:
@@ -208,18 +214,16 @@ class WrappedRows:
 
     def at(self, row: int) -> Row:
         """What is in a row, which is counted first."""
-        row = min(max(row, 0), max(self.count - 1, 0))
-        if self._width is None:
-            return Row(row + 1, 0, 0)
-        while self.measure(row, 1):
-            row = min(row, self.count - 1)
-        line = self._heights.at(row) + 1
-        part = row - self._heights.top(line - 1)
+        if self._width is None or not self.count:
+            return Row(max(row, 0) + 1, 0, 0)
+        piece = None
+        while piece is None:
+            row = min(max(row, 0), self.count - 1)
+            line = self._heights.at(row) + 1
+            part = row - self._heights.top(line - 1)
+            piece = self._measure(line, part)
         pieces = self._long.get(line)
-        if pieces is None:
-            return Row(line, 0, part)
-        piece = pieces.at(part)
-        return Row(line, piece, part - pieces.top(piece))
+        return Row(line, piece, part - (pieces.top(piece) if pieces else 0))
 
     def anchor(self, row: int) -> Anchor:
         """The first character in a row."""

@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kebab_tui.domain.document import Source
+from kebab_tui.tui.screens.framed import highlighted
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
     DOT,
@@ -391,7 +392,7 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         strip = super().render_line(y)
         if y + self.scroll_offset.y == self.cursor and self.table.spot(self.cursor) is not None:
-            return strip.apply_style(self.get_component_rich_style("file-list--row"))
+            return highlighted(strip, self.get_component_rich_style("file-list--row"))
         return strip
 
     def _redraw(self, before: int) -> None:

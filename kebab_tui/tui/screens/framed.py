@@ -13,6 +13,8 @@ from itertools import chain
 from typing import ClassVar
 
 from rich.cells import cell_len
+from rich.segment import Segment as RichSegment
+from rich.style import Style
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
@@ -48,6 +50,8 @@ from kebab_tui.tui.widgets.segments import (
 
 GUTTER = 2
 """Cells for the cursor."""
+_LEAST_MORE = 12
+"""Cells of `FramedRow.more` below which it is left out."""
 _BORDER = 6
 """Cells of a border that no text can use."""
 _SMALL = (60, 16)
@@ -109,6 +113,7 @@ class FilterLine(Horizontal):
         &:focus-within { border-bottom: solid $border; }
         & > Static { width: 2; color: $primary; text-style: bold; }
         & > Input { width: 1fr; background: transparent; background-tint: transparent; }
+        & .input--placeholder { color: $text-muted; }
     }
     """
 
@@ -133,6 +138,8 @@ class FramedRow:
     label: Row
     detail: str = ""
     is_heading: bool = False
+    more: str = ""
+    """Muted text after the label, unless only a few cells are left for it."""
 
 
 def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
@@ -151,8 +158,18 @@ def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     if is_cut and left > 0:
         label.append(Segment(ELLIPSIS, label[-1].role))
         left -= 1
+    elif row.more and left >= min(_LEAST_MORE, cell_len(row.more)):
+        more = cut(sanitize_line(row.more), left)
+        left -= cell_len(more)
+        label.append(Segment(more, "muted"))
     padding = Segment(" " * (left + (GAP if detail else 0)))
     return (gutter, *label, padding, Segment(detail, "muted"))
+
+
+def highlighted(strip: Strip, style: Style) -> Strip:
+    """The strip on the background of a style."""
+    ground = Style(bgcolor=style.bgcolor, bold=style.bold or None)
+    return Strip(RichSegment.apply_style(strip, post_style=ground), strip.cell_length)
 
 
 class _PlacedRows:
@@ -251,7 +268,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         strip = super().render_line(y)
         if self.cursor >= 0 and y + self.scroll_offset.y == self.cursor:
-            return strip.apply_style(self.get_component_rich_style("framed-list--row"))
+            return highlighted(strip, self.get_component_rich_style("framed-list--row"))
         return strip
 
 

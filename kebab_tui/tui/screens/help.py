@@ -22,7 +22,19 @@ from kebab_tui.tui.actions import EDITING_KEYS, SECTIONS, Actions, ScreenName, S
 from kebab_tui.tui.keys import shown_all
 from kebab_tui.tui.screens.framed import FilterLine, Frame
 from kebab_tui.tui.widgets.footer import footer_text
-from kebab_tui.tui.widgets.segments import GAP, Row, RowsView, Segment, cut, paragraph, wrapped
+from kebab_tui.tui.widgets.segments import (
+    DOT,
+    DOWN,
+    GAP,
+    TIMES,
+    UP,
+    Row,
+    RowsView,
+    Segment,
+    cut,
+    paragraph,
+    wrapped,
+)
 
 _WIDEST = 24
 """Cells of the left column, at most."""
@@ -75,10 +87,10 @@ _LEGEND = (
     ("changed", "The note was modified after it was indexed"),
     ("gone", "The note does not exist any more"),
     ("+2 more", "Further passages of the same note"),
-    ("▲2 ▼1", "Ranks that a what-if moves the hit up or down"),
+    (f"{UP}2 {DOWN}1", "Ranks that a what-if moves the hit up or down"),
 )
 _MOUSE = (
-    ("click", "Select a hit, focus a pane, run a key of the footer, remove a filter at its ×"),
+    ("click", f"Select a hit, focus a pane, run a key of the footer, remove a filter at its {TIMES}"),
     ("double click", "Open the hit"),
     ("wheel", "Scroll the pane below the pointer"),
     ("drag", "Select text of the notes, to copy it"),
@@ -191,7 +203,7 @@ class HelpSheet(ModalScreen[None]):
         yield Frame(
             FilterLine("type to filter"),
             self.text,
-            title=f"help · kebab-tui {__version__}",
+            title=f"help {DOT} kebab-tui {__version__}",
             keys=footer_text(self._actions, "Help"),
         )
 

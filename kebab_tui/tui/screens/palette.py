@@ -12,15 +12,18 @@ from typing import ClassVar
 
 from textual import on
 
+from kebab_tui.domain.keyboard import is_hangul, keys_of
 from kebab_tui.tui.actions import Actions, Facts, ScreenName, actions_on, available
 from kebab_tui.tui.keys import shown_all
 from kebab_tui.tui.screens.framed import FramedList, FramedRow, FramedScreen
 from kebab_tui.tui.themes import SHORT, THEMES, apply_theme
-from kebab_tui.tui.widgets.segments import Row, Segment
+from kebab_tui.tui.widgets.segments import GAP, Row, Segment
 
 _LABEL = 18
 """Cells for the label, before the help."""
 _MOST_RECENT = 5
+_THEME_NAME = 4
+"""Cost of a theme's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ def commands(actions: Actions, facts: Facts, screen: ScreenName = "Main") -> Ite
     for action in available(actions_on(actions, screen), facts):
         if action.id != "palette":
             keys = shown_all(action.all_keys)
-            yield Command(action.id, action.label, action.help, keys, action.call, action.in_footer)
+            yield Command(action.id, action.label, action.help, keys, action.call, action.in_footer > 0)
 
 
 def themes(current: str) -> Iterator[Command]:
@@ -63,13 +66,19 @@ class Match:
 
 
 def match_command(text: str, command: Command) -> Match | None:
-    """Match every word of the text with label, id or help; None if one does not match."""
+    """Match every word of the text with label, id or help; None if one does not match.
+
+    Hangul stands for the letters on the same keys.
+    """
     cost, at = 0, frozenset[int]()
-    for word in text.casefold().split():
+    for typed in text.split():
+        word = (keys_of(typed) if is_hangul(typed) else typed).casefold()
         found = _match_word(word, command)
         if found is None:
             return None
-        cost, at = cost + found.cost, at | found.at
+        # An action before a theme whose name happens to match: the theme would be shown at once.
+        cost += found.cost + (_THEME_NAME if command.theme and not "theme".startswith(word) else 0)
+        at |= found.at
     if command.label.casefold() == text.strip().casefold():
         cost -= 1
     return Match(cost, at)
@@ -109,6 +118,9 @@ def ranked(text: str, known: Iterable[Command], recent: Sequence[str]) -> list[t
 
 
 class Palette(FramedScreen[None]):
+    DEFAULT_CSS = """
+    Palette.-theme { background: transparent; }
+    """
     screen_name: ClassVar[ScreenName] = "Palette"
 
     def __init__(
@@ -133,13 +145,16 @@ class Palette(FramedScreen[None]):
     def find(self, text: str) -> None:
         found = ranked(text, self._known, self._recent)
         self._found = [command for command, _ in found]
-        rows = [FramedRow(_label(command, one.at), command.detail) for command, one in found]
+        rows = [
+            FramedRow(_label(command, one.at), command.detail, more=command.help) for command, one in found
+        ]
         self.show(text, rows, empty="no such command")
 
     @on(FramedList.Moved)
     def _preview_theme(self) -> None:
         place = self.rows.cursor
         theme = self._found[place].theme if 0 <= place < len(self._found) else ""
+        self.set_class(bool(theme), "-theme")  # the screen below is not dimmed
         apply_theme(self.app, theme or self._theme)
 
     def choose(self, place: int) -> None:
@@ -160,10 +175,9 @@ class Palette(FramedScreen[None]):
 
 
 def _label(command: Command, matched: frozenset[int]) -> Row:
-    """The label with its matching characters, then the help."""
+    """The label with its matching characters."""
     pieces = [
-        Segment(character, "words" if place in matched else "plain")
+        Segment(character, "match" if place in matched else "plain")
         for place, character in enumerate(command.label)
     ]
-    padding = " " * max(_LABEL - len(command.label), 2)
-    return (*pieces, Segment(padding + command.help, "muted")) if command.help else tuple(pieces)
+    return (*pieces, Segment(" " * max(_LABEL - len(command.label), GAP)))

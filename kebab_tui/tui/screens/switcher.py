@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from textual import on
 from textual.content import Content
+from textual.widgets.input import Selection
 
 from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.errors import Failure
-from kebab_tui.domain.hit import RetrievalDetail, SearchHit
+from kebab_tui.domain.hit import RetrievalDetail, SearchHit, ambiguous_paths
 from kebab_tui.domain.ids import ChunkId, ChunkRow
 from kebab_tui.domain.names import name_key
 from kebab_tui.tui.actions import Actions, ScreenName
+from kebab_tui.tui.hand_off import path_of
 from kebab_tui.tui.history import TypingDebounce
 from kebab_tui.tui.messages import NotesFound
 from kebab_tui.tui.new_note import NewNote, new_note
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.tui.engine_thread import EngineThread
 
-FIRST = 100
+FIRST = 50
 """Notes that are found at once."""
 MOST = 800
 """Notes that are found if the user moves to the end of the list."""
@@ -125,17 +128,24 @@ class Switcher(FramedScreen[Choice | None]):
         recent: RecentNotes,
         selected: SearchHit | None,
         creates: bool,
+        typed: str = "",
     ) -> None:
-        """`selected`: the hit that the user comes from; `creates`: offer new notes, in its folder."""
+        """`selected`: the hit that the user comes from; `creates`: offer new notes, in its folder.
+
+        `typed`: a name to begin with, which typing replaces.
+        """
         self.preview = Preview()
         self.preview.can_focus = False
         super().__init__(actions, _TITLE, placeholder="name of a note", preview=self.preview)
         self._engine = engine
         self._recent = recent.offered(None if selected is None else selected.doc_id)
-        self._last = next(iter(recent.notes), None)
-        self._here = None if selected is None else _folder_of(selected)
-        """The source's root and the folder in it for new notes."""
+        self._last = recent.notes[:1]
+        self._home: tuple[str, str] | None = None
+        """The root of the source and the folder in it for new notes."""
+        if selected is not None:
+            self._home = selected.root, os.fsdecode(os.path.dirname(selected.raw_path))
         self._creates = creates
+        self._typed = typed
         self._typing = TypingDebounce(self._show_selected)
         self._limit = FIRST
         self._verb: Verb = "open"
@@ -145,6 +155,8 @@ class Switcher(FramedScreen[Choice | None]):
 
     def on_mount(self) -> None:
         self._typing.start_clock(self)
+        box = self.typing_box
+        box.value, box.selection = self._typed, Selection(0, len(self._typed))
 
     def find(self, text: str) -> None:
         self._verb, self._limit = "open", FIRST
@@ -154,7 +166,8 @@ class Switcher(FramedScreen[Choice | None]):
 
     def _request(self, text: str) -> None:
         if text == self.typing_box.value:
-            self._engine.find_notes(text, self._limit, self._recent)
+            home = self._last if self._home is None else None
+            self._engine.find_notes(text, self._limit, self._recent, home)
 
     def notes_found(self, message: NotesFound) -> None:
         """Show the notes, unless others were requested since."""
@@ -166,25 +179,28 @@ class Switcher(FramedScreen[Choice | None]):
             self.show(typed, (), empty=found.message)
             self.preview.clear("\n".join(wrapped(sanitize_line(found.hint), self.preview.columns)))
             return
-        if self._here is None and message.root:
-            last = next((note for note in found if note.document.doc_id == self._last), None)
-            self._here = (message.root, "") if last is None else _folder_of(hit_of(last))
+        self._home = self._home or message.home
         more = f" {DOT} first {len(found):,}" if typed.strip() and len(found) >= message.limit else ""
-        self.query_one(Frame).border_title = Content(f"{_TITLE}{more}")
+        frame = self.query_one(Frame)
+        if frame.border_title != (title := f"{_TITLE}{more}"):
+            frame.border_title = Content(title)
         before = self._selected if message.limit > FIRST else None
-        rows, self._notes = self._rows(typed, found, self._new_note(typed, found))
+        hits = [hit_of(note) for note in found]
+        best = found[0].matched if found else None
+        new = self._new_note(typed, hits, is_named=best is not None and best.match.name == "EXACT")
+        rows, self._notes = self._rows(found, hits, new)
         cursor = self._notes.index(before) if before in self._notes else 0
         self.show(typed, rows, cursor, empty="no note has such a name" if typed.strip() else "no notes yet")
 
-    def _new_note(self, typed: str, found: Sequence[FoundNote]) -> NewNote | None:
-        """The note to offer: none if a note has exactly the typed name."""
-        if not self._creates or self._here is None or not typed.strip():
+    def _new_note(self, typed: str, hits: Sequence[SearchHit], *, is_named: bool) -> NewNote | None:
+        """The note to offer: none if a note has exactly the typed name or path."""
+        if not self._creates or self._home is None or (is_named and "/" not in typed):
             return None
-        is_named = any(note.matched is not None and note.matched.match.name == "EXACT" for note in found[:1])
-        return None if is_named and "/" not in typed else new_note(typed, *self._here)
+        new = new_note(typed, *self._home)
+        return None if new is not None and new.path in map(path_of, hits) else new
 
     def _rows(
-        self, typed: str, found: Sequence[FoundNote], new: NewNote | None
+        self, found: Sequence[FoundNote], hits: Sequence[SearchHit], new: NewNote | None
     ) -> tuple[list[FramedRow], list[SearchHit | NewNote | None]]:
         rows: list[FramedRow] = []
         notes: list[SearchHit | NewNote | None] = []
@@ -195,12 +211,12 @@ class Switcher(FramedScreen[Choice | None]):
 
         with_source = len({note.document.source for note in found}) > 1
         is_recent: bool | None = None
-        for note in found:
-            if not typed.strip() and is_recent is not (note.document.doc_id in self._recent):
-                is_recent = note.document.doc_id in self._recent
+        for note, hit in zip(found, hits, strict=True):
+            if note.matched is None and is_recent is not (hit.doc_id in self._recent):
+                is_recent = hit.doc_id in self._recent
                 heading("Recent" if is_recent else "Recently changed")
             rows.append(note_row(note, with_source=with_source))
-            notes.append(hit_of(note))
+            notes.append(hit)
         if new is not None:
             if not found:
                 heading("No note has such a name")
@@ -249,12 +265,10 @@ class Switcher(FramedScreen[Choice | None]):
             if not note.problem and verb in ("open", "create"):
                 self.dismiss(Choice("create", note))
         elif note is not None:
+            hits = [one for one in self._notes if isinstance(one, SearchHit)]
+            if verb == "copy" and note.path in ambiguous_paths(hits):
+                note = replace(note, path=path_of(note))
             self.dismiss(Choice(verb, note))
 
     def action_scroll_preview(self, rows: int) -> None:
         self.preview.scroll_relative(y=rows, animate=False)
-
-
-def _folder_of(hit: SearchHit) -> tuple[str, str]:
-    """The root of the note's source, and the folder in it, both in the spelling of the file system."""
-    return hit.root, os.fsdecode(os.path.dirname(hit.raw_path))

@@ -15,8 +15,9 @@ from rich.cells import cell_len
 from rich.segment import Segment as RichSegment
 from textual import events
 from textual.content import Content
-from textual.geometry import Offset
+from textual.geometry import Offset, Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -122,6 +123,9 @@ class CompletionList(Widget):
     }
     """
 
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+    """Another size lays out the screen once, not twice."""
+
     @dataclass
     class Clicked(Message):
         """The user clicked on a row."""
@@ -135,7 +139,7 @@ class CompletionList(Widget):
         self._is_begun = False
         self._top = 0
         self._text_width = self._note_width = 0
-        self._place: tuple[Offset, int, int] | None = None
+        self._anchor, self._made_for, self._cells = Offset(), Size(), (0, 0)
         self.chosen: int | None = None
         """The row that the user has moved to."""
 
@@ -167,17 +171,16 @@ class CompletionList(Widget):
         screen = self.screen.size
         width = min(wanted + _FRAME, screen.width)
         height = max(min(len(self._rows), _MOST_ROWS, screen.height - at.y - _FRAME - 1), 1) + _FRAME
-        self._put(Offset(max(min(at.x, screen.width - width), 0), at.y), width, height)
-        self.refresh()
-
-    def _put(self, at: Offset, width: int, height: int) -> None:
-        """Each of these changes lays out the screen: only what differs is set."""
-        if self._place != (at, width, height):
-            self._place = at, width, height
-            self.styles.offset = at.x, at.y
+        if self.display and at == self._anchor and screen == self._made_for:
+            # As large as before for the same word: another size would lay out the screen at a key.
+            width, height = max(width, self._cells[0]), max(height, self._cells[1])
+        self._anchor, self._made_for = at, screen
+        if self._cells != (width, height) or not self.display:
+            self._cells = width, height
             self.styles.width, self.styles.height = width, height
-        if not self.display:
+            self.styles.offset = max(min(at.x, screen.width - width), 0), at.y
             self.display = True
+        self.refresh()
 
     def close(self) -> None:
         if self.display:

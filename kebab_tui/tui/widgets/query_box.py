@@ -270,7 +270,7 @@ class QueryLine(Horizontal):
         self.set_class(framed, "-framed")
 
     def show_mode(self) -> None:
-        mode = f"{self.mode} RAW" if self.box.is_raw else self.mode
+        mode = "RAW" if self.box.is_raw else self.mode
         mode = f"NORMAL {DOT} {mode}" if self.is_normal else mode
         title = mode, self.outer_size.width - _CORNERS
         if title != self._title:  # a new label triggers a layout: too slow for every key
