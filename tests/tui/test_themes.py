@@ -22,7 +22,11 @@ pytestmark = pytest.mark.slow
 TEXT, MARK = 4.5, 3.0
 """Contrast ratios that WCAG asks of text of ordinary size, and of shapes with a meaning."""
 MARKS = {"hits-list--bar", "hits-list--cursor", "hits-list--mark"}
-GROUNDS = {"preview--": ("preview--cited", "preview--header"), "hits-list--": ("hits-list--row",)}
+GROUNDS = {
+    "preview--": ("preview--cited", "preview--header"),
+    "hits-list--": ("hits-list--row",),
+    "rows--": ("framed-list--row",),
+}
 """Backgrounds on which the other components of a widget are painted."""
 COLOURED = tuple(theme for theme in THEMES if not theme.startswith("ansi"))
 """What the palette of a terminal looks like is not known here."""
@@ -49,7 +53,7 @@ def pairs_of(widget: Widget) -> Iterator[tuple[str, Color, Color, float]]:
     grounds = {name: Color.from_rich_color(style.bgcolor) for name, style in styles.items()}
     for name, own in inks.items():
         others = next((names for prefix, names in GROUNDS.items() if name.startswith(prefix)), ())
-        for under in (grounds[name], *(grounds[other] for other in others)):
+        for under in (grounds[name], *(grounds[other] for other in others if other in grounds)):
             yield f"{name} of {widget!r}", own, under, MARK if name in MARKS else TEXT
     if widget.has_focus and widget.styles.border_top[0]:
         yield f"border of {widget!r}", widget.styles.border_top[1], ground, MARK
@@ -75,7 +79,7 @@ async def test_every_text_and_every_mark_can_be_seen(shared: SharedScreen, theme
         for pane in (app.box, app.hits, app.preview, app.explain):
             await focus(pilot, pane)
             assert not unreadable(app), pane
-        for key in ("f12", "f1"):
+        for key in ("f12", "f1", "f2", "ctrl+g", "alt+w"):
             await pilot.press(key)
             await until(pilot, lambda: app.screen is not app.screen_stack[0])
             await pilot.pause()
