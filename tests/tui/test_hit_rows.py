@@ -119,7 +119,7 @@ def test_further_passages_are_indented_with_heading_and_lines() -> None:
 
 def test_the_end_of_the_second_line_counts_the_folded_passages() -> None:
     found = hit(snippet="word " * 40)
-    assert _texts(found, HitStyle(51, folded=2))[1].endswith("… +2 more")
+    assert _texts(found, HitStyle(51, folded=2))[1].endswith("… +2")
     assert _texts(found, HitStyle(51, folded=2, unfolded=True))[1].endswith("… less")
     assert (more_cells(HitStyle(51)), more_cells(HitStyle(51, folded=2))) == (0, 8)
 
