@@ -21,7 +21,7 @@ from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
 
 if TYPE_CHECKING:
     from kebab_tui.doctor import IndexStatus, Pending, VectorState
-    from kebab_tui.domain.citation import Located
+    from kebab_tui.domain.citation import Located, TextPosition
     from kebab_tui.domain.document import Document, DocumentState, Source
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.session import Session
     from kebab_tui.indexing.status import LiveReader, LiveState, WatchSummary
     from kebab_tui.indexing.worker import WorkerConfig
+    from kebab_tui.search.completions import Completions
     from kebab_tui.search.engine import SearchEngine
     from kebab_tui.search.explanation import ExplainedResponse
-    from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.query_language import Chip, ParsedQuery
@@ -208,21 +208,23 @@ class Workspace:
                 return why_not_indexed(catalogue.sources(), path, document)
         return self._parts.engine.why_not(query, document)
 
+    def respelled(self, text: str) -> list[tuple[str, str]]:
+        """The corrected parts of a query, each with the query that has them; also those not searched."""
+        return self._parts.engine.respelled(text)
+
     def completions(self) -> Completions:
         """Values to complete after filter keys."""
-        from kebab_tui.search.filter_keys import completions_of
+        from kebab_tui.search.completions import completions_of
 
         try:
             with self._parts.index.reader.catalogue() as catalogue:
                 facets = {
-                    kind.id: [value for value, _ in catalogue.values(kind.id)]
-                    for kind in FACETS.values()
-                    if kind.key is not None
+                    kind.id: catalogue.values(kind.id) for kind in FACETS.values() if kind.key is not None
                 }
-                sources = [source.source_id for source in catalogue.sources()]
-                return completions_of(facets, sources, catalogue.paths())
+                sources = [(source.source_id, source.documents) for source in catalogue.sources()]
+                return completions_of(facets, sources, catalogue.paths(), catalogue.note_counts())
         except NotIndexedError:
-            return completions_of({}, (), ())
+            return completions_of({}, (), (), {})
 
     @_healed
     def find(
@@ -299,6 +301,12 @@ class Workspace:
         from kebab_tui.indexing.lookup import locate_hit
 
         return locate_hit(hit, self._parts.recipe)
+
+    def matching_position(self, hit: SearchHit, located: Located, query: str) -> TextPosition:
+        """Where an editor begins in the located passage of a hit: at its best match."""
+        from kebab_tui.indexing.lookup import matching_position
+
+        return matching_position(hit, located, query, self._parts.recipe)
 
     @_healed
     def locate_citation(self, target: str) -> CitedPlace:

@@ -19,7 +19,7 @@ def everywhere(folder: Path) -> dict[str, Any]:
     from kebab_tui.domain.query import SearchFilters
     from kebab_tui.settings.settings import Settings
     from kebab_tui.tui.screens.help import help_groups
-    from kebab_tui.tui.widgets.query_text import complete
+    from kebab_tui.tui.widgets.completion_list import offered
     from kebab_tui.workspace import Workspace
     from tests.command_line import Kebab
 
@@ -52,8 +52,9 @@ def everywhere(folder: Path) -> dict[str, Any]:
         "help": kebab("search", "--help").out,
         "shell": kebab(**words).out,
         "screen": [
-            complete(text, Workspace.parse(text).tokens, completions)
+            [candidate.written for candidate in offer.candidates]
             for text in ("moo", "-moo", "mood:h", "mood:")
+            if (offer := offered(text, len(text), Workspace.parse(text).tokens, completions))
         ],
         "help on the screen": dict(help_groups((), "Query")[-1].rows),
     }

@@ -20,7 +20,6 @@ _AMBIGUOUS = re.compile(r'[\n"]|:\d+:|\$[\w{]|(?:^|[ ,])~', re.ASCII)
 """Ends the line or the name, or vim replaces it by a variable or a home folder."""
 _MISREAD = re.compile(r'[^"]"[^"]+"\D*\d+: ')
 """Matches the first entry of vim's 'errorformat', which would read another file name from it."""
-_WORD = re.compile(r"\S+")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
 _MARKUP = re.compile(r"([\\`*_\[\]<|])")
 
@@ -47,22 +46,23 @@ def write_quickfix(hits: Sequence[SearchHit], here: str, *, terminal: bool) -> N
 
 
 def _match_offset(hit: SearchHit) -> int:
-    """The offset of the snippet's first highlight in the passage; white space differs between the two."""
+    """The offset of the snippet's first highlight in the passage; the snippet has no markup."""
     if not hit.highlights:
         return 0
-    start = hit.highlights[0][0]
-    core = hit.snippet.strip("…")
-    begin = hit.snippet.index(core)
-    words = r"\s+".join(re.escape(word) for word in _WORD.findall(core))
-    found = re.search(words, hit.text)
-    if found is None:
-        return 0
-    skip = sum(not character.isspace() for character in hit.snippet[begin:start])
-    at = found.start()
-    while at < len(hit.text) and (skip or hit.text[at].isspace()):
-        skip -= not hit.text[at].isspace()
-        at += 1
-    return min(at, len(hit.text))
+    start, end = hit.highlights[0]
+    match = re.escape(hit.snippet[start:end]).replace(r"\ ", r"\s+")
+    before = re.findall(r"\w+", hit.snippet[:start].strip("…"))[-1:]
+    after = re.findall(r"\w+", hit.snippet[end:].strip("…"))[:1]
+    gap = r"[\W_]{1,40}"
+    beside = "".join(
+        (
+            *(re.escape(word) + gap for word in before),
+            f"({match})",
+            *(gap + re.escape(word) for word in after),
+        )
+    )
+    found = re.search(beside, hit.text) or re.search(f"({match})", hit.text)
+    return found.start(1) if found else 0
 
 
 def markdown(hits: Sequence[SearchHit]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 _LINES = re.compile(r"(?s)\A(?P<path>.+)[:#]L?(?P<first>[1-9]\d{0,8})(?:-L?(?P<last>[1-9]\d{0,8}))?\Z")
 _PAGE = re.compile(r"(?s)\A(?P<path>.+)#p=(?P<page>[1-9]\d{0,8})\Z")
@@ -30,6 +30,13 @@ class SourceSpan:
     @property
     def lines(self) -> str:
         return f"L{self.first}" if self.first == self.last else f"L{self.first}-L{self.last}"
+
+
+class TextPosition(NamedTuple):
+    """A place in a text, for the cursor of an editor; both count from 1, columns in characters."""
+
+    line: int
+    column: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kebab_tui.domain.citation import Citation, Located, SourceSpan, parse_citation
+from kebab_tui.domain.citation import Citation, Located, SourceSpan, TextPosition, parse_citation
 from kebab_tui.domain.document import Chunk, Document, Source
 from kebab_tui.domain.errors import NotFoundError, NotIndexedError, SourceError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
@@ -31,6 +31,7 @@ from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import clipped, locate, locate_within
 from kebab_tui.search.find_names import NAME_ORDER, FoundNote, NameMatch
 from kebab_tui.search.ports import FileState
+from kebab_tui.search.snippet import after_heading, best_match, highlight_phrases
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.storage.ports import Catalogue, KnownFile, Reader
 
@@ -231,6 +232,31 @@ def locate_hit(hit: SearchHit, recipe: Recipe) -> Located:
     if lines is None:
         return Located(span, "changed" if hit.stale else "same")
     return locate(hit.text, span, lines, recipe.chunk_limits.cap)
+
+
+def matching_position(hit: SearchHit, located: Located, query: str, recipe: Recipe) -> TextPosition:
+    """Where the words of a query are best matched in the present lines of a hit.
+
+    A passage found by meaning only begins below its heading; a note found by its name, at its top.
+    """
+    top = TextPosition(located.span.first)
+    if hit.score_kind == "name" or located.span.page is not None:
+        return top
+    try:
+        lines = _lines(hit.root, hit.raw_path, recipe)
+    except VanishedFileError:
+        return top
+    if lines is None:
+        return top
+    text = "\n".join(lines[located.span.first - 1 : located.span.last])
+    if hit.retrieval.lexical_rank is None and hit.retrieval.vector_rank is not None:
+        at: int | None = after_heading(text)
+    else:
+        at = best_match(text, highlight_phrases(query))
+    if at is None:
+        return top
+    before = text[:at]
+    return TextPosition(top.line + before.count("\n"), at - before.rfind("\n"))
 
 
 def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> CitedPlace:

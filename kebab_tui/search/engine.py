@@ -28,7 +28,7 @@ from kebab_tui.domain.hit import (
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, Ranked, Search
-from kebab_tui.search.filter_keys import check_sources
+from kebab_tui.search.filter_keys import check_sources, nearest_key
 from kebab_tui.search.limits import HybridOptions, Limits, threshold_notices
 from kebab_tui.search.match import Match
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, SemanticsSource, Snapshot
@@ -153,6 +153,23 @@ class SearchEngine:
                 typed=typed, corrections=corrections,
             )  # fmt: skip
 
+    def respelled(self, text: str) -> list[tuple[str, str]]:
+        """The corrected parts of a query, each with the query that has them.
+
+        A search corrects fewer: it leaves unknown keys, and words that the model knows.
+        """
+        parsed = parse(text, self._now())
+        found = [
+            (f"{key}:", f"{text[: token.start]}{key}:{text[token.end :]}")
+            for token in parsed.tokens
+            if token.role == "unknown_key" and (key := nearest_key(text[token.start : token.end - 1]))
+        ]
+        with self._corpus.snapshot() as snapshot:
+            corrected, words = correct(text, parsed.tokens, snapshot, lambda *_: False, typing=False)
+        if words:
+            found.append((" ".join(one.searched for one in words), corrected))
+        return found
+
     def _find(self, search: Search, first_answer: bool = False) -> Answer:
         query, parsed = search.query, search.parsed
         if search.snapshot.collection().chunks == 0:
@@ -191,11 +208,12 @@ class SearchEngine:
             notices[:0] = threshold_notices(query.threshold, query, answer.mode, read, self._options.hybrid)
         if self._options.current and lexical_version not in self._options.current:
             notices.append(_STALE)
+        share = 0
         if answer.encoded is not None:
             chunks, vectors_there = snapshot.collection().chunks, answer.encoded.semantics.index.count
-            if vectors_there < chunks:
+            share = 100 if vectors_there >= chunks else int(100 * vectors_there / chunks)
+            if share < 100:
                 rest = "is not found by meaning yet" if answer.mode == "vector" else "is found by words only"
-                share = int(100 * vectors_there / chunks)
                 notices.append(Notice("vectors_pending", f"vectors {share} %: the rest {rest}."))
         end = query.offset + len(hits)
         return SearchResponse(
@@ -213,6 +231,7 @@ class SearchEngine:
             read=read,
             corrections=search.corrections,
             corrected=query.text if search.corrections else "",
+            vector_share=share,
         )
 
 

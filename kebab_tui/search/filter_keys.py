@@ -1,4 +1,4 @@
-"""Filters in a query: their keys, the meaning of their values, and completions for them.
+"""Filters in a query: their keys, and the meaning of their values.
 
 An invalid value is an error that names the key, the value and what to do: a filter is never dropped.
 Whether a tag, a source or a path exists is not checked here.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -24,9 +23,6 @@ from kebab_tui.domain.text import closest, glob_problem
 from kebab_tui.formats.registry import document_types
 
 T = TypeVar("T", bound=str)
-
-MAX_COMPLETIONS = 20_000
-"""Completions of a key: searching through them takes about a millisecond."""
 
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
 _AGO = re.compile(r"([0-9]{1,5})([dw])")
@@ -96,7 +92,7 @@ class TypedFilter:
         return f"{'-' * self.negated}{self.key}:{','.join(self.values)}"
 
 
-class _BadValue(Exception):  # noqa: N818 -- a signal inside this module, never an error of the program
+class BadValue(Exception):  # noqa: N818 -- a signal, never an error of the program
     """A value that its key does not accept."""
 
     def __init__(self, value: str, problem: str, near: tuple[str, str] | None, *, begun: bool) -> None:
@@ -120,7 +116,7 @@ def interpret(typed: TypedFilter, now: datetime) -> SearchFilters:
     values = tuple(unicodedata.normalize("NFC", value) for value in typed.values)
     try:
         found = _READERS[key](values, now)
-    except _BadValue as bad:
+    except BadValue as bad:
         if typed.open and bad.begun and bad.value == values[-1]:
             raise _unfinished(key) from None
         minus = "-" * typed.negated
@@ -137,8 +133,17 @@ def check_option(key: str, value: str, spelled: Callable[[str, str], str], now: 
     """The meaning of an option that does the same as a key; `spelled` writes it as on a command line."""
     try:
         return _READERS[key]((value,), now)
-    except _BadValue as bad:
+    except BadValue as bad:
         raise _error(bad, key, spelled, "correct it; --help lists the options") from None
+
+
+def problem_of(key: str, value: str, now: datetime) -> BadValue | None:
+    """Why a key does not accept a value, if so."""
+    try:
+        _READERS[key]((unicodedata.normalize("NFC", value),), now)
+    except BadValue as bad:
+        return bad
+    return None
 
 
 def check_sources(named: Sequence[str], known: Sequence[str], *, begun: str = "") -> None:
@@ -156,7 +161,7 @@ def _unfinished(key: str) -> UnfinishedFilterError:
     return UnfinishedFilterError(f"{key}: expects {expected(key)}")
 
 
-def _error(bad: _BadValue, key: str, spelled: Callable[[str, str], str], hint: str) -> FilterError:
+def _error(bad: BadValue, key: str, spelled: Callable[[str, str], str], hint: str) -> FilterError:
     if bad.near is not None:
         hint = f"did you mean {spelled(*bad.near)}?"
     return FilterError(f"invalid {spelled(key, bad.value)}; {bad.problem}", hint)
@@ -164,7 +169,7 @@ def _error(bad: _BadValue, key: str, spelled: Callable[[str, str], str], hint: s
 
 def expected(key: str) -> str:
     """What a value of this key looks like."""
-    if known := _choices(key):
+    if known := choices(key):
         return f"one of {', '.join(known)}"
     return _SHAPES.get(key, f"a {key}")
 
@@ -215,7 +220,7 @@ def _facet_reader(kind: FacetKind) -> Callable[[tuple[str, ...], datetime], Sear
     def read(values: tuple[str, ...], _now: datetime) -> SearchFilters:
         for value in values:
             if not kind.clean(value):
-                raise _BadValue(value, f"expected {expected(kind.key or kind.id)}", None, begun=True)
+                raise BadValue(value, f"expected {expected(kind.key or kind.id)}", None, begun=True)
         return SearchFilters(facet_filters(kind, "any" if len(values) > 1 else "all", values))
 
     return read
@@ -224,7 +229,7 @@ def _facet_reader(kind: FacetKind) -> Callable[[tuple[str, ...], datetime], Sear
 def _globs(values: tuple[str, ...]) -> tuple[str, ...]:
     for value in values:
         if problem := glob_problem(value):
-            raise _BadValue(value, problem, None, begun="never closed" in problem)
+            raise BadValue(value, problem, None, begun="never closed" in problem)
     return values
 
 
@@ -239,12 +244,12 @@ def _chosen(key: str, values: tuple[str, ...], known: tuple[T, ...]) -> tuple[T,
             found.append(by_name[name])
             continue
         near: tuple[str, str] | None = None
-        if (other := _OTHER.get(key)) and name in _choices(other):
+        if (other := _OTHER.get(key)) and name in choices(other):
             near = other, name
         elif guess := nearest(name, known, _MEANT_VALUES.get(key, _NOTHING)):
             near = key, guess
         begun = any(one.startswith(name) for one in known)
-        raise _BadValue(value, f"expected {expected(key)}", near, begun=begun)
+        raise BadValue(value, f"expected {expected(key)}", near, begun=begun)
     return tuple(found)
 
 
@@ -265,7 +270,7 @@ def _instants(key: str, values: tuple[str, ...], now: datetime) -> list[int]:
             near = re.sub("[/.]", "-", text)
             if parse_date(near, now) is None:
                 near = nearest(text, _DAY_WORDS, _MEANT_DATES) or ""
-            raise _BadValue(value, f"expected {expected(key)}", (key, near) if near else None, begun=begun)
+            raise BadValue(value, f"expected {expected(key)}", (key, near) if near else None, begun=begun)
         found.append(moment)
     return found
 
@@ -297,10 +302,9 @@ _SHAPES = {
     "title": "a part of the title",
     "heading": "a part of a heading",
 }
-_DATE_EXAMPLES = ("7d", "30d", *_DAY_WORDS)
 
 
-def _choices(key: str) -> tuple[str, ...]:
+def choices(key: str) -> tuple[str, ...]:
     """All values of a key that has only these."""
     known: dict[str, Callable[[], tuple[str, ...]]] = {
         "type": document_types,
@@ -309,29 +313,3 @@ def _choices(key: str) -> tuple[str, ...]:
         "trust": lambda: _TRUST_LABELS,
     }
     return known[key]() if key in known else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Completions:
-    """Every filter key with its known values, the most useful first."""
-
-    values: Mapping[str, tuple[str, ...]]
-    negatable: tuple[str, ...] = NEGATABLE_KEYS
-
-
-def completions_of(
-    facets: Mapping[str, Iterable[str]], sources: Iterable[str], paths: Iterable[str]
-) -> Completions:
-    """The values of an index, facets by kind, and the fixed ones; folders with most notes come first."""
-    notes = tuple(paths)
-    in_folder: Counter[str] = Counter()
-    for folder, count in Counter(path.rpartition("/")[0] for path in notes).items():
-        parts = folder.split("/") if folder else []
-        for depth in range(len(parts)):
-            in_folder["/".join(parts[: depth + 1]) + "/"] += count
-    folders = sorted(in_folder, key=lambda folder: (-in_folder[folder], folder))
-    known = {key: _choices(key) for key in FILTER_KEYS}
-    known |= {"in": tuple(sources), "path": (*folders, *notes)}
-    known |= dict.fromkeys(("after", "before"), _DATE_EXAMPLES)
-    known |= {key: tuple(facets.get(kind.id, ())) for key, kind in _FACET_KEYS.items()}
-    return Completions({key: values[:MAX_COMPLETIONS] for key, values in known.items()})

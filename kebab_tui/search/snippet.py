@@ -2,14 +2,15 @@
 
 Matches follow the index: words by stem or prefix, CJK by syllables, C++ with its marks,
 identifiers by their parts, phrases by adjacent words. Highlights are ranges of characters
-of the given text, end exclusive; they never split a character as a reader sees it. No
-markup is made here.
+of the given text, end exclusive; they never split a character as a reader sees it. A
+snippet has no Markdown.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -18,6 +19,7 @@ from itertools import accumulate, chain, pairwise
 from typing import NamedTuple, TypeAlias
 
 from kebab_tui.domain.hit import Highlight
+from kebab_tui.domain.markup import strip_markup
 from kebab_tui.domain.tokens import CJK, OTHER, Token, folded_tokens, identifiers, plain_words, stem
 from kebab_tui.search.match import Gram, Prefix, Term
 from kebab_tui.search.match_tree import relaxed, unfinished_word
@@ -28,6 +30,8 @@ _MOST_READ = 16_000
 _SMALLEST_WINDOW = 8
 _REACH = 24
 """How far a cut may move to fall between words."""
+_SENTENCE_END = re.compile(r"[.!?]['\")\]]{0,3}\s|[。！？]|\n")
+_SPACE = re.compile(r"[ \n]")
 _HEADING = re.compile(r"\A\s*(?:#{1,6}[ \t][^\n]*|[^\n]+\n=+[ \t]*)(?:\n|\Z)")
 _OTHER_WORD = rf"{OTHER}+"
 """Compiled by the first text with CJK; a short search may not need it."""
@@ -45,27 +49,33 @@ class Snippet(NamedTuple):
 def snippet(text: str, phrases: Sequence[Term], limit: int = 220) -> Snippet:
     """The `limit` characters of a chunk with the most different matches, then the rarest ones.
 
-    White space is collapsed, and a heading at the top is omitted: the heading path shows it. The
-    text never exceeds the limit, ellipses included.
+    Markup is removed, white space is collapsed, and a heading at the top is omitted: the heading
+    path shows it. The snippet begins with a sentence if the matches then fit, else with a word. It
+    never exceeds the limit, ellipses included.
     """
-    text = text[:_MOST_READ]
-    body = _HEADING.sub("", text, count=1)
-    line = " ".join((body if body.strip() else text).split())
-    found = marks(line, phrases)
-    if len(line) <= limit:
-        return Snippet(line, merged(found))
+    lines = _plain(text[:_MOST_READ])
+    found = marks(lines, phrases)
+    if len(lines) <= limit:
+        return Snippet(lines.replace("\n", " "), merged(found))
     if limit < _SMALLEST_WINDOW:
-        start, end = 0, border_before(line, max(limit - 1, 0))
+        start, end = 0, border_before(lines, max(limit - 1, 0))
     else:
-        start, end = _window(line, found, limit)
-    before, after = "…" * (start > 0), "…" * (end < len(line))
+        start, end = _window(lines, found, limit)
+    before, after = "…" * (start > 0), "…" * (end < len(lines))
     shift = len(before) - start
     inside = tuple(
         (max(first, start) + shift, min(last, end) + shift)
         for first, last in merged(found)
         if max(first, start) < min(last, end)
     )
-    return Snippet(f"{before}{line[start:end]}{after}"[: max(limit, 0)], inside)
+    shown = f"{before}{lines[start:end]}{after}"[: max(limit, 0)]
+    return Snippet(shown.replace("\n", " "), inside)
+
+
+@lru_cache(maxsize=256)
+def _plain(text: str) -> str:
+    """The passage as plain lines; cached, since a longer query finds many of the same passages."""
+    return strip_markup(_HEADING.sub("", text, count=1)) or strip_markup(text)
 
 
 @lru_cache(maxsize=16)
@@ -116,6 +126,30 @@ def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
         else:
             joined.append((start, end))
     return tuple(joined)
+
+
+def best_match(text: str, phrases: Sequence[Term]) -> int | None:
+    """Where the first match is in the line with the most different words, the first one of equals."""
+    text = text[:_MOST_READ]
+    words: list[tuple[int, int, int]] = []
+    for start, end, phrase in marks(text, phrases):
+        if words and start < words[-1][1]:  # other forms of the same word
+            words[-1] = (words[-1][0], max(end, words[-1][1]), min(phrase, words[-1][2]))
+        else:
+            words.append((start, end, phrase))
+    line_starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
+    by_line: dict[int, list[tuple[int, int, int]]] = {}
+    for word in words:
+        by_line.setdefault(bisect_right(line_starts, word[0]), []).append(word)
+    best = max(by_line.values(), key=lambda line: len({phrase for _, _, phrase in line}), default=None)
+    return best[0][0] if best else None
+
+
+def after_heading(text: str) -> int:
+    """Where the text below a heading at the top begins; 0 if there is none."""
+    heading = _HEADING.match(text)
+    below = text[heading.end() :] if heading else text
+    return len(text) - len(below.lstrip()) if below.strip() else 0
 
 
 def _word_marks(text: str, wanted: Sequence[_Words]) -> Iterator[Mark]:
@@ -205,30 +239,32 @@ def _composed(text: str) -> tuple[str, list[Highlight]]:
 # Where to cut
 
 
-def _window(line: str, found: Sequence[Mark], limit: int) -> Highlight:
-    """Where to cut: the best matches in the middle, the cuts between words."""
+def _window(text: str, found: Sequence[Mark], limit: int) -> Highlight:
+    """Where to cut: at the sentence of the best matches, else with them in the middle; between words."""
     width = limit - 2
     first, last = _densest(found, width)
     last = min(last, first + width)
     start = max(first - (width - (last - first)) // 2, 0)
     if start == 0:
-        return 0, _end(line, limit - 1, last, 0)
-    if start + width >= len(line):
-        return _start(line, len(line) - limit + 1, first), len(line)
-    begin = _start(line, start, first)
-    return begin, _end(line, start + width, last, begin)
+        return 0, _end(text, limit - 1, last, 0)
+    if start + width >= len(text):
+        return _start(text, len(text) - limit + 1, first), len(text)
+    sentences = _SENTENCE_END.finditer(text, max(last - width, 1) - 1, min(first, len(text) - width))
+    begin = max((end.end() for end in sentences), default=0) or _start(text, start, first)
+    return begin, _end(text, begin + width, last, begin)
 
 
-def _start(line: str, at: int, most: int) -> int:
+def _start(text: str, at: int, most: int) -> int:
     """Move a cut forward to the next word, but not into the matches."""
-    space = line.find(" ", at - 1, min(at + _REACH, most))
-    return space + 1 if space >= 0 else border_after(line, at, most)
+    space = _SPACE.search(text, at - 1, min(at + _REACH, most))
+    return space.end() if space else border_after(text, at, most)
 
 
-def _end(line: str, at: int, matched: int, begin: int) -> int:
+def _end(text: str, at: int, matched: int, begin: int) -> int:
     """Move a cut back to the end of a word, but not into the matches."""
-    space = line.rfind(" ", max(at - _REACH, matched), at + 1)
-    return space if space > begin else border_before(line, at, begin)
+    least = max(at - _REACH, matched)
+    space = max(text.rfind(" ", least, at + 1), text.rfind("\n", least, at + 1))
+    return space if space > begin else border_before(text, at, begin)
 
 
 def _densest(found: Sequence[Mark], width: int) -> Highlight:

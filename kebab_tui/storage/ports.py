@@ -123,7 +123,14 @@ class Catalogue(Protocol):
         ...
 
     def values(self, kind: str) -> list[tuple[str, int]]:
-        """Every value of a kind of facet with its number of notes, most frequent first."""
+        """Every value that a filter for a kind of facet can have, with the number of notes that it finds.
+
+        Most frequent first. Of a nested kind, `a` is a value if `a/b` is.
+        """
+        ...
+
+    def note_counts(self) -> dict[str, dict[str, int]]:
+        """The number of searchable notes by filter key and value: `type`, `lang`, `kind`, `trust`."""
         ...
 
     def paths(self) -> list[str]:

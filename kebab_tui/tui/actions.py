@@ -48,7 +48,12 @@ Section = Literal[
 ]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
-When = Literal["always", "hits", "moves", "empty_query", "filters", "corrected", "explain", "first_run"]
+When = Literal[
+    "always", "hits", "moves", "empty_query", "filters", "corrected", "explain", "first_run",
+    "completing", "choosing", "chosen",
+]  # fmt: skip
+SHARING: tuple[When, ...] = ("empty_query", "completing", "choosing", "chosen")
+"""An action that is available only then may share a key with another one, and comes before it."""
 
 OVER_ALL = ("quit", "interrupt", "suspend")
 """The actions that work over every screen."""
@@ -70,6 +75,12 @@ class Facts:
     """Whether words of the query are corrected, or would be."""
     explain: bool = False
     first_run: bool = False
+    completing: bool = False
+    """Whether there is a completion or a suggestion to accept."""
+    choosing: bool = False
+    """Whether the user can move among them."""
+    chosen: bool = False
+    """Whether the user has moved to one."""
     always: bool = True
 
 
@@ -87,7 +98,10 @@ class Action:
     panel: tuple[str, ...] = ()
     vim: tuple[str, ...] = ()
     when: When = "always"
-    in_footer: bool = False
+    in_footer: int = 0
+    """Its rank in the footer, 1 for the first; 0: not there."""
+    in_pane: bool = False
+    """In the footer only while the pane of its section has the focus, and then before the others."""
     also: tuple[ScreenName, ...] = ()
     """Other screens on which its keys work, those in `everywhere`."""
     runs: str = ""
@@ -128,7 +142,7 @@ Actions = tuple[Action, ...]
 
 ACTIONS: Actions = (
     Action("open", "open", "Open the matching line, or every marked hit, in the editor", "Hits",
-           ("enter", "ctrl+o"), vim=("e",), when="hits", in_footer=True),
+           ("enter", "ctrl+o"), vim=("e",), when="hits", in_footer=1),
     Action("next_hit", "next", "Go to the next hit; in the preview, scroll a line down", "Hits",
            ("down", "ctrl+n"), vim=("j",), when="moves"),
     Action("previous_hit", "previous", "Go to the previous hit; in the preview, scroll a line up", "Hits",
@@ -140,23 +154,31 @@ ACTIONS: Actions = (
     Action("last_hit", "last", "Go to the last hit; in the preview, to the end", "Hits",
            lists=("end",), vim=("G",), when="moves"),
     Action("expand", "more of the note", "Show or fold the other passages of the note", "Hits",
-           ("alt+e",), vim=("o",), when="hits"),
+           ("alt+e",), vim=("o",), when="hits", in_footer=1, in_pane=True),
     Action("copy", "copy", "Copy the citation, or every marked one", "Hits",
-           ("ctrl+y",), vim=("y",), when="hits", in_footer=True),
+           ("ctrl+y",), vim=("y",), when="hits", in_footer=10),
     Action("copy_text", "copy text", "Copy the citation with its text", "Hits",
            ("alt+y",), vim=("Y",), when="hits"),
     Action("mark", "mark", "Mark the hit, to open or copy several at once", "Hits",
-           ("ctrl+space",), vim=("space",), when="hits"),
+           ("ctrl+space",), vim=("space",), when="hits", in_footer=2, in_pane=True),
     Action("switcher", "go to note", "Go to a note by its name, or start a new one", "Notes",
-           ("ctrl+g",), vim=("'",), in_footer=True),
+           ("ctrl+g",), vim=("'",), in_footer=4),
     Action("focus_query", "query", "Go to the query box", "Query",
            ("ctrl+l",), vim=("/", "i")),
     Action("mode", "mode", "Switch the mode: hybrid, keyword, semantic", "Query",
-           ("ctrl+t",), in_footer=True),
+           ("ctrl+t",), in_footer=11),
     Action("drop_filter", "drop filter", "Remove the last filter from the query", "Query",
            ("f8",), vim=("x",), when="filters"),
     Action("exact", "as typed", "Search the words as typed, not corrected; or corrected again", "Query",
-           ("alt+x",), when="corrected", in_footer=True),
+           ("alt+x",), when="corrected", in_footer=3),
+    Action("complete", "complete", "Accept the completion or the suggestion", "Query",
+           query=("tab",), when="completing"),
+    Action("next_completion", "next completion", "Go to the next completion or suggestion", "Query",
+           query=("down", "ctrl+n"), when="choosing"),
+    Action("previous_completion", "previous completion", "Go to the previous completion or suggestion",
+           "Query", query=("up", "ctrl+p"), when="chosen"),
+    Action("take_completion", "take completion", "Accept the completion that was moved to", "Query",
+           query=("enter",), when="chosen"),
     Action("recall_query", "last query", "Bring back the last query when the box is empty", "Query",
            query=("up",), when="empty_query"),
     Action("older_query", "older query", "Go back in the history of queries", "Query",
@@ -164,15 +186,15 @@ ACTIONS: Actions = (
     Action("newer_query", "newer query", "Go forward in the history of queries", "Query",
            query=("ctrl+down",)),
     Action("preview", "preview", "Show or hide the preview", "Preview",
-           ("f3",), in_footer=True),
+           ("f3",), in_footer=8),
     Action("wrap", "wrap", "Wrap long lines, or cut them", "Preview",
-           ("alt+z",), vim=("w",)),
+           ("alt+z",), vim=("w",), in_footer=4, in_pane=True),
     Action("render", "rendered", "Show Markdown rendered, or its source", "Preview",
-           ("alt+m",), vim=("m",)),
+           ("alt+m",), vim=("m",), in_footer=3, in_pane=True),
     Action("next_match", "next match", "Go to the next match in the note", "Preview",
-           ("alt+n",), vim=("n",), when="hits"),
+           ("alt+n",), vim=("n",), when="hits", in_footer=1, in_pane=True),
     Action("previous_match", "previous match", "Go to the previous match in the note", "Preview",
-           ("alt+p",), vim=("N",), when="hits"),
+           ("alt+p",), vim=("N",), when="hits", in_footer=2, in_pane=True),
     Action("scroll_down", "scroll down", "Scroll the preview down", "Preview", ("shift+down",), when="hits"),
     Action("scroll_up", "scroll up", "Scroll the preview up", "Preview", ("shift+up",), when="hits"),
     Action("scroll_left", "scroll left", "Scroll unwrapped lines to the left", "Preview",
@@ -184,7 +206,7 @@ ACTIONS: Actions = (
     Action("half_page_up", "half page up", "Scroll the preview half a page up", "Preview",
            vim=("ctrl+u",), when="hits"),
     Action("explain", "explain", "Show or hide why the hit ranks where it does", "Explain",
-           ("f4",), in_footer=True),
+           ("f4",), in_footer=9),
     Action("why_not", "why not", "Ask why a note is not among the hits", "Explain",
            ("alt+w",), vim=("W",)),
     Action("rrf_k_down", "smaller rrf_k", "What if rrf_k were smaller", "Explain",
@@ -192,47 +214,47 @@ ACTIONS: Actions = (
     Action("rrf_k_up", "larger rrf_k", "What if rrf_k were larger", "Explain",
            panel=("]",), when="explain"),
     Action("vector_weight_down", "less meaning", "What if meaning counted less", "Explain",
-           panel=("{",), when="explain"),
+           panel=("{",), when="explain", in_footer=1, in_pane=True),
     Action("vector_weight_up", "more meaning", "What if meaning counted more", "Explain",
-           panel=("}",), when="explain"),
+           panel=("}",), when="explain", in_footer=2, in_pane=True),
     Action("rerank", "rerank", "What if the rerank were off, or on again", "Explain",
-           panel=("|",), when="explain"),
+           panel=("|",), when="explain", in_footer=3, in_pane=True),
     Action("what_if_reset", "as searched", "Go back to the ranks that were searched", "Explain",
-           panel=("=",), when="explain"),
+           panel=("=",), when="explain", in_footer=4, in_pane=True),
     Action("layout", "layout", "Put the preview beside or below the hits", "Screen",
            ("f6",)),
     Action("zoom", "zoom", "Zoom the focused pane, or show all panes again", "Screen",
            ("f11",), vim=("z",)),
-    Action("next_pane", "next pane", "Go to the next pane", "Screen", ("tab",)),
+    Action("next_pane", "panes", "Go to the next pane", "Screen", ("tab",), in_footer=5),
     Action("previous_pane", "previous pane", "Go to the previous pane", "Screen", ("shift+tab",)),
     Action("rescan", "rescan", "Look for changed notes and search again", "Screen",
            ("f5", "ctrl+r")),
     Action("health", "files", "Show every file with its state, and read failed ones again", "Screen",
            ("f12",), also=("Files",)),
     Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
-           ("f7",), when="first_run", in_footer=True),
+           ("f7",), when="first_run", in_footer=2),
     Action("help", "help", "Show the query language and the keys", "Screen",
-           ("f1",), vim=("?",), in_footer=True, also=("Files", "Why not", "Palette", "Help", "Switcher")),
+           ("f1",), vim=("?",), in_footer=7, also=("Files", "Why not", "Palette", "Help", "Switcher")),
     Action("palette", "commands", "Find an action by its name", "Screen",
-           ("f2",), vim=(":",), in_footer=True, also=("Files", "Why not", "Palette", "Switcher")),
+           ("f2",), vim=(":",), in_footer=6, also=("Files", "Why not", "Palette", "Switcher")),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
            ("escape",)),
     Action("interrupt", "copy or quit", "Copy the selected text; else leave --pick; twice: quit",
            "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette", "Switcher")),
     Action("suspend", "suspend", "Suspend the program; `fg` in the shell brings it back", "Screen",
            ("ctrl+z",), also=("Files", "Why not", "Help", "Palette", "Switcher")),
-    Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), vim=("q",), in_footer=True,
+    Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), vim=("q",), in_footer=12,
            also=("Files", "Why not", "Help", "Palette", "Switcher"), needs_key=True),
     Action("files_open", "open", "Open the file, or fold the group", "Files",
-           ("enter", "ctrl+o"), vim=("e",), runs="screen.open", in_footer=True),
+           ("enter", "ctrl+o"), vim=("e",), runs="screen.open", in_footer=1),
     Action("files_retry", "retry failed", "Read the failed files again", "Files",
-           ("alt+r",), vim=("r",), runs="screen.retry", in_footer=True),
+           ("alt+r",), vim=("r",), runs="screen.retry", in_footer=1),
     Action("files_rescan", "rescan", "Scan the folders again", "Files",
-           ("f5", "ctrl+r"), runs="screen.rescan", in_footer=True),
+           ("f5", "ctrl+r"), runs="screen.rescan", in_footer=1),
     Action("files_filter", "filter", "Go to the filter", "Files",
-           ("ctrl+l",), vim=("/",), runs="screen.filter", in_footer=True),
+           ("ctrl+l",), vim=("/",), runs="screen.filter", in_footer=1),
     Action("files_fold", "fold", "Fold or unfold the group", "Files",
-           ("alt+e",), vim=("o", "space"), runs="screen.fold", in_footer=True),
+           ("alt+e",), vim=("o", "space"), runs="screen.fold", in_footer=1),
     Action("files_next", "next", "Go to the next file", "Files",
            ("down", "ctrl+n"), vim=("j",), runs="screen.move(1)"),
     Action("files_previous", "previous", "Go to the previous file", "Files",
@@ -249,12 +271,12 @@ ACTIONS: Actions = (
     Action("files_previous_pane", "previous pane", "Go from the filter to the files, or back", "Files",
            ("shift+tab",), runs="app.focus_previous"),
     Action("files_back", "close", "Clear the filter, or close the page", "Files",
-           ("escape",), runs="screen.back", in_footer=True, needs_key=True),
+           ("escape",), runs="screen.back", in_footer=1, needs_key=True),
     Action("files_close", "close at once", "Close the page", "Files", vim=("q",), runs="screen.dismiss"),
     Action("why_not_ask", "ask", "Ask why this note is not among the hits", "Why not",
-           query=("enter",), runs="screen.ask", in_footer=True),
+           query=("enter",), runs="screen.ask", in_footer=1),
     Action("why_not_complete", "complete", "Complete the path", "Why not",
-           query=("tab",), runs="screen.complete", in_footer=True),
+           query=("tab",), runs="screen.complete", in_footer=1),
     Action("why_not_next", "next path", "Go to the next path", "Why not",
            query=("down", "ctrl+n"), runs="screen.move(1)"),
     Action("why_not_previous", "previous path", "Go to the previous path, or to the input", "Why not",
@@ -264,9 +286,9 @@ ACTIONS: Actions = (
     Action("why_not_page_up", "page up", "Scroll the answer a page up", "Why not",
            query=("pageup",), runs="screen.page(-1)"),
     Action("why_not_close", "close", "Close the question", "Why not",
-           query=("escape",), runs="screen.dismiss", in_footer=True, needs_key=True),
+           query=("escape",), runs="screen.dismiss", in_footer=1, needs_key=True),
     Action("help_filter", "filter", "Go to the filter of the help", "Help",
-           ("ctrl+l",), vim=("/",), runs="screen.filter", in_footer=True),
+           ("ctrl+l",), vim=("/",), runs="screen.filter", in_footer=1),
     Action("help_down", "down", "Scroll the help down", "Help",
            ("down", "ctrl+n"), vim=("j",), runs="screen.move(1)"),
     Action("help_up", "up", "Scroll the help up", "Help",
@@ -280,11 +302,11 @@ ACTIONS: Actions = (
     Action("help_last", "last", "Go to the end of the help", "Help",
            lists=("end",), vim=("G",), runs="screen.move(1000000000)"),
     Action("help_close", "close", "Clear the filter of the help, or close it", "Help",
-           ("escape",), runs="screen.back", in_footer=True, needs_key=True),
+           ("escape",), runs="screen.back", in_footer=1, needs_key=True),
     Action("help_leave", "close at once", "Close the help", "Help",
            ("enter",), vim=("q", "?"), runs="screen.dismiss"),
     Action("palette_run", "run", "Run the command, or keep the theme", "Palette",
-           query=("enter",), runs="screen.choose", in_footer=True),
+           query=("enter",), runs="screen.choose", in_footer=1),
     Action("palette_next", "next", "Go to the next command", "Palette",
            query=("down", "ctrl+n"), runs="screen.move(1)"),
     Action("palette_previous", "previous", "Go to the previous command", "Palette",
@@ -298,15 +320,15 @@ ACTIONS: Actions = (
     Action("palette_last", "last", "Go to the last command", "Palette",
            query=("ctrl+end",), runs="screen.move(1000000000)"),
     Action("palette_close", "close", "Close the palette", "Palette",
-           query=("escape",), runs="screen.close", in_footer=True, needs_key=True),
+           query=("escape",), runs="screen.close", in_footer=1, needs_key=True),
     Action("switcher_open", "open", "Open the note in the editor, or pick it; start a new note", "Switcher",
-           query=("enter", "ctrl+o"), runs="screen.use('open')", in_footer=True),
+           query=("enter", "ctrl+o"), runs="screen.use('open')", in_footer=1),
     Action("switcher_search", "passages", "Search in the notes of this name", "Switcher",
-           query=("tab",), runs="screen.use('search')", in_footer=True),
+           query=("tab",), runs="screen.use('search')", in_footer=1),
     Action("switcher_copy", "copy", "Copy the path of the note", "Switcher",
-           query=("ctrl+y",), runs="screen.use('copy')", in_footer=True),
+           query=("ctrl+y",), runs="screen.use('copy')", in_footer=1),
     Action("switcher_create", "new", "Start a new note with the typed name", "Switcher",
-           query=("alt+c",), runs="screen.use('create')", in_footer=True),
+           query=("alt+c",), runs="screen.use('create')", in_footer=1),
     Action("switcher_next", "next", "Go to the next note", "Switcher",
            query=("down", "ctrl+n", "ctrl+g"), runs="screen.move(1)"),
     Action("switcher_previous", "previous", "Go to the previous note", "Switcher",
@@ -324,7 +346,7 @@ ACTIONS: Actions = (
     Action("switcher_scroll_up", "scroll up", "Scroll the note up", "Switcher",
            query=("shift+up",), runs="screen.scroll_preview(-1)"),
     Action("switcher_close", "close", "Go back to the hits", "Switcher",
-           query=("escape",), runs="screen.dismiss", in_footer=True, needs_key=True),
+           query=("escape",), runs="screen.dismiss", in_footer=1, needs_key=True),
 )  # fmt: skip
 
 
@@ -343,7 +365,7 @@ def actions_on(actions: Actions, screen: ScreenName) -> Actions:
     return tuple(
         action
         if action.screen == screen
-        else replace(action, query=(), lists=(), panel=(), vim=(), in_footer=False)
+        else replace(action, query=(), lists=(), panel=(), vim=(), in_footer=0)
         for action in actions
         if screen in (action.screen, *action.also)
     )
@@ -360,18 +382,21 @@ def first_key(actions: Actions, action_id: str) -> str:
     return next(map(shown, action_of(actions, action_id).all_keys), "")
 
 
+def footer_key(key: str) -> str:
+    """A key as the footer shows it: short, for 80 columns."""
+    return shown(key).replace("ctrl+", "^")
+
+
 def bindings(actions: Actions, *places: Place) -> Iterator[Binding]:
-    """One binding per key; the footer shows only the first key of an action."""
-    # A binding for an empty box comes before the other binding of its key.
-    for action in sorted(actions, key=lambda action: action.when != "empty_query"):
-        for number, key in enumerate(action.keys(*places)):
+    """One binding per key."""
+    for action in sorted(actions, key=lambda action: action.when not in SHARING):
+        for key in action.keys(*places):
             for name in arrives_as(key):
                 yield Binding(
                     name,
                     action.call,
                     action.label,
-                    show=action.in_footer and number == 0,
-                    key_display=shown(key).replace("ctrl+", "^"),  # short: a footer has 80 columns
+                    key_display=footer_key(key),
                     tooltip=action.help,
                 )
 

@@ -49,6 +49,7 @@ from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
 from kebab_tui.tui.themes import apply_theme, register_themes
 from kebab_tui.tui.widgets import empty_states
+from kebab_tui.tui.widgets.completion_list import CompletionList
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.footer import KeysLine
 from kebab_tui.tui.widgets.hits_list import HitsList
@@ -110,15 +111,15 @@ class KebabApp(App[tuple[str, ...]]):
         self.engine = engine or EngineThread(self._open_workspace, loads_model=mode != "lexical")
         self.indexing = indexing or BackgroundIndexing(settings.data_dir, options.config)
         self.current_query = CurrentQuery(self.engine, mode, page)
-        self.typing = TypingDebounce(self._preview_selected)
+        self.typing = TypingDebounce(self._typing_paused)
 
         # Attributes, not lookups: a result may arrive after the last widget was removed.
         self.chips = ChipsLine(id="chips")
         self.hits = hits or HitsList(id="hits")
-        self.words = TextPane(id="words")
+        key = partial(first_key, self.actions)
+        self.words = TextPane(accept_key=key("complete"), drop_key=key("drop_filter"), id="words")
         self.preview = Preview(id="preview")
         self.preview.wraps = self._choices.wrap
-        key = partial(first_key, self.actions)
         what_if_keys = Keys(
             f"{key('rrf_k_down')} {key('rrf_k_up')}",
             f"{key('vector_weight_down')} {key('vector_weight_up')}",
@@ -128,7 +129,10 @@ class KebabApp(App[tuple[str, ...]]):
         self.explain = ExplainPanel(keys=what_if_keys, id="explain")
         self.panes = Container(self.hits, self.words, self.preview, self.explain, id="panes")
         self.status = StatusLine(id="status")
-        self.footer = KeysLine(id="footer")
+        self.completion_list = CompletionList(
+            accept_key=key("complete"), choose_key=key("next_completion"), take_key=key("take_completion")
+        )
+        self.footer = KeysLine(self.actions, id="footer")
 
         self.results = ResultsPresenter(
             Panes(self.chips, self.hits, self.words, self.preview, self.explain, self.status),
@@ -147,6 +151,7 @@ class KebabApp(App[tuple[str, ...]]):
             actions=self.actions,
             editor=settings.editor,
             options=options,
+            query=lambda: self.results.marked_query,
             opened=self._files_edited,
             recent=self.recent,
         )
@@ -176,12 +181,13 @@ class KebabApp(App[tuple[str, ...]]):
     def compose(self) -> ComposeResult:
         # An input can only be made by a running application.
         self.box = QueryBox(self.options.query, history=self.history, id="box")
+        self.box.completion_list = self.completion_list
         self.query_line = QueryLine(self.box, id="query")
         self._keys_in_order.box = self.box
         self.hits.border_title = Content("hits")
         self.preview.border_title = Content("preview")
         self.explain.border_title = Content("explain")
-        yield from (self.query_line, self.chips, self.panes, self.status, self.footer)
+        yield from (self.query_line, self.chips, self.panes, self.status, self.footer, self.completion_list)
 
     def on_mount(self) -> None:
         for pane in (self.hits, self.preview):
@@ -189,7 +195,7 @@ class KebabApp(App[tuple[str, ...]]):
         bind(self.explain, self.actions, "Main", "panel")
         bind(self.words, self.actions, "Main", "everywhere")
         self.is_normal = False
-        self.query_line.mode = self.current_query.mode
+        self.show_mode()
         self.current_query.start_clock(self, self.results.show_searching)
         self.typing.start_clock(self)
         self.indexing.report_to(self.post_message)
@@ -266,11 +272,21 @@ class KebabApp(App[tuple[str, ...]]):
             hits=hits,
             moves=hits or self.focused is self.words,
             empty_query=not self.box.value,
-            filters=bool(self.results.chips or self.results.suggestions or self.results.refused),
+            filters=bool(self.results.chips or self.words.suggestions or self.results.refused),
             corrected=self.results.is_corrected or self.current_query.query.exact,
             explain=self.toggles.explain and self.explain.has_what_if,
             first_run=self.results.first_run,
+            completing=self.completion_list.is_open or self.suggests,
+            choosing=self.completion_list.takes_moves or self.suggests,
+            chosen=self.completion_list.chosen is not None
+            or (self.suggests and self.words.chosen is not None),
         )
+
+    @property
+    def suggests(self) -> bool:
+        """Whether the page in place of the hits has suggestions for the text in the box."""
+        is_asked = self.box.value == self.current_query.query.text
+        return bool(self.words.suggestions) and is_asked and not self.results.has_hits
 
     def refresh_bindings(self) -> None:
         if self.screen_stack:  # the last result may arrive after the last screen is gone
@@ -299,6 +315,8 @@ class KebabApp(App[tuple[str, ...]]):
         self.set_class(chosen.frames, "-framed")
         self.set_class(not chosen.frames, "-plain")
         self.query_line.frame(chosen.frames)
+        self.chips.set_class(chosen.frames, "-on-edge")
+        self.status.count_passages(not (chosen.frames and self.hits.display))
         self.footer.display = chosen.footer
         if chosen.too_small:
             self.status.show_message(empty_states.TOO_SMALL)
@@ -326,6 +344,9 @@ class KebabApp(App[tuple[str, ...]]):
 
     def on_resize(self) -> None:
         self.call_next(self.arrange)  # Textual stores the new size after this handler
+
+    def show_mode(self) -> None:
+        self.query_line.mode = self.results.mode_words
 
     # Queries
 
@@ -356,6 +377,10 @@ class KebabApp(App[tuple[str, ...]]):
         if not self.current_query.is_current(message.generation):
             return
         response, selected, again = message.response, self.hits.selected, self.current_query.is_again
+        if message.final and not response.hits and self.box.is_value_begun and self.results.has_hits:
+            failure = Failure("unfinished_filter", "no note has this value yet")
+            self.post_message(messages.Refused(message.generation, failure))
+            return
         if message.final:
             self.current_query.finish(answered=True)
         else:
@@ -367,6 +392,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.arrange()
         self.refresh_bindings()
         if message.final:
+            self.show_mode()
             self.explain_selected()
             if self._has_news:
                 self._has_news = False
@@ -399,7 +425,8 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(HitsList.NearEnd)
     def _load_more(self) -> None:
-        if (response := self.results.response) is not None:
+        response = self.results.response
+        if response is not None and not self.typing.is_typing:
             self.current_query.load_more(response)
 
     @on(messages.MoreFound)
@@ -451,6 +478,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.EngineReady)
     def _engine_ready(self, message: messages.EngineReady) -> None:
         self.box.set_parser(message.workspace.parse)
+        self.query_line.show_mode()
         self.preview.engine = message.workspace
         self.results.parse = message.workspace.parse
 
@@ -471,6 +499,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.CompletionsReady)
     def _completions_ready(self, message: messages.CompletionsReady) -> None:
         self.box.know(message.completions)
+        self.results.known = message.completions
 
     # The notes
 
@@ -499,6 +528,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.LiveChanged)
     def _live_changed(self, message: messages.LiveChanged) -> None:
         self.results.show_live(message.live, self.indexing.watcher_pid)
+        self.show_mode()
 
     @on(messages.IndexingEnded)
     def _indexing_ended(self, message: messages.IndexingEnded) -> None:
@@ -514,6 +544,10 @@ class KebabApp(App[tuple[str, ...]]):
         if not self.typing.is_typing:
             self._preview_selected()
         self.explain_selected()
+
+    def _typing_paused(self) -> None:
+        self._preview_selected()
+        self.hits.fill()
 
     def _preview_selected(self) -> None:
         if (hit := self.hits.selected) is not None:
@@ -589,6 +623,14 @@ class KebabApp(App[tuple[str, ...]]):
             self.box.write(name_query(choice.note.name))
         else:
             self.hand_off.open_note(choice.note)
+
+    @on(CompletionList.Clicked)
+    def _completion_clicked(self, message: CompletionList.Clicked) -> None:
+        self.box.accept_completion(message.number)
+
+    @on(TextPane.Clicked)
+    def _suggestion_clicked(self, message: TextPane.Clicked) -> None:
+        self.box.write(message.suggestion.text)
 
     @on(WhyNotPrompt.Typed)
     def _path_typed(self, message: WhyNotPrompt.Typed) -> None:

@@ -19,7 +19,7 @@ from kebab_tui.tui.keys import capitalized
 from kebab_tui.tui.launch import ABORTED, has_job_control, stop_until_foreground
 from kebab_tui.tui.layout import Pane, swapped
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
-from kebab_tui.tui.widgets.query_text import ChipsLine
+from kebab_tui.tui.widgets.empty_states import first_shorter
 
 if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
@@ -69,27 +69,38 @@ class Commands:
 
     def _move_or_scroll_pages(self, pages: int) -> None:
         app = self._app
-        if (pane := app.focused) in (app.explain, app.words):
+        if (pane := app.focused) is app.preview:
+            app.preview.scroll_by_pages(pages)
+        elif pane in (app.explain, app.words):
             pane.scroll_relative(y=pages * max(pane.size.height - 1, 1), animate=False)
         else:
             app.pin_cursor()
             app.hits.move_by_pages(pages)
 
     def do_first_hit(self) -> None:
-        if self._app.focused in (self._app.preview, self._app.explain):
-            self._app.focused.scroll_home(animate=False)
+        if self._app.focused is self._app.preview:
+            self._app.preview.action_scroll_home()
+        elif self._app.focused is self._app.explain:
+            self._app.explain.scroll_home(animate=False)
         else:
             self._app.hits.move_to(0)
 
     def do_last_hit(self) -> None:
-        if self._app.focused in (self._app.preview, self._app.explain):
-            self._app.focused.scroll_end(animate=False)
+        if self._app.focused is self._app.preview:
+            self._app.preview.action_scroll_end()
+        elif self._app.focused is self._app.explain:
+            self._app.explain.scroll_end(animate=False)
         else:
             self._app.go_to_last()
 
     def do_mark(self) -> None:
         self._app.pin_cursor()
         self._app.hits.toggle_mark()
+
+    def do_expand(self) -> None:
+        """Show or fold the other passages of the selected note."""
+        self._app.pin_cursor()
+        self._app.hits.fold()
 
     def do_copy(self) -> None:
         self._app.hand_off.copy(self._chosen(), with_text=False)
@@ -133,16 +144,14 @@ class Commands:
         modes = ("hybrid", *(mode for mode in SEARCH_MODES if mode != "hybrid"))
         mode = modes[(modes.index(app.current_query.mode) + 1) % len(modes)]
         app.current_query.mode = SEARCH_MODES[SEARCH_MODES.index(mode)]
-        app.query_line.mode = app.current_query.mode
+        app.show_mode()
         app.ask()
 
     def do_drop_filter(self) -> None:
-        """Remove the last filter; a wrong one first; without hits, the part that excludes most."""
+        """Remove the last filter; without hits or with an error, the part because of which."""
         app = self._app
-        if app.results.refused is not None:
-            app.chips.post_message(ChipsLine.Removed(app.results.refused))
-        elif app.results.suggestions:
-            app.box.write(app.results.suggestions[0].text)
+        if app.suggests and (shorter := first_shorter(app.words.suggestions)) is not None:
+            app.box.write(shorter.text)
         else:
             app.chips.drop_last()
 
@@ -154,6 +163,25 @@ class Commands:
         self._app.box.older_query()
 
     do_recall_query = do_older_query
+
+    def do_complete(self) -> None:
+        """Accept a completion; without the list, a suggestion of the page in place of the hits."""
+        app = self._app
+        if app.completion_list.is_open:
+            app.box.accept_completion()
+        else:
+            app.box.write(app.words.suggestions[app.words.chosen or 0].text)
+
+    do_take_completion = do_complete
+
+    def do_next_completion(self) -> None:
+        self._choose(1)
+
+    def do_previous_completion(self) -> None:
+        self._choose(-1)
+
+    def _choose(self, by: int) -> None:
+        (self._app.completion_list if self._app.completion_list.is_open else self._app.words).move(by)
 
     def do_newer_query(self) -> None:
         self._app.box.newer_query()
@@ -168,6 +196,9 @@ class Commands:
 
     def do_scroll_up(self) -> None:
         self._app.preview.scroll_up(animate=False)
+
+    def do_wrap(self) -> None:
+        self._app.choices = replace(self._app.choices, wrap=not self._app.choices.wrap)
 
     def do_scroll_left(self) -> None:
         self._app.preview.action_scroll_left()
@@ -300,7 +331,9 @@ class Commands:
         """Take the first possible step. No step loses more than the text of the query."""
         app = self._app
         app.screen.clear_selection()  # Textual does so only without a binding
-        if app.current_query.is_slow:
+        if app.completion_list.is_open:
+            app.box.close_completions()
+        elif app.current_query.is_slow:
             app.stop_search()
         elif app.has_vim_keys and not app.is_normal:
             app.is_normal = True

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from textual.message import Message
 
@@ -72,35 +72,40 @@ _STEPS_S = 0.03
 _UNKNOWN = -1
 
 
+SuggestionKind = Literal["instead", "without filter", "without word"]
+_KINDS: tuple[SuggestionKind, ...] = get_args(SuggestionKind)
+
+
 @dataclass(frozen=True, slots=True)
-class RelaxedQuery:
-    """The query without `label`: its `text`, and how many hits it has."""
+class Suggestion:
+    """Another query, in place of one without hits or with an error: with `part` instead, or without it."""
 
-    label: str
+    kind: SuggestionKind
+    part: str
     text: str
-    is_filter: bool
-    total: int = 0
+    total: int | None = None
+    """How many hits it has, if that was counted."""
 
 
-def shorter(text: str, parsed: ParsedQuery) -> tuple[RelaxedQuery, ...]:
+def shorter(text: str, parsed: ParsedQuery) -> tuple[Suggestion, ...]:
     """The query without each of its filters, then without each of its words."""
 
     def without(start: int, end: int) -> str:
         return " ".join(f"{text[:start]} {text[end:]}".split())
 
-    made = [RelaxedQuery(chip.label, without(chip.start, chip.end), True) for chip in parsed.chips]
+    made = [Suggestion("without filter", one.label, without(one.start, one.end)) for one in parsed.chips]
     for token in parsed.tokens:
         word = text[token.start : token.end]
         if token.role in _WORD_ROLES and any(character.isalnum() for character in word):
-            made.append(RelaxedQuery(word, without(token.start, token.end), False))
+            made.append(Suggestion("without word", word, without(token.start, token.end)))
     whole = " ".join(text.split())
     return tuple(query for query in made if query.text and query.text != whole)[:MOST_SUGGESTIONS]
 
 
-def ordered(queries: Iterable[RelaxedQuery]) -> tuple[RelaxedQuery, ...]:
-    """Those with hits, filters before words: the words are the subject of the search."""
-    helpful = (query for query in queries if query.total)
-    return tuple(sorted(helpful, key=lambda query: (not query.is_filter, -query.total)))
+def ordered(suggestions: Iterable[Suggestion]) -> tuple[Suggestion, ...]:
+    """Those with hits: corrections, then filters, and last the words: they are the subject of the search."""
+    helpful = (one for one in suggestions if one.total)
+    return tuple(sorted(helpful, key=lambda one: (_KINDS.index(one.kind), -(one.total or 0))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,16 +202,17 @@ class EngineThread:
         self._send(job, replaces=True)
 
     def suggest(self, generation: int, query: SearchQuery) -> None:
-        """Count the hits without each filter and each word."""
+        """Count the hits with other spellings, without each filter and without each word."""
 
         def run(workspace: Workspace) -> Message:
             found = []
-            for shorter_query in shorter(query.text, workspace.parse(query.text)):
+            others = [Suggestion("instead", part, text) for part, text in workspace.respelled(query.text)]
+            for other in (*others, *shorter(query.text, workspace.parse(query.text))):
                 if self._query is not None or self._closing:
                     return SuggestionsReady(generation, ())
                 # Count as the box would search if the suggestion were typed.
-                response = workspace.search(replace(query, text=shorter_query.text, k=1, typing=True))
-                found.append(replace(shorter_query, total=response.total_matches))
+                response = workspace.search(replace(query, text=other.text, k=1, typing=True))
+                found.append(replace(other, total=response.total_matches))
             return SuggestionsReady(generation, ordered(found))
 
         self._send(_Job("suggest", run))
@@ -215,14 +221,16 @@ class EngineThread:
         """Locate the passage of a hit in its file; replaces an earlier request."""
         self._send(_Job("locate", lambda workspace: HitLocated(hit, workspace.locate(hit))), replaces=True)
 
-    def locate_all(self, number: int, hits: Sequence[SearchHit]) -> None:
-        """Locate these passages before an action on them."""
+    def locate_all(self, number: int, hits: Sequence[SearchHit], query: str) -> None:
+        """Locate these passages, and their best matches of `query`, before an action on them."""
 
         def run(workspace: Workspace) -> Message:
             located = []
             for hit in hits:
                 try:
-                    located.append(LocatedHit(hit, workspace.locate(hit)))
+                    place = workspace.locate(hit)
+                    position = workspace.matching_position(hit, place, query)
+                    located.append(LocatedHit(hit, place, position=position))
                 except KebabError as error:
                     located.append(LocatedHit(hit, None, failure_of(error)))
             return HitsLocated(number, tuple(located))

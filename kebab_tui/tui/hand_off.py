@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual.app import App, SuspendNotSupported
 
-from kebab_tui.domain.citation import Located, LocatedState
+from kebab_tui.domain.citation import Located, LocatedState, TextPosition
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice, SearchHit, ambiguous_paths
 from kebab_tui.domain.text import sanitize
@@ -29,7 +29,7 @@ from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 from kebab_tui.tui.launch import Options, PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
 from kebab_tui.tui.recent_notes import RecentNotes
-from kebab_tui.tui.widgets.segments import sanitize_line
+from kebab_tui.tui.widgets.segments import DOT, sanitize_line
 
 if TYPE_CHECKING:
     from kebab_tui.settings.settings import EditorSettings
@@ -44,6 +44,7 @@ _SHELL_SPECIAL = re.compile(r"""[\s*?\[\]{}$`"'\\;&|<>()!#~]""")
 """Characters that a shell, or `xargs` without -0, splits at, expands or runs."""
 _CHARACTER_NAMES = {" ": "a blank", "\n": "a line break", "\t": "a tab"}
 _TERMINAL = "/dev/tty"
+_TOP = TextPosition(1)
 
 
 class HandOff:
@@ -57,10 +58,14 @@ class HandOff:
         actions: Actions,
         editor: EditorSettings,
         options: Options,
+        query: Callable[[], str],
         opened: Callable[[tuple[str, ...]], None],
         recent: RecentNotes,
     ) -> None:
-        """`app` is suspended, left, and owns the clipboard; `opened` hears which files were edited."""
+        """`app` is suspended, left, and owns the clipboard.
+
+        `query` tells what the hits were found by; `opened` hears which files were edited.
+        """
         self._app = app
         self._engine = engine
         self._hits = hits
@@ -68,6 +73,7 @@ class HandOff:
         self._actions = actions
         self._editor = editor
         self._options = options
+        self._query = query
         self._opened = opened
         self._recent = recent
         self._number = 0
@@ -121,7 +127,7 @@ class HandOff:
             self._status.clear_message()  # earlier errors do not concern this action
             self._number += 1
             self._then = then
-            self._engine.locate_all(self._number, hits)
+            self._engine.locate_all(self._number, hits, self._query())
 
     def resume(self, message: HitsLocated) -> None:
         """Go on with the waiting action: the passages are located."""
@@ -134,18 +140,18 @@ class HandOff:
         remarks = [remark(_present(places))]
         for place in _one_per_note(_present(places)):
             try:
-                remarks.append(self.edit(path_of(place.hit), line_of(place)))
+                remarks.append(self.edit(path_of(place.hit), position_of(place)))
             except KebabError as error:
                 self._status.show_error(error.message, error.hint)
         if any(remarks):
-            self._status.show_message(Notice("opened", " · ".join(dict.fromkeys(filter(None, remarks)))))
+            self._status.show_message(Notice("opened", f" {DOT} ".join(dict.fromkeys(filter(None, remarks)))))
         if len(remarks) > 1:
             self._recent.add(place.hit.doc_id for place in _present(places))
             self._opened(tuple(path_of(place.hit) for place in _present(places)))
 
-    def edit(self, path: str, line: int = 1) -> str:
+    def edit(self, path: str, position: TextPosition = _TOP) -> str:
         """Run the editor; returns a hint for the user, raises if the editor fails."""
-        launch = choose(self._editor, os.environ, shutil.which).at(path, line)
+        launch = choose(self._editor, os.environ, shutil.which).at(path, *position)
         outcome = open_in_editor(self._app, launch, path)
         self._app.refresh(layout=True)
         if not outcome.ok:
@@ -177,7 +183,7 @@ class HandOff:
                 cited.append(place)
         text = quotations_text(cited) if with_text else citations_text(cited)
         message = copy(text, self._app.copy_to_clipboard, os.environ)
-        self._status.show_message(Notice("copied", " · ".join(filter(None, (remark(places), message)))))
+        self._status.show_message(Notice("copied", f" {DOT} ".join(filter(None, (remark(places), message)))))
 
     def _report_missing(self, places: LocatedHits) -> None:
         fail = self._status.show_error
@@ -205,7 +211,7 @@ def remark(places: LocatedHits) -> str:
     if len(places) == 1 and located:
         match located[0].state:
             case "moved":
-                return f"moved {located[0].shift:+d} since it was indexed: now line {located[0].span.first}"
+                return f"moved {located[0].shift:+d} since it was indexed: now {located[0].span.lines}"
             case "changed":
                 return "changed since it was indexed: this is the most similar text"
             case "gone":
@@ -219,8 +225,9 @@ def path_of(hit: SearchHit) -> str:
     return os.fsdecode(os.path.join(os.fsencode(hit.root), hit.raw_path))
 
 
-def line_of(place: LocatedHit) -> int:
-    return (place.located or place.hit.citation).span.first
+def position_of(place: LocatedHit) -> TextPosition:
+    """Where an editor begins: at the best match in the passage."""
+    return place.position or TextPosition((place.located or place.hit.citation).span.first)
 
 
 def picked(places: LocatedHits, picked_as: PickedAs) -> Iterator[str]:
@@ -229,7 +236,7 @@ def picked(places: LocatedHits, picked_as: PickedAs) -> Iterator[str]:
         # One argument per line. Editors take a line number for their first file only.
         for number, place in enumerate(_one_per_note(places)):
             if not number and place.hit.citation.span.page is None:
-                yield f"+{line_of(place)}"
+                yield f"+{position_of(place).line}"
             yield path_of(place.hit)
         return
     for place in places:
@@ -237,7 +244,7 @@ def picked(places: LocatedHits, picked_as: PickedAs) -> Iterator[str]:
             span = (place.located or place.hit.citation).span
             yield str(replace(place.hit.citation, path=path_of(place.hit), span=span))
         else:
-            yield f"{path_of(place.hit)}:{line_of(place)}"
+            yield f"{path_of(place.hit)}:{position_of(place).line}"
 
 
 def misread(path: str, picked_as: PickedAs) -> str:

@@ -19,6 +19,7 @@ from kebab_tui.tui.actions import (
     ACTIONS,
     PLACES,
     SCREENS,
+    SHARING,
     Action,
     Actions,
     Place,
@@ -41,12 +42,12 @@ def keymap(written: Mapping[str, tuple[str, ...]], *, vim: bool = True) -> Actio
     )
     if not vim:
         actions = tuple(replace(action, vim=()) for action in actions)
-    taken: dict[tuple[ScreenName, Place, str, bool], Action] = {}
+    taken: dict[tuple[ScreenName, Place, str, str], Action] = {}
     for screen, place in product(SCREENS, PLACES):
         for action in actions_on(actions, screen):
             for key in action.keys(place):
-                # An action for an empty box may share a key: it comes first.
-                first = taken.setdefault((screen, place, key, action.when == "empty_query"), action)
+                when = action.when if action.when in SHARING else ""
+                first = taken.setdefault((screen, place, key, when), action)
                 if first.id != action.id:
                     other = action.id if first.id in written else first.id
                     raise ConfigError(

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.citation import Located
+    from kebab_tui.domain.citation import Located, TextPosition
     from kebab_tui.domain.errors import Failure
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.indexing.status import LiveState
+    from kebab_tui.search.completions import Completions
     from kebab_tui.search.explanation import ExplainedResponse
-    from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.why_not import WhyNot
-    from kebab_tui.tui.engine_thread import RelaxedQuery
+    from kebab_tui.tui.engine_thread import Suggestion
     from kebab_tui.workspace import Workspace
 
 
@@ -73,6 +73,8 @@ class LocatedHit:
     hit: SearchHit
     located: Located | None
     failure: Failure | None = None
+    position: TextPosition | None = None
+    """Where an editor begins: at the best match."""
 
 
 @dataclass
@@ -85,10 +87,10 @@ class HitsLocated(Message):
 
 @dataclass
 class SuggestionsReady(Message):
-    """Shorter queries that find something, in place of query `generation`; best first."""
+    """Queries that find something, in place of query `generation`; best first."""
 
     generation: int
-    suggestions: tuple[RelaxedQuery, ...]
+    suggestions: tuple[Suggestion, ...]
 
 
 @dataclass

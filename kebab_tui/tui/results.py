@@ -16,8 +16,10 @@ from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import CORRECTED, Notice, SearchHit, SearchResponse, append_page
 from kebab_tui.domain.ids import ChunkId
+from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.current_query import CurrentQuery
+from kebab_tui.tui.engine_thread import Suggestion
 from kebab_tui.tui.explain.panel import ExplainPanel
 from kebab_tui.tui.history import History
 from kebab_tui.tui.hit_diff import Latency
@@ -28,15 +30,16 @@ from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.hits_list import FRESH_S, HitsList
 from kebab_tui.tui.widgets.query_text import ChipsLine
 from kebab_tui.tui.widgets.segments import DOT, cut, sanitize_line
-from kebab_tui.tui.widgets.status_line import LiveWords, StatusContent, StatusLine, changed_words, live_words
+from kebab_tui.tui.widgets.status_line import LiveWords, StatusLine, changed_words, live_words, passages
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.status import LastChange, LiveState
+    from kebab_tui.search.completions import Completions
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.query_language import Chip, ParsedQuery
-    from kebab_tui.tui.engine_thread import RelaxedQuery
 
 _QUERY_ERRORS = ("bad_filter", "bad_raw_query", "unfinished_filter")
+_NO_VECTORS = {"no_vectors", "no_model"}
 _LONGEST_TITLE = 40
 
 
@@ -77,8 +80,9 @@ class ResultsPresenter:
         self.chips: tuple[Chip, ...] = ()
         self.refused: Chip | None = None
         """The filter because of which the query has no response."""
-        self.suggestions: tuple[RelaxedQuery, ...] | None = None
-        """Shorter queries that find something, after a query without hits; None while unknown."""
+        self.known: Completions | None = None
+        self.suggestions: tuple[Suggestion, ...] | None = None
+        """Queries in place of one without hits or with an error; None while unknown."""
         self.first_run = False
         self.is_reading = reads_folder
         """Whether a folder is being read: better hits may follow."""
@@ -90,7 +94,9 @@ class ResultsPresenter:
         self._live = LiveWords()
         self._end: IndexingEnded | None = None
         """How our own process ended, until the live file reports its successor."""
-        panes.status.status = StatusContent(mode=query.mode)
+        self._vector_share: int | None = None
+        """Percent of the passages that are found by meaning; None while unknown."""
+        self._is_embedding = False
 
     # Results
 
@@ -113,7 +119,6 @@ class ResultsPresenter:
         news = panes.hits.show(response, keep, again=again)
         if again and str(news):
             panes.status.show_message(Notice("news", str(news)), FRESH_S)
-        panes.hits.border_title = "hits" if response.query else "changed lately"
         self.chips = self.parse(response.query).chips if self.parse is not None else ()
         panes.chips.show(self.chips)
         self._show_status(response)
@@ -136,8 +141,8 @@ class ResultsPresenter:
         if (hit := self._panes.hits.selected) is not None:
             self._panes.preview.reread(hit)
 
-    def show_suggestions(self, suggestions: tuple[RelaxedQuery, ...]) -> None:
-        """Show which filters and words exclude all hits."""
+    def show_suggestions(self, suggestions: tuple[Suggestion, ...]) -> None:
+        """Show what to search instead of a query without hits."""
         self.suggestions = suggestions
         self.update_words()
 
@@ -151,7 +156,7 @@ class ResultsPresenter:
         if failure.code == "not_indexed":
             self.show_first_run()
             return
-        no_count = {"hits": None, "total": 0, "milliseconds": None, "notices": ()}
+        no_count = {"hits": None, "total": 0, "notices": ()}
         if failure.code == "unfinished_filter" and self.response is not None:
             answered = cut(sanitize_line(self.response.query), _LONGEST_TITLE)
             title = f"hits for {answered}" if answered else "changed lately"
@@ -162,16 +167,41 @@ class ResultsPresenter:
             return
         self._error = failure
         self.suggestions = None
-        panes.status.show_error(failure.message, failure.hint)
-        if not self.has_hits or failure.is_healed_by_ingest or failure.code in _QUERY_ERRORS:
-            self.response = self.explained = None
-            panes.hits.clear()
-            parsed = self.parse(self._query.query.text) if self.parse is not None else None
-            self.chips = parsed.chips if parsed is not None else ()
-            self.refused = parsed.refused if parsed is not None else None
-            panes.chips.show(self.chips)
-            self._update_status(**no_count)
-            self.update_words()
+        if self.has_hits and not failure.is_healed_by_ingest and failure.code not in _QUERY_ERRORS:
+            panes.status.show_error(failure.message, failure.hint)
+            return
+        # The page in place of the hits shows the error.
+        self.response = self.explained = None
+        panes.hits.clear()
+        panes.status.clear_message()
+        text = self._query.query.text
+        parsed = self.parse(text) if self.parse is not None else None
+        self.chips = parsed.chips if parsed is not None else ()
+        self.refused = None
+        if parsed is not None and failure.code in _QUERY_ERRORS:
+            # The engine refuses a source that it does not know.
+            sources = (chip for chip in self.chips if chip.label.lower().startswith("in:"))
+            self.refused = parsed.refused or next(sources, None)
+            self.suggestions = self._corrections(failure, text, parsed.raw)
+        panes.chips.show(self.chips, None if failure.code == "unfinished_filter" else self.refused)
+        self._update_status(**no_count)
+        self.update_words()
+
+    def _corrections(self, failure: Failure, text: str, raw: str | None) -> tuple[Suggestion, ...]:
+        """Valid queries in place of one with a wrong filter or wrong raw syntax."""
+        if raw is not None:
+            return (Suggestion("instead", raw, raw),)
+        if (wrong := self.refused) is None:
+            return ()
+        from kebab_tui.workspace import Workspace  # not loaded before the first paint
+
+        others = []
+        if self.known is not None and failure.code != "unfinished_filter":  # else the list completes it
+            others = self.known.replacements(wrong.label)
+        made = [
+            Suggestion("instead", other, text[: wrong.start] + other + text[wrong.end :]) for other in others
+        ]
+        return (*made, Suggestion("without filter", wrong.label, Workspace.remove_chip(text, wrong)))
 
     def show_first_run(self) -> None:
         """Show how to start: nothing is indexed yet."""
@@ -207,9 +237,14 @@ class ResultsPresenter:
             self._panes.explain.show(found, self.explained)
         return found is not None
 
-    def show_preview(self, hit: SearchHit, located: Located | None = None) -> None:
+    @property
+    def marked_query(self) -> str:
+        """The query whose words are marked in the hits."""
         response = self.response
-        self._panes.preview.show(hit, located, (response.corrected or response.query) if response else "")
+        return (response.corrected or response.query) if response else ""
+
+    def show_preview(self, hit: SearchHit, located: Located | None = None) -> None:
+        self._panes.preview.show(hit, located, self.marked_query)
 
     def show_located(self, hit: SearchHit, located: Located) -> None:
         """Badge a hit with the state of its passage; if it is selected, show its present lines."""
@@ -222,7 +257,7 @@ class ResultsPresenter:
     # The text shown instead of hits
 
     def update_words(self) -> None:
-        self._panes.words.show(self._words())
+        self._panes.words.show(self._words(), self.suggestions or ())
 
     def _words(self) -> empty_states.Words:
         response = self.response
@@ -232,8 +267,8 @@ class ResultsPresenter:
                 return partial(
                     empty_states.no_hits,
                     query=response.query,
-                    costs=self.suggestions,
-                    drop_key=self._key("drop_filter"),
+                    suggestions=self.suggestions,
+                    mode=response.mode,
                     mode_key=self._key("mode"),
                 )
             if response.hits:
@@ -243,8 +278,7 @@ class ResultsPresenter:
             error = self._error
             if self.is_reading and error.is_healed_by_ingest:
                 return partial(empty_states.rebuilding, message=error.message, done=done, total=total)
-            drops = None if self.refused is None else (self._key("drop_filter"), self.refused.label)
-            return partial(empty_states.failed, message=error.message, hint=error.hint, drops=drops)
+            return partial(empty_states.failed, message=error.message, hint=error.hint)
         if self.is_reading:
             return partial(empty_states.indexing, done=done, total=total)
         if self._end is not None and self._end.failure is not None:
@@ -296,8 +330,17 @@ class ResultsPresenter:
             self._files_read = (live.phase.done, live.phase.total)
             if own_pid:
                 self._end = None
+            if live.phase.kind == "embedding" and live.phase.total:
+                self._is_embedding, self._vector_share = True, 100 * live.phase.done // live.phase.total
+            elif self._is_embedding:
+                self._is_embedding, self._vector_share = False, None
         self._show_last_change()
         self._show_indexing()
+
+    @property
+    def mode_words(self) -> str:
+        """The search mode, and how many of the passages it finds by meaning so far."""
+        return mode_words(self._query.mode, self._vector_share)
 
     @property
     def is_read_only(self) -> bool:
@@ -327,6 +370,9 @@ class ResultsPresenter:
 
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
+        self._panes.hits.border_title = Content(self._counts(response) if has_query else "changed lately")
+        if response.complete and (response.vector_share or _NO_VECTORS & {n.code for n in response.notices}):
+            self._vector_share = response.vector_share
         key, notices = self._key("exact"), []
         for notice in response.notices:
             if notice.code == CORRECTED:
@@ -337,15 +383,30 @@ class ResultsPresenter:
         self._update_status(
             hits=len(response.hits) if has_query else None,
             total=response.total_matches,
-            milliseconds=sum(stage.milliseconds for stage in response.stages) if has_query else None,
-            mode=response.mode if has_query else self._query.mode,
-            raw=response.raw,
             complete=response.complete,
             notices=tuple(notices),
         )
 
+    def _counts(self, response: SearchResponse) -> str:
+        """How many notes and passages the list has; `+` if there are more notes."""
+        notes, found = self._panes.hits.notes, passages(response.total_matches, complete=response.complete)
+        more = "+" if response.next_offset is not None else ""
+        return f"{notes:,}{more} {'note' if notes == 1 else 'notes'} {DOT} {found}" if notes else found
+
     def _update_status(self, **changes: Any) -> None:
         self._panes.status.show(replace(self._panes.status.status, **changes))
+
+
+def mode_words(mode: SearchMode, vector_share: int | None) -> str:
+    """The mode, and how many percent of the passages it finds by meaning unless those are all."""
+    if mode == "lexical":
+        return "keyword"
+    name = "semantic" if mode == "vector" else "hybrid"
+    if vector_share is None or vector_share >= 100:
+        return name
+    if mode == "vector":
+        return f"semantic {vector_share} %"
+    return f"{name} {DOT} semantic {vector_share} %" if vector_share else f"{name} (keyword only so far)"
 
 
 def _not_indexed(failure: Failure) -> str:

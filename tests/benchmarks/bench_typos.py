@@ -20,9 +20,9 @@ from functools import partial
 from string import ascii_lowercase
 
 from kebab_tui.domain.change import SaveNote
+from kebab_tui.domain.keyboard import neighbours
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.tokens import plain_words, stem
-from kebab_tui.domain.keyboard import neighbours
 from kebab_tui.search.query_language import parse
 from kebab_tui.search.typos import correct
 from kebab_tui.settings.settings import Settings

@@ -53,7 +53,7 @@ def test_json_and_inspect_name_its_values(mood: Any) -> None:
 
 
 def test_the_screen_and_the_shell_complete_it(mood: Any) -> None:
-    assert mood["screen"] == ["mood:", "-mood:", "mood:happy", "mood:Calm"]
+    assert mood["screen"] == [["mood:"], ["mood:"], ["happy"], ["Calm", "happy", "sad"]]
     assert "plain,--mood" in mood["shell"]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.citation import Located, SourceSpan
+from kebab_tui.domain.citation import Located, SourceSpan, TextPosition
 from kebab_tui.domain.errors import NotFoundError
-from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.hit import RetrievalDetail, SearchHit
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.settings import ReadingSettings, Settings
 from tests.vault import Vault
@@ -51,6 +52,33 @@ def test_line_ends_and_a_mark_at_the_beginning_are_no_change(noted: Vault) -> No
     found = hit(noted, "beta")
     noted.write("dir/note.md", b"\xef\xbb\xbf" + NOTE.replace("\n", "\r\n").encode())
     assert noted.workspace.locate(found).state == "same"
+
+
+def place(vault: Vault, found: SearchHit, query: str) -> TextPosition:
+    return vault.workspace.matching_position(found, vault.workspace.locate(found), query)
+
+
+def test_a_hit_is_opened_at_its_best_match_in_the_present_file(noted: Vault) -> None:
+    found = hit(noted, "beta")
+    assert place(noted, found, "beta") == TextPosition(14, 10)
+    assert place(noted, found, "beta 5 second") == TextPosition(19, 1)
+    assert place(noted, found, "") == place(noted, found, "zebra") == TextPosition(12, 1)
+    noted.write("dir/note.md", "new\n" * 7 + NOTE)
+    assert place(noted, found, "beta 5 second") == TextPosition(26, 1)
+
+
+def test_a_hit_by_meaning_is_opened_below_its_heading_and_a_name_at_the_top(noted: Vault) -> None:
+    found = hit(noted, "beta")
+    by_meaning = replace(found, retrieval=RetrievalDetail("hybrid", vector_rank=1))
+    assert place(noted, by_meaning, "beta 5") == TextPosition(14, 1)
+    assert place(noted, replace(found, score_kind="name"), "beta 5") == TextPosition(12, 1)
+
+
+def test_the_words_of_a_line_are_counted_once_each_in_all_their_forms(vault: Vault) -> None:
+    vault.write("note.md", "# 메모\n\n설계 설계는 설계를 design\n🙂 설계는 검토 회의\n")
+    vault.ingest()
+    found = hit(vault, "설계는 검토")
+    assert place(vault, found, "설계는 검토 회의") == TextPosition(4, 3)
 
 
 @pytest.mark.parametrize(("old", "new"), [("dir/note.md", "other.md"), ("dir", "elsewhere")])

@@ -37,7 +37,7 @@ def test_a_heading_at_the_top_is_left_to_the_heading_path() -> None:
 
 
 def test_a_heading_that_is_all_there_is_is_shown() -> None:
-    assert snippet("## Setup\n", _phrases("setup")) == Snippet("## Setup", ((3, 8),))
+    assert snippet("## Setup\n", _phrases("setup")) == Snippet("Setup", ((0, 5),))
 
 
 def test_without_a_match_the_beginning_is_shown() -> None:
@@ -131,3 +131,22 @@ def test_matches_are_in_the_snippet(before: str, after: str, limit: int) -> None
 )
 def test_hostile_text_takes_bounded_time(text: str) -> None:
     assert cpu_seconds(lambda: snippet(text, _phrases("git 충돌 법 installing"))) < 2
+
+
+def test_a_snippet_has_no_markup_and_its_highlights_are_right() -> None:
+    shown = snippet(
+        "- see [the **git** book](https://git-scm.com/book)\n\n```\ngit push\n```", _phrases("git")
+    )
+    assert shown.text == "see the git book git push"
+    assert _marked(shown) == ["git", "git"]
+
+
+def test_a_cut_snippet_begins_with_the_sentence_of_its_match() -> None:
+    text = f"{_FILLER}. One more, and then. Here is the needle, at last! {_FILLER}"
+    assert snippet(text, _phrases("needle"), 80).text.startswith("…Here is the needle, at last! lorem")
+
+
+def test_a_sentence_too_long_for_its_match_is_cut_between_words() -> None:
+    shown = snippet(f"One. {_FILLER} needle {_FILLER}", _phrases("needle"), 60)
+    assert _marked(shown) == ["needle"]
+    assert shown.text.strip("…").split()[0] in _FILLER.split()

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kebab_tui.domain.hit import Correction, SearchResponse
-from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.keyboard import hangul_keys, keys_of, neighbours
+from kebab_tui.domain.query import SearchQuery
 from tests.meaning import Chosen
 from tests.vault import Vault
 

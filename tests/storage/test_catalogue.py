@@ -115,6 +115,36 @@ def test_tags_are_counted_in_any_case_commonest_first(writer: StoreWriter, reade
         assert catalogue.values("tag") == [("Rust", 2), ("다른", 1)]
 
 
+def test_a_nested_tag_counts_the_notes_of_the_tags_in_it(writer: StoreWriter, reader: StoreReader) -> None:
+    writer.apply(
+        [
+            a_note("1.md", "x", tags=("pets/zoo", "Pets/cat/old")),
+            a_note("2.md", "x", tags=("pets",)),
+            a_note("3.md", "x", tags=("petshop",)),
+        ]
+    )
+    with reader.catalogue() as catalogue:
+        assert dict(catalogue.values("tag")) == {
+            "Pets": 2,
+            "Pets/cat": 1,
+            "Pets/cat/old": 1,
+            "pets/zoo": 1,
+            "petshop": 1,
+        }
+
+
+def test_notes_are_counted_by_the_values_that_all_indexes_have(
+    writer: StoreWriter, reader: StoreReader
+) -> None:
+    writer.apply([a_note("1.md", "one", "two"), a_note("2.md", "x")])
+    with reader.catalogue() as catalogue:
+        counts = catalogue.note_counts()
+    assert counts["type"] == {"markdown": 2}
+    assert sum(counts["lang"].values()) == 2
+    assert counts["kind"] == {"info": 2}
+    assert counts["trust"] == {"generated": 2, "secondary": 2, "primary": 2}
+
+
 def test_only_the_latest_runs_are_kept(writer: StoreWriter, reader: StoreReader) -> None:
     for n in range(120):
         writer.record_run("ingest", n, f'{{"n": {n}}}')

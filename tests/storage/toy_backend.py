@@ -36,6 +36,7 @@ from kebab_tui.domain.document import (
     OtherFiles,
     Source,
     SourceState,
+    Trust,
     chunker_of,
 )
 from kebab_tui.domain.errors import NotFoundError, NotIndexedError, RawQueryError, StoreBusyError
@@ -171,6 +172,13 @@ def _note_passes(document: Document, filters: SearchFilters) -> bool:
         and (filters.after_ns is None or document.fingerprint.mtime_ns >= filters.after_ns)
         and (filters.before_ns is None or document.fingerprint.mtime_ns < filters.before_ns)
     )
+
+
+def _with_parents(values: Iterable[str], kind: str) -> set[str]:
+    if not FACETS[kind].nested:
+        return set(values)
+    parts = (value.split("/") for value in values)
+    return {"/".join(names[: depth + 1]) for names in parts for depth in range(len(names))}
 
 
 def _has_facets(document: Document, wanted: FacetFilter) -> bool:
@@ -573,9 +581,23 @@ class _Catalogue:
 
     def values(self, kind: str) -> list[tuple[str, int]]:
         fold = FACETS[kind].fold
-        held = [(fold(one), one) for note in self._notes() for one in set(values_of(note.facets, kind))]
+        held = [
+            (fold(one), one)
+            for note in self._notes()
+            for one in _with_parents(values_of(note.facets, kind), kind)
+        ]
         seen, shown = Counter(folded for folded, _ in held), dict(sorted(held, reverse=True))
         return [(shown[one], seen[one]) for one in sorted(seen, key=lambda one: (-seen[one], one))]
+
+    def note_counts(self) -> dict[str, dict[str, int]]:
+        notes = [note for note in self._notes() if note.state == "ok"]
+        kinds = {(one.chunk.doc_id, one.chunk.kind) for one in self._store.chunks.values()}
+        return {
+            "type": Counter(note.type for note in notes),
+            "lang": Counter(note.lang for note in notes),
+            "kind": Counter(kind for _, kind in kinds),
+            "trust": {level.label: sum(note.trust >= level for note in notes) for level in Trust},
+        }
 
     def _notes(self) -> list[Document]:
         return [note.document for note in self._store.notes.values()]

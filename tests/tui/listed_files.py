@@ -10,7 +10,7 @@ from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.indexing.lookup import ListedFile, StateOfFile
 from kebab_tui.indexing.status import LiveState
-from kebab_tui.search.filter_keys import Completions, completions_of
+from kebab_tui.search.completions import Completions, completions_of
 
 NOTES = SourceId("notes")
 
@@ -78,4 +78,4 @@ class Listing:
         return iter(())
 
     def completions(self) -> Completions:
-        return completions_of({}, (), ())
+        return completions_of({}, (), (), {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,8 +17,7 @@ from textual.containers import VerticalScroll
 from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Footer, Input
-from textual.widgets._footer import FooterKey
+from textual.widgets import Input
 
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import actions as actions_module
@@ -52,9 +52,7 @@ from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
 
 README = Path(__file__).parents[2] / "README.md"
 MAIN = actions_on(ACTIONS, "Main")
-EVERYTHING = Facts(
-    hits=True, moves=True, empty_query=True, filters=True, corrected=True, explain=True, first_run=True
-)
+EVERYTHING = Facts(**{fact.name: True for fact in fields(Facts)})
 
 ESSENTIAL = [
     "open",
@@ -298,7 +296,6 @@ class Host(App[None]):
 
     def compose(self) -> ComposeResult:
         yield Pane()
-        yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         pane = self.query_one(Pane)
@@ -497,28 +494,6 @@ async def test_quit_can_be_given_another_key() -> None:
     async with app.run_test() as pilot:
         await pilot.press("ctrl+q", "f10")
         assert app.done == ["explain", "quit"]
-
-
-async def test_the_footer_shows_what_the_registry_wants_shown() -> None:
-    app = Host()
-    async with app.run_test(size=(200, 24)) as pilot:
-        await until(pilot, lambda: app.query(FooterKey))
-        footer = [(key.key_display, key.description) for key in app.query(FooterKey)]
-    assert footer == [
-        (shown(action.keys("panel", "vim")[0]).replace("ctrl+", "^"), action.label)
-        for action in MAIN
-        if action.in_footer
-    ]
-
-
-@pytest.mark.parametrize("facts", [Facts(hits=True), Facts(first_run=True)])
-async def test_the_footer_fits_into_eighty_columns(facts: Facts) -> None:
-    app = Host()
-    app.facts = facts
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: app.query(FooterKey))
-        assert app.query_one(Footer).compact
-        assert max(key.region.right for key in app.query(FooterKey)) <= 80
 
 
 def test_no_help_is_markup() -> None:

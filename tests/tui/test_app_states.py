@@ -95,7 +95,9 @@ async def test_a_value_that_is_wrong_is_explained_and_no_hits_are_shown(shared: 
         screen = painted(app)
         assert "invalid after:lastweek; expected a date" in screen
         assert not app.hits.display and "tag:rust ×" in screen and "passages" not in screen
-        await pilot.press("enter", "down", "enter")
+        assert "✗ after:lastweek ×" in screen
+        assert screen.count("invalid after:lastweek") == 1, "on the page, and not in the status line, too"
+        await pilot.press("enter")
         assert app.is_running and not app.hits.selected
         assert "without after:lastweek" in screen
         await pilot.press("f8")
@@ -109,7 +111,123 @@ async def test_a_wrong_value_is_explained_also_before_any_hits(data: Path) -> No
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: "did you mean type:note?" in painted(app))
         await pilot.press("backspace", "backspace")
-        await until(pilot, lambda: "type: expects one of" in painted(app))
+        await until(pilot, lambda: app.completion_list.is_open and "invalid" not in painted(app))
+        assert "✗" not in painted(app), "an unfinished filter is not wrong"
+        await pilot.press("escape")
+        assert "type: expects one of" in painted(app)
+
+
+async def test_tab_writes_the_nearest_valid_value(shared: SharedScreen) -> None:
+    async with shared(query="rust type:markdwon ") as pilot:
+        app = pilot.app
+        assert isinstance(app, KebabApp)
+        await until(pilot, lambda: "tab  type:markdown" in painted(app))
+        await pilot.press("tab")
+        assert app.box.value == "rust type:markdown "
+        await found(pilot)
+        assert paths(app)
+
+
+async def test_a_source_that_is_not_there_can_be_replaced_or_dropped(shared: SharedScreen) -> None:
+    async with shared(query="rust in:nots ") as pilot:
+        app = pilot.app
+        assert isinstance(app, KebabApp)
+        await until(pilot, lambda: "✗ in:nots ×" in painted(app) and "tab  in:notes" in painted(app))
+        await pilot.press("f8")
+        assert app.box.value == "rust"
+
+
+async def test_a_wrong_raw_query_can_be_searched_as_words(shared: SharedScreen) -> None:
+    async with shared(query="'rust AND'") as pilot:
+        app = pilot.app
+        assert isinstance(app, KebabApp)
+        await until(pilot, lambda: "tab  rust AND" in painted(app))
+        await pilot.press("tab")
+        await found(pilot)
+        assert app.box.value == "rust AND" and paths(app)
+
+
+# Suggestions in place of the hits
+
+
+async def test_down_and_enter_choose_another_suggestion(shared: SharedScreen) -> None:
+    async with shared(query="ownership tag:요리") as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: app.words.suggestions)
+        second = app.words.suggestions[1].text
+        await pilot.press("enter")
+        assert app.box.value == "ownership tag:요리", "nothing was chosen yet"
+        await pilot.press("down", "down", "up", "down")
+        assert "▌" in painted(app)
+        await pilot.press("enter")
+        assert app.box.value == second
+        await found(pilot)
+        await pilot.press("tab")
+        assert app.box.value == second and has_keys(app.hits), "with hits, tab goes to the next pane"
+
+
+async def test_a_click_takes_a_suggestion(shared: SharedScreen) -> None:
+    async with shared(query="ownership tag:요리") as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: "without ownership" in painted(app))
+        y = next(y for y, line in enumerate(painted(app).splitlines()) if "without ownership" in line)
+        await pilot.click(offset=(20, y))
+        await until(pilot, lambda: app.box.value == "tag:요리")
+
+
+async def test_a_word_searched_as_typed_is_offered_corrected(shared: SharedScreen) -> None:
+    async with shared(query="ownershpi") as pilot:
+        app = await found(pilot)
+        await pilot.press("alt+x")
+        await until(pilot, lambda: "tab  ownership" in painted(app))
+        await pilot.press("tab")
+        await found(pilot)
+        assert app.box.value == "ownership" and paths(app)
+
+
+async def test_an_unknown_key_is_offered_corrected(shared: SharedScreen) -> None:
+    async with shared(query="paht:rust ") as pilot:
+        app = await found(pilot)
+        if not paths(app):
+            await until(pilot, lambda: "tab  path:" in painted(app))
+        app.box.write("paht:rus")
+        await pilot.press("t")
+        await until(pilot, lambda: "instead of paht:" in painted(app))
+        await pilot.press("tab")
+        await found(pilot)
+        assert app.box.value == "path:rust" and paths(app)
+
+
+# The completion list over the panes
+
+
+async def test_a_filter_is_written_with_tab_and_the_hits_stay_until_it_means_something(
+    shared: SharedScreen,
+) -> None:
+    async with shared(query="rust") as pilot:
+        app = await found(pilot)
+        before = paths(app)
+        await pilot.press("space", *"ta")
+        await until(pilot, lambda: app.completion_list.is_open)
+        await pilot.press("tab", *"ca")
+        await until(pilot, lambda: not app.current_query.is_waiting)
+        assert paths(app) == before and app.hits.display
+        await until(pilot, lambda: "hits for rust" in painted(app))
+        await pilot.press("down", "enter")
+        await found(pilot)
+        assert app.box.value == "rust tag:cargo" and app.hits.selected
+        assert "tag:cargo ×" in painted(app).splitlines()[0]
+
+
+async def test_esc_closes_the_list_before_anything_else(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
+        app = await found(pilot)
+        await pilot.press(*" lang", "colon")
+        await until(pilot, lambda: app.completion_list.is_open)
+        await pilot.press("escape")
+        assert not app.completion_list.is_open and app.box.value == "rust lang:"
+        await pilot.press("escape")
+        assert app.box.value == ""
 
 
 # An empty box
@@ -179,7 +297,7 @@ async def test_a_quick_search_is_not_shown_as_slow(shared: SharedScreen) -> None
     ("message", "said"),
     [
         (LiveChanged(LiveState(1, phase=Phase("reading", 312, 4031), once=True)), "reading 312 of 4,031"),
-        (LiveChanged(LiveState(1, given_way_to="pid 4711 (ingest)")), "pid 4711 (ingest) writes"),
+        (LiveChanged(LiveState(1, given_way_to="pid 4711 (ingest)")), "pid 4711 (ingest) is writing"),
         (IndexingEnded(failed=1), "warning: 1 file could not be read"),
         (IndexingEnded(failure=Failure("readonly", "cannot")), "read-only"),
         (IndexingEnded(failure=Failure("disk_full", "disk full")), "not indexed: disk full"),

@@ -150,6 +150,8 @@ def hostile(tmp_path: Path) -> str:
         title = sequence.replace("\x00", "").replace('"', "")
         text = f"---\ntitle: {title!r}\ntags: [{number}x, 'a{number}b']\n---\n"
         text += f"# needle {sequence}\n\n## {sequence}\n\nneedle {sequence} needle [[{sequence}]]\n"
+        text += f"\n> [!tip] =={sequence}== %%{sequence}%% ![[{sequence}]]\n\n"
+        text += f"- [ ] &#27;]0;{EVIL}&#7; &#x9b;1337n\n"
         with open(os.path.join(folder, b"n%d" % number + name + b".md"), "wb") as file:
             file.write(text.encode("utf-8", "surrogateescape"))
     workspace = Workspace(Settings(), str(tmp_path / "data"))
@@ -165,7 +167,9 @@ def test_nothing_of_a_hostile_vault_is_obeyed_by_the_terminal(idle: Start, hosti
         screen.type("\x1b[B")  # down, with its preview and its explanation
     screen.type("\x19")  # copy: what is said of it holds the path
     screen.wait_for("clipboard")
-    screen.type("\t\x1bm")  # rendered
+    screen.type("\x1bm")  # rendered
+    for _ in SEQUENCES:
+        screen.type("\x1b[A")
     screen.type(f" tag:{EVIL}")
     screen.wait_for("No hits")
     leave(screen)

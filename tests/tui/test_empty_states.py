@@ -6,12 +6,29 @@ from functools import partial
 
 import pytest
 
-from kebab_tui.tui.engine_thread import RelaxedQuery
+from kebab_tui.tui.engine_thread import Suggestion
 from kebab_tui.tui.widgets import empty_states
-from kebab_tui.tui.widgets.segments import row_text, row_width
+from kebab_tui.tui.widgets.segments import Row, row_text, row_width
 from tests.tui.hits import HOSTILE
 
-COSTS = (RelaxedQuery("tag:요리", "rust", True, 9), RelaxedQuery("rust", "tag:요리", False, 1))
+SUGGESTIONS = (
+    Suggestion("instead", "rust", "rust tag:요리", 2),
+    Suggestion("without filter", f"tag:{HOSTILE}", "rust", 9),
+    Suggestion("without word", "rust", "tag:요리", 1),
+)
+
+
+def _pane() -> empty_states.TextPane:
+    pane = empty_states.TextPane(accept_key="tab", drop_key="F8")
+    pane.suggestions = SUGGESTIONS
+    return pane
+
+
+def _with_suggestions(width: int) -> list[Row]:
+    return _pane().rows_at(width)
+
+
+NO_HITS = partial(empty_states.no_hits, mode="lexical", mode_key="ctrl+t")
 EVERY: dict[str, empty_states.Words] = {
     "first_run": partial(empty_states.first_run, sample_key="F7", quit_key="ctrl+q", data_folder=HOSTILE),
     "indexing": partial(empty_states.indexing, done=312, total=4031),
@@ -24,10 +41,9 @@ EVERY: dict[str, empty_states.Words] = {
         other_files="3 other files not read: pdf 3",
         extensions=(".md", ".txt"),
     ),
-    "nothing_found": partial(
-        empty_states.no_hits, query=f"rust {HOSTILE}", costs=COSTS, drop_key="F8", mode_key="ctrl+t"
-    ),
-    "nothing_helps": partial(empty_states.no_hits, query="a b", costs=(), drop_key="F8", mode_key="ctrl+t"),
+    "nothing_found": partial(NO_HITS, query=f"rust {HOSTILE}", suggestions=SUGGESTIONS),
+    "nothing_helps": partial(NO_HITS, query="a b", suggestions=()),
+    "suggested": _with_suggestions,
     "start": partial(empty_states.start, recent=["설계", HOSTILE] * 5, recall_key="↑"),
     "start_afresh": partial(empty_states.start, recent=[], recall_key="↑"),
     "refused": partial(empty_states.failed, message=HOSTILE, hint="try again"),
@@ -54,14 +70,22 @@ def test_folders_without_notes_are_named_with_what_else_they_hold() -> None:
     assert "Notes are files that end in .md, .txt" in lines
 
 
-def test_each_relaxed_query_is_listed_and_the_first_has_the_key() -> None:
-    lines = text(EVERY["nothing_found"]).splitlines()
-    assert next(line for line in lines if "F8" in line).split() == ["F8", "without", "tag:요리", "9", "hits"]
-    assert any(line.split() == ["without", "rust", "1", "hit"] for line in lines)
+def test_the_first_suggestion_has_the_key_to_accept_and_the_first_shorter_one_the_key_to_drop() -> None:
+    lines = [line.split() for line in text(_with_suggestions).splitlines()]
+    assert ["tab", "rust", "2", "hits"] in lines
+    assert next(line for line in lines if "F8" in line)[:2] == ["F8", "without"]
+    assert ["without", "rust", "1", "hit"] in lines
+
+
+def test_the_chosen_suggestion_is_marked_and_has_the_key() -> None:
+    pane = _pane()
+    pane.chosen = 2
+    lines = [row_text(row) for row in pane.rows_at(80)]
+    assert [line.split() for line in lines if "tab" in line] == [["▌", "tab", "without", "rust", "1", "hit"]]
 
 
 def test_a_query_of_one_part_gets_no_hint_to_drop_parts() -> None:
-    words = partial(empty_states.no_hits, query="xyzzy", costs=(), drop_key="F8", mode_key="ctrl+t")
+    words = partial(NO_HITS, query="xyzzy", suggestions=())
     assert "would not help" not in text(words)
     assert "would not help" in text(EVERY["nothing_helps"])
 

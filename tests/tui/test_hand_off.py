@@ -20,7 +20,7 @@ from kebab_tui.tui import hand_off
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.hand_off import misread
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.tui.screen import WIDE, Proxy, focus, found, kebab, painted, until
+from tests.tui.screen import WIDE, Proxy, found, kebab, painted, until
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ class Desk:
 
     @property
     def lines(self) -> list[str]:
-        return [part for argv in self.opened for part in argv if part.startswith("+")]
+        return [part for argv in self.opened for part in argv if part.startswith("+") and part[1:].isdigit()]
 
 
 @pytest.fixture
@@ -82,7 +82,67 @@ async def test_a_passage_that_moved_is_opened_where_it_is_now(desk: Desk) -> Non
         await pilot.press("enter")
         await until(pilot, lambda: desk.opened)
         await until(pilot, lambda: "moved +5" in painted(app).splitlines()[-2])
-    assert desk.lines == ["+6"]
+    assert desk.lines == ["+8"]
+
+
+async def test_the_editor_begins_at_the_line_with_the_most_words(desk: Desk) -> None:
+    desk.write(
+        "a.md", "# Wheel 물레\n\nA spindle.\n\n🙂 돌 때 물레의 spindle stops.\nIts 물레 and spindle.\n"
+    )
+    desk.index()
+    app = desk.screen("spindle 물레 돌")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.opened)
+    (argv,) = desk.opened
+    assert argv[1:3] == ("+5", "+normal! 02l")
+
+
+async def test_a_note_found_by_its_name_is_opened_at_its_top(desk: Desk) -> None:
+    desk.write("zebra.md", "An animal.\n\nThe zebra has stripes.\n")
+    desk.index()
+    app = desk.screen("zebra")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.opened)
+    assert desk.lines == ["+1"]
+
+
+@pytest.mark.parametrize(("picked_as", "picked"), [("line", "a.md:3"), ("citation", "a.md:L1-L3")])
+async def test_a_picked_line_is_the_matching_one_and_a_citation_the_passage(
+    desk: Desk, picked_as: str, picked: str
+) -> None:
+    app = desk.screen(pick=True, pick_as=picked_as)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.return_value)
+    assert app.return_value == (f"{desk.notes}/{picked}",)
+
+
+async def test_after_the_editor_the_same_passage_is_shown_at_its_new_lines(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def edit(app: object, made: Launch, path: str) -> OpenResult:
+        desk.write("a.md", "new line\n" * 4 + f"# Wheel\n\n{PASSAGE}")
+        return desk.take(app, made, path)
+
+    monkeypatch.setattr(hand_off, "open_in_editor", edit)
+    desk.write("b.md", f"# Spindle\n\n{PASSAGE}")
+    desk.index()
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        app.hits.move_to(next(place for place, hit in enumerate(app.hits._hits) if hit.path == "a.md"))
+        await pilot.pause()
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.opened)
+        desk.index()
+        await until(pilot, lambda: "a.md:L5-L7" in painted(app))
+        assert app.hits.selected is not None and app.hits.selected.path == "a.md"
+    assert desk.lines == ["+3"]
 
 
 async def test_the_query_of_an_opened_hit_is_added_to_the_history_at_once(desk: Desk) -> None:
@@ -102,7 +162,7 @@ async def test_a_file_that_moves_on_between_preview_and_enter_is_looked_up_again
         desk.write("a.md", "new line\n" * 3 + f"# Wheel\n\n{PASSAGE}")
         await pilot.press("enter")
         await until(pilot, lambda: desk.opened)
-    assert desk.lines == ["+4"]
+    assert desk.lines == ["+6"]
 
 
 async def test_marked_hits_that_were_never_previewed_are_looked_up_too(desk: Desk) -> None:
@@ -117,7 +177,7 @@ async def test_marked_hits_that_were_never_previewed_are_looked_up_too(desk: Des
         await pilot.press("enter")
         await until(pilot, lambda: len(desk.opened) == 2)
         await until(pilot, lambda: "2 moved" in painted(app))
-    assert desk.lines == ["+3", "+3"]
+    assert desk.lines == ["+5", "+5"]
 
 
 async def test_a_changed_passage_is_opened_with_a_remark(desk: Desk) -> None:
@@ -204,7 +264,6 @@ async def test_the_text_goes_with_the_citation(desk: Desk, copied: Iterator[list
     app = desk.screen()
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
-        await focus(pilot, app.hits)
         await pilot.press("alt+y")
         await until(pilot, lambda: texts)
     assert texts[0].startswith("a.md:L1-L3\n") and "seven times" in texts[0]
@@ -217,7 +276,7 @@ async def test_a_pick_names_the_line_of_now(desk: Desk) -> None:
         await found(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.return_value)
-    assert app.return_value == ("+6", f"{desk.notes}/a.md")
+    assert app.return_value == ("+8", f"{desk.notes}/a.md")
 
 
 async def test_a_missing_note_cannot_be_picked(desk: Desk) -> None:
@@ -243,7 +302,7 @@ async def test_a_pick_is_whole_or_waits(desk: Desk) -> None:
         assert app.return_value is None
         await pilot.press("enter")
         await until(pilot, lambda: app.return_value)
-    assert app.return_value == ("+1", f"{desk.notes}/a.md")
+    assert app.return_value == ("+3", f"{desk.notes}/a.md")
 
 
 @pytest.mark.parametrize(
@@ -277,7 +336,7 @@ async def test_with_nul_characters_any_path_is_printed(desk: Desk) -> None:
         await pilot.press("ctrl+@", "ctrl+@", "enter")
         await until(pilot, lambda: app.return_value)
     assert app.return_value is not None
-    assert app.return_value[0] == "+1"
+    assert app.return_value[0] == "+3"
     assert sorted(app.return_value[1:]) == [f"{desk.notes}/{name}", f"{desk.notes}/a.md"]
 
 
@@ -362,7 +421,7 @@ async def test_an_editor_gets_an_argument_a_line_and_a_line_for_its_first_file(d
         await pilot.press("ctrl+@", "ctrl+@", "enter")
         await until(pilot, lambda: app.return_value)
     line, *paths = app.return_value or ()
-    assert line == "+1"
+    assert line == "+3"
     assert sorted(paths) == [f"{desk.notes}/a.md", f"{desk.notes}/b.md"]
 
 

@@ -15,20 +15,24 @@ from kebab_tui.domain.hit import RetrievalDetail, SearchHit
 from kebab_tui.tui.hit_diff import Novelty
 from kebab_tui.tui.widgets.hit_rows import (
     FULL,
+    RULES,
     HitStyle,
     Line,
+    MatchKind,
     Role,
-    badges,
-    bar,
     hit_lines,
+    more_cells,
+    places,
+    rule_line,
     share,
     shown_score,
+    shown_title,
+    warnings,
 )
 from tests.tui.hits import HOSTILE, hit
 
 _WORDS = RetrievalDetail("hybrid", lexical_rank=3)
 _MEANING = RetrievalDetail("hybrid", vector_rank=2)
-_ALONE = RetrievalDetail("lexical", lexical_rank=1)
 
 
 def _texts(found: SearchHit, look: HitStyle) -> tuple[str, str]:
@@ -40,47 +44,42 @@ def _of(line: Line, role: Role) -> list[str]:
     return [text for text, piece_role in line if piece_role == role]
 
 
-def _words(found: SearchHit, **look: Any) -> list[str]:
-    return [text for text, _ in badges(found, HitStyle(80, **look))]
+def test_the_first_line_holds_title_headings_folder_and_bar() -> None:
+    first, _ = _texts(hit(), HitStyle(51, share=12))
+    assert first == "   Workspace › Setup".ljust(41) + "rust/  █▌ "
 
 
-def test_the_first_line_holds_citation_title_headings_bar_and_score() -> None:
-    first, _ = _texts(hit(), HitStyle(72))
-    assert first == "   notes/rust/kb.md:L12-L34  Workspace › Setup".ljust(61) + " █████ 0.82"
+def test_a_wide_pane_shows_the_citation_and_the_score() -> None:
+    first, _ = _texts(hit(), HitStyle(100, share=FULL))
+    assert first == "   Workspace › Setup".ljust(66) + "notes/rust/kb.md:L12-L34  ███ 0.82"
+    assert _texts(hit(path="paper.pdf", span=SourceSpan(1, 1, page=23)), HitStyle(100))[0].endswith("#p=23")
 
 
-def test_a_further_match_has_a_badge_but_no_score() -> None:
-    found = hit(further=True, score=0.97, retrieval=_WORDS)
-    first, second = _texts(found, HitStyle(72))
-    assert "0.97" not in first and "█" not in first
-    assert second.endswith("  further")
+def test_the_second_line_is_the_passage() -> None:
+    _, second = _texts(hit(), HitStyle(51))
+    assert second == "   A Rust workspace keeps several crates together  "
 
 
-def test_a_hit_by_its_name_has_a_badge_but_no_score() -> None:
-    first, second = _texts(hit(score_kind="name", score=1.0), HitStyle(72))
-    assert "1.00" not in first and "█" not in first
-    assert second.endswith("  name")
+@pytest.mark.parametrize("width", [40, 44, 51, 60, 89, 90, 120])
+def test_nothing_takes_a_cell_from_a_title_that_fits(width: int) -> None:
+    look = HitStyle(width, share=3, place="infra/", folded=3, located=Located(SourceSpan(19, 41), "moved", 7))
+    for cells in range(1, width - 3):
+        first, _ = _texts(hit(title="x" * cells, relaxed=True), look)
+        assert first[3 : 3 + cells] == "x" * cells
+    assert _texts(hit(title="x" * 200), look)[0].rstrip().endswith("x…")
 
 
-def test_the_second_line_holds_the_passage_and_the_badges() -> None:
-    _, second = _texts(hit(), HitStyle(72))
-    assert second == "   A Rust workspace keeps several crates together                   both"
+def test_what_must_be_seen_moves_below_a_long_title() -> None:
+    found = hit(title="x" * 45, relaxed=True, snippet="word " * 40)
+    first, second = _texts(found, HitStyle(51, place="infra/"))
+    assert first.rstrip() == "   " + "x" * 45
+    assert second.endswith("…  partial match  infra/")
 
 
-def test_a_single_line_and_a_page_are_cited_as_such() -> None:
-    assert "kb.md:L7 " in _texts(hit(span=SourceSpan(7, 7)), HitStyle(72))[0]
-    assert "paper.pdf#p=23 " in _texts(hit(path="paper.pdf", span=SourceSpan(1, 1, page=23)), HitStyle(72))[0]
-
-
-@pytest.mark.parametrize("width", [44, 50, 60, 72, 100])
-def test_the_name_and_the_lines_survive_a_long_path(width: int) -> None:
-    first, _ = _texts(hit(path="a/very/long/" * 9 + "design.md", span=SourceSpan(120, 134)), HitStyle(width))
-    assert "…/design.md:L120-L134" in first
-
-
-def test_the_lines_survive_a_name_longer_than_the_row() -> None:
-    first, _ = _texts(hit(path="n" * 200 + ".md"), HitStyle(40))
-    assert "….md:L12-L34" in first.replace("n", "")
+def test_headings_are_cut_before_the_folder_is_dropped_unless_little_is_left_of_them() -> None:
+    found = hit(title="A title", heading_path="One long heading > Another long heading")
+    assert _texts(found, HitStyle(51))[0] == "   A title › One long heading › Another lon…  rust/"
+    assert "rust/" not in _texts(hit(title="x" * 30, heading_path="Some long heading"), HitStyle(51))[0]
 
 
 def test_a_title_equal_to_the_first_heading_is_shown_once() -> None:
@@ -88,45 +87,90 @@ def test_a_title_equal_to_the_first_heading_is_shown_once() -> None:
     assert "Workspace › Other › Setup" in _texts(hit(heading_path="Other > Setup"), HitStyle(100))[0]
 
 
+@pytest.mark.parametrize("title", ["", "index", "README", "_index", "Untitled"])
+def test_the_name_replaces_a_title_that_says_nothing(title: str) -> None:
+    assert shown_title(hit(title=title, name="flex-wrap")) == "flex-wrap"
+
+
+def test_the_markup_of_titles_and_headings_is_not_shown() -> None:
+    found = hit(title="The `min` **property**", heading_path="Use `min()`")
+    assert "The min property › Use min() " in _texts(found, HitStyle(80))[0]
+
+
+def test_the_folder_is_not_shown_beside_a_title_that_is_the_same() -> None:
+    assert "rust" not in _texts(hit(title="Rust"), HitStyle(60))[0]
+
+
+def test_further_passages_are_indented_with_heading_and_lines() -> None:
+    first, second = _texts(hit(), HitStyle(51, is_further=True))
+    assert first == "     Setup".ljust(44) + "L12-L34"
+    assert second.startswith("     A Rust workspace")
+    assert _texts(hit(heading_path=""), HitStyle(51, is_further=True))[0].startswith("     Workspace ")
+
+
+def test_the_end_of_the_second_line_counts_the_folded_passages() -> None:
+    found = hit(snippet="word " * 40)
+    assert _texts(found, HitStyle(51, folded=2))[1].endswith("…  +2 more")
+    assert _texts(found, HitStyle(51, folded=2, unfolded=True))[1].endswith("…  less")
+    assert (more_cells(HitStyle(51)), more_cells(HitStyle(51, folded=2))) == (0, 9)
+
+
 @pytest.mark.parametrize(
     ("facts", "look", "expected"),
     [
-        ({}, {}, ["both"]),
-        ({"retrieval": _WORDS}, {}, ["words"]),
-        ({"retrieval": _MEANING}, {}, ["meaning"]),
-        ({"retrieval": _ALONE}, {}, []),
-        ({"kind": "code"}, {}, ["code", "both"]),
-        ({"relaxed": True}, {}, ["relaxed", "both"]),
-        ({"stale": True}, {}, ["stale", "both"]),
-        ({"stale": True, "gone": True}, {}, ["gone", "both"]),
-        ({"stale": True}, {"located": Located(SourceSpan(19, 41), "moved", 7)}, ["moved +7", "both"]),
-        ({"stale": True}, {"located": Located(SourceSpan(9, 31), "moved", -3)}, ["moved -3", "both"]),
-        ({"stale": True}, {"located": Located(SourceSpan(12, 34), "changed")}, ["changed", "both"]),
-        ({"stale": True}, {"located": Located(SourceSpan(12, 34), "gone")}, ["gone", "both"]),
-        ({"stale": True}, {"located": Located(SourceSpan(12, 34), "same")}, ["both"]),
-        ({"snippet": "러스트 작업공간"}, {"korean": False}, ["other language", "both"]),
-        ({"snippet": "러스트 작업공간"}, {"korean": True}, ["both"]),
-        ({"snippet": "러스트 작업공간", "retrieval": _WORDS}, {"korean": False}, ["words"]),
+        ({}, {}, []),
+        ({"retrieval": _WORDS}, {}, []),
+        ({"kind": "code", "snippet": "러스트 작업공간"}, {}, []),
+        ({"retrieval": _MEANING}, {}, ["by meaning only"]),
+        ({"retrieval": _MEANING}, {"below": MatchKind.MEANING}, []),
+        ({"retrieval": RetrievalDetail("vector", vector_rank=1)}, {}, []),
+        ({"retrieval": _MEANING, "distant": True}, {}, ["weak match", "by meaning only"]),
+        ({"relaxed": True}, {}, ["partial match"]),
+        ({"relaxed": True}, {"below": MatchKind.PARTIAL}, []),
+        ({"relaxed": True}, {"below": MatchKind.FURTHER}, []),
+        ({"stale": True}, {}, ["changed"]),
+        ({"stale": True, "gone": True}, {}, ["gone"]),
+        ({"stale": True}, {"located": Located(SourceSpan(19, 41), "moved", 7)}, ["moved"]),
+        ({"stale": True}, {"located": Located(SourceSpan(12, 34), "changed")}, ["changed"]),
+        ({"stale": True}, {"located": Located(SourceSpan(12, 34), "gone")}, ["gone"]),
+        ({"stale": True}, {"located": Located(SourceSpan(12, 34), "same")}, []),
     ],
 )
-def test_badges_warn_about_a_hit(facts: dict[str, Any], look: dict[str, Any], expected: list[str]) -> None:
-    assert _words(hit(**facts), **look) == expected
-
-
-def test_a_path_in_two_folders_shows_its_folder() -> None:
-    assert _words(hit(), source="old-notes") == ["in old-notes", "both"]
-    assert _words(hit(stale=True), source="old-notes") == ["stale", "in old-notes", "both"]
-    assert _texts(hit(snippet="x" * 200), HitStyle(60, source="old-notes"))[1].endswith(
-        "  both · in old-notes"
-    )
-    assert _texts(hit(snippet="x" * 200), HitStyle(60, source="한글이름"))[1].endswith("  both · in 한글이름")
+def test_badges_only_warn_and_do_not_repeat_the_rule_above(
+    facts: dict[str, Any], look: dict[str, Any], expected: list[str]
+) -> None:
+    assert warnings(hit(**facts), HitStyle(80, **look)) == expected
 
 
 def test_the_weightiest_badge_is_the_last_to_go() -> None:
-    found = hit(kind="code", relaxed=True, stale=True, snippet="x" * 200)
-    assert _texts(found, HitStyle(80))[1].endswith("  both · code · relaxed · stale")
-    assert _texts(found, HitStyle(40))[1].endswith("  relaxed · stale")
-    assert _texts(found, HitStyle(20))[1].endswith("  stale")
+    found = hit(title="x" * 80, relaxed=True, stale=True, snippet="x" * 200)
+    assert _texts(found, HitStyle(80))[1].endswith("…  changed  partial match")
+    assert _texts(found, HitStyle(44))[1].endswith("…  changed  ")
+    assert "changed" not in _texts(found, HitStyle(16))[1]
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        ({"score_kind": "name"}, MatchKind.NAMED),
+        ({}, MatchKind.FULL),
+        ({"retrieval": RetrievalDetail("vector", vector_rank=1)}, MatchKind.FULL),
+        ({"relaxed": True}, MatchKind.PARTIAL),
+        ({"retrieval": _MEANING}, MatchKind.MEANING),
+        ({"further": True, "relaxed": True}, MatchKind.FURTHER),
+    ],
+)
+def test_a_rule_names_the_kind_of_match(facts: dict[str, Any], kind: MatchKind) -> None:
+    assert MatchKind.of(hit(**facts)) is kind
+    shown = "".join(text for text, _ in rule_line(kind, 40))
+    assert shown.strip("─ ") == RULES[kind]
+    assert cell_len(shown) == 40
+
+
+def test_notes_with_one_title_are_told_apart_by_their_folders_or_names() -> None:
+    paths = ["css/a/index.md", "html/a/index.md", "html/b/x.md", "notes/one.md", "notes/two.md", "top.md"]
+    found = places(hit(number, path) for number, path in enumerate(paths))
+    assert list(found.values()) == ["css/a/", "html/a/", "b/", "one.md", "two.md", "top.md"]
 
 
 def test_matches_have_a_role_of_their_own() -> None:
@@ -153,39 +197,36 @@ def test_a_match_never_takes_a_character_apart() -> None:
     assert _of(second, "match") == ["e\u0301"]
 
 
+@pytest.mark.parametrize("width", [30, 51, 80])
+def test_a_passage_cut_on_both_sides_fills_its_line_and_begins_with_a_word(width: int) -> None:
+    words = "alpha beta gamma delta epsilon " * 6
+    found = hit(snippet=f"{words}needle {words}", highlights=((len(words), len(words) + 6),))
+    _, second = _texts(found, HitStyle(width))
+    assert second.strip(" …").split()[0] in words.split()
+    assert cell_len(second.strip()) >= 0.9 * width - 3
+    sentence = hit(snippet=f"{words}. The needle {words}", highlights=((len(words) + 6, len(words) + 12),))
+    assert _texts(sentence, HitStyle(width))[1].strip().startswith("…The needle")
+
+
 def test_the_cursor_and_a_mark_are_glyphs_in_the_gutter() -> None:
     first, second = _texts(hit(), HitStyle(60, cursor=True, marked=True))
-    assert first.startswith("▌✓ notes/")
+    assert first.startswith("▌✓ Workspace")
     assert second.startswith("▌  A Rust")
-    assert _texts(hit(), HitStyle(60))[0].startswith("   notes/")
+    assert _texts(hit(), HitStyle(60))[0].startswith("   Workspace")
     assert _texts(hit(), HitStyle(30, cursor=True, marked=True))[0].startswith("▌✓")
 
 
 def test_a_change_of_rank_precedes_the_bar() -> None:
-    assert " ▲3 █" in _texts(hit(), HitStyle(72, change=3))[0]
-    assert " ▼12 █" in _texts(hit(), HitStyle(72, change=-12))[0]
+    assert _texts(hit(), HitStyle(72, change=3, share=FULL))[0].endswith("  ▲3  ███")
+    assert _texts(hit(), HitStyle(72, change=-12))[0].endswith("  ▼12")
 
 
 @pytest.mark.parametrize(
-    ("score", "best", "parts"),
-    [
-        (0.8, 0.8, FULL),
-        (0.4, 0.8, FULL // 2),
-        (0.0001, 0.8, 1),
-        (0.0, 0.8, 0),
-        (0.5, 0.0, 0),
-        (2.0, 1.0, FULL),
-    ],
+    ("score", "least", "most", "steps"),
+    [(0.8, 0.4, 0.8, FULL), (0.6, 0.4, 0.8, FULL // 2), (0.4, 0.4, 0.8, 1), (0.1, 0.4, 0.8, 1)],
 )
-def test_a_score_is_measured_against_the_best_one(score: float, best: float, parts: int) -> None:
-    assert share(score, best) == parts
-
-
-@pytest.mark.parametrize(
-    ("parts", "drawn"), [(FULL, "█████"), (FULL // 2, "██▌  "), (1, "▏    "), (0, "     ")]
-)
-def test_a_bar_grows_by_eighths_of_a_cell(parts: int, drawn: str) -> None:
-    assert bar(parts, 5) == drawn
+def test_a_bar_is_scaled_to_the_page(score: float, least: float, most: float, steps: int) -> None:
+    assert share(score, least, most) == steps
 
 
 @pytest.mark.parametrize(
@@ -210,10 +251,15 @@ _ODD = st.text(
 _LOOKS = st.builds(
     HitStyle,
     width=st.integers(0, 130),
-    share=st.integers(0, FULL),
+    share=st.one_of(st.none(), st.integers(1, FULL)),
     cursor=st.booleans(),
     marked=st.booleans(),
-    korean=st.sampled_from([None, True, False]),
+    below=st.sampled_from(MatchKind),
+    place=st.sampled_from(["", "설계/👍🏽/", "a\x1b.md"]),
+    folded=st.integers(0, 120),
+    unfolded=st.booleans(),
+    is_further=st.booleans(),
+    located=st.sampled_from([None, Located(SourceSpan(19, 41), "moved", 7)]),
     change=st.integers(-200, 200),
     fresh=st.sampled_from([None, "new", "changed"]),
 )

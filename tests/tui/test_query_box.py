@@ -134,8 +134,6 @@ async def test_line_editing_keeps_its_meaning(keys: list[str], left: str, cursor
         ("up", "previous_hit"),
         ("ctrl+n", "next_hit"),
         ("ctrl+p", "previous_hit"),
-        ("ctrl+j", "next_hit"),
-        ("ctrl+k", "previous_hit"),
         ("enter", "open"),
         ("ctrl+o", "open"),
         ("ctrl+@", "mark"),

@@ -88,7 +88,7 @@ async def test_a_moved_cursor_stays_on_its_hit_through_modes_commits_and_explana
     app = kebab(data, hits=hits, mode="lexical", query="rust error")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
-        await pilot.press("down", "down")
+        await pilot.press("down")
         hits.cause = "the rest"
         chosen = app.hits.selected
         assert chosen is not None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.tui.engine_thread import MOST_SUGGESTIONS, RelaxedQuery, ordered, shorter
+from kebab_tui.tui.engine_thread import MOST_SUGGESTIONS, Suggestion, ordered, shorter
 from kebab_tui.workspace import Workspace
 
 
@@ -24,7 +24,7 @@ from kebab_tui.workspace import Workspace
     ],
 )
 def test_the_query_without_each_of_its_parts(text: str, without: dict[str, str]) -> None:
-    assert {cost.label: cost.text for cost in shorter(text, Workspace.parse(text))} == without
+    assert {cost.part: cost.text for cost in shorter(text, Workspace.parse(text))} == without
 
 
 @given(st.text('ab "-:*()tagpath, 설', max_size=60))
@@ -34,11 +34,12 @@ def test_shorter_queries_are_shorter_and_few(text: str) -> None:
     assert all(0 < len(cost.text) <= len(text) for cost in made)
 
 
-def test_filters_come_before_words_and_useless_ones_are_omitted() -> None:
-    word, small, large, useless = (
-        RelaxedQuery("a", "x", False, 90),
-        RelaxedQuery("tag:a", "x", True, 2),
-        RelaxedQuery("lang:ko", "x", True, 7),
-        RelaxedQuery("b", "x", False, 0),
+def test_corrections_come_before_filters_and_words_and_useless_ones_are_omitted() -> None:
+    word, small, large, corrected, useless = (
+        Suggestion("without word", "a", "x", 90),
+        Suggestion("without filter", "tag:a", "x", 2),
+        Suggestion("without filter", "lang:ko", "x", 7),
+        Suggestion("instead", "rust", "x", 1),
+        Suggestion("instead", "b", "x", 0),
     )
-    assert ordered([word, small, useless, large]) == (large, small, word)
+    assert ordered([word, small, useless, large, corrected]) == (corrected, large, small, word)

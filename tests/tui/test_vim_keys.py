@@ -217,4 +217,4 @@ async def test_without_vim_keys_a_letter_on_a_page_goes_into_its_text_box(shared
         page = app.screen
         assert isinstance(page, FileStatesScreen)
         await pilot.press(*"qjr")
-        assert app.screen is page and page.typing_box.value == "qjr"
+        assert page.is_current and page.typing_box.value == "qjr"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, OtherFiles, Source
+from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, OtherFiles, Source, Trust
+from kebab_tui.domain.facets import FACETS
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
@@ -115,12 +117,35 @@ class StoreCatalogue:
         return [rows.to_chunk(row) for row in self._connection.execute(statement, values)]
 
     def values(self, kind: str) -> list[tuple[str, int]]:
-        """Every value of a kind of facet with its number of notes, most frequent first."""
-        statement = (
-            "SELECT min(value), count(DISTINCT doc_id) AS n FROM facets WHERE kind = ? "
-            "GROUP BY folded ORDER BY n DESC, folded"
-        )
+        """Every value that a filter can have with the number of notes that it finds, most frequent first."""
+        found = "SELECT doc_id, folded, value FROM facets WHERE kind = ?1"
+        if FACETS[kind].nested:  # `a` and `a/b` of `a/b/c`, once a note
+            cut = "rtrim(rtrim({0}, replace({0}, '/', '')), '/')"
+            found = (
+                f"WITH RECURSIVE part(doc_id, folded, value) AS ({found} AND instr(folded, '/') UNION "
+                f"SELECT doc_id, {cut.format('folded')}, {cut.format('value')} FROM part "
+                f"WHERE instr(folded, '/')) "
+                f"{found} AND NOT instr(folded, '/') UNION ALL SELECT * FROM part"
+            )
+        counted = f"SELECT min(value), count(DISTINCT doc_id) AS n FROM ({found})"
+        statement = f"{counted} GROUP BY folded ORDER BY n DESC, folded"
         return [(value, n) for value, n in self._connection.execute(statement, (kind,))]
+
+    def note_counts(self) -> dict[str, dict[str, int]]:
+        """The number of searchable notes by filter key and value: `type`, `lang`, `kind`, `trust`."""
+        counts: dict[str, Counter[str]] = {key: Counter() for key in ("type", "lang", "kind", "trust")}
+        statement = (
+            "SELECT d.type, d.lang, coalesce(d.trust, s.trust), count(*) FROM documents d "
+            "JOIN sources s USING (source_id) WHERE d.state = 'ok' GROUP BY 1, 2, 3"
+        )
+        for type_, lang, trust, number in self._connection.execute(statement):
+            counts["type"][type_] += number
+            counts["lang"][lang] += number
+            for level in Trust:
+                counts["trust"][level.label] += number * (trust >= level)
+        statement = "SELECT kind, count(*) FROM (SELECT DISTINCT doc_id, kind FROM chunks) GROUP BY kind"
+        counts["kind"].update(dict(self._connection.execute(statement).fetchall()))
+        return {key: dict(found) for key, found in counts.items()}
 
     def paths(self) -> list[str]:
         """The distinct display paths of searchable notes."""

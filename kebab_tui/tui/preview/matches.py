@@ -7,6 +7,7 @@ line counts from 1, the column from 0 in characters. The engine decides what mat
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -24,6 +25,8 @@ BLOCK = 64
 LONG_LINE = 4000
 _PIECE = 4000
 _OVERLAP = 100
+_MOST_COUNTED = 100_000
+"""Characters of a text whose matches are counted."""
 
 
 class MatchSpan(NamedTuple):
@@ -37,6 +40,7 @@ class Marks:
     def __init__(self, lines: SourceLines, find: Find) -> None:
         self._lines = lines
         self._find = find
+        self._every: list[MatchSpan] | None = None
         self._blocks: LRUCache[int, list[list[Highlight]]] = LRUCache(128)
         self._pieces: LRUCache[tuple[int, int], list[Highlight]] = LRUCache(128)
 
@@ -57,6 +61,14 @@ class Marks:
         first = max(0, start - _OVERLAP) // _PIECE
         last = min(len(text), stop) // _PIECE
         return list(chain.from_iterable(self._piece(number, text, piece) for piece in range(first, last + 1)))
+
+    def number_of(self, match: MatchSpan) -> str:
+        """The number of a match among all; empty if the text is too long to count them."""
+        if self._lines.characters > _MOST_COUNTED:
+            return ""
+        if self._every is None:
+            self._every = sorted({found for found in self.search(MatchSpan(1, -1), forward=True) if found})
+        return f"match {bisect_right(self._every, match):,} of {len(self._every):,}"
 
     def search(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
         """The matches after (or before) `place`, wrapping around; None after each block or piece.

@@ -6,6 +6,7 @@ to the cited ones, yields the note, and counts on to its end.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from kebab_tui.tui.preview.source_lines import (
     WholeText,
     whole_text,
 )
-from kebab_tui.tui.preview.syntax import Lexers, Syntax
+from kebab_tui.tui.preview.syntax import MARKDOWN, Lexers, Syntax
 from kebab_tui.tui.widgets.segments import CITED, NEAR
 
 _LINES_BELOW = 1000
@@ -38,6 +39,7 @@ class Note:
     def __init__(self, identity: FileIdentity | None, name: str, lines: SourceLines) -> None:
         self.identity = identity
         self.lines = lines
+        self.is_markdown = os.path.splitext(name)[1].lower() in MARKDOWN
         self._syntax = Syntax(name, lines)
         self._marks: Marks | None = None
 
@@ -63,16 +65,21 @@ class Note:
     def search(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
         return self._marks.search(place, forward) if self._marks else iter(())
 
+    def number_of(self, match: MatchSpan) -> str:
+        return self._marks.number_of(match) if self._marks else ""
+
     def whole(self, most: int) -> Sequence[str] | None:
         """All lines; None if they have more than `most` characters together."""
         if not isinstance(self.lines, WholeText) or sum(map(len, self.lines.lines)) > most:
             return None
         return self.lines.lines
 
+    def is_long(self, number: int) -> bool:
+        return len(self.text(number)) > LONG_LINE
+
     def passage_column(self, number: int, passage: str) -> int:
-        """The column of the passage in a very long line; 0 in any other."""
-        text = self.text(number)
-        return max(text.find(passage.partition("\n")[0]), 0) if len(text) > LONG_LINE else 0
+        """Where the passage begins in its first line."""
+        return max(self.text(number).find(passage.partition("\n")[0]), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
-"""Paints one line of a note, and the header row above the note.
+"""Paints one row of a note, and the header above the note.
 
-A line has its number, the mark of the citation and the visible columns. A short line is
-measured in cells, so that wide characters keep their columns; in a very long line a column
-is a character, so that only the visible part is measured. The header cuts the state of the
-passage last: it warns of wrong lines. All text passes `clean`.
+A row has the number of its line if it is the first one, the mark of the citation and the
+text. A line that is not wrapped is measured in cells, so that wide characters keep their
+columns; if it is very long, a column is a character, so that only the visible part is
+measured. The header cuts the state of the passage last: it warns of wrong lines. All text
+is sanitised.
 """
 
 from __future__ import annotations
@@ -18,16 +19,28 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from kebab_tui.domain.citation import Citation, Located
+from kebab_tui.domain.citation import Located
+from kebab_tui.domain.document import HEADING_SEPARATOR
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.tui.preview.matches import LONG_LINE
 from kebab_tui.tui.preview.syntax import KINDS
-from kebab_tui.tui.widgets.segments import CUT_LEFT, CUT_RIGHT, STEP, cut, cut_path, sanitize_line, take
+from kebab_tui.tui.preview.wrapping import Wrapped, expanded
+from kebab_tui.tui.widgets.segments import (
+    CUT_LEFT,
+    CUT_RIGHT,
+    DOT,
+    ELLIPSIS,
+    STEP,
+    cut,
+    cut_path,
+    sanitize_line,
+    take,
+    take_end,
+)
 
-TAB = 4
 CHANGED = "changed since it was indexed"
 _LEAST_TITLE = 8
-_GAP = "  "
+_BETWEEN = f" {DOT} "
 
 
 Span = tuple[int, int, str]
@@ -60,20 +73,18 @@ class Line:
 
 
 def paint(line: Line, view: View, styles: Mapping[str, Style]) -> Strip:
-    """The line as wide as the view; `styles` come from `styles_of`."""
-    base = styles["text"] if line.mark == " " else styles["cited"]
-    number = Segment(f"{line.number:>{view.digits}}", base + styles["gutter"])
-    gutter = Strip([number, Segment(f"{line.mark} ", base + styles["mark"])], view.digits + 2)
+    """The visible columns of a line that is not wrapped; `styles` come from `styles_of`."""
+    base = _base(line, styles)
     width = view.columns
     if len(line.text) > LONG_LINE:
-        shown = line.text[view.left : view.left + width + 1].replace("\t", " ")
+        shown = sanitize_line(line.text[view.left : view.left + width + 1].replace("\t", " "))
         spans: Iterable[Span] = [
             (start - view.left, end - view.left, name) for start, end, name in line.spans
         ]
-        body, left = Strip(_segments(shown, spans, base, styles)), 0
+        body, left = Strip(styled(shown, spans, base, styles)), 0
     else:
-        shown, spans = _expanded(line.text, line.spans) if "\t" in line.text else (line.text, line.spans)
-        body, left = Strip(_segments(shown, spans, base, styles)), view.left
+        shown, places = expanded(line.text)
+        body, left = Strip(styled(shown, _moved(line.spans, places), base, styles)), view.left
     is_cut = body.cell_length > left + width
     body = body.crop_extend(left, left + width, base)
     cut_style = base + styles["cut"]
@@ -81,45 +92,60 @@ def paint(line: Line, view: View, styles: Mapping[str, Style]) -> Strip:
         body = Strip.join([body.crop(0, width - 1), Strip([Segment(CUT_RIGHT, cut_style)], 1)])
     if view.left and line.text:
         body = Strip.join([Strip([Segment(CUT_LEFT, cut_style)], 1), body.crop(1)])
-    return Strip.join([gutter, body]).crop_extend(0, view.width, base)
+    return Strip.join([_gutter(line, True, view, styles), body]).crop_extend(0, view.width, base)
+
+
+def paint_row(line: Line, shown: Wrapped, part: int, view: View, styles: Mapping[str, Style]) -> Strip:
+    """One row of a wrapped line, or of the piece of it that `shown` has."""
+    base = _base(line, styles)
+    begin, end = shown.span(part)
+    spans = _moved(line.spans, shown.places, shown.begin)
+    inside = [(first - begin, last - begin, name) for first, last, name in spans]
+    body = [Segment(" " * indent, base)] if (indent := shown.indent(part)) else []
+    # Without the blanks beyond the edge: cutting them off would take marks before them along.
+    body += styled(shown.text[begin:end].rstrip(" "), inside, base, styles)
+    row = Strip(body).crop_extend(0, view.columns, base)
+    is_first = not part and not shown.begin
+    return Strip.join([_gutter(line, is_first, view, styles), row]).crop_extend(0, view.width, base)
+
+
+def _base(line: Line, styles: Mapping[str, Style]) -> Style:
+    return styles["text"] if line.mark == " " else styles["cited"]
+
+
+def _gutter(line: Line, is_first: bool, view: View, styles: Mapping[str, Style]) -> Strip:
+    base = _base(line, styles)
+    number = f"{line.number if is_first else '':>{view.digits}}"
+    return Strip(
+        [Segment(number, base + styles["gutter"]), Segment(f"{line.mark} ", base + styles["mark"])],
+        view.digits + 2,
+    )
 
 
 def column_of(text: str, index: int) -> int:
     """The column of a character."""
-    return index if len(text) > LONG_LINE else cell_len(_expanded(text[:index], ())[0])
+    return index if len(text) > LONG_LINE else cell_len(expanded(text[:index])[0])
 
 
-def _segments(
-    text: str, spans: Iterable[Span], base: Style, styles: Mapping[str, Style]
-) -> Iterator[Segment]:
-    shown = sanitize_line(text)
+def styled(shown: str, spans: Iterable[Span], base: Style, styles: Mapping[str, Style]) -> list[Segment]:
+    """A sanitised text in its styles."""
     within = [(max(start, 0), min(end, len(shown)), styles[name]) for start, end, name in spans]
     within = [(start, end, style) for start, end, style in within if start < end]
     if not within:
-        if shown:
-            yield Segment(shown, base)
-        return
+        return [Segment(shown, base)] if shown else []
+    segments = []
     cuts = sorted({0, len(shown), *(at for start, end, _ in within for at in (start, end))})
     for start, end in pairwise(cuts):
         on_top = [style for first, last, style in within if first <= start and end <= last]
-        yield Segment(shown[start:end], Style.combine([base, *on_top]))
+        segments.append(Segment(shown[start:end], Style.combine([base, *on_top])))
+    return segments
 
 
-def _expanded(text: str, spans: Sequence[Span]) -> tuple[str, Sequence[Span]]:
-    """The text with its tabs expanded, and the spans moved accordingly."""
-    parts: list[str] = []
-    places: list[int] = []
-    length = cells = 0
-    for character in text:
-        part = " " * (TAB - cells % TAB) if character == "\t" else character
-        places.append(length)
-        parts.append(part)
-        length += len(part)
-        cells += cell_len(part)
-    places.append(length)
-    last = len(text)
-    moved = [(places[min(start, last)], places[min(end, last)], name) for start, end, name in spans]
-    return "".join(parts), moved
+def _moved(spans: Iterable[Span], places: Sequence[int], begin: int = 0) -> Iterator[Span]:
+    """The spans in an expanded text that begins at a character of the line."""
+    last = len(places) - 1
+    for start, end, name in spans:
+        yield places[min(max(start - begin, 0), last)], places[min(max(end - begin, 0), last)], name
 
 
 def state_of(hit: SearchHit, located: Located | None) -> str:
@@ -136,26 +162,46 @@ def state_of(hit: SearchHit, located: Located | None) -> str:
     return ""
 
 
-def header(hit: SearchHit, located: Located | None, state: str, width: int) -> list[Part]:
-    """The parts of the header row, together `width` cells."""
+def header(hit: SearchHit, state: str, width: int) -> list[Part]:
+    """Path, title with headings, and state of the passage, together at most `width` cells; the state last."""
     if cell_len(state) > width // 2:
         state = state.replace(CHANGED, "changed")
-    shown_state = take(sanitize_line(state), width)
-    free = width - cell_len(shown_state) - (len(_GAP) if shown_state else 0)
-    citation = str(Citation(hit.path, located.span) if located else hit.citation)
-    headings = [part for part in hit.heading_path.split(" > ") if part and part != hit.title]
-    path = cut_path(sanitize_line(citation), max(free, 0))
-    left = free - cell_len(path) - len(_GAP)
-    title = cut(sanitize_line(f" {STEP} ".join([hit.title, *headings])), left) if left >= _LEAST_TITLE else ""
-    before = [(path, "path"), (f"{_GAP}{title}" if title else "", "title")]
-    padding = width - cell_len(path) - cell_len(before[1][0]) - cell_len(shown_state)
-    return [*before, (" " * padding, "title"), (shown_state, "state")]
+    state = take(sanitize_line(state), width)
+    free = width - (cell_len(_BETWEEN) + cell_len(state) if state else 0)
+    path = sanitize_line(hit.path)
+    headings = [part for part in hit.heading_path.split(HEADING_SEPARATOR) if part and part != hit.title]
+    title = sanitize_line(f" {STEP} ".join([hit.title, *headings]))
+    room = max(free // 2, free - cell_len(path)) - cell_len(_BETWEEN)
+    title = cut(title, room) if min(cell_len(title), _LEAST_TITLE) <= room else ""
+    room = free - (cell_len(_BETWEEN) + cell_len(title) if title else 0)
+    if cell_len(path) > room:  # the last folders tell more than the first ones
+        end = take_end(path, room - 1)
+        path = ELLIPSIS + end if "/" in end else cut_path(path, room)
+    parts = []
+    for part in ((path, "path"), (title, "title"), (state, "state")):
+        if part[0]:
+            parts += [(_BETWEEN, "title"), part]
+    return parts[1:]
 
 
 # Styles use the colours of the theme only, and no meaning depends on colour alone: cited lines
 # have a mark in the gutter, matches are bold and underlined, the current match is reversed.
 
-_PARTS = ("header", "path", "title", "state", "gutter", "mark", "cited", "cut", "match", "current", *KINDS)
+_PARTS = (
+    "header",
+    "path",
+    "title",
+    "state",
+    "gutter",
+    "mark",
+    "cited",
+    "cut",
+    "match",
+    "current",
+    "marked",
+    "danger",
+    *KINDS,
+)
 COMPONENT_CLASSES = {f"preview--{part}" for part in _PARTS}
 
 CSS = """
@@ -174,6 +220,8 @@ Preview {
     & > .preview--cut { color: $accent; text-style: bold; }
     & > .preview--match { color: $accent; text-style: bold underline; }
     & > .preview--current { color: $accent; text-style: bold reverse; }
+    & > .preview--marked { color: $warning; text-style: bold; }
+    & > .preview--danger { color: $error; }
     & > .preview--heading { color: $primary; text-style: bold; }
     & > .preview--strong { text-style: bold; }
     & > .preview--emphasis { text-style: italic; }
@@ -187,13 +235,6 @@ Preview {
     &:ansi:focus > .preview--header { background: $background; text-style: underline; }
 }
 """
-
-_MARKDOWN = {
-    "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
-    "code": "string", "code_block": "string", "block_quote": "emphasis", "list": "gutter",
-    "item.bullet": "mark", "item.number": "mark", "hr": "gutter", "link": "link", "link_url": "link",
-    "table.border": "gutter", "table.header": "strong", "kbd": "strong",
-}  # fmt: skip
 
 
 def styles_of(preview: Widget) -> dict[str, Style]:
@@ -213,4 +254,7 @@ def styles_of(preview: Widget) -> dict[str, Style]:
     styles["text"] = preview.rich_style
     for ground in ("cited", "header"):
         styles[ground] = preview.get_component_rich_style(f"preview--{ground}")
-    return styles | {f"markdown.{element}": styles[part] for element, part in _MARKDOWN.items()}
+    # In a heading or a link these have its colour.
+    return styles | {
+        "strong": Style(bold=True), "emphasis": Style(italic=True), "struck": Style(strike=True)
+    }  # fmt: skip

@@ -1,26 +1,31 @@
 """The preview: shows the file of the selected hit, opened at the cited lines.
 
-Paints single lines, and of each line only the visible columns, so that long notes and long
-lines stay fast. A thread reads large files. The text is the present file, not the indexed
-one; the first row reports the difference. The engine only decodes bytes and finds matches.
+Paints single rows. Lines are wrapped, or cut at the edge and scrolled sideways; either way
+only lines in view are measured (see `wrapping`), so that long notes and long lines stay fast.
+When lines above the view turn out higher or lower than estimated, the scroll position moves
+with them, and the view stays. A thread reads large files. The text is the present file, not
+the indexed one; the header reports the difference. The engine only decodes bytes and finds
+matches.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
-from textual.geometry import Size
+from textual.content import Content
+from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.strip import Strip
+from textual.style import Style as ContentStyle
 from textual.worker import get_current_worker
 
 from kebab_tui.domain.citation import Located
@@ -29,15 +34,20 @@ from kebab_tui.domain.hit import Highlight, SearchHit
 from kebab_tui.tui.preview import painting
 from kebab_tui.tui.preview.matches import MatchSpan
 from kebab_tui.tui.preview.open_note import Note, TargetLines, read_at_once, read_in_thread, target_lines
-from kebab_tui.tui.preview.painting import View, column_of, header, paint
-from kebab_tui.tui.preview.rendered import LONGEST, Rendered, RenderStyles, rendered
+from kebab_tui.tui.preview.painting import Line, View, column_of, header, paint, paint_row
+from kebab_tui.tui.preview.rendered import LONGEST, Rendered, Renderings
 from kebab_tui.tui.preview.source_lines import OpenFile, WholeText, identity
 from kebab_tui.tui.preview.syntax import Lexers
+from kebab_tui.tui.preview.wrapping import Anchor, Row, WrappedRows
 from kebab_tui.tui.widgets.segments import LineView, sanitize_line
 
 SIDEWAYS = 8
 """Columns per horizontal step."""
 _NOWHERE = MatchSpan(0, -1)
+_CONTEXT = 2
+"""Rows above a passage that is longer than the pane."""
+_LABEL_EDGES = 6
+"""Cells of the upper border that its title cannot have."""
 _TURN_S = 0.01
 """After this time the search for a match lets other events run."""
 
@@ -51,7 +61,7 @@ class PreviewEngine(Protocol):
 
 
 class Preview(LineView, can_focus=True):
-    """A fixed header row, and below it a note, the rendered note, or a message.
+    """A note, the rendered note, or a message; the header is in the frame, or a fixed row without one.
 
     Row 0 is the first one below the header. Scrolling is never animated. The application
     binds the keys.
@@ -67,19 +77,13 @@ class Preview(LineView, can_focus=True):
         generation: int
         read: Note | KebabError
 
-    @dataclass
-    class MadeMarkdown(Message):
-        """A thread has rendered a note."""
-
-        note: Note
-        made: Rendered
+    class Made(Message):
+        """A thread has rendered a note that took long."""
 
     def __init__(self, engine: PreviewEngine | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self.engine = engine
         """Must be set before the first hit is shown."""
-        self.wraps = True
-        """Whether long lines are wrapped."""
         self._generation = 0
         self._hit: SearchHit | None = None
         self._located: Located | None = None
@@ -90,17 +94,25 @@ class Preview(LineView, can_focus=True):
         """Shown in the header after the state of the passage."""
         self._words: Sequence[str] = ()
         """The lines of a message instead of a note."""
+        self.is_rendering = False
+        """Whether to show rendered Markdown instead of source lines, where possible."""
         self._rendered: Rendered | None = None
+        self._renderings = Renderings(lambda: self.post_message(self.Made()))
         self._marked_query = ""
         """The query whose matches are marked in the open note."""
         self._match = MatchSpan(1, -1)
         """The current match; column -1 for none."""
         self._search: Iterator[MatchSpan | None] = iter(())
+        self._wraps = True
+        self._rows: WrappedRows | None = None
+        """The rows of the open note, unless it is rendered."""
         self._left = 0
         self._target_row: float = 0
         self._lexers = Lexers(partial(self.call_later, self._repaint))
         self._styles: dict[str, Style] = {}
-        self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(512)
+        self._strips: LRUCache[tuple[int, ...], Strip] = LRUCache(512)
+        self._lines: LRUCache[tuple[int, int], Line] = LRUCache(128)
+        """The lines in view, and the pieces of very long ones."""
 
     # Choosing and reading the note
 
@@ -110,12 +122,9 @@ class Preview(LineView, can_focus=True):
         self._generation += 1
         was_remarked = bool(self._remark)
         self._hit, self._located, self._query, self._remark = hit, located, query, ""
-        if is_other:
-            self._rendered = None
         path = os.path.join(os.fsencode(hit.root), hit.raw_path)
         note = self._note
         if note is None or note.identity is None or note.identity != identity(path):
-            self._rendered = None
             self._read(path, hit, is_other)
             return
         is_same_view = query == self._marked_query and target_lines(hit, located, note.lines) == self._target
@@ -189,11 +198,14 @@ class Preview(LineView, can_focus=True):
         self._note, self._words, self._marked_query = note, (), query
         before, self._target = self._target, target_lines(self._hit, self._located, note.lines)
         self._search = iter(())
+        top = self._top()
+        self._take_rendering(note, keep=not is_other)
         self._measure()
-        if is_other or before.first != self._target.first:
-            self._match = MatchSpan(self._target.first, -1)
-            self._left = max(note.passage_column(self._target.first, self._hit.text) - 1, 0)
+        if top is None or is_other or before.first != self._target.first:
+            self._reset_match()
             self._to_target()
+        else:
+            self._to_anchor(top)
         self._repaint()
 
     def _show_error(self, error: KebabError) -> None:
@@ -215,61 +227,135 @@ class Preview(LineView, can_focus=True):
         if not self._styles:
             self._styles = painting.styles_of(self)
         width, base = self.columns, self._styles["text"]
-        if y == 0:
+        if y < self._header_rows:
             if self._hit is None:
                 return Strip.blank(width, base)
             base = self._styles["header"]
-            state = ", ".join(word for word in (self._target.state, self._remark) if word)
-            parts = header(self._hit, self._located, state, width)
-            segments = [Segment(text, base + self._styles[name]) for text, name in parts]
+            segments = [Segment(text, base + self._styles[name]) for text, name in self._header(width)]
             return Strip(segments).crop_extend(0, width, base)
-        row = y - 1 + self.scroll_offset.y
-        if self._rendered is not None and row < len(self._rendered.strips):
-            return self._rendered.strips[row]
-        if self._note is not None and self._rendered is None and row < self._note.lines.count:
-            strip = self._strips.get((row, width))
+        row = y - self._header_rows + self.scroll_offset.y
+        if self._rendered is not None and row < len(self._rendered):
+            strip = self._strips.get((row,))
             if strip is None:
-                view = self._view(self._note)
-                columns = range(view.left, view.left + view.columns)
-                lexers = None if self.app.no_color else self._lexers
-                mark = self._target.sign(row + 1)
-                line = self._note.line(row + 1, mark, columns, self._match, lexers)
-                strip = self._strips[row, width] = paint(line, view, self._styles)
+                cited = self._rendered.rows_of(self._target.first, self._target.last)
+                sign = self._target.sign(self._target.first) if row in cited else " "
+                strip = self._rendered.paint(row + 1, sign, self._match, self._styles)
+                self._strips[row,] = strip
+            return strip
+        if self._note is not None and self._rows is not None and row < self._rows.count:
+            shown = self._rows.at(row)
+            strip = self._strips.get(shown)
+            if strip is None:
+                strip = self._strips[shown] = self._paint(self._note, self._rows, shown)
             return strip
         words = sanitize_line(self._words[row]) if row < len(self._words) else ""
         return Strip([Segment(words, base)]).crop_extend(0, width, base)
 
+    def _paint(self, note: Note, rows: WrappedRows, row: Row) -> Strip:
+        view = self._view(note)
+        if not rows.wraps:
+            columns = range(view.left, view.left + view.columns)
+            return paint(self._line(note, row.line, columns), view, self._styles)
+        shown = rows.wrapped(row.line, row.piece)
+        line = self._lines.get(row[:2])
+        if line is None:
+            columns = range(shown.begin, shown.begin + len(shown.places))
+            line = self._lines[row[:2]] = self._line(note, row.line, columns)
+        return paint_row(line, shown, row.part, view, self._styles)
+
+    def _line(self, note: Note, number: int, columns: range) -> Line:
+        lexers = None if self.app.no_color else self._lexers
+        return note.line(number, self._target.sign(number), columns, self._match, lexers)
+
     def _view(self, note: Note) -> View:
         return View(self._left, self.columns, len(str(note.lines.count)))
 
+    def _header(self, width: int) -> list[painting.Part]:
+        if self._hit is None:
+            return [("preview", "title")]
+        state = ", ".join(word for word in (self._target.state, self._remark) if word)
+        return header(self._hit, state, width)
+
+    @property
+    def _header_rows(self) -> int:
+        """The rows of the header inside the pane: none if there is a frame."""
+        return 0 if self.styles.border_top[0] else 1
+
     def _repaint(self) -> None:
         self._strips.clear()
+        self._lines.clear()
+        if not self._header_rows:
+            styles = {"path": ContentStyle(bold=True), "state": ContentStyle(bold=True, underline=True)}
+            parts = self._header(max(self.outer_size.width - _LABEL_EDGES, 1))
+            self.border_title = Content.assemble(*((text, styles.get(name, "")) for text, name in parts))
         self.refresh()
 
     def _measure(self) -> None:
+        """Set the number of rows; that of a note is set when it is scrolled."""
+        self._rows = None
         rows = len(self._words)
         if self._rendered is not None:
-            rows = len(self._rendered.strips)
+            rows = len(self._rendered)
         elif self._note is not None:
-            rows = self._note.lines.count
-        self.virtual_size = Size(self.columns, rows + 1)
+            wraps = self._wraps and bool(self.size)
+            self._rows = WrappedRows(self._note.lines, self._view(self._note).columns if wraps else None)
+            return
+        self.virtual_size = Size(self.columns, rows + self._header_rows)
+
+    @property
+    def wraps(self) -> bool:
+        """Whether long lines are wrapped; the line at the top stays there."""
+        return self._wraps
+
+    @wraps.setter
+    def wraps(self, wraps: bool) -> None:
+        if wraps != self._wraps:
+            self._wraps, self._left = wraps, 0
+            self._arrange()
+
+    def _arrange(self, *, keep: bool = False) -> None:
+        """Count the rows again; the view stays at the passage, or at the line at its top.
+
+        `keep` a former rendering until a new one is made.
+        """
+        was_at_target = self.scroll_offset.y == min(self._target_row, self.max_scroll_y)
+        top = self._top()
+        if self._note is not None:
+            self._take_rendering(self._note, keep=keep)
+        self._measure()
+        if was_at_target:
+            self._to_target()
+        elif top is not None:
+            self._to_anchor(top)
+        self._repaint()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles = {}
         self._strips.clear()
+        self._lines.clear()
 
     def on_resize(self, _: events.Resize) -> None:
         # The library has already scrolled a note that fits better now.
-        was_at_target = self.scroll_offset.y == min(self._target_row, self.max_scroll_y)
-        if self._rendered is not None and self._note is not None:
-            self._start_rendering(self._note)
-        self._measure()
-        if was_at_target:
-            self._to_target()
-        self._repaint()
+        self._arrange()
 
     # Scrolling
+
+    def on_focus(self) -> None:
+        self._place_cursor()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._place_cursor()
+
+    def _place_cursor(self) -> None:
+        """Put the cursor of the terminal on the passage, or at the top, while the preview has the focus."""
+        if not self.has_focus:
+            return
+        row = self._header_rows
+        if self._rows is not None and self._is_in_view(passage := self._passage[0]):
+            row += self._rows.row_of(passage) - self.scroll_offset.y
+        self.app.cursor_position = self.content_region.offset + Offset(0, row)
 
     @property
     def columns(self) -> int:
@@ -279,7 +365,7 @@ class Preview(LineView, can_focus=True):
     @property
     def page_rows(self) -> int:
         """The visible rows below the header."""
-        return max(self.size.height - 1, 1)
+        return max(self.size.height - self._header_rows, 1)
 
     def to_row(self, row: int) -> None:
         """Scroll a row to the top, as far as there are rows below it."""
@@ -288,12 +374,75 @@ class Preview(LineView, can_focus=True):
     def scroll_by(self, rows: int) -> None:
         self.to_row(self.scroll_offset.y + rows)
 
+    def _scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> bool:
+        """Count the rows that come into view first; keys, wheel and scrollbar all lead here."""
+        if y is not None and self._rows is not None:
+            top = self.scroll_offset.y
+            is_near = abs(y - top) < 2 * self.page_rows
+            y = self._settled(
+                self._rows, self._rows.anchor(top if is_near else int(y)), y - top if is_near else 0
+            )
+        return super()._scroll_to(x, y, **options)
+
+    def _settled(self, rows: WrappedRows, anchor: Anchor, offset: float) -> float:
+        """So many rows below the row of a character, when all rows in view there are counted."""
+        while True:
+            row = rows.row_of(anchor) + offset
+            if not rows.measure(min(int(row), rows.count - self.page_rows), self.page_rows + 1):
+                self.virtual_size = Size(self.columns, rows.count + self._header_rows)
+                return row
+
+    def _top(self) -> Anchor | None:
+        """The character at the top of an open note; of a rendered one, the beginning of its line."""
+        if self._rendered is not None:
+            return Anchor(self._rendered.line_of(self.scroll_offset.y), 0)
+        return None if self._rows is None else self._rows.anchor(self.scroll_offset.y)
+
+    def _is_in_view(self, anchor: Anchor) -> bool:
+        """Whether a row shows this character. Counts no line above the view: the view would move."""
+        if self._rows is None:
+            return False
+        bottom = self.scroll_offset.y + self.page_rows
+        is_below = bottom < self._rows.count and self._rows.anchor(bottom) <= anchor
+        return self._rows.anchor(self.scroll_offset.y) <= anchor and not is_below
+
+    def _to_anchor(self, anchor: Anchor, above: int = 0) -> None:
+        """Scroll a character to the top, or below so many rows."""
+        if self._rendered is not None:
+            self.to_row(self._rendered.row_of(anchor.line) - above)
+            return
+        assert self._rows is not None
+        row = self._settled(self._rows, anchor, -above)
+        super()._scroll_to(y=row, animate=False, force=True)
+
     def _to_target(self) -> None:
-        row = self._target.first - 1
-        if self._rendered is not None and self._note is not None:
-            row = self._rendered.row_of(row, self._note.lines.count)
-        self.to_row(row - self.page_rows // 3)
+        """Scroll the passage a third down, or higher if more of it can be seen then."""
+        if self._note is None:
+            return
+        third = self.page_rows // 3
+        first, last = self._passage
+        if self._rendered is not None:
+            rows = len(self._rendered.rows_of(first.line, last.line))
+        else:
+            assert self._rows is not None
+            is_cut = not self._rows.wraps and self._note.is_long(first.line)
+            self._left = max(first.column - 1, 0) if is_cut else 0
+            rows = self._rows.row_of(last) + 1 - self._rows.row_of(first)
+        self._to_anchor(first, max(min(third, self.page_rows - rows), min(third, _CONTEXT)))
+        self._place_cursor()
         self._target_row = self.scroll_offset.y
+
+    @property
+    def _passage(self) -> tuple[Anchor, Anchor]:
+        """The first character of the passage, and its last one if that is near enough to be seen with it."""
+        assert self._note is not None
+        assert self._hit is not None
+        first, last = self._target.first, min(self._target.last, self._target.first + self.page_rows)
+        if not self._target.sure:
+            return Anchor(first, 0), Anchor(last, len(self._note.text(last)) - 1)
+        column = self._note.passage_column(first, self._hit.text)
+        end = len(self._hit.text.rpartition("\n")[2]) - 1
+        return Anchor(first, column), Anchor(last, end if last > first else column + end)
 
     def action_scroll_up(self) -> None:
         self.scroll_by(-1)
@@ -301,26 +450,36 @@ class Preview(LineView, can_focus=True):
     def action_scroll_down(self) -> None:
         self.scroll_by(1)
 
+    def scroll_by_pages(self, pages: int) -> None:
+        self.scroll_by(pages * max(self.page_rows - 1, 1))
+
     def action_page_up(self) -> None:
-        self.scroll_by(-max(self.page_rows - 1, 1))
+        self.scroll_by_pages(-1)
 
     def action_page_down(self) -> None:
-        self.scroll_by(max(self.page_rows - 1, 1))
+        self.scroll_by_pages(1)
 
     def action_scroll_home(self) -> None:
-        self.to_row(0)
+        if self._rows is not None:
+            self._to_anchor(Anchor(1, 0))
+        else:
+            self.to_row(0)
 
     def action_scroll_end(self) -> None:
-        self.to_row(self.virtual_size.height)
+        if self._rows is not None and self._note is not None:
+            last = self._note.lines.count
+            self._to_anchor(Anchor(last, len(self._note.text(last))))
+        else:
+            self.to_row(self.virtual_size.height)
 
     def action_scroll_left(self) -> None:
-        if self._note is not None and self._rendered is None:
+        if self._rows is not None and not self._rows.wraps:
             self._left = max(self._left - SIDEWAYS, 0)
             self._repaint()
 
     def action_scroll_right(self) -> None:
-        """Scroll right if a visible line is longer than the view."""
-        if self._note is None or self._rendered is not None:
+        """Scroll right if lines are not wrapped and a visible one is longer than the view."""
+        if self._note is None or self._rows is None or self._rows.wraps:
             return
         top = self.scroll_offset.y + 1
         edge = self._left + self._view(self._note).columns
@@ -338,78 +497,107 @@ class Preview(LineView, can_focus=True):
         self._start_search(forward=False)
 
     def _start_search(self, forward: bool) -> None:
-        """Search from the last match, or from the visible lines if that is out of view."""
-        if self._note is None or self._rendered is not None:
+        """Search from the last match, or from the visible rows if that is out of view."""
+        if self._note is None:
             return
-        top = self.scroll_offset.y + 1
-        if not top <= self._match.line < top + self.page_rows:
-            line = top if forward else min(top + self.page_rows, self._note.lines.count + 1)
-            self._match = MatchSpan(line, -1)
-        self._search = self._note.search(self._match, forward)
-        self._continue_search(self._search)
+        top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.page_rows
+        if not self._match_is_in_view:
+            if self._rendered is not None:
+                self._match = MatchSpan((top if forward else bottom) + 1, -1)
+            elif self._rows is None:
+                return
+            elif forward:
+                line, column = self._rows.anchor(top)
+                self._match = MatchSpan(line, column - 1)
+            elif bottom < self._rows.count:
+                self._match = MatchSpan(*self._rows.anchor(bottom))
+            else:
+                self._match = MatchSpan(self._note.lines.count + 1, -1)
+        shown = self._note if self._rendered is None else self._rendered
+        self._search = shown.search(self._match, forward)
+        self._continue_search(self._search, forward)
 
-    def _continue_search(self, search: Iterator[MatchSpan | None]) -> None:
+    def _continue_search(self, search: Iterator[MatchSpan | None], forward: bool) -> None:
         turn_ends = monotonic() + _TURN_S
         while search is self._search:
             place = next(search, _NOWHERE)
             if place is not None:
-                self._show_match(place)
+                self._show_match(place, forward)
                 return
             if monotonic() > turn_ends:
-                self.call_later(self._continue_search, search)
+                self.call_later(self._continue_search, search, forward)
                 return
 
-    def _show_match(self, place: MatchSpan) -> None:
+    def _show_match(self, place: MatchSpan, forward: bool) -> None:
         """Make it the current match and scroll to it."""
-        if place is _NOWHERE or self._note is None:
+        shown = self._note if self._rendered is None else self._rendered
+        if shown is None:
+            return
+        if place is _NOWHERE:
             self._remark = "no match"
             self._repaint()
             return
-        self._remark, self._match = "", place
-        top = self.scroll_offset.y + 1
-        if not top <= place.line < top + self.page_rows:
-            self.to_row(place.line - 1 - self.page_rows // 3)
-        columns = self._view(self._note).columns
-        column = column_of(self._note.text(place.line), place.column)
-        if not self._left < column + 1 < self._left + columns - SIDEWAYS:
-            self._left = max(column - columns // 3, 0) if column >= columns - SIDEWAYS else 0
+        has_turned = place <= self._match if forward else place >= self._match
+        turned = ("from the top" if forward else "from the end") if has_turned else ""
+        self._remark = ", ".join(filter(None, (shown.number_of(place), turned)))
+        self._match = place
+        if not self._match_is_in_view:
+            if self._rendered is not None:
+                self.to_row(place.line - 1 - self.page_rows // 3)
+            else:
+                self._to_anchor(Anchor(*place), self.page_rows // 3)
+        if self._note is not None and self._rows is not None and not self._rows.wraps:
+            columns = self._view(self._note).columns
+            column = column_of(self._note.text(place.line), place.column)
+            if not self._left < column + 1 < self._left + columns - SIDEWAYS:
+                self._left = max(column - columns // 3, 0) if column >= columns - SIDEWAYS else 0
         self._repaint()
 
     # Rendered Markdown
 
     def toggle_rendered(self) -> None:
-        """Switch between rendered Markdown and the lines of the file."""
+        """Show notes as rendered Markdown, or as the lines of their files, until this is called again."""
+        self.is_rendering = not self.is_rendering
+        if self._note is not None:
+            self._remark = ""
+            self._arrange()
+
+    def _take_rendering(self, note: Note, *, keep: bool) -> None:
+        """Show the note rendered, if wanted and possible; `keep` the former rendering meanwhile."""
+        assert self.engine is not None
+        engine, query, before = self.engine, self._query, self._rendered
+        lines = note.whole(LONGEST) if note.is_markdown else None
+        self._rendered = None
+        if not self.is_rendering or not self.size:
+            self._renderings.cancel()
+        elif lines is None or note.identity is None:
+            self._renderings.cancel()
+            self._remark = "too long to render" if note.is_markdown else "not Markdown: source"
+        else:
+            self._rendered = self._renderings.of(note.identity, lines, self.columns)
+            if self._rendered is None and keep and before is not None and before.width == self.columns:
+                self._rendered = before
         if self._rendered is not None:
-            self._show_rendered(None)
-        elif self._note is not None:
-            self._start_rendering(self._note)
+            self._rendered.mark(lambda text: engine.marks(text, query))
+        if self._rendered is not before:
+            self._search = iter(())
+            self._reset_match()
 
-    def _start_rendering(self, note: Note) -> None:
-        lines = note.whole(LONGEST)
-        if lines is None:
-            self._remark = "too long to render"
-            self.refresh()
-            return
-        target = self._target
-        first, last = (1, 0) if target.sure is None else (target.first, target.last)
-        style = RenderStyles(
-            self.columns, target.sign(target.first), self.app.current_theme.dark, painting.styles_of(self)
-        )
-        work = partial(self._render_in_thread, note, partial(rendered, lines, first, last, style))
-        self.run_worker(work, thread=True, exclusive=True, group="preview-markdown")
+    def on_preview_made(self) -> None:
+        if self._note is not None and self.is_rendering:
+            self._arrange(keep=True)  # it is known now, unless another was wanted meanwhile
 
-    def _render_in_thread(self, note: Note, make: Callable[[Callable[[], bool]], Rendered | None]) -> None:
-        worker = get_current_worker()
-        made = make(lambda: worker.is_cancelled)
-        if made is not None:
-            self.post_message(self.MadeMarkdown(note, made))
+    def _reset_match(self) -> None:
+        """Search from the passage on."""
+        first, _ = self._passage
+        if self._rendered is not None:
+            self._match = MatchSpan(self._rendered.row_of(first.line) + 1, -1)
+        else:
+            self._match = MatchSpan(first.line, first.column - 1)
 
-    def on_preview_made_markdown(self, message: Preview.MadeMarkdown) -> None:
-        if message.note is self._note and message.made.width == self.columns:
-            self._show_rendered(message.made)
-
-    def _show_rendered(self, made: Rendered | None) -> None:
-        self._rendered = made
-        self._measure()
-        self._to_target()
-        self._repaint()
+    @property
+    def _match_is_in_view(self) -> bool:
+        line, column = self._match
+        if self._rendered is not None:
+            return self.scroll_offset.y < line <= self.scroll_offset.y + self.page_rows
+        return self._is_in_view(Anchor(line, max(column, 0)))

@@ -1,114 +1,132 @@
-"""Renders a note as Markdown lines, on demand and outside the thread of the screen.
+"""Rendered notes: painted and searched like the lines of a file, made in a thread.
 
-The passage is rendered apart from the text around it, so that its rows can be marked;
-inside a fence the note is rendered as a whole and nothing is marked. Links are shown as
-text only: a terminal would follow them.
+The rows have names of styles, not colours, and know their source lines: they serve all themes,
+passages and queries.
 """
 
 from __future__ import annotations
 
-import re
+import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from io import StringIO
+from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
-from rich.theme import Theme
+from textual.cache import LRUCache
 from textual.strip import Strip
 
-from kebab_tui.tui.preview.syntax import front_matter
-from kebab_tui.tui.widgets.segments import sanitize_line
+from kebab_tui.tui.preview.matches import Find, Marks, MatchSpan
+from kebab_tui.tui.preview.painting import styled
+from kebab_tui.tui.preview.source_lines import FileIdentity, WholeText
+
+if TYPE_CHECKING:
+    from kebab_tui.tui.preview.markdown_rows import RenderedRow
 
 LONGEST = 1_000_000
 """Characters; a longer text takes many seconds."""
-_FENCE = re.compile(r" {0,3}(```|~~~)")
-_HEADING = re.compile(r"#{1,6} ")
-_SECTION = 100
-"""Lines per section, at least."""
+_AT_ONCE_S = 0.04
+"""How long the screen waits for a rendering, so that a usual note never shows its source first."""
 _GUTTER = 2
 
 
-@dataclass(frozen=True, slots=True)
 class Rendered:
-    strips: tuple[Strip, ...]
-    cited: range
-    """The rows of the passage, from 0; empty if it is not marked."""
-    width: int
+    """The rows of a note; they can be searched and painted like the lines of a file."""
 
-    def row_of(self, line: int, lines: int) -> int:
-        """The row of a line, from 0: exact for the passage, an estimate for any other line."""
-        return self.cited.start if self.cited else line * len(self.strips) // max(lines, 1)
+    def __init__(self, rows: Sequence[RenderedRow], width: int) -> None:
+        self.width = width
+        self._rows = rows
+        self._firsts = [row.first for row in rows]
+        self._lasts = [row.last for row in rows]
+        self._marks: Marks | None = None
 
+    def __len__(self) -> int:
+        return len(self._rows)
 
-@dataclass(frozen=True, slots=True)
-class RenderStyles:
-    """`styles` has "text", "cited", "mark", and Rich's `markdown.*`."""
+    def rows_of(self, first: int, last: int) -> range:
+        """The rows that show these lines, from 0; empty if none does."""
+        return range(bisect_left(self._lasts, first), bisect_right(self._firsts, last))
 
-    width: int
-    mark: str
-    dark: bool
-    styles: Mapping[str, Style]
+    def row_of(self, line: int) -> int:
+        """The row of a line, or the next one."""
+        return min(bisect_left(self._lasts, line), max(len(self._rows) - 1, 0))
 
+    def line_of(self, row: int) -> int:
+        """The source line of a row."""
+        return self._firsts[row] if row < len(self._firsts) else 1
 
-def rendered(
-    lines: Sequence[str], first: int, last: int, style: RenderStyles, cancelled: Callable[[], bool]
-) -> Rendered | None:
-    """Mark the lines `first..last`, none if `last` precedes `first`; None if cancelled."""
-    is_in_fence = sum(1 for line in lines[: first - 1] if _FENCE.match(line)) % 2 == 1
-    if last < first or is_in_fence:
-        parts = [(_fenced_front_matter(lines), "text")]
-    else:
-        before = _fenced_front_matter(lines[: first - 1])
-        parts = [(before, "text"), (lines[first - 1 : last], "cited"), (lines[last:], "text")]
-    strips: list[Strip] = []
-    cited = range(0)
-    for part, role in parts:
-        begin = len(strips)
-        for section in _sections(part):
-            if cancelled():
-                return None
-            strips += _rows(section, style, role)
-        if role == "cited":
-            cited = range(begin, len(strips))
-    return Rendered(tuple(strips), cited, style.width)
+    def mark(self, find: Find) -> None:
+        """Mark the matches of `find` from now on."""
+        self._marks = Marks(WholeText([row.text for row in self._rows]), find)
 
+    def search(self, place: MatchSpan, forward: bool) -> Iterator[MatchSpan | None]:
+        return self._marks.search(place, forward) if self._marks else iter(())
 
-def _sections(lines: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Split the lines before headings, so that each section renders quickly."""
-    begin = 0
-    is_fenced = False
-    for at, line in enumerate(lines):
-        if _FENCE.match(line):
-            is_fenced = not is_fenced
-        if not is_fenced and at - begin >= _SECTION and _HEADING.match(line):
-            yield lines[begin:at]
-            begin = at
-    yield lines[begin:]
+    def number_of(self, match: MatchSpan) -> str:
+        return self._marks.number_of(match) if self._marks else ""
+
+    def paint(self, number: int, sign: str, current: MatchSpan | None, styles: Mapping[str, Style]) -> Strip:
+        """Row `number`, from 1, with this sign of the citation in the gutter."""
+        row = self._rows[number - 1]
+        base = styles["text"] if sign == " " else styles["cited"]
+        found = self._marks.of(number, row.text, 0, len(row.text)) if self._marks else ()
+        marked = [(a, b, "current" if current == (number, a) else "match") for a, b in found]
+        gutter = Segment(f"{sign} ", base + styles["mark"])
+        return Strip([gutter, *styled(row.text, [*row.spans, *marked], base, styles)]).crop_extend(
+            0, self.width, base
+        )
 
 
-def _fenced_front_matter(lines: Sequence[str]) -> Sequence[str]:
-    """Turn front matter into a code block; Markdown would make a heading of it."""
-    end = front_matter(lines)
-    return ["```yaml", *lines[1 : end - 1], "```", *lines[end:]] if end else lines
+class Renderings:
+    """Renders notes one at a time in a thread, and keeps the last ones."""
+
+    def __init__(self, arrived: Callable[[], object]) -> None:
+        """`arrived` is called in the thread when a rendering that took long can be had."""
+        self._arrived = arrived
+        self._kept: LRUCache[tuple[FileIdentity, int], Rendered] = LRUCache(8)
+        self._wanted: tuple[FileIdentity, int] | None = None
+        self._lock = threading.Lock()
+
+    def of(self, identity: FileIdentity, lines: Sequence[str], width: int) -> Rendered | None:
+        """The rendering, if it is known or made in a moment; else it arrives, unless another is wanted."""
+        key = identity, width
+        known = self._kept.get(key)
+        with self._lock:
+            was_wanted, self._wanted = self._wanted == key, key if known is None else None
+        if known is not None or was_wanted:
+            return known
+        made: list[Rendered] = []
+        is_late = threading.Event()
+
+        def run() -> None:
+            found = rendered(lines, width, lambda: self._wanted != key)
+            with self._lock:
+                if found is None or self._wanted != key:
+                    return
+                self._wanted = None
+                self._kept[key] = found
+                made.append(found)
+                if not is_late.is_set():
+                    return
+            self._arrived()
+
+        thread = threading.Thread(target=run, name="markdown", daemon=True)
+        thread.start()
+        thread.join(_AT_ONCE_S)
+        with self._lock:
+            is_late.set()
+        return made[0] if made else None
+
+    def cancel(self) -> None:
+        self._wanted = None
 
 
-def _rows(lines: Sequence[str], style: RenderStyles, role: str) -> list[Strip]:
-    from rich.markdown import Markdown  # costs 20 ms
+def rendered(lines: Sequence[str], width: int, cancelled: Callable[[], bool]) -> Rendered | None:
+    """The note in rows of at most `width` cells, with the gutter; None if cancelled."""
+    from kebab_tui.tui.preview.markdown_rows import MarkdownRows  # costs 20 ms
 
-    if not any(line.strip() for line in lines):
-        return []
-    code_theme = "ansi_dark" if style.dark else "ansi_light"
-    markdown = Markdown("\n".join(lines), code_theme=code_theme, hyperlinks=False)
-    theme = Theme({name: one for name, one in style.styles.items() if name.startswith("markdown.")})
-    width = max(style.width - _GUTTER, 1)
-    console = Console(theme=theme, width=width, color_system="truecolor", file=StringIO())
-    base = style.styles[role]
-    gutter = Segment(f"{style.mark if role == 'cited' else ' '} ", base + style.styles["mark"])
-    strips = []
-    for row in console.render_lines(markdown, pad=False):
-        # Cleaned only here: Markdown turns `&#x202e;` into a character.
-        painted = [Segment(sanitize_line(text), base + own if own else base) for text, own, _ in row]
-        strips.append(Strip([gutter, *painted]).crop_extend(0, style.width, base))
-    return strips
+    made = MarkdownRows(lines, max(width - _GUTTER, 1))
+    for _ in made.add_blocks():
+        if cancelled():
+            return None
+    return Rendered(made.rows, width)

@@ -45,6 +45,11 @@ class SourceLines(Protocol):
     @property
     def count(self) -> int: ...
 
+    @property
+    def characters(self) -> int:
+        """About how many characters the lines have."""
+        ...
+
     def slice(self, first: int, last: int) -> Sequence[str]:
         """The lines `first..last` that exist."""
         ...
@@ -57,6 +62,10 @@ class WholeText:
     @property
     def count(self) -> int:
         return len(self.lines)
+
+    @property
+    def characters(self) -> int:
+        return sum(map(len, self.lines))
 
     def slice(self, first: int, last: int) -> Sequence[str]:
         return self.lines[first - 1 : last]
@@ -129,6 +138,8 @@ class LargeText:
         if b"\0" in head[: 8 * 1024]:
             raise UnsuitableFileError("binary file", "The file is not text, or is large and not in UTF-8.")
         self._begin = len(_BYTE_ORDER_MARK) if head.startswith(_BYTE_ORDER_MARK) else 0
+        self.characters = file.size * len(head.decode("utf-8", "replace")) // max(len(head), 1)
+        """About as many as there are, if all is like the beginning."""
         self._open_end = bool(file.size) and file.read(file.size - 1, 1) != b"\n"
 
     @property
@@ -188,6 +199,10 @@ class InBlocks:
     @property
     def count(self) -> int:
         return self._text.count
+
+    @property
+    def characters(self) -> int:
+        return self._text.characters
 
     def slice(self, first: int, last: int) -> Sequence[str]:
         lines: list[str] = []

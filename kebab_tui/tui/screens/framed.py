@@ -50,6 +50,8 @@ from kebab_tui.tui.widgets.segments import (
 
 GUTTER = 2
 """Cells for the cursor."""
+_MORE_AT = 18
+"""Cells of a label before `FramedRow.more`, at least."""
 _LEAST_MORE = 12
 """Cells of `FramedRow.more` below which it is left out."""
 _BORDER = 6
@@ -139,7 +141,7 @@ class FramedRow:
     detail: str = ""
     is_heading: bool = False
     more: str = ""
-    """Muted text after the label, unless only a few cells are left for it."""
+    """Muted text behind the label in a column, unless only a few cells are left for it."""
 
 
 def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
@@ -159,10 +161,12 @@ def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     if is_cut and left > 0:
         label.append(Segment(ELLIPSIS, label[-1].role))
         left -= 1
-    elif row.more and left >= min(_LEAST_MORE, cell_len(row.more)):
-        more = cut(sanitize_line(row.more), left)
-        left -= cell_len(more)
-        label.append(Segment(more, "muted"))
+    used = sum(cell_len(text) for text, _ in label)
+    gap = max(_MORE_AT - used, GAP)
+    if row.more and left - gap >= min(_LEAST_MORE, cell_len(row.more)):
+        more = cut(sanitize_line(row.more), left - gap)
+        left -= gap + cell_len(more)
+        label.append(Segment(" " * gap + more, "muted"))
     padding = Segment(" " * (left + (GAP if detail else 0)))
     return (gutter, *label, padding, Segment(detail, "muted"))
 

@@ -9,11 +9,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
 
 import kebab_tui
 from kebab_tui.domain.hit import Notice
-from kebab_tui.tui.engine_thread import RelaxedQuery
+from kebab_tui.domain.query import SearchMode
+from kebab_tui.tui.engine_thread import Suggestion
 from kebab_tui.tui.widgets.segments import (
+    CURSOR,
     Role,
     Row,
     RowsView,
@@ -46,19 +53,82 @@ Words = Callable[[int], list[Row]]
 
 
 class TextPane(RowsView):
-    """Shows one of the texts; takes no keys."""
+    """Shows one of the texts, and below it suggestions among which the user can move."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+    @dataclass
+    class Clicked(Message):
+        """The user clicked on a suggestion."""
+
+        suggestion: Suggestion
+
+    def __init__(
+        self,
+        *,
+        accept_key: str = "",
+        drop_key: str = "",
+        id: str | None = None,  # noqa: A002 - Textual's own name for it
+    ) -> None:
         super().__init__(id=id)
         self._words: Words = lambda _: []
+        self._keys = accept_key, drop_key
+        self._suggestion_at: dict[int, int] = {}
+        """The suggestion of a row."""
+        self.suggestions: Sequence[Suggestion] = ()
+        self.chosen: int | None = None
+        """The suggestion that the user has moved to."""
 
-    def show(self, words: Words) -> None:
+    def show(self, words: Words, suggestions: Sequence[Suggestion] = ()) -> None:
         self._words = words
+        if suggestions != self.suggestions:
+            self.suggestions, self.chosen = suggestions, None
         self.scroll_home(animate=False)
         self.lay_out()
 
+    def move(self, by: int) -> None:
+        """Choose another suggestion; from the first one up, none."""
+        chosen = (-1 if self.chosen is None else self.chosen) + by
+        self.chosen = None if chosen < 0 else min(chosen, len(self.suggestions) - 1)
+        self.lay_out()
+        row = next((row for row, number in self._suggestion_at.items() if number == self.chosen), 0)
+        self.scroll_to_region(Region(0, row, 1, 1), animate=False)
+
     def rows_at(self, width: int) -> list[Row]:
-        return self._words(width)
+        rows = [*self._words(width)]
+        self._suggestion_at = {}
+        if not self.suggestions:
+            return rows
+        accept, drop = self._keys
+        dropped = first_shorter(self.suggestions)
+        cells = []
+        for number, one in enumerate(self.suggestions):
+            is_next = number == (self.chosen or 0)
+            keys = [accept] * is_next + [drop] * (one is dropped)
+            total = "" if one.total is None else f"{one.total:,} {'hit' if one.total == 1 else 'hits'}"
+            label = one.part if one.kind == "instead" else f"without {one.part}"
+            role: Role = "heading" if number == self.chosen else "plain"
+            cells.append(
+                (
+                    Segment(f"{CURSOR if number == self.chosen else ' '} {' '.join(keys)}", "words"),
+                    Segment(cut(one_line(label), _LONGEST), role),
+                    Segment(total, "number"),
+                )
+            )
+        for number, line in enumerate(columns(cells, right=(2,))):
+            for row in flow([line], width):
+                self._suggestion_at[len(rows)] = number
+                rows.append(row)
+        return rows
+
+    def on_click(self, event: events.Click) -> None:
+        number = self._suggestion_at.get(event.get_content_offset_capture(self).y + self.scroll_offset.y)
+        if number is not None:
+            event.stop()
+            self.post_message(self.Clicked(self.suggestions[number]))
+
+
+def first_shorter(suggestions: Sequence[Suggestion]) -> Suggestion | None:
+    """The suggestion that drops the filter or the word that excludes most."""
+    return next((one for one in suggestions if one.kind != "instead"), None)
 
 
 def first_run(width: int, sample_key: str, quit_key: str, data_folder: str) -> list[Row]:
@@ -111,30 +181,19 @@ def no_notes(
 
 
 def no_hits(
-    width: int, query: str, costs: Sequence[RelaxedQuery] | None, drop_key: str, mode_key: str
+    width: int, query: str, suggestions: Sequence[Suggestion] | None, mode: SearchMode, mode_key: str
 ) -> list[Row]:
-    """No hits: which filter or word excludes them, and the key that drops it.
-
-    `costs` is None until they are known.
-    """
+    """No hits; the suggestions follow. They are None until they are known."""
     rows = _heading(f"No hits for {cut(one_line(query), _LONGEST_QUERY)}", width)
-    if costs is None:
+    if suggestions is None:
         return rows
-    if costs:
-        keys = [drop_key, *[""] * (len(costs) - 1)]
-        cells = [
-            (
-                Segment(f"  {key}", "words"),
-                Segment(f"without {cut(one_line(cost.label), _LONGEST)}"),
-                Segment(f"{cost.total:,} {'hit' if cost.total == 1 else 'hits'}", "number"),
-            )
-            for key, cost in zip(keys, costs, strict=True)
-        ]
-        rows += [row for line in columns(cells, right=(2,)) for row in flow([line], width)]
-    elif len(query.split()) > 1:
+    searched = {"hybrid": "by words and by meaning", "lexical": "by words", "vector": "by meaning"}[mode]
+    rows += paragraph(f"Searched {searched}; {mode_key} switches the mode.", width, "muted")
+    if not suggestions and len(query.split()) > 1:
         rows += paragraph("Dropping one filter or one word would not help.", width)
     rows.append(())
-    rows += _table([(mode_key, "search by words, by meaning, or by both")], width)
+    if suggestions and suggestions[0].kind == "instead":
+        rows += paragraph("Did you mean", width, "muted")
     return rows
 
 
@@ -154,13 +213,9 @@ def start(width: int, recent: Sequence[str], recall_key: str) -> list[Row]:
     return rows
 
 
-def failed(width: int, message: str, hint: str, drops: tuple[str, str] | None = None) -> list[Row]:
-    """The query failed, and there are no earlier hits to keep. `drops`: a key, and the filter it removes."""
-    rows = [*_heading(message, width, "warning"), *paragraph(one_line(hint), width, "muted")]
-    if drops is not None:
-        key, label = drops
-        rows += [(), *_table([(key, f"without {cut(one_line(label), _LONGEST)}")], width)]
-    return rows
+def failed(width: int, message: str, hint: str) -> list[Row]:
+    """The query failed, and there are no earlier hits to keep; suggestions may follow."""
+    return [*_heading(message, width, "warning"), *paragraph(one_line(hint), width, "muted"), ()]
 
 
 def _heading(text: str, width: int, role: Role = "heading") -> list[Row]:

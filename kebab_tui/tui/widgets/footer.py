@@ -18,9 +18,12 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from kebab_tui.tui.actions import Actions, ScreenName, actions_on, first_key
+from kebab_tui.tui.actions import Actions, ScreenName, Section, actions_on, first_key, footer_key
+from kebab_tui.tui.widgets.segments import DOT
 
 _GAP = 1
+_SECTIONS: dict[str, Section] = {"hits": "Hits", "preview": "Preview", "explain": "Explain"}
+"""Sections of the registry by the id of their pane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +36,41 @@ class PlacedKey:
 
 
 def key_row(bindings: Iterable[Binding], width: int) -> tuple[PlacedKey, ...]:
-    """The first key of each action, as far as they fit side by side."""
+    """As many keys as fit side by side."""
     placed: list[PlacedKey] = []
-    actions: set[str] = set()
     at = 0
     for binding in bindings:
         end = at + cell_len(binding.key_display or binding.key) + 1 + cell_len(binding.description)
-        if not binding.show or binding.action in actions:
-            continue
         if end > width:
             break
-        actions.add(binding.action)
         placed.append(PlacedKey(binding, at, end))
         at = end + _GAP
     return tuple(placed)
 
 
+def offered(actions: Actions, active: Iterable[Binding], section: Section | None) -> tuple[Binding, ...]:
+    """One key of each available action of the footer, the most important action first.
+
+    `section` is that of the focused pane. A key of the normal mode of vim keys, if it works
+    now, is shown instead of the others.
+    """
+    working: dict[str, dict[str, Binding]] = {}
+    for binding in active:
+        working.setdefault(binding.action, {})[binding.key_display or binding.key] = binding
+    in_footer = [action for action in actions if action.in_footer and action.call in working]
+    shown = [action for action in in_footer if not action.in_pane or action.section == section]
+    shown.sort(key=lambda action: (not action.in_pane, action.in_footer))
+    found: list[Binding] = []
+    for action in shown:
+        keys = working[action.call]
+        found += [keys[key] for key in map(footer_key, (*action.vim, *action.all_keys)) if key in keys][:1]
+    return tuple(found)
+
+
 def footer_text(actions: Actions, screen: ScreenName) -> str:
     """The keys of a screen for the border of its frame."""
     ranked = (action for action in actions_on(actions, screen) if action.in_footer)
-    return " · ".join(f"{first_key(actions, action.id)} {action.label}" for action in ranked)
+    return f" {DOT} ".join(f"{first_key(actions, action.id)} {action.label}" for action in ranked)
 
 
 class KeysLine(Widget):
@@ -66,8 +84,14 @@ class KeysLine(Widget):
     }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 -- the library's own name for it
+    def __init__(
+        self,
+        actions: Actions,
+        *,
+        id: str | None = None,  # noqa: A002 -- the library's own name for it
+    ) -> None:
         super().__init__(id=id)
+        self._actions = actions
         self._offered: tuple[Binding, ...] = ()
 
     @property
@@ -78,9 +102,11 @@ class KeysLine(Widget):
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
 
     def _bindings_changed(self, screen: Screen[object]) -> None:
-        active = tuple(active.binding for active in screen.active_bindings.values() if active.binding.show)
-        if active != self._offered:
-            self._offered = active
+        pane = screen.focused.id if screen.focused is not None else None
+        working = (active.binding for active in screen.active_bindings.values())
+        keys = offered(self._actions, working, _SECTIONS.get(pane or ""))
+        if keys != self._offered:
+            self._offered = keys
             self.refresh()
 
     def render_line(self, y: int) -> Strip:

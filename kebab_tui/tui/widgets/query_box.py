@@ -14,25 +14,25 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.reactive import Reactive, reactive
 from textual.widgets import Input, Static
 
 from kebab_tui.tui.history import History
 from kebab_tui.tui.keys import paste
+from kebab_tui.tui.widgets.completion_list import CompletionList, Offer, offered
 from kebab_tui.tui.widgets.query_text import (
     LONGEST,
     ROLES,
     QueryColours,
-    complete,
     component,
     one_plain_line,
     word_start,
 )
-from kebab_tui.tui.widgets.segments import DOT, STEP
+from kebab_tui.tui.widgets.segments import DOT, LINE, STEP
 
 if TYPE_CHECKING:
-    from kebab_tui.search.filter_keys import Completions
+    from kebab_tui.search.completions import Completions
     from kebab_tui.search.query_language import ParsedQuery
 
 
@@ -66,6 +66,12 @@ class QueryBox(Input):
     # The base class sets the value, which asks for a completion, before __init__ has finished.
     _parse: Callable[[str], ParsedQuery] | None = None
     _known: Completions | None = None
+    completion_list: CompletionList | None = None
+    """Shows what the filter at the cursor may become."""
+    _offer: Offer | None = None
+    _is_editing = False
+    _dismissed: tuple[int, str | None] | None = None
+    """Where the list was dismissed: the start of the word, and the text if a candidate was accepted."""
     is_raw = False
     """Whether the query is in raw FTS5 syntax."""
 
@@ -123,14 +129,83 @@ class QueryBox(Input):
     def validate_value(self, value: str) -> str:
         return one_plain_line(value)
 
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Every edit of the text: the list of completions opens by typing only."""
+        self._is_editing = True
+        super().replace(text, start, end)
+        self._is_editing = False
+        self._offer_completions(opens=True)
+
     def watch_value(self, value: str) -> None:
+        if self._parse is not None:
+            self.is_raw = self._parse(value).raw is not None
+        if not self._is_editing:
+            self._offer_completions()
+
+    def watch_selection(self) -> None:
+        if not self._is_editing:
+            self._offer_completions()
+
+    def on_blur(self) -> None:
+        self.close_completions()
+
+    def _offer_completions(self, *, opens: bool = False) -> None:
+        """Find what may be written at the cursor; show it in grey at the end, and in the list."""
+        if self._parse is None or self._known is None:
+            return
+        cursor = self.cursor_position
+        offer = None
+        if self.selection.is_empty:
+            offer = offered(self.value, cursor, self._parse(self.value).tokens, self._known)
+        self._offer = offer
         # A Suggester runs in a worker: each key would cost a second frame, and the key that
         # accepts the suggestion could arrive first.
-        if self._parse is not None:
-            parsed = self._parse(value)
-            self.is_raw = parsed.raw is not None
-            if self._known is not None:
-                self._suggestion = complete(value, parsed.tokens, self._known) or ""
+        appended = offer.appended(self.value) if offer is not None and self.cursor_at_end else ""
+        self._suggestion = self.value + appended if appended else ""
+        if self.completion_list is None:
+            return
+        if self._dismissed is not None and (
+            offer is None or self._dismissed not in ((offer.start, None), (offer.start, self.value))
+        ):
+            self._dismissed = None
+        if offer is None or self._dismissed is not None or not (opens or self.completion_list.is_open):
+            self.completion_list.close()
+        else:
+            x = self.cursor_screen_offset.x - cell_len(self.value[offer.start : cursor])
+            line = self.parent if isinstance(self.parent, QueryLine) else self
+            self.completion_list.show(offer, Offset(max(x - 2, 0), line.region.bottom))
+
+    @property
+    def is_value_begun(self) -> bool:
+        """Whether the cursor is in a filter whose value the index has not, and that may become one."""
+        return self._offer is not None and self._offer.is_begun
+
+    def accept_completion(self, number: int | None = None) -> None:
+        """Write the candidate with this number; by default the chosen one, or the first."""
+        if self._offer is None or self.completion_list is None:
+            return
+        if number is None:
+            number = self.completion_list.chosen or 0
+        offer, candidate = self._offer, self._offer.candidates[number]
+        if not candidate.text.endswith((":", "/")):  # after these, more can be chosen
+            self._dismissed = offer.start, offer.replaced(self.value, candidate)
+        self.replace(candidate.written, offer.start, offer.end)
+
+    def close_completions(self) -> None:
+        """Close the list, until another word is typed."""
+        if self.completion_list is not None and self.completion_list.is_open and self._offer is not None:
+            self._dismissed = self._offer.start, None
+            self.completion_list.close()
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        """At the end, accept the suggestion."""
+        if not select and self.cursor_at_end and self._suggestion:
+            rest = self._suggestion[len(self.value) :]
+            if self._offer is not None and not rest.endswith((":", "/")):
+                self._dismissed = self._offer.start, self._suggestion
+            self.replace(rest, self.cursor_position, self.cursor_position)
+        else:
+            super().action_cursor_right(select)
 
     def action_paste(self) -> None:
         paste(self, self.app.clipboard)
@@ -195,7 +270,7 @@ class QueryLine(Horizontal):
         self.set_class(framed, "-framed")
 
     def show_mode(self) -> None:
-        mode = f"{self.mode} RAW" if self.box.is_raw else self.mode
+        mode = "RAW" if self.box.is_raw else self.mode
         mode = f"NORMAL {DOT} {mode}" if self.is_normal else mode
         title = mode, self.outer_size.width - _CORNERS
         if title != self._title:  # a new label triggers a layout: too slow for every key
@@ -209,4 +284,4 @@ class QueryLine(Horizontal):
 def frame_title(mode: str, width: int) -> str:
     """The upper edge of the frame: the name on the left, the mode on the right."""
     line = width - len("query") - cell_len(mode) - 2
-    return f"query {'─' * line} {mode}" if line > 0 else mode
+    return f"query {LINE * line} {mode}" if line > 0 else mode

@@ -1,8 +1,8 @@
-"""Rules for the text of the query box: limits, words, completion, colours, filter chips.
+"""Rules for the text of the query box: limits, words, colours, filter chips.
 
 The text is one line without control characters, of at most 5,000 characters: more than the
-engine reads, so that the engine reports what it ignored. Completion and colours use the
-engine's tokens; the query is not parsed again here.
+engine reads, so that the engine reports what it ignored. Colours use the engine's tokens; the
+query is not parsed again here.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
 from kebab_tui.domain.text import sanitize
-from kebab_tui.tui.widgets.segments import TIMES, cut, sanitize_line
+from kebab_tui.tui.widgets.segments import CROSS, TIMES, cut, sanitize_line
 
 if TYPE_CHECKING:
-    from kebab_tui.search.filter_keys import Completions
     from kebab_tui.search.lexer import QueryToken
     from kebab_tui.search.query_language import Chip, ParsedQuery
 
@@ -38,9 +38,6 @@ _MOST_READ = 4 * LONGEST
 _LINE_BREAKERS = str.maketrans("\t\n", "  ")
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\S+\s*\Z")
-_LAST_VALUE = re.compile(r'(?:(?:"[^"]*"|[^,"]*),)*(?P<quote>"?)(?P<typed>[^",]*)')
-_NEEDS_QUOTES = re.compile(r'[\s,"()]')
-_SHORTEST_KEY = 2
 _CHIP_GAP = 1
 _LONGEST_CHIP = 32
 
@@ -71,52 +68,6 @@ def word_start(text: str, tokens: Sequence[QueryToken]) -> int:
     return last.start() if last else 0
 
 
-def complete(text: str, tokens: Sequence[QueryToken], known: Completions) -> str | None:
-    """The text with its last filter key or value completed; None without a suggestion.
-
-    The suggestion only appends: a value that needs quotes is offered inside an open quote
-    or before its first character.
-    """
-    if not tokens or tokens[-1].end != len(text):
-        return None
-    last = tokens[-1]
-    if last.role == "filter_key":
-        return _with_value(text, text[last.start :], "", known)
-    if last.role == "filter_value" and len(tokens) > 1:
-        key = tokens[-2]
-        return _with_value(text, text[key.start : key.end], text[last.start :], known)
-    if last.role not in ("word", "negation"):
-        return None
-    typed = text[last.start :]
-    begun = typed.removeprefix("-").lower()
-    if len(begun) < _SHORTEST_KEY:
-        return None
-    keys = known.negatable if typed.startswith("-") else tuple(known.values)
-    # Complete keys are not offered: `before` and `type` are ordinary words.
-    found = next((key for key in keys if key.startswith(begun) and key != begun), None)
-    return None if found is None else f"{text}{found[len(begun) :]}:"
-
-
-def _with_value(text: str, key: str, written: str, known: Completions) -> str | None:
-    last = _LAST_VALUE.fullmatch(written)
-    if last is None:
-        return None
-    typed = last["typed"]
-    taken = {value.strip('"').lower() for value in written[: last.start("typed")].split(",")}
-    for value in known.values.get(key.strip("-:").lower(), ()):
-        if value.lower() in taken or len(value) <= len(typed):
-            continue
-        if value[: len(typed)].lower() != typed.lower():
-            continue
-        if last["quote"] and '"' not in value:
-            return f'{text}{value[len(typed) :]}"'
-        if not last["quote"] and not _NEEDS_QUOTES.search(value):
-            return text + value[len(typed) :]
-        if not last["quote"] and not typed and '"' not in value:
-            return f'{text}"{value}"'
-    return None
-
-
 class QueryColours(Highlighter):
     """Styles the text of an input; `style` looks up a component class."""
 
@@ -143,31 +94,48 @@ class PlacedChip:
     label: str
     start: int
     end: int
+    is_wrong: bool = False
 
 
-def chip_row(chips: Sequence[Chip], width: int) -> tuple[tuple[PlacedChip, ...], int]:
+def chip_row(
+    chips: Sequence[Chip], width: int, wrong: Chip | None = None
+) -> tuple[tuple[PlacedChip, ...], int]:
     """The chips that fit into a row, and the number of those that do not."""
     placed: list[PlacedChip] = []
     at = 0
     for number, chip in enumerate(chips):
-        label = f" {cut(sanitize_line(chip.label), _LONGEST_CHIP)} {TIMES} "
+        label = cut(sanitize_line(chip.label), _LONGEST_CHIP)
+        label = f" {CROSS} {label} {TIMES} " if chip == wrong else f" {label} {TIMES} "
         left = len(chips) - number - 1
         free = width - (_CHIP_GAP + len(f"+{left}") if left else 0)
         if at + cell_len(label) > free:
             return tuple(placed), len(chips) - number
-        placed.append(PlacedChip(chip, label, at, at + cell_len(label)))
+        placed.append(PlacedChip(chip, label, at, at + cell_len(label), chip == wrong))
         at = placed[-1].end + _CHIP_GAP
     return tuple(placed), 0
 
 
 class ChipsLine(Widget):
-    """One row of chips, hidden without filters. Never edits the query: it posts `Removed`."""
+    """The filters as chips, in a row of their own or over the upper edge of the query's frame.
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"chips-line--chip"}
+    Hidden without filters. Never edits the query: it posts `Removed`.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"chips-line--chip", "chips-line--wrong"}
     DEFAULT_CSS = """
-    ChipsLine { height: 1; display: none; }
-    ChipsLine.-in-force { display: block; }
-    ChipsLine > .chips-line--chip { background: $surface; color: $foreground; text-style: bold; }
+    ChipsLine {
+        height: 1;
+        display: none;
+        &.-in-force { display: block; }
+        &.-on-edge {
+            layer: overlay;
+            position: absolute;
+            offset: 2 0;
+            width: auto;
+        }
+        & > .chips-line--chip { background: $surface; color: $foreground; text-style: bold; }
+        & > .chips-line--wrong { background: $surface; color: $text-error; text-style: bold underline; }
+    }
     """
 
     @dataclass
@@ -179,27 +147,40 @@ class ChipsLine(Widget):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 -- the library's own name for it
         super().__init__(id=id)
         self._chips: tuple[Chip, ...] = ()
+        self._wrong: Chip | None = None
 
-    def show(self, chips: Sequence[Chip]) -> None:
-        if self._chips != (chips := tuple(chips)):
-            self._chips = chips
-            self.set_class(bool(chips), "-in-force")
-            self.refresh()
+    def show(self, chips: Sequence[Chip], wrong: Chip | None = None) -> None:
+        """Show the filters in force, and the one because of which the query has no response."""
+        every = [*chips] if wrong is None or wrong in chips else [*chips, wrong]
+        shown = tuple(sorted(every, key=lambda chip: chip.start))
+        if (self._chips, self._wrong) != (shown, wrong):
+            self._chips, self._wrong = shown, wrong
+            self.set_class(bool(shown), "-in-force")
+            self.refresh(layout=self.styles.is_auto_width)
 
     def drop_last(self) -> None:
-        """Post `Removed` for the last filter, if there is one."""
+        """Post `Removed` for the wrong filter or else the last one, if there is one."""
         if self._chips:
-            self.post_message(self.Removed(self._chips[-1]))
+            self.post_message(self.Removed(self._wrong or self._chips[-1]))
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:  # noqa: ARG002
+        placed, left = chip_row(self._chips, container.width * 2 // 3, self._wrong)
+        return (placed[-1].end if placed else 0) + (_CHIP_GAP + len(f"+{left}") if left else 0)
 
     def render(self) -> Content:
-        placed, left = chip_row(self._chips, self.size.width)
-        style = self.get_visual_style("chips-line--chip")
+        placed, left = chip_row(self._chips, self.size.width, self._wrong)
+        chip, wrong = self.get_visual_style("chips-line--chip"), self.get_visual_style("chips-line--wrong")
         gap = Content(" " * _CHIP_GAP)
-        parts = [part for chip in placed for part in (Content.styled(chip.label, style), gap)]
+        parts = [
+            part
+            for one in placed
+            for part in (Content.styled(one.label, wrong if one.is_wrong else chip), gap)
+        ]
         return Content("").join([*parts, Content(f"+{left}" if left else "")])
 
     def on_click(self, event: events.Click) -> None:
-        for placed in chip_row(self._chips, self.size.width)[0]:
-            if placed.start <= event.x < placed.end:
+        at = event.get_content_offset_capture(self).x
+        for placed in chip_row(self._chips, self.size.width, self._wrong)[0]:
+            if placed.start <= at < placed.end:
                 event.stop()
                 self.post_message(self.Removed(placed.chip))

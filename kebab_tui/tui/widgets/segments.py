@@ -20,23 +20,28 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kebab_tui.domain.text import sanitize
+from kebab_tui.tui.glyphs import glyph
 
 # The glyphs of all panes
 
-CURSOR = CITED = "▌"
-NEAR = "┆"
+CURSOR = glyph("▌", ">")
+CITED = glyph("▌", "|")
+NEAR = glyph("┆", ":")
 """Marks lines near a passage that is not there any more."""
-CUT_LEFT, CUT_RIGHT = "‹", "›"
+CUT_LEFT, CUT_RIGHT = glyph("‹", "<"), glyph("›", ">")
 """The line continues beyond this edge of the pane."""
-STEP = "›"
+STEP = glyph("›", ">")
 """Between a title and its headings."""
-DOT = "·"
+DOT = glyph("·", "-")
 """Between facts of equal rank."""
-CHECK, CROSS = "✓", "✗"
-UP, DOWN, RIGHT, ARROW = "▲", "▼", "▶", "→"
-TIMES = "×"
-ELLIPSIS = "…"
-BLOCKS = "▏▎▍▌▋▊▉█"
+LINE = glyph("─", "-")
+CHECK, CROSS = glyph("✓", "+"), glyph("✗", "x")
+UP, DOWN = glyph("▲", "^"), glyph("▼", "v")
+RIGHT, ARROW = glyph("▶", ">"), glyph("→", ">")
+TIMES = glyph("×", "x")
+ELLIPSIS = glyph("…", "~")
+"""One cell wide, as all of these."""
+BLOCKS = glyph("▏▎▍▌▋▊▉█", "-------=")
 """Growing parts of a cell, the last one full."""
 
 GAP = 2
@@ -48,7 +53,7 @@ Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning",
 ROLES: tuple[Role, ...] = get_args(Role)
 
 _ROW_BREAKERS = str.maketrans({"\n": "\u240a", "\t": "\u2409"})
-_MOST_PER_CELL = 24
+MOST_PER_CELL = 24
 """Characters that may share a cell (marks, joiners); text beyond that is not measured."""
 _JOINER = "\u200d"
 
@@ -70,7 +75,7 @@ def take(text: str, width: int) -> str:
     """The longest beginning that fits."""
     if width <= 0:
         return ""
-    taken = next(iter(chop_cells(text[: width * _MOST_PER_CELL], width)), "")
+    taken = next(iter(chop_cells(text[: width * MOST_PER_CELL], width)), "")
     while cell_len(taken) > width:  # Rich joins the characters around any joiner
         taken = taken[:-1]
     return taken
@@ -80,7 +85,7 @@ def take_end(text: str, width: int) -> str:
     """The longest end that fits."""
     if width <= 0:
         return ""
-    if (start := len(text) - width * _MOST_PER_CELL) > 0:
+    if (start := len(text) - width * MOST_PER_CELL) > 0:
         text = text[border(text, start) :]
     over = cell_len(text) - width
     for dropped in (over, over + 1):  # a wide character may lie across the cut
@@ -117,7 +122,7 @@ def cut_path(path: str, width: int) -> str:
 
 
 def _fits(text: str, width: int) -> bool:
-    return len(text) <= width * _MOST_PER_CELL and cell_len(text) <= width
+    return len(text) <= width * MOST_PER_CELL and cell_len(text) <= width
 
 
 def border(text: str, at: int) -> int:

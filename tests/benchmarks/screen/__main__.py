@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tests.benchmarks.measuring import Figure, machine, report
-from tests.benchmarks.screen import keys, memory, moving, starting
+from tests.benchmarks.screen import keys, memory, moving, reading, starting
 from tests.benchmarks.screen.terminal import environment
-from tests.benchmarks.screen.vaults import Vaults, prepared
+from tests.benchmarks.screen.vaults import WIDE_LINE, Vaults, prepared
 
 _SAMPLE = os.path.join(os.path.dirname(__file__), "..", "..", "..", "fixtures", "notes")
 _SAMPLE_QUERY = "포트 충돌 해결"
 _QUERY = "window server"
-_PARTS = ("start", "keys", "cursor", "memory")
+_PARTS = ("start", "keys", "cursor", "reading", "memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class Bench:
         yield "start", "start, as multiples of the minimal application that stands", self.start
         yield "keys", "typing, 100,000 passages", self.keys
         yield "cursor", "moving the cursor, preview and explain open", self.cursor
+        yield "reading", "passages read by scrolling down only, 120x36", self.reading
         yield "memory", "memory, 100,000 passages", self.memory
 
     def start(self) -> list[Figure]:
@@ -55,11 +56,17 @@ class Bench:
             return keys.measure(data, vaults.growing, vaults.large.notes, self.environ, 2 * self.rounds)
 
     def cursor(self) -> list[Figure]:
+        kinds = {f"notes of {lines:,} lines": vault for lines, vault in self.vaults.long.items()}
+        kinds[f"lines of {WIDE_LINE:,} characters"] = self.vaults.wide
         return [
             figure
-            for lines, vault in self.vaults.long.items()
-            for figure in moving.measure(vault.data, lines, self.environ, max(1, self.rounds // 4))
+            for notes, vault in kinds.items()
+            for figure in moving.measure(vault.data, notes, self.environ, max(1, self.rounds // 4))
         ]
+
+    def reading(self) -> list[Figure]:
+        large = self.vaults.large
+        return reading.measure(large.data, large.notes, hits=200)
 
     def memory(self) -> list[Figure]:
         return memory.measure(self.vaults.large.data, _QUERY, self.environ)

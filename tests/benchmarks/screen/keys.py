@@ -37,7 +37,7 @@ class Echoes:
 
 
 def measure(data: str, growing: str, notes: str, environ: Mapping[str, str], queries: int) -> list[Figure]:
-    words = list(_queries(notes, 2 * queries))
+    words = list(queries_of(notes, 2 * queries))
     argument = ("--data-dir", data)
     with (
         Terminal((*SCREEN, *argument), environ) as searching,
@@ -126,7 +126,7 @@ class _building:  # noqa: N801 - used like a function, as `subprocess.Popen` is
         self._process.wait()
 
 
-def _queries(notes: str, count: int) -> Iterator[str]:
+def queries_of(notes: str, count: int) -> Iterator[str]:
     """Two or three words that stand beside each other in some note."""
     dice = random.Random(5)
     paths = sorted(os.path.join(folder, name) for folder, _, names in os.walk(notes) for name in names)

@@ -13,8 +13,8 @@ _STEPS = 14
 _QUIET_S = 0.15
 
 
-def measure(data: str, lines: int, environ: Mapping[str, str], rounds: int) -> list[Figure]:
-    """`data` is of notes that are that long; every hit is of another note."""
+def measure(data: str, notes: str, environ: Mapping[str, str], rounds: int) -> list[Figure]:
+    """`data` is of such `notes`; every hit is of another note."""
     argv = (*SCREEN, "--data-dir", data, "--explain", "--query", TOPIC)
     first: list[float] = []
     last: list[float] = []
@@ -29,7 +29,7 @@ def measure(data: str, lines: int, environ: Mapping[str, str], rounds: int) -> l
                 end = screen.settle(_QUIET_S)
                 last.append(1000 * (end - at))
     return [
-        Figure(f"notes of {lines:,} lines: cursor moved, p95", percentile(first, 0.95), "ms"),
-        Figure(f"notes of {lines:,} lines: all painted, p50", median(last), "ms"),
-        Figure(f"notes of {lines:,} lines: all painted, p95", percentile(last, 0.95), "ms", 50),
+        Figure(f"{notes}: cursor moved, p95", percentile(first, 0.95), "ms"),
+        Figure(f"{notes}: all painted, p50", median(last), "ms"),
+        Figure(f"{notes}: all painted, p95", percentile(last, 0.95), "ms", 40),
     ]

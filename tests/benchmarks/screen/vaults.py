@@ -1,8 +1,9 @@
 """The notes that the screen is measured on, and their indexes.
 
 `large`: real notes, as many of a folder's as make 100,000 passages. `long`: notes of 300
-and of 20,000 lines, one passage of each about the same thing. `growing`: real notes for
-another process to index meanwhile. What was built once in a folder is taken up again.
+and of 20,000 lines, one passage of each about the same thing. `wide`: the same with lines of
+100,000 characters. `growing`: real notes for another process to index meanwhile. What was
+built once in a folder is taken up again.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ from tests.benchmarks.measuring import notes_of
 
 LENGTHS = (300, 20_000)
 """Lines of the long notes."""
+WIDE_LINE = 100_000
+"""Characters of the lines of the wide notes."""
 TOPIC = "quokka migration ledger"
-"""What every long note has one passage about."""
+"""What every long and every wide note has one passage about."""
 _LONG_NOTES = 16
+_WIDE_LINES = 4
 _GROWING_BYTES = 40_000_000
 _REAL_VECTORS = 500
 _BUILT = "built"
@@ -47,6 +51,7 @@ class Vault:
 class Vaults:
     large: Vault
     long: dict[int, Vault]
+    wide: Vault
     growing: str
 
 
@@ -54,6 +59,7 @@ def prepared(root: str, corpus: str) -> Vaults:
     """All vaults below `root`; builds what is not there."""
     large = _vault(root, "large")
     long = {lines: _vault(root, f"long-{lines}") for lines in LENGTHS}
+    wide = _vault(root, "wide")
     growing = os.path.join(root, "growing")
     if not os.path.exists(os.path.join(root, _BUILT)):
         print("building the indexes, a few minutes", flush=True)
@@ -64,7 +70,10 @@ def prepared(root: str, corpus: str) -> Vaults:
         _write_growing_notes(growing, corpus)
         with open(os.path.join(root, _BUILT), "w", encoding="utf-8"):
             pass
-    return Vaults(large, long, growing)
+    if not os.path.exists(wide.data):
+        _write_wide_notes(wide.notes)
+        _index(wide, notes_of(wide.notes, CHUNKS))
+    return Vaults(large, long, wide, growing)
 
 
 def _vault(root: str, name: str) -> Vault:
@@ -107,6 +116,22 @@ def _write_long_notes(folder: str, lines: int) -> None:
         text[dice.randrange(lines // 4, 3 * lines // 4)] = f"The {TOPIC} of herd {number} is kept here."
         with open(os.path.join(folder, f"note-{number:02}.md"), "w", encoding="utf-8") as note:
             note.write("\n".join(text))
+
+
+def _write_wide_notes(folder: str) -> None:
+    dice = random.Random(WIDE_LINE)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for number in range(_LONG_NOTES):
+        lines = []
+        for _ in range(_WIDE_LINES):
+            words = dice.choices(_WORDS, k=WIDE_LINE // 5)
+            words[dice.randrange(1000, 8000)] = "."
+            lines.append(" ".join(words)[:WIDE_LINE])
+        middle = lines[1].index(" . ")
+        lines[1] = f"{lines[1][:middle]}. The {TOPIC} of herd {number} is kept here.{lines[1][middle:]}"
+        with open(os.path.join(folder, f"note-{number:02}.md"), "w", encoding="utf-8") as note:
+            note.write("\n\n".join(lines))
 
 
 _WORDS = (
