@@ -167,7 +167,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Key bindings of the screen. An entry replaces all keys of its action; the README lists the actions.
-    A key that types a character works in the lists only, any other key everywhere.
+    A key that types a character is for the normal mode of `keys = "vim"`, under [screen], and for what-ifs in
+    the explanation; elsewhere it types. An entry of characters only leaves the other keys as they are.
     Example: `next_hit = ["down", "ctrl+n", "j"]`"""
     sources: tuple[SourceSettings, ...] = ()
 

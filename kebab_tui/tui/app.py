@@ -249,6 +249,11 @@ class KebabApp(App[tuple[str, ...]]):
         bind(self.box, self.actions, "Main", *(("query", "vim") if on else ("query",)))
         self.refresh_bindings()
 
+    @on(events.DescendantFocus)
+    def _focus_moved(self, event: events.DescendantFocus) -> None:
+        if not isinstance(event.widget, Input):  # an input puts the terminal's cursor into its text
+            self.cursor_position = event.widget.content_region.offset
+
     def tell(self, notice: Notice, seconds: float | None = None) -> None:
         """Show a passing message on the top screen."""
         if len(self.screen_stack) == 1:
@@ -617,6 +622,7 @@ class KebabApp(App[tuple[str, ...]]):
         elif choice.verb == "copy":
             self.hand_off.copy_path(choice.note)
         elif choice.verb == "search":
+            self.recent.add([choice.note.doc_id])
             self.history.add(self.box.value)
             self.box.write(name_query(choice.note.name))
         else:

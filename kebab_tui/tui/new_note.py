@@ -32,14 +32,13 @@ class NewNote:
     problem: str = ""
 
     @property
-    def shown(self) -> str:
-        """The path relative to the source."""
-        return os.path.relpath(self.path, self.root)
+    def name(self) -> str:
+        return os.path.basename(self.path)
 
     @property
-    def source(self) -> str:
-        """The name of the source's folder."""
-        return os.path.basename(self.root)
+    def folder(self) -> str:
+        """The folder of the note, from the name of the source's folder on."""
+        return os.path.relpath(os.path.dirname(self.path), os.path.dirname(self.root))
 
 
 def new_note(typed: str, root: str, folder: str = "") -> NewNote | None:

@@ -182,6 +182,17 @@ def test_context_is_rules_then_passages_with_lines_between(kebab: Kebab, notes: 
 
 
 RULES = "## Rules\n\n- Cite what you use.\n- Answer briefly.\n\n---\n\n"
+
+
+def test_the_column_is_that_of_the_match_in_the_note_with_its_markup(kebab: Kebab, notes: Path) -> None:
+    (notes / "links.md").write_text(
+        "intro quokka-free\n\n- see [the **wombat** page](https://x.y/wombat) now\n"
+    )
+    kebab("ingest", str(notes))
+    found = kebab("search", "wombat", "--format", "vimgrep").out
+    assert found == f"{notes}/links.md:3:14:- see [the **wombat** page](https://x.y/wombat) now\n"
+
+
 PORT = "### Port conflict\n\n*Port conflict — port.md:L4-L6*\n\n# Port conflict\n\nTwo listeners collide.\n"
 RUST = (
     "### Rust\n\n*Rust > Ownership — rust.md:L1-L9*\n\n"

@@ -201,7 +201,7 @@ async def settled(pilot: Screen) -> KebabApp:
     """Wait for an answer to some question, or for its refusal."""
     app = pilot.app
     assert isinstance(app, KebabApp)
-    await until(pilot, lambda: app.status.status.hits is not None or "error" in painted(app))
+    await until(pilot, lambda: app.status.status.hits is not None or app.results._error is not None)
     return app
 
 

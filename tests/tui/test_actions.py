@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -51,18 +52,7 @@ from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
 
 README = Path(__file__).parents[2] / "README.md"
 MAIN = actions_on(ACTIONS, "Main")
-EVERYTHING = Facts(
-    hits=True,
-    moves=True,
-    empty_query=True,
-    filters=True,
-    corrected=True,
-    explain=True,
-    first_run=True,
-    completing=True,
-    choosing=True,
-    chosen=True,
-)
+EVERYTHING = Facts(**{fact.name: True for fact in fields(Facts)})
 
 ESSENTIAL = [
     "open",

@@ -243,7 +243,7 @@ async def test_an_index_that_cannot_be_opened_is_an_error(tmp_path: Path) -> Non
 
 async def test_a_raw_query_refused_by_fts5_shows_the_reason(shared: SharedScreen) -> None:
     async with shared(query="'AND AND'") as pilot:
-        await until(pilot, lambda: "error:" in painted(pilot.app))
+        await until(pilot, lambda: "tab  AND AND" in painted(pilot.app))
 
 
 # First run

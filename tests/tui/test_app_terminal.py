@@ -181,6 +181,23 @@ def test_nothing_of_a_hostile_vault_is_obeyed_by_the_terminal(idle: Start, hosti
     assert EVIL in screen.text, "their words are shown"
 
 
+def test_hostile_names_are_text_in_the_switcher(idle: Start, hostile: str) -> None:
+    screen = idle("--data-dir", hostile, size=(160, 45))
+    screen.wait_for(" notes ")
+    screen.type("\x07")  # ctrl+g
+    screen.wait_for("Recently changed")
+    for _ in SEQUENCES:
+        screen.type("\x1b[B")  # down, with its preview
+    screen.type(f"d{EVIL}")
+    screen.wait_for("New note")
+    screen.type("\x1b")
+    leave(screen)
+    for name, pattern in FORBIDDEN.items():
+        found = pattern.search(screen.sent)
+        assert found is None, f"{name}: {screen.sent[max(0, found.start() - 80) : found.end() + 20]!r}"
+    assert EVIL in screen.text, "their words are shown"
+
+
 def test_an_error_about_a_hostile_name_is_as_harmless(start: Start, tmp_path: Path) -> None:
     around = tmp_path / f"no\x1b]0;{EVIL}\x07\u202ewhere"
     notes, data = around / "notes", tmp_path / "data"

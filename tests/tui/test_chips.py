@@ -109,3 +109,29 @@ async def test_text_of_a_filter_is_never_markup() -> None:
         app.line.show(chips_of("tag:[/nope]"))
         await pilot.pause()
         assert "tag:[/nope]" in app.line.render().plain
+
+
+async def test_a_wrong_filter_is_marked_and_the_first_to_be_dropped() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        parsed = Workspace.parse("rust type:pfd tag:a ")
+        app.text = "rust type:pfd tag:a "
+        app.line.show(parsed.chips, parsed.refused)
+        await pilot.pause()
+        assert app.line.render().plain.split("×")[0].strip() == "✗ type:pfd"
+        app.line.drop_last()
+        await pilot.pause()
+        assert app.text == "rust tag:a"
+
+
+async def test_on_the_edge_of_a_frame_it_is_as_wide_as_its_chips() -> None:
+    app = Host()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.screen.styles.layers = ("base", "overlay")  # type: ignore[assignment]
+        app.line.add_class("-on-edge")
+        app.line.show(chips_of(QUERY))
+        await pilot.pause()
+        assert app.line.size.width == cell_len(app.line.render().plain.rstrip()) <= 40
+        assert app.line.render().plain.rstrip().endswith("+1")
+        await pilot.click(ChipsLine, offset=(1, 0))
+        assert app.text == "설계 path:notes/** lang:ko"

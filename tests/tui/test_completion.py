@@ -389,7 +389,7 @@ async def test_the_list_opens_below_the_word_and_tab_accepts() -> None:
         assert app.box.value == "a tag:"
         await pilot.pause()
         rows = painted(app).splitlines()
-        assert "tag: notes in all" in rows[1]
+        assert "tag: in all notes" in rows[1]
         assert rows[2].split("│")[1].split() == ["rust", "12"]
         await pilot.press("tab")
         assert app.box.value == "a tag:rust" and not is_open(app)

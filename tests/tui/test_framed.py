@@ -78,19 +78,19 @@ def test_the_detail_is_right_aligned_and_the_cursor_a_sign() -> None:
     assert row_text(framed_row(row, 20, selected=True)) == "▌ zoom         F11 z"
 
 
+def test_more_about_a_row_is_left_out_where_it_would_be_a_stump() -> None:
+    row = FramedRow((Segment("zoom"),), "F11", more="Zoom the focused pane")
+    assert row_text(framed_row(row, 50)) == "  zoom              Zoom the focused pane      F11"
+    assert row_text(framed_row(row, 37)) == "  zoom              Zoom the fo…  F11"
+    assert row_text(framed_row(row, 36)) == "  zoom" + " " * 27 + "F11"
+
+
 @pytest.mark.parametrize("width", range(5, 20))
 def test_a_label_of_several_parts_that_is_cut_ends_with_an_ellipsis(width: int) -> None:
     row = FramedRow((Segment("flex"), Segment("-line", "words"), Segment("-count")), "web")
     text = row_text(framed_row(row, width))
     assert len(text) == width
     assert ("…" in text) == ("flex-line-count" not in text)
-
-
-def test_more_about_a_row_is_left_out_where_it_would_be_a_stump() -> None:
-    row = FramedRow((Segment("zoom  "),), "F11", more="Zoom the focused pane")
-    assert row_text(framed_row(row, 40)) == "  zoom  Zoom the focused pane        F11"
-    assert row_text(framed_row(row, 26)) == "  zoom  Zoom the foc…  F11"
-    assert row_text(framed_row(row, 24)) == "  zoom               F11"
 
 
 async def test_the_frame_has_a_title_and_the_keys_that_fit() -> None:

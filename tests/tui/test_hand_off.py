@@ -140,7 +140,7 @@ async def test_after_the_editor_the_same_passage_is_shown_at_its_new_lines(
         await pilot.press("enter")
         await until(pilot, lambda: desk.opened)
         desk.index()
-        await until(pilot, lambda: "a.md:L5-L7" in painted(app))
+        await until(pilot, lambda: "5▌ # Wheel" in painted(app))
         assert app.hits.selected is not None and app.hits.selected.path == "a.md"
     assert desk.lines == ["+3"]
 

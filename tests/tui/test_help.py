@@ -8,7 +8,8 @@ from kebab_tui import __version__
 from kebab_tui.search.filter_keys import FILTER_KEYS
 from kebab_tui.tui.actions import ACTIONS, SECTIONS, Actions, Section, action_of
 from kebab_tui.tui.keymap import keymap
-from kebab_tui.tui.screens.help import HelpSheet, filtered, help_groups, help_rows
+from kebab_tui.tui.screens.help import _IN_PANEL, HelpSheet, filtered, help_groups, help_rows
+from kebab_tui.tui.widgets.hit_rows import _WARNINGS, RULES
 from kebab_tui.tui.widgets.segments import row_text, row_width
 from tests.tui.screen import HostApp, painted, until
 
@@ -42,10 +43,17 @@ def test_every_filter_is_explained() -> None:
         assert f"{key}:" in examples
 
 
+def test_every_rule_and_warning_of_the_hits_is_explained() -> None:
+    [signs] = [group for group in help_groups(ACTIONS, "Hits") if group.title == "Signs"]
+    explained = [left for left, _ in signs.rows]
+    for text in (*RULES.values(), *(text for text, _ in _WARNINGS.values())):
+        assert any(text.startswith(one) for one in explained), text
+
+
 def test_an_action_is_listed_once() -> None:
     meanings = [right for group in help_groups(ACTIONS, "Query") for _, right in group.rows]
     for action in ACTIONS:
-        assert meanings.count(action.help) == 1
+        assert sum(meaning in (action.help, action.help + _IN_PANEL) for meaning in meanings) == 1
 
 
 def test_help_shows_the_keys_of_the_user() -> None:

@@ -46,7 +46,7 @@ def _of(line: Line, role: Role) -> list[str]:
 
 def test_the_first_line_holds_title_headings_folder_and_bar() -> None:
     first, _ = _texts(hit(), HitStyle(51, share=12))
-    assert first == "   Workspace › Setup".ljust(41) + "rust/  █▌ "
+    assert first == "  Workspace › Setup".ljust(41) + "rust/  █▌ "
 
 
 def test_a_wide_pane_shows_the_citation_and_the_score() -> None:
@@ -57,7 +57,7 @@ def test_a_wide_pane_shows_the_citation_and_the_score() -> None:
 
 def test_the_second_line_is_the_passage() -> None:
     _, second = _texts(hit(), HitStyle(51))
-    assert second == "   A Rust workspace keeps several crates together  "
+    assert second == "  A Rust workspace keeps several crates together   "
 
 
 @pytest.mark.parametrize("width", [40, 44, 51, 60, 89, 90, 120])
@@ -65,20 +65,29 @@ def test_nothing_takes_a_cell_from_a_title_that_fits(width: int) -> None:
     look = HitStyle(width, share=3, place="infra/", folded=3, located=Located(SourceSpan(19, 41), "moved", 7))
     for cells in range(1, width - 3):
         first, _ = _texts(hit(title="x" * cells, relaxed=True), look)
-        assert first[3 : 3 + cells] == "x" * cells
-    assert _texts(hit(title="x" * 200), look)[0].rstrip().endswith("x…")
+        assert first[2:].strip().startswith("x" * cells)
+    assert _texts(hit(title="x" * 300), look)[0].rstrip().endswith("x…")
+
+
+def test_a_long_title_goes_on_before_the_passage() -> None:
+    first, second = hit_lines(
+        hit(title="A very long title of a note that somebody wrote one day"), HitStyle(51)
+    )
+    assert _of(first, "title") == ["A very long title of a note that somebody wrote"]
+    assert _of(second, "title") == ["one day"]
+    assert "".join(text for text, _ in second).startswith("  one day  A Rust workspace")
 
 
 def test_what_must_be_seen_moves_below_a_long_title() -> None:
     found = hit(title="x" * 45, relaxed=True, snippet="word " * 40)
     first, second = _texts(found, HitStyle(51, place="infra/"))
-    assert first.rstrip() == "   " + "x" * 45
+    assert first.rstrip() == "  " + "x" * 45
     assert second.endswith("…  partial match  infra/")
 
 
 def test_headings_are_cut_before_the_folder_is_dropped_unless_little_is_left_of_them() -> None:
     found = hit(title="A title", heading_path="One long heading > Another long heading")
-    assert _texts(found, HitStyle(51))[0] == "   A title › One long heading › Another lon…  rust/"
+    assert _texts(found, HitStyle(51))[0] == "  A title › One long heading › Another long…  rust/"
     assert "rust/" not in _texts(hit(title="x" * 30, heading_path="Some long heading"), HitStyle(51))[0]
 
 
@@ -103,16 +112,16 @@ def test_the_folder_is_not_shown_beside_a_title_that_is_the_same() -> None:
 
 def test_further_passages_are_indented_with_heading_and_lines() -> None:
     first, second = _texts(hit(), HitStyle(51, is_further=True))
-    assert first == "     Setup".ljust(44) + "L12-L34"
-    assert second.startswith("     A Rust workspace")
-    assert _texts(hit(heading_path=""), HitStyle(51, is_further=True))[0].startswith("     Workspace ")
+    assert first == "    Setup".ljust(44) + "L12-L34"
+    assert second.startswith("    A Rust workspace")
+    assert _texts(hit(heading_path=""), HitStyle(51, is_further=True))[0].startswith("    Workspace ")
 
 
 def test_the_end_of_the_second_line_counts_the_folded_passages() -> None:
     found = hit(snippet="word " * 40)
-    assert _texts(found, HitStyle(51, folded=2))[1].endswith("…  +2 more")
-    assert _texts(found, HitStyle(51, folded=2, unfolded=True))[1].endswith("…  less")
-    assert (more_cells(HitStyle(51)), more_cells(HitStyle(51, folded=2))) == (0, 9)
+    assert _texts(found, HitStyle(51, folded=2))[1].endswith("… +2 more")
+    assert _texts(found, HitStyle(51, folded=2, unfolded=True))[1].endswith("… less")
+    assert (more_cells(HitStyle(51)), more_cells(HitStyle(51, folded=2))) == (0, 8)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +289,7 @@ def test_every_line_is_exactly_as_wide_as_asked(
 @given(st.text(), _LOOKS)
 def test_nothing_of_a_note_reaches_a_line_unseen(text: str, look: HitStyle) -> None:
     evil = HOSTILE + text
-    found = hit(path=evil, title=evil, heading_path=evil, snippet=evil, highlights=((0, 9),))
+    found = hit(path=evil, title=evil, heading_path=evil, snippet=evil, highlights=((0, 8),))
     for line in hit_lines(found, look):
         shown = "".join(piece for piece, _ in line)
         assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cs") or c in "\u202e\u2066\u200b"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
 from textual import events
 from textual._xterm_parser import XTermParser
+from textual.geometry import Offset
 from textual.selection import SELECT_ALL
 from textual.widgets import Input
 
@@ -18,12 +20,17 @@ from tests.tui.screen import WIDE, SharedScreen, focus, found, kebab, painted, p
 pytestmark = pytest.mark.slow
 
 
-def press_alt(app: KebabApp, letter: str) -> None:
-    """A letter after esc in one read."""
+def send(app: KebabApp, sent: str) -> None:
+    """What a terminal sends, in one read."""
     assert app._driver is not None
     parser = XTermParser()
-    for event in (*parser.feed(f"\x1b{letter}"), *parser.feed("")):
+    for event in (*parser.feed(sent), *parser.feed("")):
         app._driver.process_message(event)
+
+
+def press_alt(app: KebabApp, letter: str) -> None:
+    """A letter after esc in one read."""
+    send(app, f"\x1b{letter}")
 
 
 def click(app: KebabApp, x: int, y: int) -> None:
@@ -53,6 +60,58 @@ async def test_alt_and_a_letter_without_an_action_is_the_letter(shared: SharedSc
         press_alt(app, "x")  # nothing is corrected
         press_alt(app, "q")
         await until(pilot, lambda: app.box.value == "rustq")
+
+
+async def test_alt_and_a_letter_of_an_unavailable_action_types_nothing_from_a_list(
+    shared: SharedScreen,
+) -> None:
+    async with shared(query="rust") as pilot:
+        app = await found(pilot)
+        await focus(pilot, app.hits)
+        press_alt(app, "x")  # nothing is corrected
+        send(app, "y")
+        await until(pilot, lambda: app.box.value == "rusty")
+
+
+# From an input method
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param("한글 검색", id="syllables"),
+        pytest.param(unicodedata.normalize("NFD", "한글 검색"), id="syllables in parts"),
+        pytest.param("\x1b[200~한글 검색\x1b[201~", id="a paste"),
+        pytest.param(f"\x1b[200~{unicodedata.normalize('NFD', '한글 검색')}\x1b[201~", id="a paste of parts"),
+        pytest.param("\x1b[0;;54620u\x1b[0;;44544u\x1b[32;;32u\x1b[0;;44160:49353u", id="Kitty protocol"),
+    ],
+)
+@pytest.mark.parametrize("pane", ["box", "hits", "preview", "explain"])
+async def test_what_an_input_method_sends_is_typed_from_every_pane(
+    shared: SharedScreen, pane: str, sent: str
+) -> None:
+    async with shared(query="rust ", explain=True) as pilot:
+        app = await found(pilot)
+        await focus(pilot, getattr(app, pane))
+        send(app, sent)
+        send(app, "x")
+        await until(pilot, lambda: app.box.value == "rust 한글 검색x")
+        assert app.cursor_position == app.box.cursor_screen_offset
+        await pilot.press("backspace", "backspace")
+        assert app.box.value == "rust 한글 검", "a syllable is one character"
+
+
+async def test_the_cursor_of_the_terminal_is_where_the_focus_is(shared: SharedScreen) -> None:
+    async with shared(query="한글", explain=True) as pilot:
+        app = await found(pilot)
+        end = app.box.content_region.offset + Offset(4, 0)
+        assert app.cursor_position == end
+        for pane in (app.hits, app.preview, app.explain):
+            await focus(pilot, pane)
+            await pilot.pause()
+            assert pane.content_region.contains_point(app.cursor_position)
+        await focus(pilot, app.box)
+        await until(pilot, lambda: app.cursor_position == end)
 
 
 # With the mouse

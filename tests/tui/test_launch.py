@@ -187,7 +187,7 @@ def test_a_signal_gives_the_terminal_back(idle: Start, data: Path, number: signa
     assert screen.process.returncode == 128 + number
 
 
-def test_ctrl_c_does_not_end_it(idle: Start, data: Path) -> None:
+def test_one_ctrl_c_does_not_end_it(idle: Start, data: Path) -> None:
     screen = idle("--data-dir", data)
     screen.wait_for(" notes ")
     screen.type("\x03ownership")
@@ -296,6 +296,19 @@ def test_half_a_character_does_not_end_the_screen(idle: Start, data: Path) -> No
     screen.send(b"\x11")
     screen.end()
     assert screen.process.returncode == 0 and screen.is_restored
+
+
+@pytest.mark.parametrize("keys", ["\x03", "\x1b"])
+def test_an_aborted_pick_prints_nothing_and_is_exit_130(idle: Start, data: Path, keys: str) -> None:
+    reading, writing = os.pipe()
+    screen = idle("--data-dir", data, "--pick", stdout=writing)
+    os.close(writing)
+    screen.wait_for(" notes ")
+    screen.type(keys)
+    screen.end()
+    with os.fdopen(reading) as pipe:
+        assert pipe.read() == ""
+    assert screen.process.returncode == 130 and screen.is_restored
 
 
 def test_nothing_picked_is_exit_1(idle: Start, data: Path) -> None:

@@ -114,6 +114,6 @@ def test_what_cannot_be_created_is_said(root: Path) -> None:
     assert made("kube", root.parent / "missing").problem
 
 
-def test_the_path_is_shown_relative_to_the_source(root: Path) -> None:
+def test_the_folder_begins_with_that_of_the_source(root: Path) -> None:
     note = made("infra/kube", root)
-    assert (note.shown, note.source) == ("infra/kube.md", "notes")
+    assert (note.name, note.folder) == ("kube.md", "notes/infra")

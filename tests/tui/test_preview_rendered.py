@@ -133,6 +133,18 @@ def test_code_is_coloured_by_its_language() -> None:
 # Rows
 
 
+def test_headings_are_underlined_and_lose_their_ids() -> None:
+    assert shown("# 하나 둘 {#one-two}\n> ## Two {#\n> ### Three") == [
+        "하나 둘",
+        "━━━━━━━",
+        "",
+        "│ Two {#",
+        "│ ──────",
+        "│",
+        "│ Three",
+    ]
+
+
 def test_blank_rows_are_where_the_source_has_them_one_at_a_time() -> None:
     assert shown("a\n\n\n\nb\n- c\n- d\n\n\n- e") == ["a", "", "b", "• c", "• d", "", "• e"]
 
@@ -384,6 +396,8 @@ async def test_the_passage_is_a_third_down_and_matches_follow_from_there(tmp_pat
         preview.show(hit(tmp_path, span=SourceSpan(64, 64), text="The *cited* words"), None, "words")
         preview.toggle_rendered()
         await until(lambda: rows(preview)[11] == "▌ The cited words")
+        preview.focus()
+        await until(lambda: app.cursor_position.y == 11)
 
         preview.next_match()
         assert rows(preview)[11] == "▌ The cited words"

@@ -240,3 +240,5 @@ async def test_a_match_in_a_row_out_of_view_is_scrolled_to_and_counted(tmp_path:
         app.preview.previous_match()
         await pilot.pause()
         assert rows(app.preview)[0].endswith("match 2 of 2, from the end")
+        app.preview.show(hit(tmp_path, text="start"), None, "needle ")
+        assert rows(app.preview)[0].endswith("match 2 of 2, from the end"), "the same hit, found again"

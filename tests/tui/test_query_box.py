@@ -95,7 +95,7 @@ async def test_syllables_of_an_input_method_arrive_one_by_one() -> None:
             app.box.post_message(events.Key("space" if syllable == " " else syllable, syllable))
         await pilot.pause()
         assert app.box.value == "설계 노트"
-        assert app.cursor_position.x == app.box.content_region.x + cell_len("설계 노트") + 1
+        assert app.cursor_position.x == app.box.content_region.x + cell_len("설계 노트")
 
 
 async def test_coming_back_to_the_box_selects_nothing() -> None:

@@ -100,6 +100,26 @@ async def test_a_moved_cursor_stays_on_its_hit_through_modes_commits_and_explana
         assert {change.selected for change in hits.since("the rest")} == {chosen.chunk_id}
 
 
+async def test_the_explanation_changes_no_row_of_the_list(data: Path) -> None:
+    app = kebab(data, mode="hybrid", query="git rebase")
+    async with app.run_test(size=WIDE) as pilot:
+        await _explained(pilot)
+        await pilot.press("alt+e")
+        await pilot.pause()
+        before, samples = list(app.hits._rows), []
+        assert any(row.is_further for row in before)
+
+        def is_explained() -> bool:
+            samples.append(list(app.hits._rows))
+            return app.explain.explained is not None
+
+        for _ in range(2):
+            await pilot.press("f4")
+            await until(pilot, is_explained)
+        assert all(rows == before for rows in samples)
+        assert app.hits.cursor == 0
+
+
 async def _explained(pilot: Screen) -> None:
     """Wait until the query is answered and all jobs behind it are done."""
     app = await found(pilot)

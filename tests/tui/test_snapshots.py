@@ -362,7 +362,7 @@ async def test_a_wrong_query_is_explained_in_place_of_the_hits(
     async def mistyped(pilot: Screen, app: KebabApp) -> None:
         await answered(pilot, app)
         app.box.write(query)
-        await until(pilot, lambda: "error" in painted(app))
+        await until(pilot, lambda: app.suggests)
 
     await look_at(screen("rust", size=SMALLEST), mistyped)
 
@@ -380,7 +380,7 @@ async def test_while_a_filter_is_typed_the_hits_stay_under_their_query(
 
 async def test_a_bad_raw_query_before_any_hits(look_at: Look, vault: Path) -> None:
     async def mistyped(pilot: Screen, app: KebabApp) -> None:
-        await until(pilot, lambda: "error" in painted(app))
+        await until(pilot, lambda: app.suggests)
 
     app = kebab(vault / "data", query="'rust AND'", mode="lexical")
     await look_at(app.run_test(size=SMALLEST), mistyped)
@@ -405,7 +405,7 @@ async def test_a_damaged_index_is_healed(look_at: Look, vault: Path) -> None:
         raise StoreDamagedError("the index is damaged (file is not a database)", "run `kebab ingest`")
 
     async def healing(pilot: Screen, app: KebabApp) -> None:
-        await until(pilot, lambda: "error" in painted(app))
+        await until(pilot, lambda: "is damaged" in painted(app))
         app.post_message(LiveChanged(LiveState(OWN, phase=Phase("reading", 12, 75))))
         await until(pilot, lambda: "12 of 75" in painted(app))
 

@@ -118,7 +118,7 @@ async def switch(pilot: Screen, typed: str = "") -> KebabApp:
     await until(pilot, lambda: isinstance(app.screen, Switcher))
     type_at_once(app, typed)
     page = page_of(app)
-    await until(pilot, lambda: page.typing_box.value == typed and page._has_rows)
+    await until(pilot, lambda: page._asked_for == typed and page._has_rows)
     return app
 
 
@@ -302,6 +302,7 @@ async def test_tab_searches_in_the_notes_of_the_name(desk: Desk) -> None:
         await found(pilot)
         assert [hit.path for hit in app.hits._hits] == ["infra/docker.md"]
         assert app.history.queries[-1] == "ideas"
+        assert len(app.recent.notes) == 1
 
 
 async def test_the_path_is_copied(desk: Desk, copied: list[str]) -> None:

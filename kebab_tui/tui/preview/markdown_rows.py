@@ -131,8 +131,7 @@ class MarkdownRows:
                         self._add_row((), self.rows[-1].last if self.rows else 1)  # an empty item
                     self._levels.pop()
                 case "heading_open":
-                    self._add_inline(tokens[at].content, line, ("heading",))
-                    self._add_rule(line, token.tag)
+                    self._add_heading(tokens[at].content, line, token.tag)
                     at += 1
                 case "inline":
                     self._add_inline(token.content, line)
@@ -198,10 +197,14 @@ class MarkdownRows:
             first = line + bisect_right(inline.breaks, start)
             self._add_row(pieces, first, line + bisect_right(inline.breaks, max(end - 1, start)))
 
-    def _add_rule(self, line: int, tag: str) -> None:
-        """Underline the headings of the first two levels, as wide as they are."""
-        if tag in ("h1", "h2") and self.rows:
-            width = min(cell_len(self.rows[-1].text.strip()), self._room)
+    def _add_heading(self, content: str, line: int, tag: str) -> None:
+        """A heading without its `{#id}`; on the first two levels with a line as wide as itself."""
+        text, sign, rest = content.rpartition("{#")
+        text = text if sign and rest.endswith("}") else content
+        begin = len(self.rows)
+        self._add_inline(text, line, ("heading",))
+        if tag in ("h1", "h2") and (rows := self.rows[begin:]):
+            width = min(max(cell_len(row.text) for row in rows) - (self._width - self._room), self._room)
             self._add_row(((("━" if tag == "h1" else "─") * width, ("gutter",)),), line)
 
     def _add_plain(self, content: str, line: int, style: str) -> None:

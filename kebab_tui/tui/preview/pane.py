@@ -120,15 +120,14 @@ class Preview(LineView, can_focus=True):
         """Show the file of a hit with the matches of `query`; an open note stays where it is."""
         is_other = self._hit is None or hit.chunk_id != self._hit.chunk_id
         self._generation += 1
-        was_remarked = bool(self._remark)
-        self._hit, self._located, self._query, self._remark = hit, located, query, ""
+        self._hit, self._located, self._query = hit, located, query
         path = os.path.join(os.fsencode(hit.root), hit.raw_path)
         note = self._note
         if note is None or note.identity is None or note.identity != identity(path):
             self._read(path, hit, is_other)
             return
         is_same_view = query == self._marked_query and target_lines(hit, located, note.lines) == self._target
-        if is_other or was_remarked or not is_same_view:
+        if is_other or not is_same_view:
             self._open(note, is_other)
 
     @property
@@ -192,7 +191,7 @@ class Preview(LineView, can_focus=True):
     def _open(self, note: Note, is_other: bool) -> None:
         assert self._hit is not None
         assert self.engine is not None
-        engine, query = self.engine, self._query
+        engine, query, self._remark = self.engine, self._query, ""
         if note is not self._note or query != self._marked_query:
             note.mark(lambda text: engine.marks(text, query))
         self._note, self._words, self._marked_query = note, (), query
@@ -353,7 +352,10 @@ class Preview(LineView, can_focus=True):
         if not self.has_focus:
             return
         row = self._header_rows
-        if self._rows is not None and self._is_in_view(passage := self._passage[0]):
+        if self._rendered is not None:
+            below = self._rendered.row_of(self._target.first) - self.scroll_offset.y
+            row += below if 0 <= below < self.page_rows else 0
+        elif self._rows is not None and self._is_in_view(passage := self._passage[0]):
             row += self._rows.row_of(passage) - self.scroll_offset.y
         self.app.cursor_position = self.content_region.offset + Offset(0, row)
 
@@ -501,7 +503,7 @@ class Preview(LineView, can_focus=True):
         if self._note is None:
             return
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.page_rows
-        if not self._match_is_in_view:
+        if not self._is_match_in_view:
             if self._rendered is not None:
                 self._match = MatchSpan((top if forward else bottom) + 1, -1)
             elif self._rows is None:
@@ -541,7 +543,7 @@ class Preview(LineView, can_focus=True):
         turned = ("from the top" if forward else "from the end") if has_turned else ""
         self._remark = ", ".join(filter(None, (shown.number_of(place), turned)))
         self._match = place
-        if not self._match_is_in_view:
+        if not self._is_match_in_view:
             if self._rendered is not None:
                 self.to_row(place.line - 1 - self.page_rows // 3)
             else:
@@ -596,8 +598,7 @@ class Preview(LineView, can_focus=True):
             self._match = MatchSpan(first.line, first.column - 1)
 
     @property
-    def _match_is_in_view(self) -> bool:
-        line, column = self._match
+    def _is_match_in_view(self) -> bool:
         if self._rendered is not None:
-            return self.scroll_offset.y < line <= self.scroll_offset.y + self.page_rows
-        return self._is_in_view(Anchor(line, max(column, 0)))
+            return 0 <= self._match.line - 1 - self.scroll_offset.y < self.page_rows
+        return self._is_in_view(Anchor(self._match.line, max(self._match.column, 0)))

@@ -50,6 +50,8 @@ from kebab_tui.tui.widgets.segments import (
 
 GUTTER = 2
 """Cells for the cursor."""
+_MORE_AT = 18
+"""Cells of a label before `FramedRow.more`, at least."""
 _LEAST_MORE = 12
 """Cells of `FramedRow.more` below which it is left out."""
 _BORDER = 6
@@ -139,18 +141,19 @@ class FramedRow:
     detail: str = ""
     is_heading: bool = False
     more: str = ""
-    """Muted text after the label, unless only a few cells are left for it."""
+    """Muted text behind the label in a column, unless only a few cells are left for it."""
 
 
 def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
-    """The row in exactly `width` cells; the detail gets at most half of them."""
+    """The row in exactly `width` cells; the detail gets at most half, or a third beside a long label."""
     space = max(width - GUTTER, 0)
-    detail = cut_middle(sanitize_line(row.detail), space // 2)
+    clean = [Segment(sanitize_line(text), role) for text, role in row.label]
+    needed = row_width(tuple(clean))
+    detail = cut_middle(sanitize_line(row.detail), min(space // 2, max(space - GAP - needed, space // 3)))
     left = space - cell_len(detail) - (GAP if detail else 0)
     gutter = Segment((CURSOR if selected else " ").ljust(GUTTER)[:width], "heading")
     label = []
-    clean = [Segment(sanitize_line(text), role) for text, role in row.label]
-    is_cut = row_width(tuple(clean)) > left
+    is_cut = needed > left
     for text, role in clean:
         text = take(text, left - is_cut)
         left -= cell_len(text)
@@ -158,10 +161,12 @@ def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     if is_cut and left > 0:
         label.append(Segment(ELLIPSIS, label[-1].role))
         left -= 1
-    elif row.more and left >= min(_LEAST_MORE, cell_len(row.more)):
-        more = cut(sanitize_line(row.more), left)
-        left -= cell_len(more)
-        label.append(Segment(more, "muted"))
+    used = sum(cell_len(text) for text, _ in label)
+    gap = max(_MORE_AT - used, GAP)
+    if row.more and left - gap >= min(_LEAST_MORE, cell_len(row.more)):
+        more = cut(sanitize_line(row.more), left - gap)
+        left -= gap + cell_len(more)
+        label.append(Segment(" " * gap + more, "muted"))
     padding = Segment(" " * (left + (GAP if detail else 0)))
     return (gutter, *label, padding, Segment(detail, "muted"))
 
@@ -286,8 +291,8 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         & > Frame { width: 90%; max-width: 100; height: 80%; max-height: 30; }
         & > Frame.-previews { width: 94%; max-width: 180; height: 90%; max-height: 100%; }
         & .framed--panes { height: 1fr; }
-        & .framed--preview { height: 3fr; width: 1fr; border-top: solid $border-blurred; }
-        & .framed--panes.-previews > FramedList { height: 2fr; width: 1fr; }
+        & .framed--preview { height: 2fr; width: 1fr; border-top: solid $border-blurred; }
+        & .framed--panes.-previews > FramedList { height: 3fr; width: 1fr; }
         & .framed--panes.-alone > .framed--preview { display: none; }
         & .framed--panes.-beside { layout: horizontal; }
         & .framed--panes.-beside > FramedList { height: 1fr; width: 4fr; }

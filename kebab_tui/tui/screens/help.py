@@ -23,6 +23,7 @@ from kebab_tui.tui.keys import shown_all
 from kebab_tui.tui.screens.framed import FilterLine, Frame
 from kebab_tui.tui.widgets.footer import footer_text
 from kebab_tui.tui.widgets.segments import (
+    CHECK,
     DOT,
     DOWN,
     GAP,
@@ -31,6 +32,7 @@ from kebab_tui.tui.widgets.segments import (
     Row,
     RowsView,
     Segment,
+    bar,
     cut,
     paragraph,
     wrapped,
@@ -69,11 +71,12 @@ _LANGUAGE = (
     ('tag:rust -draft "error handling" after:30d', "An example of several together"),
 )
 _EDITING = (
-    ("← → ctrl+a ctrl+e", "Go by characters; to the beginning, to the end"),
+    (shown_all(("left", "right", "ctrl+a", "ctrl+e")), "Go by characters; to the beginning, to the end"),
     ("ctrl+w ctrl+u ctrl+k", "Delete a word or a filter; all to the left; all to the right"),
-    ("→ ctrl+e", "At the end: accept the suggestion"),
-    ("shift+← shift+→", "Select text"),
+    (shown_all(("right", "ctrl+e")), "At the end: accept the suggestion"),
+    (shown_all(("shift+left", "shift+right")), "Select text"),
 )
+_IN_PANEL = ", while the explanation has the focus"
 _SHELL_KEYS = ("ctrl+b", "ctrl+f", "ctrl+g", "ctrl+l", "ctrl+n", "ctrl+p", "ctrl+r", "ctrl+t", "ctrl+y")
 """Keys that edit a line in a shell and not in Textual's input."""
 _LEGEND = (
@@ -87,6 +90,9 @@ _LEGEND = (
     ("changed", "The note was modified after it was indexed"),
     ("gone", "The note does not exist any more"),
     ("+2 more", "Further passages of the same note"),
+    (CHECK, "Marked, to open or copy several at once"),
+    (bar(1, 3), "The score, compared with the best hit of the page"),
+    ("+ ~", "The hit is new, or its text has changed, since the notes were indexed again"),
     (f"{UP}2 {DOWN}1", "Ranks that a what-if moves the hit up or down"),
 )
 _MOUSE = (
@@ -112,7 +118,7 @@ def help_groups(actions: Actions, section: Section) -> tuple[HelpGroup, ...]:
         HelpGroup(
             title,
             tuple(
-                (shown_all(action.all_keys), action.help)
+                (shown_all(action.all_keys), action.help + (_IN_PANEL if action.panel else ""))
                 for action in actions
                 if action.section == title and action.all_keys
             ),

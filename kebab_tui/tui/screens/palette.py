@@ -17,11 +17,10 @@ from kebab_tui.tui.actions import Actions, Facts, ScreenName, actions_on, availa
 from kebab_tui.tui.keys import shown_all
 from kebab_tui.tui.screens.framed import FramedList, FramedRow, FramedScreen
 from kebab_tui.tui.themes import SHORT, THEMES, apply_theme
-from kebab_tui.tui.widgets.segments import GAP, Row, Segment
+from kebab_tui.tui.widgets.segments import Row, Segment
 
-_LABEL = 18
-"""Cells for the label, before the help."""
 _MOST_RECENT = 5
+_NOT_COMMON = 100
 _THEME_NAME = 4
 """Cost of a theme's name."""
 
@@ -37,7 +36,8 @@ class Command:
     """Its keys."""
     call: str = ""
     """What Textual runs."""
-    is_common: bool = False
+    in_footer: int = 0
+    """Its place in the footer; 0: none."""
     theme: str = ""
 
 
@@ -114,7 +114,9 @@ def ranked(text: str, known: Iterable[Command], recent: Sequence[str]) -> list[t
     if text.strip():
         return sorted(found, key=lambda pair: pair[1].cost)
     places = {command_id: place for place, command_id in enumerate(recent)}
-    return sorted(found, key=lambda pair: (places.get(pair[0].id, len(places)), not pair[0].is_common))
+    return sorted(
+        found, key=lambda pair: (places.get(pair[0].id, len(places)), pair[0].in_footer or _NOT_COMMON)
+    )
 
 
 class Palette(FramedScreen[None]):
@@ -176,8 +178,7 @@ class Palette(FramedScreen[None]):
 
 def _label(command: Command, matched: frozenset[int]) -> Row:
     """The label with its matching characters."""
-    pieces = [
+    return tuple(
         Segment(character, "match" if place in matched else "plain")
         for place, character in enumerate(command.label)
-    ]
-    return (*pieces, Segment(" " * max(_LABEL - len(command.label), GAP)))
+    )

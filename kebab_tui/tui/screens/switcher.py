@@ -91,14 +91,14 @@ def note_row(note: FoundNote, *, with_source: bool) -> FramedRow:
     if with_source:
         folder = f"{document.source}/{folder}".rstrip("/")
     name: Row = (Segment(document.name),)
-    other: Row = ()
     if matched is not None and (matched.kind == "name" or matched.text == document.name):
         name = _marked(matched.text, matched.highlights, "plain")
     elif matched is not None:
         other = _marked(matched.text, matched.highlights, "muted")
-    if not other and name_key(document.title) != name_key(document.name):
-        other = (Segment(document.title, "muted"),)
-    return FramedRow((*name, Segment(" " * GAP), *other) if other else name, folder)
+        return FramedRow((*name, Segment(" " * GAP), *other), folder)
+    if name_key(document.title) == name_key(document.name):
+        return FramedRow(name, folder)
+    return FramedRow((*name, Segment(" " * GAP)), folder, more=document.title)
 
 
 def _marked(text: str, highlights: Sequence[tuple[int, int]], role: Role) -> Row:
@@ -221,7 +221,7 @@ class Switcher(FramedScreen[Choice | None]):
             if not found:
                 heading("No note has such a name")
             verb = new.problem or "New note"
-            rows.append(FramedRow((Segment(f"{verb}: ", "muted"), Segment(new.shown)), new.source))
+            rows.append(FramedRow((Segment(f"{verb}: ", "muted"), Segment(new.name)), new.folder))
             notes.append(new)
         return rows, notes
 

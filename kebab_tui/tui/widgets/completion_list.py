@@ -158,7 +158,7 @@ class CompletionList(Widget):
         self._is_begun, self.chosen, self._top = offer.is_begun, None, 0
         title = offer.title
         if any(one.count is not None for one in offer.candidates):
-            title = f"{title} notes in all"
+            title = f"{title} in all notes"
         self.border_title = Content(title)
         self._text_width = min(
             max(_NARROWEST_TEXT, *(cell_len(text) for text, _ in self._rows)), _WIDEST_TEXT
@@ -218,14 +218,13 @@ class CompletionList(Widget):
         text, note = self._rows[number]
         is_chosen = number == self.chosen
         free = min(self._text_width, max(width - 2 - GAP - self._note_width, _NARROWEST_TEXT))
-        text = cut(text, free)
+        start = f"{CURSOR if is_chosen else ' '}{cut(text, free)}"
+        # Numbers on the right, meanings in a column.
+        column = width - 1 - cell_len(note) if note[:1].isdigit() else 1 + free + GAP
         style = self.get_component_rich_style("completion-list--chosen") if is_chosen else self.rich_style
         muted = style if is_chosen else self.get_component_rich_style("completion-list--muted")
-        start = f"{CURSOR if is_chosen else ' '}{text}"
-        padding = " " * (
-            1 + free + GAP + (self._note_width - cell_len(note)) * note[:1].isdigit() - cell_len(start)
-        )
-        strip = Strip([RichSegment(start, style), RichSegment(padding, style), RichSegment(note, muted)])
+        padding = " " * (column - cell_len(start))
+        strip = Strip([RichSegment(start + padding, style), RichSegment(note, muted)])
         return strip.adjust_cell_length(width, style)
 
     def on_click(self, event: events.Click) -> None:

@@ -2,9 +2,9 @@
 
 First line: title and headings; on the right warnings, the folder, the change of rank and a bar.
 Second line: the passage with its matches; on the right how many passages of the note are folded.
-The title comes first: what does not fit beside all of it is moved to the second line if it
-matters, and else omitted. Each line is exactly as wide as requested. Pure: knows roles, but no
-colours and no widget.
+The title comes first, and goes on in the second line if it must: what does not fit beside it is
+moved there if it matters, and else omitted. Each line is exactly as wide as requested. Pure:
+knows roles, but no colours and no widget.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from kebab_tui.tui.widgets.segments import (
     sanitize_line,
     take,
     take_end,
+    wrapped,
 )
 
 Role = Literal[
@@ -54,7 +55,7 @@ _BETWEEN: Piece = (" " * GAP, "text")
 _LEAST_SHOWN = 0.005
 _INDENT = 2
 """Cells before a further passage of a note."""
-_WIDE_GUTTER_FROM, _BAR_FROM, _CITATION_FROM = 40, 44, 90
+_WIDE_GUTTER_FROM, _BAR_FROM, _CITATION_FROM = 60, 44, 90
 _LEAST_HEADING = 16
 """Cells of the headings that come before the folder."""
 _LEAST_CUT = 8
@@ -161,10 +162,12 @@ def hit_lines(hit: SearchHit, style: HitStyle) -> tuple[Line, Line]:
     while below and _width((*below, *more)) > free // 2:
         below.pop()
     heading = cut(heading, room) if room >= min(cell_len(heading), _LEAST_CUT) else ""
-    names: Line = ((cut(title, free - _width(right)), "title"), (heading, "heading"))
+    title, rest = _broken(title, free - _width(right))
+    left: Line = ((rest, "title"), _BETWEEN) if rest else ()
+    names: Line = ((title, "title"), (heading, "heading"))
     first: Line = (cursor, (mark.ljust(gutter - 1 + indent), "mark"), *names)
-    passage = _passage(hit, max(0, free - _width((*below, *more))))
-    second: Line = (cursor, (fresh.ljust(gutter - 1 + indent), "mark"), *passage)
+    passage = _passage(hit, max(0, free - _width((*left, *below, *more))))
+    second: Line = (cursor, (fresh.ljust(gutter - 1 + indent), "mark"), *left, *passage)
     return _line(first, tuple(right), style.width), _line(second, (*below, *more), style.width)
 
 
@@ -233,6 +236,16 @@ def _names(hit: SearchHit) -> tuple[str, str]:
     return sanitize_line(strip_inline_markup(shown_title(hit))), sanitize_line(heading)
 
 
+def _broken(title: str, width: int) -> tuple[str, str]:
+    """A title that does not fit goes on in the second line; it is cut if it fills half of that, too."""
+    if cell_len(title) <= width:
+        return title, ""
+    lines = wrapped(title, width) if width > 0 else []
+    if len(lines) == 2 and cell_len(lines[1]) <= width // 2:
+        return lines[0], lines[1]
+    return cut(title, width), ""
+
+
 def _notes(hit: SearchHit, style: HitStyle) -> Line:
     """What must be seen: warnings, and what tells the note from another one."""
     pieces: list[Piece] = [(warning, "warning") for warning in warnings(hit, style)]
@@ -254,8 +267,8 @@ def _bar(hit: SearchHit, style: HitStyle) -> Line:
 
 def _more(style: HitStyle) -> Line:
     if style.unfolded:
-        return (("  less", "more"),)
-    return ((f"  +{style.folded} more", "more"),) if style.folded else ()
+        return ((" less", "more"),)
+    return ((f" +{style.folded} more", "more"),) if style.folded else ()
 
 
 def _where(hit: SearchHit, style: HitStyle, heading: int, room: int) -> Line:
@@ -311,7 +324,11 @@ def _start(text: str, first: int, last: int, width: int) -> int:
         return sentence
     lead = max(0, min(width // 3, width - 2 - cell_len(text[first:last])))
     at = min(max(earliest, len(take(text, cell_len(text[:first]) - lead))), latest)
-    space = text.find(" ", at - 1, latest) if at else -1
+    if at == 0:
+        return 0
+    space = text.find(" ", at - 1, latest)
+    if space < 0:
+        space = text.rfind(" ", earliest, at)
     return space + 1 if space >= 0 else at
 
 

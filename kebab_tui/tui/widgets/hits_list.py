@@ -322,7 +322,7 @@ class HitsList(LineView, can_focus=True):
         line = y - row.first
         if line < 0:
             return self._strip(rule_line(row.kind, width), width, cursor=False)
-        style = self._style_of(row, width, cursor=index == self._cursor)
+        style = self.style_of(row, width)
         strips = self._strips.get((row.hit, style))
         if strips is None:
             first, second = hit_lines(row.hit, style)
@@ -332,7 +332,7 @@ class HitsList(LineView, can_focus=True):
             )
         return strips[line]
 
-    def _style_of(self, row: HitRow, width: int, *, cursor: bool) -> HitStyle:
+    def style_of(self, row: HitRow, width: int) -> HitStyle:
         hit = row.hit
         folded = () if row.unfolded else row.others
         fresh = self._fresh.get(hit.chunk_id)
@@ -343,7 +343,7 @@ class HitsList(LineView, can_focus=True):
         return HitStyle(
             width=width,
             share=row.share,
-            cursor=cursor,
+            cursor=row is self._rows[self._cursor],
             marked=bool(self._marks) and any(one.chunk_id in self._marks for one in (hit, *folded)),
             below=row.kind,
             located=self._located.get((hit.chunk_id, hit.indexed_ns)),
@@ -378,7 +378,7 @@ class HitsList(LineView, can_focus=True):
             return
         index = self._row_at[line]
         row, width = self._rows[index], self.scrollable_content_region.width
-        more = more_cells(self._style_of(row, width, cursor=False)) if line == row.end - 1 else 0
+        more = more_cells(self.style_of(row, width)) if line == row.end - 1 else 0
         if place.x >= width - more:
             self.fold(index)
         elif line >= row.first:

@@ -207,6 +207,16 @@ class QueryBox(Input):
         else:
             super().action_cursor_right(select)
 
+    @property
+    def cursor_screen_offset(self) -> Offset:
+        """Where an input method shows a syllable: in the base class a cell too far at the end of the text."""
+        x, y, _, _ = self.content_region
+        return Offset(x + self._position_to_cell(self.cursor_position) - self.scroll_offset.x, y)
+
+    def on_resize(self) -> None:
+        if self.has_focus:
+            self.app.cursor_position = self.cursor_screen_offset
+
     def action_paste(self) -> None:
         paste(self, self.app.clipboard)
 

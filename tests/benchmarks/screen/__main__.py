@@ -17,16 +17,17 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from tests.benchmarks.measuring import Figure, machine, report
-from tests.benchmarks.screen import keys, memory, moving, reading, starting
+from tests.benchmarks.screen import keys, memory, moving, readable, reading, starting
 from tests.benchmarks.screen.terminal import environment
 from tests.benchmarks.screen.vaults import WIDE_LINE, Vaults, prepared
 
 _SAMPLE = os.path.join(os.path.dirname(__file__), "..", "..", "..", "fixtures", "notes")
 _SAMPLE_QUERY = "포트 충돌 해결"
 _QUERY = "window server"
-_PARTS = ("start", "keys", "cursor", "reading", "memory")
+_PARTS = ("start", "keys", "cursor", "reading", "memory", "rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Bench:
         yield "cursor", "moving the cursor, preview and explain open", self.cursor
         yield "reading", "passages read by scrolling down only, 120x36", self.reading
         yield "memory", "memory, 100,000 passages", self.memory
+        yield "rows", "the rows of hits at 120x36", partial(readable.measure, self.vaults.large.data)
 
     def start(self) -> list[Figure]:
         small = os.path.join(self.environ["HOME"], "sample")
