@@ -53,6 +53,8 @@ def choose(width: int, height: int, toggles: Toggles, wanted: LayoutName = "auto
         arrangement = "stacked"
     elif toggles.explain and width >= WIDE:
         arrangement = "columns"
+    elif not toggles.preview:
+        arrangement = "stacked"
     return Layout(arrangement, panes, frames, footer)
 
 

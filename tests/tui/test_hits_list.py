@@ -19,8 +19,9 @@ from kebab_tui.tui.actions import ACTIONS, bind
 from kebab_tui.tui.widgets import hits_list
 from kebab_tui.tui.widgets.hit_rows import RULES, HitStyle, Line, hit_lines
 from kebab_tui.tui.widgets.hits_list import HitsList
+from kebab_tui.tui.widgets.segments import CURSOR
 from tests.tui.hits import HOSTILE, answer, answer_of, hit
-from tests.tui.screen import until
+from tests.tui.screen import SharedScreen, focus, found, painted, until
 
 pytestmark = pytest.mark.slow
 
@@ -690,3 +691,20 @@ def _escapes(sent: str) -> list[str]:
     """The final letter of every escape sequence; `?` for anything else that follows an escape."""
     found = re.findall(r"\x1b(\[[0-9;]*)?(.)", sent, re.DOTALL)
     return [letter if opened else "?" for opened, letter in found]
+
+
+async def test_the_cursor_of_the_terminal_stands_on_the_selected_hit(shared: SharedScreen) -> None:
+    async with shared(query="rust") as pilot:
+        app = await found(pilot)
+        in_the_box = app.cursor_position
+        assert in_the_box == app.box.cursor_screen_offset
+        await focus(pilot, app.hits)
+        for key in ("down", "down", "up"):
+            await pilot.press(key)
+            await until(pilot, lambda: app.cursor_position.x == app.hits.content_region.x)
+            at = app.cursor_position
+            rows = painted(app).splitlines()
+            assert [row[at.x] for row in rows[at.y : at.y + 2]] == [CURSOR, CURSOR]
+            assert rows[at.y - 1][at.x] != CURSOR
+        await focus(pilot, app.box)
+        await until(pilot, lambda: app.cursor_position == in_the_box)

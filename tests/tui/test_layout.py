@@ -33,7 +33,9 @@ EXPLAINING = Toggles(explain=True)
         ((39, 10), PLAIN, Layout("single", ("hits",), False, False, too_small=True)),
         ((40, 9), EXPLAINING, Layout("single", ("hits",), False, False, too_small=True)),
         ((20, 5), Toggles(zoomed="preview"), Layout("single", ("preview",), False, False, too_small=True)),
-        ((120, 36), Toggles(preview=False), Layout("beside", ("hits",), True, True)),
+        ((120, 36), Toggles(preview=False), Layout("stacked", ("hits",), True, True)),
+        ((120, 36), Toggles(False, explain=True), Layout("stacked", ("hits", "explain"), True, True)),
+        ((160, 45), Toggles(False, explain=True), Layout("columns", ("hits", "explain"), True, True)),
         ((160, 45), Toggles(explain=True, zoomed="explain"), Layout("single", ("explain",), True, True)),
     ],
 )

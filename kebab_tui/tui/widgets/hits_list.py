@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.cache import LRUCache
 from textual.events import Click
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
@@ -322,6 +322,9 @@ class HitsList(LineView, can_focus=True):
         line = y - row.first
         if line < 0:
             return self._strip(rule_line(row.kind, width), width, cursor=False)
+        if line == 0 and index == self._cursor and self.has_focus:
+            # The terminal's own cursor stands on the row, for screen readers and input methods.
+            self.app.cursor_position = self.content_region.offset + Offset(0, y - self.scroll_offset.y)
         style = self.style_of(row, width)
         strips = self._strips.get((row.hit, style))
         if strips is None:
