@@ -289,7 +289,7 @@ def test_every_line_is_exactly_as_wide_as_asked(
 @given(st.text(), _LOOKS)
 def test_nothing_of_a_note_reaches_a_line_unseen(text: str, look: HitStyle) -> None:
     evil = HOSTILE + text
-    found = hit(path=evil, title=evil, heading_path=evil, snippet=evil, highlights=((0, 3),))
+    found = hit(path=evil, title=evil, heading_path=evil, snippet=evil, highlights=((0, 8),))
     for line in hit_lines(found, look):
         shown = "".join(piece for piece, _ in line)
         assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cs") or c in "\u202e\u2066\u200b"]
