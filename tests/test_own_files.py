@@ -12,8 +12,10 @@ import pytest
 
 from kebab_tui import own_files, vector_search
 from kebab_tui.indexing.status import LiveFile, LiveState
+from kebab_tui.settings.settings import ScreenSettings
 from kebab_tui.storage.lock import DataFolder, WriterLock
 from kebab_tui.storage.sqlite import recovery
+from kebab_tui.tui.choices import Choices, keep
 from kebab_tui.tui.history import History
 from tests.notes import a_source
 from tests.vault import Vault
@@ -48,6 +50,7 @@ WRITERS: dict[str, Callable[[DataFolder], object]] = {
     "sources.json": lambda folder: recovery.write_sources(folder.sources, [a_source()]),
     "model.txt": lambda folder: vector_search.save_selected_model(folder.root, "another"),
     "queries.txt": lambda folder: History(folder.root).add("a query"),
+    "screen.json": lambda folder: keep(folder.root, ScreenSettings(), Choices(), Choices("light")),
     "live.json": lambda folder: LiveFile(folder.root, lambda _: None).write(LiveState(os.getpid())),
     "suspect": recovery.mark_suspect,
     "screen.log": lambda folder: os.close(own_files.create(os.path.join(folder.root, "screen.log"))),

@@ -135,6 +135,8 @@ class SearchResponse:
     corrections: tuple[Correction, ...] = ()
     corrected: str = ""
     """The query with the corrected words, which its hits are marked with; empty without corrections."""
+    vector_share: int = 0
+    """Percent of the passages that it could find by meaning; 0 without a search by meaning."""
 
 
 def partial_matches(hits: Sequence[SearchHit]) -> tuple[Notice, ...]:

@@ -191,11 +191,12 @@ class SearchEngine:
             notices[:0] = threshold_notices(query.threshold, query, answer.mode, read, self._options.hybrid)
         if self._options.current and lexical_version not in self._options.current:
             notices.append(_STALE)
+        share = 0
         if answer.encoded is not None:
             chunks, vectors_there = snapshot.collection().chunks, answer.encoded.semantics.index.count
-            if vectors_there < chunks:
+            share = 100 if vectors_there >= chunks else int(100 * vectors_there / chunks)
+            if share < 100:
                 rest = "is not found by meaning yet" if answer.mode == "vector" else "is found by words only"
-                share = int(100 * vectors_there / chunks)
                 notices.append(Notice("vectors_pending", f"vectors {share} %: the rest {rest}."))
         end = query.offset + len(hits)
         return SearchResponse(
@@ -213,6 +214,7 @@ class SearchEngine:
             read=read,
             corrections=search.corrections,
             corrected=query.text if search.corrections else "",
+            vector_share=share,
         )
 
 

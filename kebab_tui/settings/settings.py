@@ -117,6 +117,22 @@ class EditorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError("the editor command has {line} or {column}, but no {path}")
 
 
+class ScreenSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The screen. What is set here wins over what was last chosen on the screen."""
+
+    theme: str = ""
+    """The colours: dark, light, ansi, or a theme of Textual; empty: the theme last chosen on the screen."""
+    layout: Literal["", "auto", "beside", "below"] = ""
+    """Where the preview is: beside the hits, below them, or by the width of the terminal; empty: as last
+    chosen on the screen."""
+    wrap: Literal["", "on", "off"] = ""
+    """Whether the preview wraps long lines; empty: as last chosen on the screen, at first on."""
+    keys: Literal["default", "vim"] = "default"
+    """vim adds a normal mode, in which single letters are commands."""
+    ascii: bool = False
+    """Draw borders, bars and marks with ASCII characters; `--ascii` does the same."""
+
+
 class SourceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A folder of notes, declared here instead of with `kebab source add`. Repeat for each folder."""
 
@@ -148,6 +164,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reading: ReadingSettings = field(default_factory=ReadingSettings)
     index: IndexSettings = field(default_factory=IndexSettings)
     editor: EditorSettings = field(default_factory=EditorSettings)
+    screen: ScreenSettings = field(default_factory=ScreenSettings)
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Key bindings of the screen. An entry replaces all keys of its action; the README lists the actions.
     A key that types a character works in the lists only, any other key everywhere.

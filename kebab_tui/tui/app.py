@@ -26,6 +26,7 @@ from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
 from kebab_tui.tui.actions import Facts, bind, bind_app, first_key
+from kebab_tui.tui.choices import Choices, keep, starting_choices
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.current_query import MOVES, PAGE, CurrentQuery, PendingActions
 from kebab_tui.tui.engine_thread import EngineThread
@@ -38,11 +39,12 @@ from kebab_tui.tui.indexer import BackgroundIndexing, Indexing
 from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.layout import Toggles, apply_theme
+from kebab_tui.tui.layout import LayoutName, Toggles
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.results import Panes, ResultsPresenter
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
+from kebab_tui.tui.themes import apply_theme, register_themes
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.footer import KeysLine
@@ -82,7 +84,11 @@ class KebabApp(App[tuple[str, ...]]):
         self.actions = keymap(settings.keys)
         self._action_of = {action.id: action for action in self.actions}
         bind_app(self, self.actions)
-        apply_theme(self, options.theme)
+        register_themes(self)
+        self._choices = starting_choices(settings.data_dir, settings.screen, options.theme)
+        self._fixed_choices: set[str] = set()
+        """Choices about which the user knows that the configuration wins at the next start."""
+        apply_theme(self, self._choices.theme)
         self.options = options
         self.settings = settings
         self.toggles = Toggles(explain=options.explain)
@@ -100,6 +106,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.hits = hits or HitsList(id="hits")
         self.words = TextPane(id="words")
         self.preview = Preview(id="preview")
+        self.preview.wraps = self._choices.wrap
         key = partial(first_key, self.actions)
         what_if_keys = Keys(
             f"{key('rrf_k_down')} {key('rrf_k_up')}",
@@ -139,7 +146,7 @@ class KebabApp(App[tuple[str, ...]]):
         """Whether new results keep the cursor on its hit."""
         self._has_news = False
         """Whether a commit changed the index since the last final response."""
-        self._arranged: tuple[Size, Toggles, bool, bool] | None = None
+        self._arranged: tuple[Size, Toggles, LayoutName, bool, bool] | None = None
         """What the present arrangement of the panes is for."""
         self._jumps = 0
         """How many pages the user has asked to jump ahead of the loaded ones."""
@@ -168,7 +175,7 @@ class KebabApp(App[tuple[str, ...]]):
         bind(self.explain, self.actions, "Main", "panel")
         for node in (self.screen, self.words):
             bind(node, self.actions, "Main", "everywhere")
-        self.query_line.mode = self.current_query.mode
+        self.show_mode()
         self.current_query.start_clock(self, self.results.show_searching)
         self.typing.start_clock(self)
         self.indexing.report_to(self.post_message)
@@ -245,10 +252,11 @@ class KebabApp(App[tuple[str, ...]]):
         """Place the panes for the present size and toggles; a text replaces missing hits."""
         has_hits = self.results.has_hits
         is_start = has_hits and not self.box.value and not self._cursor_is_pinned
-        state = self.size, self.toggles, has_hits, is_start
+        wanted = self._choices.layout
+        state = self.size, self.toggles, wanted, has_hits, is_start
         if state == self._arranged:
             return
-        chosen = layout.choose(self.size.width, self.size.height, self.toggles)
+        chosen = layout.choose(self.size.width, self.size.height, self.toggles, wanted)
         self._arranged = None if chosen.too_small else state
         for arrangement in ("stacked", "beside", "columns", "single"):
             self.panes.set_class(has_hits and arrangement == chosen.arrangement, f"-{arrangement}")
@@ -261,14 +269,37 @@ class KebabApp(App[tuple[str, ...]]):
         self.set_class(chosen.frames, "-framed")
         self.set_class(not chosen.frames, "-plain")
         self.query_line.frame(chosen.frames)
+        self.status.count_passages(not (chosen.frames and self.hits.display))
         self.footer.display = chosen.footer
         if chosen.too_small:
             self.status.show_message(empty_states.TOO_SMALL)
         else:
             self.status.remove_message(empty_states.TOO_SMALL)
 
+    @property
+    def choices(self) -> Choices:
+        """Theme, layout and wrapping."""
+        return self._choices
+
+    @choices.setter
+    def choices(self, choices: Choices) -> None:
+        """Apply the choices, and keep them for the next start."""
+        before, self._choices = self._choices, choices
+        if choices.theme != before.theme:
+            apply_theme(self, choices.theme)
+        self.preview.wraps = choices.wrap
+        self.arrange()
+        for name in keep(self.settings.data_dir, self.settings.screen, before, choices):
+            if name not in self._fixed_choices:
+                self._fixed_choices.add(name)
+                text = f"[screen] {name} in the configuration wins at the next start"
+                self.status.show_message(Notice("fixed_choice", text))
+
     def on_resize(self) -> None:
         self.call_next(self.arrange)  # Textual stores the new size after this handler
+
+    def show_mode(self) -> None:
+        self.query_line.mode = self.results.mode_words
 
     # Queries
 
@@ -310,6 +341,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.arrange()
         self.refresh_bindings()
         if message.final:
+            self.show_mode()
             self.explain_selected()
             if self._has_news:
                 self._has_news = False
@@ -394,6 +426,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.EngineReady)
     def _engine_ready(self, message: messages.EngineReady) -> None:
         self.box.set_parser(message.workspace.parse)
+        self.query_line.show_mode()
         self.preview.engine = message.workspace
         self.results.parse = message.workspace.parse
 
@@ -437,6 +470,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.LiveChanged)
     def _live_changed(self, message: messages.LiveChanged) -> None:
         self.results.show_live(message.live, self.indexing.watcher_pid)
+        self.show_mode()
 
     @on(messages.IndexingEnded)
     def _indexing_ended(self, message: messages.IndexingEnded) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.text import sanitize
 from kebab_tui.tui.messages import LocatedHit
-from kebab_tui.tui.widgets.segments import sanitize_line
+from kebab_tui.tui.widgets.segments import ELLIPSIS, sanitize_line
 
 Find = Callable[[str], str | None]
 Write = Callable[[str], None]
@@ -67,7 +67,7 @@ def copy(text: str, write: Write, environ: Mapping[str, str], find: Find = shuti
     """Copy sanitized text by the first way that works; returns the message for the user."""
     text = sanitize(text)
     line = text[: _SHOWN + 1].replace("\n", "␊").replace("\t", " ")
-    shown = line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+    shown = line if len(line) <= _SHOWN else line[: _SHOWN - 1] + ELLIPSIS
     for tool in tools(environ, find):
         try:
             # Nothing is read from a tool: some stay behind to serve the clipboard, and keep streams open.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.hit import Notice, SearchHit
 from kebab_tui.domain.query import SEARCH_MODES
 from kebab_tui.tui.actions import Section, name_of
-from kebab_tui.tui.layout import Pane
+from kebab_tui.tui.layout import Pane, swapped
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.widgets.query_text import ChipsLine
 
@@ -108,7 +108,7 @@ class Commands:
         modes = ("hybrid", *(mode for mode in SEARCH_MODES if mode != "hybrid"))
         mode = modes[(modes.index(app.current_query.mode) + 1) % len(modes)]
         app.current_query.mode = SEARCH_MODES[SEARCH_MODES.index(mode)]
-        app.query_line.mode = app.current_query.mode
+        app.show_mode()
         app.ask()
 
     def do_drop_filter(self) -> None:
@@ -145,7 +145,7 @@ class Commands:
         self._app.preview.scroll_up(animate=False)
 
     def do_wrap(self) -> None:
-        self._app.preview.wraps = not self._app.preview.wraps
+        self._app.choices = replace(self._app.choices, wrap=not self._app.choices.wrap)
 
     def do_scroll_left(self) -> None:
         self._app.preview.action_scroll_left()
@@ -199,7 +199,9 @@ class Commands:
     # Screen
 
     def do_layout(self) -> None:
-        self._toggle(swapped=not self._app.toggles.swapped)
+        app = self._app
+        app.toggles = replace(app.toggles, zoomed=None)
+        app.choices = replace(app.choices, layout=swapped(app.size.width, app.choices.layout))
 
     def _toggle(self, **changes: bool) -> None:
         self._app.toggles = replace(self._app.toggles, zoomed=None, **changes)

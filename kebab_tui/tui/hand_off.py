@@ -28,7 +28,7 @@ from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 from kebab_tui.tui.launch import Options, PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
-from kebab_tui.tui.widgets.segments import sanitize_line
+from kebab_tui.tui.widgets.segments import DOT, sanitize_line
 
 if TYPE_CHECKING:
     from kebab_tui.settings.settings import EditorSettings
@@ -109,7 +109,7 @@ class HandOff:
             except KebabError as error:
                 self._status.show_error(error.message, error.hint)
         if any(remarks):
-            self._status.show_message(Notice("opened", " · ".join(dict.fromkeys(filter(None, remarks)))))
+            self._status.show_message(Notice("opened", f" {DOT} ".join(dict.fromkeys(filter(None, remarks)))))
         if len(remarks) > 1:
             self._opened(tuple(path_of(place.hit) for place in _present(places)))
 
@@ -146,7 +146,7 @@ class HandOff:
                 cited.append(place)
         text = quotations_text(cited) if with_text else citations_text(cited)
         message = copy(text, self._app.copy_to_clipboard, os.environ)
-        self._status.show_message(Notice("copied", " · ".join(filter(None, (remark(places), message)))))
+        self._status.show_message(Notice("copied", f" {DOT} ".join(filter(None, (remark(places), message)))))
 
     def _report_missing(self, places: LocatedHits) -> None:
         fail = self._status.show_error

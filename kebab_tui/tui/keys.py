@@ -15,6 +15,7 @@ from textual import events
 from textual.app import App
 from textual.widgets import Input
 
+from kebab_tui.tui.glyphs import glyph
 from kebab_tui.tui.widgets.query_text import LONGEST, flattened
 
 _MODIFIERS = ("ctrl", "alt", "shift", "super")
@@ -39,10 +40,10 @@ _SHOWN = {
     "escape": "esc",
     "pageup": "PgUp",
     "pagedown": "PgDn",
-    "up": "↑",
-    "down": "↓",
-    "left": "←",
-    "right": "→",
+    "up": glyph("↑", "up"),
+    "down": glyph("↓", "down"),
+    "left": glyph("←", "left"),
+    "right": glyph("→", "right"),
 }
 _ARRIVES_AS = {"ctrl+space": ("ctrl+space", "ctrl+@"), ",": ("comma",)}
 """Without the Kitty protocol ctrl+space is NUL, which Textual calls ctrl+@. Textual splits keys at commas."""

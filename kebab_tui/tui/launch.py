@@ -136,6 +136,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")
     parser.add_argument("--theme", default="", help="dark, light, ansi, or a theme of Textual")
     parser.add_argument(
+        "--ascii", action="store_true", help="draw borders, bars and marks with ASCII characters"
+    )
+    parser.add_argument(
         "--no-watch",
         action="store_true",
         help="look at the folders once, and at F5, instead of watching them",
@@ -169,6 +172,10 @@ def _application(given: argparse.Namespace) -> KebabApp:
             f"cannot create the data folder {settings.data_dir}: {error.strerror}",
             "choose another with --data-dir",
         ) from None
+    if given.ascii or settings.screen.ascii:
+        from kebab_tui.tui import glyphs
+
+        glyphs.use_ascii()
     from kebab_tui.tui.app import KebabApp
 
     return KebabApp(options_of(given, settings), settings)

@@ -16,6 +16,7 @@ from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import CORRECTED, Notice, SearchHit, SearchResponse, append_page
 from kebab_tui.domain.ids import ChunkId
+from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.current_query import CurrentQuery
 from kebab_tui.tui.explain.panel import ExplainPanel
@@ -28,7 +29,7 @@ from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.hits_list import FRESH_S, HitsList
 from kebab_tui.tui.widgets.query_text import ChipsLine
 from kebab_tui.tui.widgets.segments import DOT, cut, sanitize_line
-from kebab_tui.tui.widgets.status_line import LiveWords, StatusContent, StatusLine, changed_words, live_words
+from kebab_tui.tui.widgets.status_line import LiveWords, StatusLine, changed_words, live_words, passages
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.status import LastChange, LiveState
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kebab_tui.tui.engine_thread import RelaxedQuery
 
 _QUERY_ERRORS = ("bad_filter", "bad_raw_query", "unfinished_filter")
+_NO_VECTORS = {"no_vectors", "no_model"}
 _LONGEST_TITLE = 40
 
 
@@ -90,7 +92,9 @@ class ResultsPresenter:
         self._live = LiveWords()
         self._end: IndexingEnded | None = None
         """How our own process ended, until the live file reports its successor."""
-        panes.status.status = StatusContent(mode=query.mode)
+        self._vector_share: int | None = None
+        """Percent of the passages that are found by meaning; None while unknown."""
+        self._is_embedding = False
 
     # Results
 
@@ -113,7 +117,6 @@ class ResultsPresenter:
         news = panes.hits.show(response, keep, again=again)
         if again and str(news):
             panes.status.show_message(Notice("news", str(news)), FRESH_S)
-        panes.hits.border_title = "hits" if response.query else "changed lately"
         self.chips = self.parse(response.query).chips if self.parse is not None else ()
         panes.chips.show(self.chips)
         self._show_status(response)
@@ -151,7 +154,7 @@ class ResultsPresenter:
         if failure.code == "not_indexed":
             self.show_first_run()
             return
-        no_count = {"hits": None, "total": 0, "milliseconds": None, "notices": ()}
+        no_count = {"hits": None, "total": 0, "notices": ()}
         if failure.code == "unfinished_filter" and self.response is not None:
             answered = cut(sanitize_line(self.response.query), _LONGEST_TITLE)
             title = f"hits for {answered}" if answered else "changed lately"
@@ -304,8 +307,17 @@ class ResultsPresenter:
             self._files_read = (live.phase.done, live.phase.total)
             if own_pid:
                 self._end = None
+            if live.phase.kind == "embedding" and live.phase.total:
+                self._is_embedding, self._vector_share = True, 100 * live.phase.done // live.phase.total
+            elif self._is_embedding:
+                self._is_embedding, self._vector_share = False, None
         self._show_last_change()
         self._show_indexing()
+
+    @property
+    def mode_words(self) -> str:
+        """The search mode, and how many of the passages it finds by meaning so far."""
+        return mode_words(self._query.mode, self._vector_share)
 
     @property
     def is_read_only(self) -> bool:
@@ -335,6 +347,10 @@ class ResultsPresenter:
 
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
+        count = passages(response.total_matches, complete=response.complete)
+        self._panes.hits.border_title = count if has_query else "changed lately"
+        if response.complete and (response.vector_share or _NO_VECTORS & {n.code for n in response.notices}):
+            self._vector_share = response.vector_share
         key, notices = self._key("exact"), []
         for notice in response.notices:
             if notice.code == CORRECTED:
@@ -345,15 +361,24 @@ class ResultsPresenter:
         self._update_status(
             hits=len(response.hits) if has_query else None,
             total=response.total_matches,
-            milliseconds=sum(stage.milliseconds for stage in response.stages) if has_query else None,
-            mode=response.mode if has_query else self._query.mode,
-            raw=response.raw,
             complete=response.complete,
             notices=tuple(notices),
         )
 
     def _update_status(self, **changes: Any) -> None:
         self._panes.status.show(replace(self._panes.status.status, **changes))
+
+
+def mode_words(mode: SearchMode, vector_share: int | None) -> str:
+    """The mode, and how many percent of the passages it finds by meaning unless those are all."""
+    if mode == "lexical":
+        return "keyword"
+    name = "semantic" if mode == "vector" else "hybrid"
+    if vector_share is None or vector_share >= 100:
+        return name
+    if mode == "vector":
+        return f"semantic {vector_share} %"
+    return f"{name} {DOT} semantic {vector_share} %" if vector_share else f"{name} (keyword only so far)"
 
 
 def _not_indexed(failure: Failure) -> str:

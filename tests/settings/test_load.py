@@ -193,6 +193,8 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
         ("[search]\ndefault_k = true", 2, "got true or false", "from 1 to 1000"),
         ("[search]\nmode = 'fuzzy'", 2, "'fuzzy'", 'one of "lexical", "vector", "hybrid"'),
         ("[search]\nhybrid_fusion = 'sum'", 2, "'sum'", '"rrf"'),
+        ("[screen]\nlayout = 'above'", 2, "'above'", 'one of "", "auto", "beside", "below"'),
+        ("[screen]\nwrap = true", 2, "screen.wrap: expected a string", 'one of "", "on", "off"'),
         ("[search.weights]\ntitle = nan", 2, "search.weights.title", "from 0 to 100"),
         ("search = 3", 1, "search: expected a table", ""),
         ("data_dir = 3", 1, "data_dir: expected a string, got an integer", "expected a string"),

@@ -19,7 +19,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui import history
+from kebab_tui.tui import choices, history
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.current_query import PAGE
 from kebab_tui.tui.engine_thread import EngineThread
@@ -144,7 +144,8 @@ class SharedScreen:
 
         Searches by words unless the test is about meaning.
         """
-        (self._data / history.FILE).unlink(missing_ok=True)
+        for file in (history.FILE, choices.FILE):
+            (self._data / file).unlink(missing_ok=True)
         self._proxy.verbs = dict(verbs or {})
         app = kebab(
             self._data,

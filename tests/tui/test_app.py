@@ -260,7 +260,9 @@ async def test_the_mode_goes_round_and_the_hits_with_it(shared: SharedScreen) ->
             await pilot.press("ctrl+t")
             await found(pilot)
             seen.append(mode := app.current_query.mode)
-            assert app.query_line.mode == mode
+            word = {"lexical": "keyword", "vector": "semantic", "hybrid": "hybrid"}[mode]
+            assert str(app.query_line.border_title).endswith(f" {word}")
+            assert word not in painted(app).splitlines()[-2], "the status line does not repeat it"
             assert app.results.response is not None and app.results.response.mode == mode
         assert seen == ["lexical", "vector", "hybrid"]
 

@@ -63,7 +63,7 @@ async def test_the_palette_offers_what_can_be_done_now(shared: SharedScreen) -> 
         app.screen.query_one(Input).value = "put the preview beside"
         await until(pilot, lambda: "layout" in painted(app))
         await pilot.press("enter")
-        await until(pilot, lambda: app.toggles.swapped)
+        await until(pilot, lambda: app.choices.layout == "below")
 
 
 async def test_a_remapped_key_works_and_the_old_one_does_not(data: Path) -> None:

@@ -73,12 +73,12 @@ def in_view(app: KebabApp) -> list[str]:
 async def test_the_next_page_comes_near_the_end_and_nothing_in_view_moves(long: Vault) -> None:
     async with screen(long).run_test(size=WIDE) as pilot:
         app = await listed(pilot)
-        assert "40 of 130 passages" in painted(app)
+        assert count(app) == PAGE and "130 passages" in painted(app)
         await pilot.press(*["down"] * 10)
         assert count(app) == PAGE
         app.hits.move_to(25)
         before = in_view(app)
-        await until(pilot, lambda: "80 of 130 passages" in painted(app))
+        await until(pilot, lambda: count(app) == 2 * PAGE)
         assert app.hits.cursor == 25
         assert in_view(app) == before
         assert [hit.rank for hit in app.hits._hits] == list(range(1, 81))
@@ -108,7 +108,7 @@ async def test_end_pressed_again_reaches_the_very_last_however_fast_the_keys(lon
         await until(pilot, lambda: count(app) == whole and app.hits.is_at_end)
         assert len({hit.chunk_id for hit in app.hits._hits}) == whole
         assert [hit.rank for hit in app.hits._hits] == list(range(1, whole + 1))
-        assert (f"{whole} of {whole} passages" if query else f"{whole} notes") in painted(app)
+        assert (f"{whole} passages" if query else f"{whole} notes") in painted(app)
 
 
 async def test_moving_elsewhere_cancels_the_jump_to_the_end(long: Vault) -> None:
@@ -217,10 +217,10 @@ async def test_a_live_update_keeps_the_pages_and_the_selected_passage(growing: V
         assert app.hits.selected is not None and app.hits.selected.chunk_id == selected.chunk_id
         assert app.hits.cursor == 45
         await pilot.press("G", "G", "G")
-        await until(pilot, lambda: f"{NOTES + 1} of {NOTES + 1} passages" in painted(app))
+        await until(pilot, lambda: f"{NOTES + 1} passages" in painted(app))
         growing.write("last.md", "# zebra\n\nA note of many words, one of which is quokka, among others.\n")
         growing.ingest()
-        await until(pilot, lambda: f"{NOTES + 2} of {NOTES + 2} passages" in painted(app))
+        await until(pilot, lambda: f"{NOTES + 2} passages" in painted(app))
 
 
 async def test_the_explanation_of_a_later_hit_asks_for_its_page_only(long: Vault) -> None:

@@ -179,7 +179,7 @@ async def test_a_quick_search_is_not_shown_as_slow(shared: SharedScreen) -> None
     ("message", "said"),
     [
         (LiveChanged(LiveState(1, phase=Phase("reading", 312, 4031), once=True)), "reading 312 of 4,031"),
-        (LiveChanged(LiveState(1, given_way_to="pid 4711 (ingest)")), "pid 4711 (ingest) writes"),
+        (LiveChanged(LiveState(1, given_way_to="pid 4711 (ingest)")), "pid 4711 (ingest) is writing"),
         (IndexingEnded(failed=1), "warning: 1 file could not be read"),
         (IndexingEnded(failure=Failure("readonly", "cannot")), "read-only"),
         (IndexingEnded(failure=Failure("disk_full", "disk full")), "not indexed: disk full"),

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from kebab_tui.tui.layout import SMALLEST, Layout, Pane, Toggles, choose
+from kebab_tui.tui.layout import SMALLEST, Layout, LayoutName, Pane, Toggles, choose, swapped
 
 BOTH: tuple[Pane, ...] = ("hits", "preview")
 ALL: tuple[Pane, ...] = ("hits", "preview", "explain")
@@ -32,9 +32,6 @@ EXPLAINING = Toggles(explain=True)
         ((40, 9), EXPLAINING, Layout("single", ("hits",), False, False, too_small=True)),
         ((20, 5), Toggles(zoomed="preview"), Layout("single", ("preview",), False, False, too_small=True)),
         ((120, 36), Toggles(preview=False), Layout("beside", ("hits",), True, True)),
-        ((120, 36), Toggles(swapped=True), Layout("stacked", BOTH, True, True)),
-        ((80, 24), Toggles(swapped=True), Layout("beside", BOTH, False, True)),
-        ((160, 45), Toggles(explain=True, swapped=True), Layout("stacked", ALL, True, True)),
         ((160, 45), Toggles(explain=True, zoomed="explain"), Layout("single", ("explain",), True, True)),
     ],
 )
@@ -42,11 +39,44 @@ def test_the_layout_of(size: tuple[int, int], toggles: Toggles, layout: Layout) 
     assert choose(*size, toggles) == layout
 
 
+@pytest.mark.parametrize(
+    ("size", "toggles", "wanted", "layout"),
+    [
+        ((120, 36), PLAIN, "below", Layout("stacked", BOTH, True, True)),
+        ((120, 36), PLAIN, "beside", Layout("beside", BOTH, True, True)),
+        ((80, 24), PLAIN, "beside", Layout("beside", BOTH, False, True)),
+        ((160, 45), EXPLAINING, "beside", Layout("columns", ALL, True, True)),
+        ((160, 45), EXPLAINING, "below", Layout("stacked", ALL, True, True)),
+    ],
+)
+def test_a_chosen_layout_wins_over_the_width(
+    size: tuple[int, int], toggles: Toggles, wanted: LayoutName, layout: Layout
+) -> None:
+    assert choose(*size, toggles, wanted) == layout
+
+
+@pytest.mark.parametrize(
+    ("width", "present", "other"),
+    [
+        (120, "auto", "below"),
+        (120, "below", "auto"),
+        (120, "beside", "below"),
+        (80, "auto", "beside"),
+        (80, "beside", "auto"),
+        (80, "below", "beside"),
+    ],
+)
+def test_the_other_layout_looks_different(width: int, present: LayoutName, other: LayoutName) -> None:
+    assert swapped(width, present) == other
+    assert choose(width, 36, PLAIN, present) != choose(width, 36, PLAIN, other)
+
+
 def test_there_is_always_a_pane_and_a_second_one_only_with_enough_space() -> None:
     zoomed: tuple[Pane | None, ...] = (None, *ALL)
     for width, height in product((1, 20, 39, 40, 80, 100, 150, 400), (1, 5, 9, 10, 19, 20, 120)):
-        for preview, explain, swapped, zoom in product((True, False), (True, False), (True, False), zoomed):
-            chosen = choose(width, height, Toggles(preview, explain, swapped, zoom))
+        layouts: tuple[LayoutName, ...] = ("auto", "beside", "below")
+        for preview, explain, wanted, zoom in product((True, False), (True, False), layouts, zoomed):
+            chosen = choose(width, height, Toggles(preview, explain, zoom), wanted)
             assert chosen.panes
             if width < SMALLEST[0] or height < SMALLEST[1]:
                 assert len(chosen.panes) == 1 and chosen.too_small

@@ -50,15 +50,12 @@ def test_other_files_are_named_if_there_are_any() -> None:
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (LiveState(OWN, (LIVE,), pending=3), "live, 3 pending"),
-        (LiveState(OWN, (LIVE,), pending=12_000), "live, 12,000 pending"),
         (LiveState(OTHER, (LIVE,)), f"live, indexed by pid {OTHER}"),
-        (LiveState(OTHER, (LIVE,), pending=1), f"live, 1 pending, indexed by pid {OTHER}"),
         (LiveState(OTHER), f"indexed by pid {OTHER}"),
         (LiveState(OWN, once=True), "not watching"),
     ],
 )
-def test_what_waits_and_who_does_it_follow_the_word(state: LiveState, words: str) -> None:
+def test_who_watches_follows_the_word(state: LiveState, words: str) -> None:
     assert live_words(state, OWN).index == words
 
 
@@ -76,16 +73,26 @@ def test_the_end_of_watching_is_shown() -> None:
         (Phase(), ""),
         (Phase("reading"), ""),
         (Phase("reading", 312, 4031), "reading 312 of 4,031"),
+        (Phase("reading", 0, 10), "reading 0 of 10"),
+        (Phase("reading", 0, 9), ""),
         (Phase("embedding"), ""),
-        (Phase("embedding", 81, 2200, 64.4), "vectors 81 of 2,200, 64/s"),
-        (Phase("embedding", 81, 2200, 64.4, 33.4), "vectors 81 of 2,200, 64/s, 33 s left"),
-        (Phase("embedding", 1, 2, 1.0, 90.0), "vectors 1 of 2, 1/s, 90 s left"),
-        (Phase("embedding", 1, 2, 1.0, 5399.0), "vectors 1 of 2, 1/s, 90 min left"),
-        (Phase("embedding", 1, 2, 1.0, 9000.0), "vectors 1 of 2, 1/s, 2.5 h left"),
+        (Phase("embedding", 81, 2200, 64.4), "semantic 3 % · 64/s"),
+        (Phase("embedding", 81, 2200, 64.4, 33.4), "semantic 3 % · 64/s · 33 s left"),
+        (Phase("embedding", 1, 2, 1.0, 90.0), "semantic 50 % · 1/s · 90 s left"),
+        (Phase("embedding", 1, 2, 1.0, 5399.0), "semantic 50 % · 1/s · 90 min left"),
+        (Phase("embedding", 1, 2, 1.0, 9000.0), "semantic 50 % · 1/s · 2.5 h left"),
+        (Phase("embedding", 1999, 2000, 0.4, 2.5), "semantic 99 % · 2 s left"),
     ],
 )
 def test_the_present_work_is_shown_in_counts(phase: Phase, words: str) -> None:
     assert live_words(LiveState(OWN, (LIVE,), phase=phase), OWN).progress == words
+
+
+def test_many_files_that_wait_are_counted_until_they_are_read() -> None:
+    assert live_words(LiveState(OWN, (LIVE,), pending=12_000), OWN).progress == "12,000 pending"
+    assert live_words(LiveState(OWN, (LIVE,), pending=9), OWN).progress == ""
+    reading = LiveState(OWN, (LIVE,), pending=20, phase=Phase("reading", 1, 20))
+    assert live_words(reading, OWN).progress == "reading 1 of 20"
 
 
 def test_an_upgrade_is_shown_while_notes_are_read_again() -> None:
@@ -96,7 +103,7 @@ def test_an_upgrade_is_shown_while_notes_are_read_again() -> None:
 
 def test_another_writer_is_named_before_paused_work() -> None:
     state = LiveState(OWN, (LIVE,), phase=Phase("reading", 1, 9), given_way_to="pid 4711 (ingest)")
-    assert live_words(state, OWN).progress == "pid 4711 (ingest) writes"
+    assert live_words(state, OWN).progress == "pid 4711 (ingest) is writing"
 
 
 def test_a_write_error_is_shown_and_that_search_still_works() -> None:
@@ -118,9 +125,9 @@ def test_notes_that_could_not_be_read_are_counted() -> None:
 @pytest.mark.parametrize(
     ("path", "seconds", "words"),
     [
-        ("deep/down/a note.md", 0.314, "a note.md 0.31 s"),
-        ("a.md", None, "a.md"),
-        ("요리/김치찌개.md", 12.0, "김치찌개.md 12.00 s"),
+        ("deep/down/a note.md", 0.314, "a note.md updated in 0.3 s"),
+        ("a.md", None, ""),
+        ("요리/김치찌개.md", 12.0, "김치찌개.md updated in 12.0 s"),
     ],
 )
 def test_the_last_change_is_shown_with_its_delay(path: str, seconds: float | None, words: str) -> None:

@@ -310,7 +310,7 @@ async def test_what_a_saved_note_changes_is_marked(
         last = LastChange("rust/lifetimes.md", "changed", _NOW - 310_000_000, _NOW)
         app.post_message(LiveChanged(LiveState(OWN, (watched("live"),), last=last)))
         await until(pilot, lambda: "1 new, 1 changed, 1 gone" in painted(app))
-        await until(pilot, lambda: app.status.status.changed == "lifetimes.md 0.31 s")
+        await until(pilot, lambda: app.status.status.changed == "lifetimes.md updated in 0.3 s")
         await located(pilot, app)
 
     latency = Latency(lambda: time_ns, lambda: time_ns)

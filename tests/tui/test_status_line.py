@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
-from kebab_tui.domain.hit import Notice
-from kebab_tui.tui.widgets.status_line import Fact, StatusContent, StatusLine, facts, fitted
+from kebab_tui.domain.hit import CORRECTED, Notice
+from kebab_tui.tui.widgets.status_line import Fact, StatusContent, StatusLine, facts, fitted, message_of
 from tests.tui.hits import HOSTILE
 from tests.tui.screen import until
 
-_ANSWERED = StatusContent(hits=12, total=4031, milliseconds=38.2, index="live")
+_ANSWERED = StatusContent(hits=12, total=4031, index="live", changed="a.md updated in 0.3 s")
+_WARNING = Notice("no_model", "No model is here.", "warning")
+_REMARK = Notice("below_score", "2 of 9 hits are below the minimum score.")
 
 
 def _text(status: StatusContent, width: int = 200) -> str:
@@ -26,71 +28,71 @@ def _text(status: StatusContent, width: int = 200) -> str:
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        (_ANSWERED, "12 of 4,031 passages · 38 ms · hybrid · live"),
-        (StatusContent(hits=1, total=1, milliseconds=1234), "1 of 1 passage · 1.2 s · hybrid"),
-        (StatusContent(hits=0, total=0, milliseconds=3), "nothing found · 3 ms · hybrid"),
-        (StatusContent(hits=12, total=90, complete=False), "12 of 90 passages so far · hybrid"),
-        (StatusContent(hits=2, total=2, raw=True, mode="lexical"), "2 of 2 passages · RAW"),
-        (StatusContent(total=4031, mode="vector"), "4,031 notes · vector"),
+        (_ANSWERED, "4,031 passages · live · a.md updated in 0.3 s"),
+        (StatusContent(hits=1, total=1), "1 passage"),
+        (StatusContent(hits=0, total=0), "nothing found"),
+        (StatusContent(hits=0, total=0, complete=False), "nothing found so far"),
+        (StatusContent(hits=12, total=90, complete=False), "90 passages so far"),
+        (StatusContent(total=4031), "4,031 notes"),
         (
-            StatusContent(total=2, other_files="1 other file not read: pdf 1"),
-            "2 notes · 1 other file not read: pdf 1 · hybrid",
+            StatusContent(total=2, other_files="1 other file not read: pdf 1", index="live"),
+            "2 notes · 1 other file not read: pdf 1 · live",
         ),
+        (StatusContent(hits=1, total=1, other_files="1 other file not read: pdf 1"), "1 passage"),
+        (StatusContent(hits=3, total=9, marked=2, searching=True), "searching · 9 passages · 2 marked"),
         (
-            StatusContent(hits=1, total=1, other_files="1 other file not read: pdf 1"),
-            "1 of 1 passage · hybrid",
-        ),
-        (StatusContent(hits=3, total=9, marked=2), "3 of 9 passages · hybrid · 2 marked"),
-        (StatusContent(progress="indexing 312 of 4,031"), "hybrid · indexing 312 of 4,031"),
-        (
-            StatusContent(hits=3, total=9, index="live, 3 pending", changed="a.md 0.31 s"),
-            "3 of 9 passages · hybrid · live, 3 pending · a.md 0.31 s",
-        ),
-        (
-            StatusContent(hits=3, total=9, index="live", trouble="the disk is full", failed=1),
-            "3 of 9 passages · hybrid · live · warning: the disk is full · warning: 1 file could not be read",
-        ),
-        (
-            StatusContent(
-                hits=3, total=9, notices=(Notice("x", "No model.", "warning"), Notice("y", "Relaxed."))
-            ),
-            "3 of 9 passages · hybrid · warning: No model. · Relaxed.",
+            StatusContent(hits=3, total=9, index="live", progress="semantic 27 % · 3/s · 17 min left"),
+            "9 passages · live · semantic 27 % · 3/s · 17 min left",
         ),
     ],
 )
-def test_a_response_is_summarised_in_one_line(status: StatusContent, text: str) -> None:
+def test_facts_are_in_a_fixed_order(status: StatusContent, text: str) -> None:
     assert _text(status) == text
+
+
+def test_passages_are_not_counted_twice() -> None:
+    assert [fact.text for fact in facts(_ANSWERED, counts_passages=False)] == [
+        "live",
+        "a.md updated in 0.3 s",
+    ]
+    [notes] = facts(StatusContent(total=2), counts_passages=False)
+    assert notes.text == "2 notes"
 
 
 @pytest.mark.parametrize(
     ("width", "text"),
     [
-        (44, "12 of 4,031 passages · 38 ms · hybrid · live"),
-        (43, "12 of 4,031 passages · hybrid · live"),
-        (35, "12 of 4,031 passages · hybrid"),
-        (28, "12 of 4,031 passages · live"),
-        (26, "12 of 4,031 passages"),
-        (10, "12 of 4,0…"),
+        (45, "4,031 passages · live · a.md updated in 0.3 s"),
+        (44, "4,031 passages · live"),
+        (20, "4,031 passages"),
+        (13, "live"),
+        (3, ""),
     ],
 )
 def test_the_least_important_goes_first(width: int, text: str) -> None:
     assert _text(_ANSWERED, width) == text
 
 
-def test_why_the_index_is_not_kept_stays_longer_than_what_changed_and_how_it_is_watched() -> None:
-    status = StatusContent(
-        hits=3, total=9, index="live", changed="a.md 0.31 s", trouble="no room left on the disk"
-    )
-    assert _text(status, 45) == "3 of 9 passages · warning: no room left on t…"
-    assert _text(replace(status, trouble=""), 35) == "3 of 9 passages · hybrid · live"
-
-
-def test_a_warning_outlives_the_time_and_loses_its_end_before_it_goes() -> None:
-    status = StatusContent(
-        hits=3, total=9, milliseconds=5, notices=(Notice("m", "No model is here.", "warning"),)
-    )
-    assert _text(status, 36) == "3 of 9 passages · warning: No model…"
-    assert _text(status, 24) == "3 of 9 passages · hybrid"
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (_ANSWERED, ""),
+        (StatusContent(notices=(_REMARK,)), _REMARK.text),
+        (StatusContent(notices=(_REMARK, _WARNING)), "warning: No model is here."),
+        (
+            StatusContent(notices=(_WARNING, Notice(CORRECTED, "also searched: embed"))),
+            "also searched: embed",
+        ),
+        (StatusContent(notices=(Notice("unknown_key", "unknown"), _WARNING)), "warning: No model is here."),
+        (StatusContent(notices=(_REMARK,), failed=1), "warning: 1 file could not be read"),
+        (StatusContent(notices=(_WARNING,), failed=2), "warning: No model is here."),
+        (StatusContent(notices=(_WARNING,), trouble="the disk is full"), "warning: the disk is full"),
+        (StatusContent(notices=(Notice("vectors_pending", "vectors 3 %"),)), ""),
+    ],
+)
+def test_the_most_important_message_is_shown(status: StatusContent, text: str) -> None:
+    message = message_of(status)
+    assert text == (message.text if message else "")
 
 
 _FACTS = st.lists(
@@ -127,29 +129,49 @@ class _Host(App[None]):
 async def test_an_error_stays_until_it_is_taken_back() -> None:
     app = _Host()
     async with app.run_test(size=(100, 5)):
-        app.status.show(_ANSWERED)
+        app.status.show(replace(_ANSWERED, notices=(_WARNING,)))
+        assert app.line.split("   ")[0] == "4,031 passages · live · a.md updated in 0.3 s"
+        assert app.line.endswith("   warning: No model is here.")
         app.status.show_message(Notice("copied", "Copied notes/a.md:L12"))
-        assert app.line.startswith("Copied notes/a.md:L12 · 12 of 4,031 passages")
+        assert app.line.endswith("   Copied notes/a.md:L12")
         app.status.show_error("The index could not be read", "run `kebab doctor`")
-        app.status.show(StatusContent(hits=1, total=1))
+        app.status.show(StatusContent(hits=1, total=1, notices=(_WARNING,)))
         app.status.show_message(Notice("x", "Something else"))
-        assert app.line.startswith(
-            "error: The index could not be read · run `kebab doctor` · Something else · 1 of"
-        )
+        assert app.line.startswith("1 passage   ")
+        assert app.line.endswith("   error: The index could not be read · run `kebab doctor`")
         app.status.clear_message()
-        assert app.line == "1 of 1 passage · hybrid"
+        assert app.line.endswith("   warning: No model is here.")
+
+
+@pytest.mark.parametrize(
+    ("width", "line"),
+    [
+        (60, "4,031 passages · live" + " " * 13 + "warning: No model is here."),
+        (50, "4,031 passages · live   warning: No model is here."),
+        (49, "4,031 passages" + " " * 9 + "warning: No model is here."),
+        (43, "4,031 passages   warning: No model is here."),
+        (42, "live" + " " * 12 + "warning: No model is here."),
+        (26, "warning: No model is here."),
+        (20, "warning: No model i…"),
+    ],
+)
+async def test_a_message_is_not_cut_before_the_last_fact_is_gone(width: int, line: str) -> None:
+    app = _Host()
+    async with app.run_test(size=(width, 5)):
+        app.status.show(replace(_ANSWERED, notices=(_WARNING,)))
+        assert app.status.render_line(0).text == line
 
 
 async def test_a_timed_message_disappears_unless_another_replaced_it() -> None:
     app = _Host()
     async with app.run_test(size=(100, 5)) as pilot:
         app.status.show_message(Notice("news", "1 new"), 0.05)
-        assert app.line.startswith("1 new")
-        await until(pilot, lambda: not app.line.startswith("1 new"))
+        assert app.line.endswith("1 new")
+        await until(pilot, lambda: not app.line.endswith("1 new"))
         app.status.show_message(Notice("news", "2 new"), 0.05)
         app.status.show_message(Notice("copied", "Copied a.md"))
         await pilot.pause(0.1)
-        assert app.line.startswith("Copied a.md")
+        assert app.line.endswith("Copied a.md")
 
 
 async def test_an_error_is_shown_at_any_width() -> None:
@@ -163,18 +185,15 @@ async def test_an_error_is_shown_at_any_width() -> None:
 async def test_text_contains_no_control_characters_and_no_markup() -> None:
     app = _Host()
     async with app.run_test(size=(400, 5)):
-        app.status.show_error(HOSTILE, HOSTILE)
-        app.status.show_message(Notice("x", HOSTILE))
-        app.status.show(
-            StatusContent(
-                index=HOSTILE,
-                progress=HOSTILE,
-                changed=HOSTILE,
-                trouble=HOSTILE,
-                notices=(Notice("x", HOSTILE),),
-            )
-        )
-        strip = app.status.render_line(0)
-        assert not [c for c in strip.text if unicodedata.category(c) in ("Cc", "Cs", "Cf")]
-        assert "[/nope]" in strip.text
-        assert strip.cell_length == 400
+        app.status.show(StatusContent(index=HOSTILE, progress=HOSTILE, changed=HOSTILE))
+        for number in range(4):
+            if number == 1:
+                app.status.show(StatusContent(notices=(Notice("x", HOSTILE),)))
+            elif number == 2:
+                app.status.show_message(Notice("x", HOSTILE))
+            elif number == 3:
+                app.status.show_error(HOSTILE, HOSTILE)
+            strip = app.status.render_line(0)
+            assert not [c for c in strip.text if unicodedata.category(c) in ("Cc", "Cs", "Cf")]
+            assert "[/nope]" in strip.text
+            assert strip.cell_length == 400

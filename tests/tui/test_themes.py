@@ -9,10 +9,10 @@ from textual.color import Color
 from textual.widget import Widget
 
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.settings.settings import Settings
+from kebab_tui.settings.settings import ScreenSettings, Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
-from kebab_tui.tui.layout import apply_theme
+from kebab_tui.tui.themes import apply_theme
 from tests.tui.screen import WIDE, SharedScreen, found, kebab, until
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,10 @@ async def test_every_text_can_be_read(shared: SharedScreen, theme: str) -> None:
 def test_an_unknown_theme_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError) as refusal:
         KebabApp(Options(theme="drak"), Settings())
-    assert "drak" in refusal.value.message
+    assert refusal.value.message == "--theme: unknown theme: 'drak'"
+    assert refusal.value.exit_code == 2
+    with pytest.raises(UsageError, match=r"\[screen\] theme: unknown theme: 'noird'"):
+        KebabApp(Options(), Settings(screen=ScreenSettings(theme="noird")))
     for name in ("dark", "light", "ansi", "nord"):
         assert name in refusal.value.hint
 

@@ -15,6 +15,7 @@ from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.text import format_sum
 from kebab_tui.tui.explain.what_if import place_change
+from kebab_tui.tui.glyphs import own_text
 from kebab_tui.tui.widgets.segments import (
     DOT,
     GAP,
@@ -106,7 +107,7 @@ def _computation(tree: Explanation, width: int) -> Iterator[Row]:
         cell.append(Segment(bar(line.share, space), cell[0].role))
     table = columns(cells, right=(1,))
     for line, row in zip(lines, table, strict=True):
-        how, used = one_line(line.how), widest(table) if line.share else row_width(row)
+        how, used = own_text(one_line(line.how)), widest(table) if line.share else row_width(row)
         if how and cell_len(how) <= width - used - GAP:
             yield (*row, Segment(" " * (used + GAP - row_width(row))), Segment(how, "muted"))
         else:

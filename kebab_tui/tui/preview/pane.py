@@ -120,15 +120,14 @@ class Preview(LineView, can_focus=True):
         """Show the file of a hit with the matches of `query`; an open note stays where it is."""
         is_other = self._hit is None or hit.chunk_id != self._hit.chunk_id
         self._generation += 1
-        was_remarked = bool(self._remark)
-        self._hit, self._located, self._query, self._remark = hit, located, query, ""
+        self._hit, self._located, self._query = hit, located, query
         path = os.path.join(os.fsencode(hit.root), hit.raw_path)
         note = self._note
         if note is None or note.identity is None or note.identity != identity(path):
             self._read(path, hit, is_other)
             return
         is_same_view = query == self._marked_query and target_lines(hit, located, note.lines) == self._target
-        if is_other or was_remarked or not is_same_view:
+        if is_other or not is_same_view:
             self._open(note, is_other)
 
     @property
@@ -192,7 +191,7 @@ class Preview(LineView, can_focus=True):
     def _open(self, note: Note, is_other: bool) -> None:
         assert self._hit is not None
         assert self.engine is not None
-        engine, query = self.engine, self._query
+        engine, query, self._remark = self.engine, self._query, ""
         if note is not self._note or query != self._marked_query:
             note.mark(lambda text: engine.marks(text, query))
         self._note, self._words, self._marked_query = note, (), query
@@ -403,7 +402,8 @@ class Preview(LineView, can_focus=True):
 
     def _is_in_view(self, anchor: Anchor) -> bool:
         """Whether a row shows this character. Counts no line above the view: the view would move."""
-        assert self._rows is not None
+        if self._rows is None:
+            return False
         bottom = self.scroll_offset.y + self.page_rows
         is_below = bottom < self._rows.count and self._rows.anchor(bottom) <= anchor
         return self._rows.anchor(self.scroll_offset.y) <= anchor and not is_below

@@ -19,6 +19,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from kebab_tui.tui.actions import Actions, ScreenName, actions_on, first_key
+from kebab_tui.tui.widgets.segments import DOT
 
 _GAP = 1
 
@@ -52,7 +53,7 @@ def key_row(bindings: Iterable[Binding], width: int) -> tuple[PlacedKey, ...]:
 def footer_text(actions: Actions, screen: ScreenName) -> str:
     """The keys of a screen for the border of its frame."""
     ranked = (action for action in actions_on(actions, screen) if action.in_footer)
-    return " · ".join(f"{first_key(actions, action.id)} {action.label}" for action in ranked)
+    return f" {DOT} ".join(f"{first_key(actions, action.id)} {action.label}" for action in ranked)
 
 
 class KeysLine(Widget):

@@ -29,7 +29,7 @@ from kebab_tui.tui.widgets.query_text import (
     one_plain_line,
     word_start,
 )
-from kebab_tui.tui.widgets.segments import STEP
+from kebab_tui.tui.widgets.segments import LINE, STEP
 
 if TYPE_CHECKING:
     from kebab_tui.search.filter_keys import Completions
@@ -193,7 +193,7 @@ class QueryLine(Horizontal):
         self.set_class(framed, "-framed")
 
     def show_mode(self) -> None:
-        mode = f"{self.mode} RAW" if self.box.is_raw else self.mode
+        mode = "RAW" if self.box.is_raw else self.mode
         title = mode, self.outer_size.width - _CORNERS
         if title != self._title:  # a new label triggers a layout: too slow for every key
             self._title = title
@@ -206,4 +206,4 @@ class QueryLine(Horizontal):
 def frame_title(mode: str, width: int) -> str:
     """The upper edge of the frame: the name on the left, the mode on the right."""
     line = width - len("query") - cell_len(mode) - 2
-    return f"query {'─' * line} {mode}" if line > 0 else mode
+    return f"query {LINE * line} {mode}" if line > 0 else mode

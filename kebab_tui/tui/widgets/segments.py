@@ -20,23 +20,28 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kebab_tui.domain.text import sanitize
+from kebab_tui.tui.glyphs import glyph
 
 # The glyphs of all panes
 
-CURSOR = CITED = "▌"
-NEAR = "┆"
+CURSOR = glyph("▌", ">")
+CITED = glyph("▌", "|")
+NEAR = glyph("┆", ":")
 """Marks lines near a passage that is not there any more."""
-CUT_LEFT, CUT_RIGHT = "‹", "›"
+CUT_LEFT, CUT_RIGHT = glyph("‹", "<"), glyph("›", ">")
 """The line continues beyond this edge of the pane."""
-STEP = "›"
+STEP = glyph("›", ">")
 """Between a title and its headings."""
-DOT = "·"
+DOT = glyph("·", "-")
 """Between facts of equal rank."""
-CHECK, CROSS = "✓", "✗"
-UP, DOWN, RIGHT, ARROW = "▲", "▼", "▶", "→"
-TIMES = "×"
-ELLIPSIS = "…"
-BLOCKS = "▏▎▍▌▋▊▉█"
+LINE = glyph("─", "-")
+CHECK, CROSS = glyph("✓", "+"), glyph("✗", "x")
+UP, DOWN = glyph("▲", "^"), glyph("▼", "v")
+RIGHT, ARROW = glyph("▶", ">"), glyph("→", ">")
+TIMES = glyph("×", "x")
+ELLIPSIS = glyph("…", "~")
+"""One cell wide, as all of these."""
+BLOCKS = glyph("▏▎▍▌▋▊▉█", "-------=")
 """Growing parts of a cell, the last one full."""
 
 GAP = 2

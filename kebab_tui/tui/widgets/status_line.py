@@ -1,8 +1,8 @@
-"""The status line: how the results came about, what the index does, what failed.
+"""The status line: facts on the left, one message on the right.
 
-`12 of 4,031 passages · 38 ms · hybrid · live`, then notices. Facts have priorities: if the
-line is too narrow, the least important ones are left out. A passing message precedes the
-facts until the next one or for some seconds; an error precedes both. `hush` removes them.
+`31 passages · live · semantic 27 % · 3/s · 17 min left`, then the message. Facts have
+priorities: in a narrow terminal the least important ones are left out. The message gets its
+place first: an error, else a passing message, else the most important warning or notice.
 All text is cleaned here.
 """
 
@@ -20,8 +20,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from kebab_tui.domain.hit import CORRECTED, Notice
-from kebab_tui.domain.query import SearchMode
 from kebab_tui.domain.text import duration
+from kebab_tui.tui.glyphs import own_text
 from kebab_tui.tui.widgets.segments import DOT, cut, sanitize_line
 
 if TYPE_CHECKING:
@@ -31,12 +31,17 @@ if TYPE_CHECKING:
 
 Tone = Literal["fact", "strong", "notice", "warning", "error"]
 TONES: tuple[Tone, ...] = get_args(Tone)
-_PASSING = 95
-_NOTICE_PRIORITIES = {"unfinished_filter": 88, CORRECTED: 75, "unknown_key": 45}
-"""Notices about the query come before figures."""
+_NOTICE_ORDER = ("unfinished_filter", CORRECTED, "warning", "unknown_key")
+"""Codes and levels of notices, the most important first."""
+_SHOWN_ELSEWHERE = frozenset({"no_vectors", "vectors_pending", "relaxed"})
+"""Codes of notices that the query's border and the list of hits show."""
 _WORST_FIRST: tuple[WatchKind, ...] = ("paused", "partial", "polling", "live")
 _LEAST_CUT = 12
-"""Cells; a shorter rest of a message is useless."""
+"""Cells; a shorter rest of a fact is useless."""
+_FEW_FILES = 10
+"""So few files are read in an instant."""
+_GAP = 3
+"""Cells between the facts and the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +61,9 @@ class StatusContent:
     hits: int | None = None
     """None without a query; then `total` counts notes, else passages."""
     total: int = 0
-    milliseconds: float | None = None
-    mode: SearchMode = "hybrid"
-    raw: bool = False
     complete: bool = True
     index: str = ""
-    """The state of the index in a word: live, polling, read-only, 3 pending."""
+    """The state of the index in a word: live, polling, read-only."""
     progress: str = ""
     """Background work, in counts."""
     changed: str = ""
@@ -78,46 +80,56 @@ class StatusContent:
     notices: tuple[Notice, ...] = ()
 
 
-def facts(status: StatusContent) -> Iterator[Fact]:
-    """The pieces of the line, from left to right."""
+def facts(status: StatusContent, *, counts_passages: bool = True) -> Iterator[Fact]:
+    """The facts, from left to right."""
     if status.searching:
         yield Fact("searching", 92, "strong")
-    if status.hits is not None:
-        found = "nothing found"
+    if status.hits is None:
         if status.total:
-            found = f"{status.hits:,} of {status.total:,} {'passage' if status.total == 1 else 'passages'}"
-        yield Fact(found if status.complete else f"{found} so far", 90, "strong")
-        if (duration := status.milliseconds) is not None:
-            shown = f"{duration / 1000:.1f} s" if duration >= 1000 else f"{duration:.0f} ms"
-            yield Fact(shown, 20)
-    elif status.total:
-        yield Fact(f"{status.total:,} {'note' if status.total == 1 else 'notes'}", 50)
-    if status.hits is None and status.other_files:
-        yield Fact(sanitize_line(status.other_files), 25, cut=True)
-    yield Fact("RAW" if status.raw else status.mode, 40)
+            yield Fact(f"{status.total:,} {'note' if status.total == 1 else 'notes'}", 50)
+    elif counts_passages:
+        yield Fact(passages(status.total, complete=status.complete), 90, "strong")
     if status.marked:
         yield Fact(f"{status.marked:,} marked", 80, "strong")
+    if status.hits is None and status.other_files:
+        yield Fact(sanitize_line(status.other_files), 25, cut=True)
     if status.index:
         yield Fact(sanitize_line(status.index), 30, cut=True)
     if status.changed:
         yield Fact(sanitize_line(status.changed), 15)
     if status.progress:
         yield Fact(sanitize_line(status.progress), 60, cut=True)
+
+
+def passages(total: int, *, complete: bool = True) -> str:
+    """The number of passages found; more may follow an incomplete response."""
+    found = f"{total:,} {'passage' if total == 1 else 'passages'}" if total else "nothing found"
+    return found if complete else f"{found} so far"
+
+
+def message_of(status: StatusContent) -> Fact | None:
+    """The most important warning or notice."""
     if status.trouble:
-        yield Fact(sanitize_line(f"warning: {status.trouble}"), 85, "warning", cut=True)
+        return _message(status.trouble, "warning")
+    notices = [notice for notice in status.notices if notice.code not in _SHOWN_ELSEWHERE]
     if status.failed:
         files = "file" if status.failed == 1 else "files"
-        yield Fact(f"warning: {status.failed:,} {files} could not be read", 65, "warning", cut=True)
-    for notice in status.notices:
-        priority = _NOTICE_PRIORITIES.get(notice.code, 70 if notice.level == "warning" else 10)
-        yield _notice(notice, priority)
+        notices.append(Notice("failed", f"{status.failed:,} {files} could not be read", "warning"))
+    first = min(notices, key=_order, default=None)
+    return None if first is None else _message(first.text, first.level)
 
 
-def _notice(notice: Notice, priority: int) -> Fact:
-    """A notice as a piece; a warning does not rely on its colour alone."""
-    warning = notice.level == "warning"
-    text = sanitize_line(f"warning: {notice.text}" if warning else notice.text)
-    return Fact(text, priority, "warning" if warning else "notice", cut=True)
+def _order(notice: Notice) -> int:
+    names = [notice.code, notice.level]
+    return next((_NOTICE_ORDER.index(name) for name in names if name in _NOTICE_ORDER), len(_NOTICE_ORDER))
+
+
+def _message(text: str, level: str) -> Fact:
+    """A message; a warning and an error do not rely on their colour alone."""
+    tones: dict[str, Tone] = {"warning": "warning", "error": "error"}
+    tone = tones.get(level, "notice")
+    shown = own_text(sanitize_line(text))
+    return Fact(shown if tone == "notice" else f"{tone}: {shown}", 100, tone)
 
 
 def fitted(pieces: Sequence[Fact], width: int) -> list[Fact]:
@@ -128,7 +140,7 @@ def fitted(pieces: Sequence[Fact], width: int) -> list[Fact]:
     for place in sorted(range(len(pieces)), key=lambda place: -pieces[place].priority):
         piece, left = pieces[place], free - gap * bool(kept)
         wanted = cell_len(piece.text)
-        if wanted > left and (not kept or (piece.cut and left >= _LEAST_CUT)):
+        if wanted > left >= _LEAST_CUT and piece.cut:
             piece = Fact(cut(piece.text, left), piece.priority, piece.tone)
             wanted = cell_len(piece.text)
         if 0 < wanted <= left:
@@ -142,7 +154,7 @@ class LiveWords:
     """Texts for the status line; an empty one is not shown."""
 
     index: str = ""
-    """How the folders are watched, and how many files wait."""
+    """How the folders are watched, and by which process if not by ours."""
     progress: str = ""
     """The present work."""
     trouble: str = ""
@@ -157,8 +169,6 @@ def live_words(live: LiveState | None, own_pid: int) -> LiveWords:
     if live is None:
         return LiveWords("not watching")
     pieces = [_watching(live)]
-    if live.pending:
-        pieces.append(f"{live.pending:,} pending")
     if live.pid != own_pid:
         pieces.append(f"indexed by pid {live.pid}")
     trouble = next(
@@ -182,9 +192,8 @@ def live_words(live: LiveState | None, own_pid: int) -> LiveWords:
 
 
 def changed_words(path: str, seconds: float | None) -> str:
-    """The note that was committed last, and how long after saving the screen showed it."""
-    name = os.path.basename(path)
-    return name if seconds is None else f"{name} {seconds:.2f} s"
+    """The note that was committed last, and how long after saving the screen showed it, if that is known."""
+    return "" if seconds is None else f"{os.path.basename(path)} updated in {seconds:.1f} s"
 
 
 def _watching(live: LiveState) -> str:
@@ -199,16 +208,20 @@ def _watching(live: LiveState) -> str:
 def _progress(live: LiveState) -> str:
     phase = live.phase
     if live.given_way_to:
-        return f"{live.given_way_to} writes"
+        return f"{live.given_way_to} is writing"
     if phase.kind == "reading" and live.upgrading is not None:
         done, total = live.upgrading
         return f"upgrading: {done:,} of {total:,} notes"
-    if phase.kind == "reading" and phase.total:
+    if phase.kind == "reading" and phase.total >= _FEW_FILES:
         return f"reading {phase.done:,} of {phase.total:,}"
     if phase.kind == "embedding" and phase.total:
-        left = "" if phase.seconds_left is None else f", {duration(phase.seconds_left)} left"
-        return f"vectors {phase.done:,} of {phase.total:,}, {phase.rate:,.0f}/s{left}"
-    return ""
+        pieces = [f"semantic {100 * phase.done // phase.total} %"]
+        if phase.rate >= 0.5:  # less would read 0/s
+            pieces.append(f"{phase.rate:,.0f}/s")
+        if phase.seconds_left is not None:
+            pieces.append(f"{duration(phase.seconds_left)} left")
+        return f" {DOT} ".join(pieces)
+    return f"{live.pending:,} pending" if live.pending >= _FEW_FILES else ""
 
 
 class StatusLine(Widget):
@@ -228,8 +241,9 @@ class StatusLine(Widget):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  as Textual's widgets have it
         super().__init__(id=id)
         self.status = StatusContent()
-        self._passing: Fact | None = None
+        self._passing: Notice | None = None
         self._error: Fact | None = None
+        self._counts_passages = True
 
     def show(self, status: StatusContent) -> None:
         """Replace the facts; the passing message and the error stay."""
@@ -237,23 +251,29 @@ class StatusLine(Widget):
             self.status = status
             self.refresh()
 
+    def count_passages(self, counts: bool) -> None:
+        """Whether to count the passages, because the border of the hits does not."""
+        if counts != self._counts_passages:
+            self._counts_passages = counts
+            self.refresh()
+
     def show_message(self, notice: Notice, seconds: float | None = None) -> None:
         """Show a passing message, for some seconds if given."""
-        self._passing = _notice(notice, _PASSING)
+        self._passing = notice
         self.refresh()
         if seconds is not None:
             self.set_timer(seconds, partial(self.remove_message, notice))
 
     def remove_message(self, notice: Notice) -> None:
         """Remove a passing message, unless another one has replaced it."""
-        if self._passing == _notice(notice, _PASSING):
+        if self._passing == notice:
             self._passing = None
             self.refresh()
 
     def show_error(self, message: str, hint: str = "") -> None:
         """Show an error and its hint."""
         ending = f" {DOT} {hint}" if hint else ""
-        self._error = Fact(sanitize_line(f"error: {message}{ending}"), 100, "error", cut=True)
+        self._error = _message(f"{message}{ending}", "error")
         self.refresh()
 
     def clear_message(self) -> None:
@@ -266,11 +286,30 @@ class StatusLine(Widget):
         width = self.content_size.width
         if y or not width:
             return Strip.blank(width, self.rich_style)
-        pieces = [piece for piece in (self._error, self._passing) if piece is not None]
+        message = self.message
+        ending = "" if message is None else cut(message.text, width)
         segments: list[Segment] = []
-        for piece in fitted([*pieces, *facts(self.status)], width):
+        fact_style = self.get_visual_style("status-line--fact").rich_style
+        known = facts(self.status, counts_passages=self._counts_passages)
+        for piece in fitted([*known], width - (cell_len(ending) + _GAP if ending else 0)):
             if segments:
-                segments.append(Segment(f" {DOT} ", self.get_visual_style("status-line--fact").rich_style))
-            style = self.get_visual_style(f"status-line--{piece.tone}").rich_style
-            segments.append(Segment(piece.text, style))
-        return Strip(segments).adjust_cell_length(width, self.rich_style)
+                segments.append(Segment(f" {DOT} ", fact_style))
+            segments.append(
+                Segment(piece.text, self.get_visual_style(f"status-line--{piece.tone}").rich_style)
+            )
+        if message is None:
+            return Strip(segments).adjust_cell_length(width, self.rich_style)
+        left = Strip(segments).adjust_cell_length(width - cell_len(ending), self.rich_style)
+        style = self.get_visual_style(f"status-line--{message.tone}").rich_style
+        return Strip([*left, Segment(ending, style)])
+
+    @property
+    def message(self) -> Fact | None:
+        """The one message of the line."""
+        if self._error is not None:
+            return self._error
+        return (
+            message_of(self.status)
+            if self._passing is None
+            else _message(self._passing.text, self._passing.level)
+        )

@@ -19,7 +19,7 @@ def measure(data: str, notes: str, environ: Mapping[str, str], rounds: int) -> l
     first: list[float] = []
     last: list[float] = []
     with Terminal(argv, environ) as screen:
-        screen.wait_for(shows("ms · hybrid"))
+        screen.wait_for(shows("note-0"))
         screen.settle(2.0)
         for number in range(2 * rounds):
             for _ in range(_STEPS):
