@@ -278,7 +278,10 @@ class ResultsPresenter:
             error = self._error
             if self.is_reading and error.is_healed_by_ingest:
                 return partial(empty_states.rebuilding, message=error.message, done=done, total=total)
-            return partial(empty_states.failed, message=error.message, hint=error.hint)
+            corrects = self.refused is not None and [one.kind for one in self.suggestions or ()][:1] == [
+                "instead"
+            ]
+            return partial(empty_states.failed, message=error.message, hint=error.hint, corrects=corrects)
         if self.is_reading:
             return partial(empty_states.indexing, done=done, total=total)
         if self._end is not None and self._end.failure is not None:

@@ -103,6 +103,14 @@ def test_a_deleted_file_is_a_message_and_nothing_is_started(note: Path, tmp_path
     assert not told.exists()
 
 
+def test_a_new_file_is_created_by_the_editor_only(tmp_path: Path) -> None:
+    path = tmp_path / "new.md"
+    told = tmp_path / "told"
+    assert open_note(script("terminal", WRITER, str(told)), str(path), is_new=True).ok
+    assert told.exists()
+    assert not path.exists()
+
+
 def test_ctrl_c_belongs_to_the_editor(note: Path) -> None:
     press = "import os, signal; os.kill(os.getppid(), signal.SIGINT)"
     before = signal.getsignal(signal.SIGINT)

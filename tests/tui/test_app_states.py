@@ -91,7 +91,7 @@ async def test_a_value_that_is_wrong_is_explained_and_no_hits_are_shown(shared: 
         app = await found(pilot)
         before = paths(app)
         app.box.write("rust tag:rust after:lastweek ")
-        await until(pilot, lambda: "did you mean after:7d?" in painted(app))
+        await until(pilot, lambda: "tab  after:7d" in painted(app))
         screen = painted(app)
         assert "invalid after:lastweek; expected a date" in screen
         assert not app.hits.display and "tag:rust ×" in screen and "passages" not in screen
@@ -109,7 +109,7 @@ async def test_a_value_that_is_wrong_is_explained_and_no_hits_are_shown(shared: 
 async def test_a_wrong_value_is_explained_also_before_any_hits(data: Path) -> None:
     app = kebab(data, query="type:nte", mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: "did you mean type:note?" in painted(app))
+        await until(pilot, lambda: "tab  type:note" in painted(app))
         await pilot.press("backspace", "backspace")
         await until(pilot, lambda: app.completion_list.is_open and "invalid" not in painted(app))
         assert "✗" not in painted(app), "an unfinished filter is not wrong"

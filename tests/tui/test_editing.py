@@ -172,7 +172,7 @@ async def test_without_a_terminal_to_suspend_the_path_is_shown(tmp_path: Path) -
 
 
 def test_nothing_is_raised_while_the_screen_is_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> OpenResult:
+    def broken(*_: object, **__: object) -> OpenResult:
         raise RuntimeError("unforeseen")
 
     monkeypatch.setattr(hand_off, "open_note", broken)

@@ -9,11 +9,9 @@ from textual.widgets import Static
 
 from kebab_tui.tui.actions import Action, ScreenName
 from kebab_tui.tui.screens.framed import Frame, FramedList, FramedRow, FramedScreen, framed_row
-from kebab_tui.tui.themes import apply_theme
 from kebab_tui.tui.widgets.segments import Segment, row_text, row_width
 from tests.tui.hits import HOSTILE
 from tests.tui.screen import HostApp, painted, type_at_once, until
-from tests.tui.test_themes import unreadable
 
 pytestmark = pytest.mark.slow
 
@@ -210,12 +208,3 @@ async def test_any_size_works(size: tuple[int, int]) -> None:
         await until(pilot, lambda: host.page.query_one(Frame).size.width)
         assert host.page.typing_box.region.height == 1
         assert "▌" in painted(host)
-
-
-@pytest.mark.parametrize("theme", ["dark", "light"])
-async def test_every_text_of_a_page_can_be_read(theme: str) -> None:
-    host = Host(Names())
-    apply_theme(host, theme)
-    async with host.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        assert not unreadable(host)

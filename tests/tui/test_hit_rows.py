@@ -119,9 +119,9 @@ def test_further_passages_are_indented_with_heading_and_lines() -> None:
 
 def test_the_end_of_the_second_line_counts_the_folded_passages() -> None:
     found = hit(snippet="word " * 40)
-    assert _texts(found, HitStyle(51, folded=2))[1].endswith("… +2 more")
+    assert _texts(found, HitStyle(51, folded=2))[1].endswith("… +2")
     assert _texts(found, HitStyle(51, folded=2, unfolded=True))[1].endswith("… less")
-    assert (more_cells(HitStyle(51)), more_cells(HitStyle(51, folded=2))) == (0, 8)
+    assert (more_cells(HitStyle(51)), more_cells(HitStyle(51, folded=2))) == (0, 3)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_every_line_is_exactly_as_wide_as_asked(
 @given(st.text(), _LOOKS)
 def test_nothing_of_a_note_reaches_a_line_unseen(text: str, look: HitStyle) -> None:
     evil = HOSTILE + text
-    found = hit(path=evil, title=evil, heading_path=evil, snippet=evil, highlights=((0, 8),))
+    found = hit(path=evil, title=evil, heading_path=evil, snippet=evil, highlights=((0, 3),))
     for line in hit_lines(found, look):
         shown = "".join(piece for piece, _ in line)
         assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cs") or c in "\u202e\u2066\u200b"]

@@ -422,7 +422,7 @@ async def test_a_note_is_one_row_that_counts_its_other_passages() -> None:
         await pilot.pause()
         assert _passages(app.hits) == [(1, False), (2, False), (5, False)]
         assert app.hits.notes == 3
-        assert [line.rstrip().endswith("+2 more") for line in _screen(app.hits)[1:6:2]] == [
+        assert [line.rstrip().endswith("+2") for line in _screen(app.hits)[1:6:2]] == [
             True,
             False,
             False,
@@ -485,7 +485,7 @@ async def test_a_selected_passage_that_is_no_longer_the_best_stays_in_its_row() 
         assert app.hits.selected == of(1, 1)
         assert app.hits.cursor == 1
         assert _screen(app.hits)[2] == before[2]
-        assert _screen(app.hits)[3].rstrip().endswith("+1 more")
+        assert _screen(app.hits)[3].rstrip().endswith("+1")
         app.hits.fold()
         assert [row.hit for row in app.hits._rows] == [of(2, 2), of(1, 9), of(1, 1), of(3, 3)]
         assert app.hits.selected == of(1, 1)

@@ -108,6 +108,21 @@ async def test_ctrl_c_copies_the_text_selected_on_a_page_above(data: Path, copie
         assert copied == ["a path"]
 
 
+async def test_the_pointer_dragged_over_the_lowest_lines_selects_nothing(
+    data: Path, copied: list[str]
+) -> None:
+    app = kebab(data, query="rust", mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        for y in (WIDE[1] - 2, WIDE[1] - 1):
+            await pilot.mouse_down(offset=(90, y))
+            await pilot.hover(offset=(100, y))
+            await pilot.mouse_up(offset=(100, y))
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: AGAIN in painted(app))
+    assert copied == []
+
+
 # ctrl+z
 
 

@@ -126,6 +126,20 @@ def test_rows_have_the_same_text_in_whatever_order_they_are_counted(
             assert "".join(spans).replace(" ", "") == re.sub("[ \t]", "", text)
 
 
+def test_rows_of_a_file_that_shrinks_become_empty() -> None:
+    lines = ["words " * length for length in (20, 5000) * 200]
+    rows = WrappedRows(WholeText(lines), 30)
+    while rows.measure(0, rows.count):
+        pass
+    lines[:] = [""] * len(lines)
+
+    for row in range(0, rows.count, 7):
+        line, piece, part = rows.at(row)
+        start, end = rows.wrapped(line, piece).span(part)
+        assert start == end
+        rows.row_of(rows.anchor(row))
+
+
 def text_of(preview: Preview) -> list[str]:
     return [row[preview._view(preview._note).digits + 2 :] for row in rows(preview)[1:]]  # type: ignore[arg-type]
 

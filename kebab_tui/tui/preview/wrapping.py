@@ -72,9 +72,9 @@ class Wrapped:
         return self.hang if part or self.begin else 0
 
     def span(self, part: int) -> tuple[int, int]:
-        """[start, end) of a row in `text`."""
-        following = part + 1
-        return self.starts[part], self.starts[following] if following < len(self.starts) else len(self.text)
+        """[start, end) of a row in `text`; a row that was counted before the file shrank is empty."""
+        start, end = (self.starts[at] if at < len(self.starts) else len(self.text) for at in (part, part + 1))
+        return start, end
 
 
 def wrapped(text: str, width: int, begin: int = 0, hang: int | None = None) -> Wrapped:
@@ -231,7 +231,7 @@ class WrappedRows:
         if self._width is None:
             return Anchor(line, 0)
         shown = self.wrapped(line, piece)
-        return Anchor(line, shown.begin + bisect_left(shown.places, shown.starts[part]))
+        return Anchor(line, shown.begin + bisect_left(shown.places, shown.span(part)[0]))
 
     def row_of(self, anchor: Anchor) -> int:
         """The row of a character, whose line is counted first."""
@@ -291,7 +291,7 @@ class WrappedRows:
         return True
 
     def _piece_of(self, text: str, column: int) -> int:
-        column = min(max(column, 0), len(text) - 1)
+        column = max(min(column, len(text) - 1), 0)
         piece = column // _PIECE
         if column < _piece(text, piece):
             return piece - 1

@@ -89,7 +89,7 @@ _LEGEND = (
     ("moved", "The passage is at other lines by now"),
     ("changed", "The note was modified after it was indexed"),
     ("gone", "The note does not exist any more"),
-    ("+2 more", "Further passages of the same note"),
+    ("+2", "Further passages of the same note"),
     (CHECK, "Marked, to open or copy several at once"),
     (bar(1, 3), "The score, compared with the best hit of the page"),
     ("+ ~", "The hit is new, or its text has changed, since the notes were indexed again"),

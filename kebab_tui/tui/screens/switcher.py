@@ -96,9 +96,8 @@ def note_row(note: FoundNote, *, with_source: bool) -> FramedRow:
     elif matched is not None:
         other = _marked(matched.text, matched.highlights, "muted")
         return FramedRow((*name, Segment(" " * GAP), *other), folder)
-    if name_key(document.title) == name_key(document.name):
-        return FramedRow(name, folder)
-    return FramedRow((*name, Segment(" " * GAP)), folder, more=document.title)
+    is_titled_so = name_key(document.title) == name_key(document.name)
+    return FramedRow(name, folder, more="" if is_titled_so else document.title)
 
 
 def _marked(text: str, highlights: Sequence[tuple[int, int]], role: Role) -> Row:

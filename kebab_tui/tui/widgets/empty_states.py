@@ -43,6 +43,7 @@ EXAMPLES = (
     ("lang:ko", "notes in a language"),
     ("after:7d", "modified in the last 7 days"),
 )
+_DID_YOU_MEAN = "Did you mean"
 _RECENT = 3
 _MOST_FOLDERS = 3
 _BAR = 40
@@ -193,7 +194,7 @@ def no_hits(
         rows += paragraph("Dropping one filter or one word would not help.", width)
     rows.append(())
     if suggestions and suggestions[0].kind == "instead":
-        rows += paragraph("Did you mean", width, "muted")
+        rows += paragraph(_DID_YOU_MEAN, width, "muted")
     return rows
 
 
@@ -213,9 +214,12 @@ def start(width: int, recent: Sequence[str], recall_key: str) -> list[Row]:
     return rows
 
 
-def failed(width: int, message: str, hint: str) -> list[Row]:
-    """The query failed, and there are no earlier hits to keep; suggestions may follow."""
-    return [*_heading(message, width, "warning"), *paragraph(one_line(hint), width, "muted"), ()]
+def failed(width: int, message: str, hint: str, *, corrects: bool = False) -> list[Row]:
+    """The query failed, and there are no earlier hits to keep. `corrects`: valid queries follow."""
+    rows = _heading(message, width, "warning")
+    if corrects:
+        return [*rows, *paragraph(_DID_YOU_MEAN, width, "muted")]
+    return [*rows, *paragraph(one_line(hint), width, "muted"), ()]
 
 
 def _heading(text: str, width: int, role: Role = "heading") -> list[Row]:

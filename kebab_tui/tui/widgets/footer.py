@@ -74,6 +74,7 @@ def footer_text(actions: Actions, screen: ScreenName) -> str:
 
 
 class KeysLine(Widget):
+    ALLOW_SELECT = False  # Textual would copy the name of the widget
     COMPONENT_CLASSES: ClassVar[set[str]] = {"keys-line--key"}
     DEFAULT_CSS = """
     KeysLine {

@@ -268,7 +268,8 @@ def _bar(hit: SearchHit, style: HitStyle) -> Line:
 def _more(style: HitStyle) -> Line:
     if style.unfolded:
         return ((" less", "more"),)
-    return ((f" +{style.folded} more", "more"),) if style.folded else ()
+    noun = " more" if style.width >= _CITATION_FROM else ""
+    return ((f" +{style.folded}{noun}", "more"),) if style.folded else ()
 
 
 def _where(hit: SearchHit, style: HitStyle, heading: int, room: int) -> Line:

@@ -87,7 +87,7 @@ class HitsList(LineView, can_focus=True):
         & > .hits-list--title { text-style: bold; }
         & > .hits-list--heading { color: $text-muted; }
         & > .hits-list--path { color: $text-muted; }
-        & > .hits-list--text { color: $foreground 80%; }
+        & > .hits-list--text { color: $foreground; }
         & > .hits-list--match { color: $text-accent; text-style: bold; }
         &:ansi > .hits-list--match, &:nocolor > .hits-list--match { text-style: bold underline; }
         & > .hits-list--warning { color: $text-warning; }

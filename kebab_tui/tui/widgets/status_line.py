@@ -225,6 +225,7 @@ def _progress(live: LiveState) -> str:
 
 
 class StatusLine(Widget):
+    ALLOW_SELECT = False  # Textual would copy the name of the widget
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{tone}" for tone in TONES}
 
     DEFAULT_CSS = """
