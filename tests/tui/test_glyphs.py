@@ -9,7 +9,8 @@ import pytest
 from tests.tui.pty_screen import Start
 from tests.vault import Vault
 
-F3, F6, TAB, QUIT = "\x1bOR", "\x1b[17~", "\t", "\x11"
+F1, F3, F6, F12 = "\x1bOP", "\x1bOR", "\x1b[17~", "\x1b[24~"
+ALT_M, CTRL_G, TAB, QUIT = "\x1bm", "\x07", "\t", "\x11"
 
 WHOLE = {"KEBAB_SEARCH_SNIPPET_CHARS": "4000"}
 """The engine marks what it cuts off."""
@@ -38,6 +39,17 @@ def test_all_that_the_screen_draws_is_ascii(start: Start, ascii_data: Path, size
         before = len(screen.sent)
         screen.type(key)
         screen.wait_for_after(before, "Ownership")
+    pages = (
+        (ALT_M, "Ownership"),
+        (F12, "searchable"),
+        (F12, "Ownership"),
+        (F1, "What a query"),
+        (F1, "Ownership"),
+    )
+    for key, shown in (*pages, (CTRL_G, "docker")):
+        before = len(screen.sent)
+        screen.type(key)
+        screen.wait_for_after(before, shown)
     screen.type(TAB * 3 + QUIT)
     screen.end()
     assert not {character for character in screen.text if ord(character) > 126}

@@ -17,6 +17,7 @@ from markdown_it.token import Token
 from rich.cells import cell_len
 
 from kebab_tui.domain.text import sanitize
+from kebab_tui.tui.glyphs import glyph
 from kebab_tui.tui.preview.obsidian import (
     block_tokens,
     callout_of,
@@ -28,7 +29,7 @@ from kebab_tui.tui.preview.obsidian import (
 from kebab_tui.tui.preview.painting import Span
 from kebab_tui.tui.preview.syntax import Lexers, front_matter, kind_of
 from kebab_tui.tui.preview.wrapping import TAB, row_starts
-from kebab_tui.tui.widgets.segments import sanitize_line, take
+from kebab_tui.tui.widgets.segments import ELLIPSIS, LINE, sanitize_line, take
 
 _NARROWEST = 12
 """Cells that nested quotes and lists leave for their text."""
@@ -40,7 +41,10 @@ _LONGEST_CODE, _LONGEST_CODE_LINE = 20_000, 1000
 _LONGEST_INLINE = 20_000
 """A longer paragraph is shown as typed."""
 _LONGEST_ADDRESS = 60
-_BAR = "│ "
+_BAR = f"{glyph('│', '|')} "
+_BULLET = glyph("•", "*")
+_CROSSING = glyph("─┼─", "-+-")
+_THICK = glyph("━", "=")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:")
 _ALIGNED = re.compile(r"text-align:(right|center)")
 _PROPERTY = re.compile(r"([^\s:#-][^:]*):(?:[ \t]+(.*))?")
@@ -121,9 +125,9 @@ class MarkdownRows:
                         inside.content, inside.map = callout.rest, [line, inside.map[1]]
                         at += 1
                 case "list_item_open":
-                    bullet = f"{token.info}{token.markup}" if token.info else "•"
+                    bullet = f"{token.info}{token.markup}" if token.info else _BULLET
                     if inside is not None and (task := task_of(inside.content)):
-                        bullet = task[0] if bullet == "•" else f"{bullet} {task[0]}"
+                        bullet = task[0] if bullet == _BULLET else f"{bullet} {task[0]}"
                         inside.content = task[1]
                     self._levels.append(_Level(f"{bullet} ", " " * (cell_len(bullet) + 1), "mark"))
                 case "blockquote_close" | "list_item_close":
@@ -145,7 +149,7 @@ class MarkdownRows:
                     begin, at = at, next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
                     yield from self._add_table(_table_of(tokens[begin:at]))
                 case "hr":
-                    self._add_row((("─" * self._room, ("gutter",)),), line)
+                    self._add_row(((LINE * self._room, ("gutter",)),), line)
             yield
 
     # Rows
@@ -205,7 +209,7 @@ class MarkdownRows:
         self._add_inline(text, line, ("heading",))
         if tag in ("h1", "h2") and (rows := self.rows[begin:]):
             width = min(max(cell_len(row.text) for row in rows) - (self._width - self._room), self._room)
-            self._add_row(((("━" if tag == "h1" else "─") * width, ("gutter",)),), line)
+            self._add_row((((_THICK if tag == "h1" else LINE) * width, ("gutter",)),), line)
 
     def _add_plain(self, content: str, line: int, style: str) -> None:
         for number, text in enumerate(content.rstrip("\n").split("\n"), line):
@@ -283,11 +287,11 @@ class MarkdownRows:
                         shown = [(text, (*names, "strong")) for text, names in shown]
                     space = width - sum(cell_len(text) for text, _ in shown)
                     before = space if side == "right" else space // 2 if side == "center" else 0
-                    pieces += [(" │ ", ("gutter",))] if pieces else []
+                    pieces += [(f" {_BAR}", ("gutter",))] if pieces else []
                     pieces += [(" " * before, ()), *shown, (" " * (space - before), ())]
                 self._add_row(pieces, row.line)
             if not number:
-                ruler = "─┼─".join("─" * width for width in widths)
+                ruler = _CROSSING.join(LINE * width for width in widths)
                 self._add_row(((ruler, ("gutter",)),), row.line + 1)
 
     def _add_records(self, table: _Table) -> None:
@@ -299,7 +303,7 @@ class MarkdownRows:
                     self._add_inline(f"**{name}** {text}" if name else text, row.line)
                 elif text:
                     self._add_inline(text, row.line, ("strong",))
-            self._add_row((("─" * min(self._room, 8), ("gutter",)),), row.line)
+            self._add_row(((LINE * min(self._room, 8), ("gutter",)),), row.line)
 
     # Inline text
 
@@ -351,7 +355,7 @@ class MarkdownRows:
                     opened.pop()
                     if kind == "link_close" and _ADDRESS.match(address := addresses.pop()):
                         if len(address) > _LONGEST_ADDRESS:
-                            address = address[: _LONGEST_ADDRESS - 1] + "…"
+                            address = address[: _LONGEST_ADDRESS - 1] + ELLIPSIS
                         put(f" ({address})", "gutter")
         # Cleaned as one text: Markdown turns `&#x202e;` into a character.
         text = sanitize("".join(parts)).replace("\t", " ")

@@ -16,6 +16,9 @@ from markdown_it.rules_block import StateBlock, paragraph
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from kebab_tui.tui.glyphs import glyph
+from kebab_tui.tui.widgets.segments import STEP
+
 _MOST_NESTED = 60
 """Levels of blocks; what lies deeper is not shown. A list in a list is two levels."""
 _WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n]{1,500})\]\]")
@@ -29,7 +32,15 @@ _TASK = re.compile(r"\[(.)\](?:[ \t]+|\Z)")
 _INLINE_TAG = re.compile(r"(?i)</?(?:a|abbr|b|code|em|i|kbd|mark|s|small|span|strong|sub|sup|u)\b[^<>]*>")
 _OTHER_TAG = re.compile(r"<(?!!--)[^<>]*>")
 _IMAGE_NAME = re.compile(r"(?i)\.(?:avif|bmp|gif|jpe?g|png|svg|webp)\Z")
-_TASK_BOXES = {" ": "☐", "x": "☑", "X": "☑", "/": "◐", "-": "☒", ">": "▷", "<": "◁"}
+_TASK_BOXES = {
+    " ": glyph("☐", "[ ]"),
+    "x": glyph("☑", "[x]"),
+    "X": glyph("☑", "[x]"),
+    "/": glyph("◐", "[/]"),
+    "-": glyph("☒", "[-]"),
+    ">": glyph("▷", "[>]"),
+    "<": glyph("◁", "[<]"),
+}
 
 
 class Callout(NamedTuple):
@@ -77,7 +88,7 @@ def image_label(name: str) -> str:
 
 def _link_text(inner: str, *, is_embed: bool) -> str:
     target, _, alias = inner.replace("\\|", "|").partition("|")
-    name = " › ".join(part.strip() for part in target.split("#") if part.strip()) or target
+    name = f" {STEP} ".join(part.strip() for part in target.split("#") if part.strip()) or target
     if not is_embed:
         return alias.strip() or name
     return image_label(name) if _IMAGE_NAME.search(name) else f"[embedded: {name}]"

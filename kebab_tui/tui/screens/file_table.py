@@ -22,6 +22,7 @@ from kebab_tui.tui.widgets.segments import (
     CURSOR,
     DOT,
     DOWN,
+    ELLIPSIS,
     GAP,
     RIGHT,
     Role,
@@ -266,7 +267,7 @@ def detail_rows(entry: Entry | None, width: int, height: int) -> Sequence[Row]:
 def summary_row(table: HealthTable, is_scanning: bool, message: str, width: int) -> Row:
     """The line above the files: the message, the scan, the number of files, the problems."""
     wrong = [f"{table.count(state):,} {state}" for state in WRONG if table.count(state)]
-    facts = [message, "scanning …" if is_scanning else "", f"{table.total:,} files", *wrong]
+    facts = [message, f"scanning {ELLIPSIS}" if is_scanning else "", f"{table.total:,} files", *wrong]
     role: Role = "warning" if table.count("failed") else "muted"
     text = f"  {DOT}  ".join(one_line(fact) for fact in facts if fact)
     return (Segment(cut(text, width), role),)

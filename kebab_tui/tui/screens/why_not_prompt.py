@@ -17,12 +17,14 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kebab_tui.tui.actions import Actions, ScreenName, bind
+from kebab_tui.tui.glyphs import own_text
 from kebab_tui.tui.screens.framed import GUTTER, FilterLine, Frame, FramedRow, framed_row
 from kebab_tui.tui.widgets.footer import footer_text
 from kebab_tui.tui.widgets.segments import (
     ARROW,
     CHECK,
     CROSS,
+    ELLIPSIS,
     GAP,
     Row,
     RowsView,
@@ -152,7 +154,7 @@ class WhyNotPrompt(ModalScreen[None]):
         for node in (self, self.typing_box):
             bind(node, self._actions, "Why not", "query")
         query = one_line(self._query)
-        self._show_message(f"Which note is missing for “{query}”?" if query else "Which note is missing?")
+        self._show_message(own_text(f"Which note is missing{f' for “{query}”' if query else ''}?"))
         self.post_message(self.Typed(""))
 
     def offer(self, part: str, paths: Sequence[str]) -> None:
@@ -213,7 +215,7 @@ class WhyNotPrompt(ModalScreen[None]):
             return
         self._asked = path
         self._fill_in(path)
-        self._show_message("searching …")
+        self._show_message(f"searching {ELLIPSIS}")
         self.post_message(self.Asked(path))
 
     async def action_ask(self) -> None:
