@@ -19,12 +19,12 @@ from kebab_tui.domain.ids import ChunkId
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.current_query import CurrentQuery
-from kebab_tui.tui.engine_thread import Suggestion
 from kebab_tui.tui.explain.panel import ExplainPanel
 from kebab_tui.tui.history import History
 from kebab_tui.tui.hit_diff import Latency
 from kebab_tui.tui.messages import IndexingEnded
 from kebab_tui.tui.preview.pane import Preview
+from kebab_tui.tui.suggestions import Suggestion
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.hits_list import FRESH_S, HitsList

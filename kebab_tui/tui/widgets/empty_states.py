@@ -18,7 +18,7 @@ from textual.message import Message
 import kebab_tui
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchMode
-from kebab_tui.tui.engine_thread import Suggestion
+from kebab_tui.tui.suggestions import Suggestion, first_shorter
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
     Role,
@@ -125,11 +125,6 @@ class TextPane(RowsView):
         if number is not None:
             event.stop()
             self.post_message(self.Clicked(self.suggestions[number]))
-
-
-def first_shorter(suggestions: Sequence[Suggestion]) -> Suggestion | None:
-    """The suggestion that drops the filter or the word that excludes most."""
-    return next((one for one in suggestions if one.kind != "instead"), None)
 
 
 def first_run(width: int, sample_key: str, quit_key: str, data_folder: str) -> list[Row]:
