@@ -114,7 +114,9 @@ class ResultsPresenter:
         again = again and self.response is not None
         if not again or self._error is not None:
             panes.status.clear_message()
-        self.response, self.suggestions, self.first_run, self._error = response, None, False, None
+        if not again or self.has_hits or response.hits:  # else they stay until they are counted again
+            self.suggestions = None
+        self.response, self.first_run, self._error = response, False, None
         self.refused = None
         news = panes.hits.show(response, keep, again=again)
         if again and str(news):

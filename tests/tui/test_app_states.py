@@ -166,6 +166,19 @@ async def test_down_and_enter_choose_another_suggestion(shared: SharedScreen) ->
         assert app.box.value == second and has_keys(app.hits), "with hits, tab goes to the next pane"
 
 
+async def test_suggestions_stay_while_the_query_is_repeated(shared: SharedScreen) -> None:
+    async with shared(query="ownership tag:요리") as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: app.words.suggestions)
+        await pilot.press("down", "down")
+        second = app.words.suggestions[1].text
+        app.engine.suggest = lambda *_: None  # type: ignore[method-assign]
+        app.ask(again=True)
+        await until(pilot, lambda: not app.current_query.is_waiting)
+        await pilot.press("enter")
+        assert app.box.value == second
+
+
 async def test_a_click_takes_a_suggestion(shared: SharedScreen) -> None:
     async with shared(query="ownership tag:요리") as pilot:
         app = await found(pilot)
