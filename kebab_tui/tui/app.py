@@ -575,6 +575,10 @@ class KebabApp(App[tuple[str, ...]]):
         self.pin_cursor()
         self.index((), paths=paths)
 
+    @on(events.Click, "#hits")
+    def _hit_clicked(self) -> None:
+        self.pin_cursor()
+
     @on(HitsList.Chosen)
     def _hit_chosen(self) -> None:
         self._commands.perform("open")
