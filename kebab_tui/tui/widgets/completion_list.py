@@ -1,4 +1,4 @@
-"""The completion list: what the filter under the cursor may become, in a box over the panes.
+"""The completion list: the keys or values for the filter under the cursor, in a box over the panes.
 
 `offered` finds the candidates. The list only shows them: the query box opens and closes it, and
 accepts one of them.
@@ -49,7 +49,7 @@ class Offer:
         return f"{text[: self.start]}{candidate.written}{text[self.end :]}"
 
     def appended(self, text: str) -> str:
-        """What can be typed after the text to write the first candidate that it begins; may be empty."""
+        """The rest of the first candidate that begins with the text; empty if none does."""
         typed = text[self.start :]
         for candidate in self.candidates:
             written = f'"{candidate.text}"' if typed.startswith('"') else candidate.written
@@ -59,7 +59,7 @@ class Offer:
 
 
 def offered(text: str, cursor: int, tokens: Sequence[QueryToken], known: Completions) -> Offer | None:
-    """What the key or the value at the cursor may become; None without candidates."""
+    """The offer for the key or the value at the cursor; None without candidates."""
     offer = None
     before: QueryToken | None = None
     for token in tokens:
