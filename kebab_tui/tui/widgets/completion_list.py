@@ -106,7 +106,7 @@ def _values(text: str, cursor: int, key: str, token: QueryToken | None, known: C
 
 
 class CompletionList(Widget):
-    """The candidates of an offer, one a row. Takes no focus; posts `Clicked`."""
+    """The candidates of an offer, one a row. Takes no focus; posts `CandidateClicked`."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"completion-list--muted", "completion-list--chosen"}
     DEFAULT_CSS = """
@@ -127,7 +127,7 @@ class CompletionList(Widget):
     """Another size lays out the screen once, not twice."""
 
     @dataclass
-    class Clicked(Message):
+    class CandidateClicked(Message):
         """The user clicked on a row."""
 
         number: int
@@ -231,7 +231,7 @@ class CompletionList(Widget):
         event.stop()
         inside = event.get_content_offset(self)
         if inside is not None and self._top + inside.y < len(self._rows):
-            self.post_message(self.Clicked(self._top + inside.y))
+            self.post_message(self.CandidateClicked(self._top + inside.y))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         self._scroll(event, 1)

@@ -57,7 +57,7 @@ class TextPane(RowsView):
     """Shows one of the texts, and below it suggestions among which the user can move."""
 
     @dataclass
-    class Clicked(Message):
+    class SuggestionClicked(Message):
         """The user clicked on a suggestion."""
 
         suggestion: Suggestion
@@ -124,7 +124,7 @@ class TextPane(RowsView):
         number = self._suggestion_at.get(event.get_content_offset_capture(self).y + self.scroll_offset.y)
         if number is not None:
             event.stop()
-            self.post_message(self.Clicked(self.suggestions[number]))
+            self.post_message(self.SuggestionClicked(self.suggestions[number]))
 
 
 def first_run(width: int, sample_key: str, quit_key: str, data_folder: str) -> list[Row]:
