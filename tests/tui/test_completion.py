@@ -337,7 +337,7 @@ class Host(HostApp):
         elif action_id.endswith("_completion"):
             self.list.move(1 if action_id.startswith("next") else -1)
 
-    def on_completion_list_clicked(self, event: CompletionList.Clicked) -> None:
+    def on_completion_list_candidate_clicked(self, event: CompletionList.CandidateClicked) -> None:
         self.box.accept_completion(event.number)
 
 

@@ -178,6 +178,7 @@ async def test_more_typing_discards_queued_actions(data: Path) -> None:
         ("open", False, False, True),
         ("open", True, False, True),
         ("open", True, True, False),
+        ("expand", True, False, True),
         ("next_hit", False, False, True),
         ("next_hit", True, False, False),
         ("mode", False, False, False),

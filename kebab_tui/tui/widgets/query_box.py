@@ -1,7 +1,7 @@
 """The query box: an input with colours, completion and history for the query language.
 
 Typing works before the engine is ready; colours, completion and deletion of whole filters
-start with `understand`. The box never searches: the application handles `Input.Changed`.
+start with `set_parser`. The box never searches: the application handles `Input.Changed`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class QueryBox(Input):
     _offer: Offer | None = None
     _is_editing = False
     _dismissed: tuple[int, str | None] | None = None
-    """Where the list was dismissed: the start of the word, and the text if a candidate was accepted."""
+    """The word for which the list was dismissed: its start, and the text if a candidate was accepted."""
     is_raw = False
     """Whether the query is in raw FTS5 syntax."""
 
