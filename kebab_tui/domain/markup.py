@@ -35,7 +35,7 @@ _INLINE = re.compile(  # each alternative begins with a literal: the search for 
     | <https?://(?P<auto>[^\s/<>?\#]{1,200})[^<>\s]{0,800}>
     | https?://(?:www\.)?(?P<host>[^\s/<>()\[\]"'`?\#|]{1,200})(?:[/?\#][^\s<>\[\]"'`|]{0,800})?(?<![.,;:!)])
     | <(?P<tag>[A-Za-z/][^<>]{0,400})>
-    | \{\{[<%][^{}]{0,300}[>%]\}\}
+    | \{\{[<%](?P<shortcode>[^{}]{0,300})[>%]\}\}
     | \{%[^{}]{0,300}%\}
     | \{\{\s?\w{1,40}\(["'](?P<argument>[^"'\n]{0,200})["'][^{}\n]{0,300}\)\s?\}\}
     | \*\*\*(?=[^\s*])(?P<both>[^*\n]{1,300})(?<=\S)\*\*\*
@@ -61,6 +61,8 @@ _TAG = re.compile(
     r"|sup|svg|table|tbody|td|tfoot|th|thead|time|tr|tt|u|ul|var|video|wbr)(?![\w-])"
 )
 """What is no HTML, as `<name>`, stands for something."""
+_SAID = re.compile(r"""\s(?:text|term_id)=["']([^"']+)|\A\s*\w+\s+["']([^"'./]+)["']\s*\Z""")
+"""The words in a shortcode that its page shows, or that stand for them."""
 _RULER = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+$", re.MULTILINE)
 _CELLS = " · "
 
@@ -134,6 +136,9 @@ def _shown(match: re.Match[str]) -> str:
             return " "
         is_markup = content[0] == "/" or content[-1] == "/" or "=" in content
         return "" if is_markup or _TAG.match(content) else match.group()
+    if kind == "shortcode":
+        said = _SAID.search(content)
+        return said[1] or said[2] if said else ""
     if kind == "entity":
         return _ENTITIES[content]
     if kind in _UNDERLINED and match.start() and match.string[match.start() - 1].isalnum():

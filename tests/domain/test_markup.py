@@ -35,6 +35,8 @@ from tests.effort import cpu_seconds
         ("a | b\n--- | ---\nc | d", "a · b\nc · d"),
         ("this | that, and no table", "this | that, and no table"),
         (":::note\n{{< param >}}Text\n:::", "Text"),
+        ('a {{< tooltip text="pod" term_id="x" >}}, {{< tooltip term_id="job" >}}', "a pod, job"),
+        ('{{% heading "next" %}} {{< include "a.md" >}}', "next"),
         ("설정은 **굵게** [[노트|별칭]] 👩‍👩‍👧", "설정은 굵게 별칭 👩‍👩‍👧"),
     ],
 )

@@ -12,7 +12,7 @@ from textual.widgets import Input
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
-from kebab_tui.settings.settings import Settings
+from kebab_tui.settings.settings import ScreenSettings, Settings
 from kebab_tui.tui.actions import ACTIONS, action_of, actions_on, available
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.commands import Commands
@@ -110,7 +110,8 @@ async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Pat
 
 
 async def test_remapped_keys_scroll_what_is_too_long_for_its_pane(data: Path) -> None:
-    settings = Settings(keys={"next_hit": ("f9",), "scroll_right": ("alt+>",)})
+    keys = {"next_hit": ("f9",), "scroll_right": ("alt+>",)}
+    settings = Settings(keys=keys, screen=ScreenSettings(wrap="off"))
     app = kebab(data, settings=settings, query="zzzz tag:요리 lang:ko after:2020", mode="lexical")
     async with app.run_test(size=(60, 8)) as pilot:
         await found(pilot)
