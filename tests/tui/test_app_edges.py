@@ -181,6 +181,15 @@ async def test_pick_gives_every_marked_hit(data: Path) -> None:
     assert app.return_value is not None and len(app.return_value) == 2
 
 
+async def test_the_footer_of_a_picker_says_pick(data: Path) -> None:
+    app = kebab(data, query="rust", mode="lexical", pick=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "enter pick" in painted(app))
+        assert "enter open" not in painted(app)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: "enter pick · tab passages" in painted(app))
+
+
 async def test_quit_picks_nothing(data: Path) -> None:
     app = kebab(data, query="rust", mode="lexical", pick=True)
     async with app.run_test(size=WIDE) as pilot:
