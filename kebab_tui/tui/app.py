@@ -86,7 +86,7 @@ class KebabApp(App[tuple[str, ...]]):
         """Collaborators that are not given are made from the settings; `page`: hits of one query."""
         super().__init__()
         self.has_vim_keys = settings.screen.keys == "vim"
-        self.actions = keymap(settings.keys, vim=self.has_vim_keys)
+        self.actions = keymap(settings.keys, vim=self.has_vim_keys, pick=options.pick)
         self._action_of = {action.id: action for action in self.actions}
         bind_app(self, self.actions)
         self._choices = starting_choices(settings.data_dir, settings.screen, options.theme)

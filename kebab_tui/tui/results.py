@@ -161,7 +161,7 @@ class ResultsPresenter:
         no_count = {"hits": None, "total": 0, "notices": ()}
         if failure.code == "unfinished_filter" and self.response is not None:
             answered = cut(sanitize_line(self.response.query), _LONGEST_TITLE)
-            title = f"hits for {answered}" if answered else "changed lately"
+            title = f"hits for {answered}" if answered else "recently changed"
             panes.hits.border_title = Content(title)
             self._update_status(**no_count)
             panes.status.clear_message()
@@ -375,7 +375,7 @@ class ResultsPresenter:
 
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
-        self._panes.hits.border_title = Content(self._counts(response) if has_query else "changed lately")
+        self._panes.hits.border_title = Content(self._counts(response) if has_query else "recently changed")
         if response.complete and (response.vector_share or _NO_VECTORS & {n.code for n in response.notices}):
             self._vector_share = response.vector_share
         key, notices = self._key("exact"), []

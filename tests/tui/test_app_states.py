@@ -265,7 +265,7 @@ async def test_an_empty_box_offers_earlier_queries_and_filters_beside_the_newest
     async with kebab(data).run_test(size=WIDE) as pilot:
         app = await found(pilot)
         screen = painted(app)
-        assert paths(app) and "changed lately" in screen
+        assert paths(app) and "recently changed" in screen
         assert "ownership" in screen and "docker" in screen and "tag:rust" in screen
         await pilot.press("up")
         assert app.box.value == "ownership"

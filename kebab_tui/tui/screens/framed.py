@@ -155,9 +155,11 @@ def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     label = []
     is_cut = needed > left
     for text, role in clean:
-        text = take(text, left - is_cut)
-        left -= cell_len(text)
-        label.append(Segment(text, "heading" if row.is_heading and role == "plain" else role))
+        fits = take(text, left - is_cut)
+        left -= cell_len(fits)
+        label.append(Segment(fits, "heading" if row.is_heading and role == "plain" else role))
+        if fits != text:
+            break
     if is_cut and left > 0:
         label.append(Segment(ELLIPSIS, label[-1].role))
         left -= 1

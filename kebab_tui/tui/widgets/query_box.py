@@ -161,7 +161,7 @@ class QueryBox(Input):
         # A Suggester runs in a worker: each key would cost a second frame, and the key that
         # accepts the suggestion could arrive first.
         appended = offer.appended(self.value) if offer is not None and self.cursor_at_end else ""
-        self._suggestion = self.value + appended if appended else ""
+        self._suggestion = one_plain_line(self.value + appended) if appended else ""
         if self.completion_list is None:
             return
         if self._dismissed is not None and (
