@@ -70,12 +70,18 @@ class Commands:
     def do_previous_page(self) -> None:
         self._move_or_scroll_pages(-1)
 
-    def _move_or_scroll_pages(self, pages: int) -> None:
+    def do_half_page_down(self) -> None:
+        self._move_or_scroll_pages(0.5)
+
+    def do_half_page_up(self) -> None:
+        self._move_or_scroll_pages(-0.5)
+
+    def _move_or_scroll_pages(self, pages: float) -> None:
         app = self._app
         if (pane := app.focused) is app.preview:
             app.preview.scroll_by_pages(pages)
         elif pane in (app.explain, app.words):
-            pane.scroll_relative(y=pages * max(pane.size.height - 1, 1), animate=False)
+            pane.scroll_relative(y=round(pages * max(pane.size.height - 1, 1)), animate=False)
         else:
             app.pin_cursor()
             app.hits.move_by_pages(pages)
@@ -226,12 +232,6 @@ class Commands:
 
     def do_scroll_right(self) -> None:
         self._app.preview.action_scroll_right()
-
-    def do_half_page_down(self) -> None:
-        self._app.preview.scroll_relative(y=self._app.preview.size.height // 2, animate=False)
-
-    def do_half_page_up(self) -> None:
-        self._app.preview.scroll_relative(y=-(self._app.preview.size.height // 2), animate=False)
 
     def do_next_match(self) -> None:
         self._app.preview.next_match()
