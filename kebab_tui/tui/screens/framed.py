@@ -206,11 +206,11 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"framed-list--row"}
 
-    class RowSelected(Message):
+    class CursorMoved(Message):
         """Another row is selected, or none; see `cursor`."""
 
         def can_replace(self, message: Message) -> bool:
-            return isinstance(message, FramedList.RowSelected)
+            return isinstance(message, FramedList.CursorMoved)
 
     class RowClicked(Message):
         """The user wants the selected row."""
@@ -234,7 +234,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.move_to(cursor)
         if self.cursor < 0:
-            self.post_message(self.RowSelected())
+            self.post_message(self.CursorMoved())
 
     def move_to(self, place: int) -> None:
         """Put the cursor on this row; on the next one in this direction if it is a heading."""
@@ -252,7 +252,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
         self.cursor = place
         self.lay_out()
         self._reveal()
-        self.post_message(self.RowSelected())
+        self.post_message(self.CursorMoved())
 
     def _reveal(self) -> None:
         """Scroll as little as necessary to show the selected row, and a heading above it."""
@@ -283,7 +283,7 @@ class FramedScreen(ModalScreen[ScreenResultType]):
     """A page with an input over a list. Keys that come early wait for the rows of the typed text.
 
     A subclass implements `find`, which calls `show` at once or later, and `choose`; for a preview
-    it handles `FramedList.RowSelected`. Its actions in the registry run `screen.move(1)`,
+    it handles `FramedList.CursorMoved`. Its actions in the registry run `screen.move(1)`,
     `screen.page(1)`, `screen.choose` and `screen.dismiss`.
     """
 

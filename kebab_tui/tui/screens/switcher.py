@@ -186,7 +186,7 @@ class Switcher(FramedScreen[Choice | None]):
         before = self._selected if message.limit > FIRST else None
         hits = [hit_of(note) for note in found]
         best = found[0].matched if found else None
-        new = self._new_note(typed, hits, is_named=best is not None and best.match.name == "EXACT")
+        new = self._new_note(typed, hits, is_named=best is not None and best.is_exact)
         rows, self._notes = self._rows(found, hits, new)
         cursor = self._notes.index(before) if before in self._notes else 0
         self.show(typed, rows, cursor, empty="no note has such a name" if typed.strip() else "no notes yet")
@@ -228,8 +228,8 @@ class Switcher(FramedScreen[Choice | None]):
     def _selected(self) -> SearchHit | NewNote | None:
         return self._notes[self.rows.cursor] if 0 <= self.rows.cursor < len(self._notes) else None
 
-    @on(FramedList.RowSelected)
-    def _moved(self, event: FramedList.RowSelected) -> None:
+    @on(FramedList.CursorMoved)
+    def _moved(self, event: FramedList.CursorMoved) -> None:
         event.stop()
         if not self._typing.is_typing:
             self._show_selected()
