@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from textual.app import App, ComposeResult
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.tui.preview import painting
 from kebab_tui.tui.preview import rendered as rendered_module
+from kebab_tui.tui.preview.markdown_rows import MarkdownRows
 from kebab_tui.tui.preview.matches import MatchSpan
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.preview.rendered import Rendered, rendered
@@ -243,6 +245,15 @@ def test_rendering_a_long_note_can_be_cancelled() -> None:
     waiting = iter([False, True])
 
     assert rendered(["# a", "text"] * 4, WIDTH, lambda: next(waiting)) is None
+
+
+def test_a_table_of_many_columns_can_be_cancelled_after_each_row() -> None:
+    columns = 60
+    lines = ["|" + "a|" * columns, "|" + "-|" * columns, *["|" + "b|" * columns] * 20]
+    made = MarkdownRows(lines, WIDTH)
+    counts = [len(made.rows) for _ in made.add_blocks()]
+    assert max(after - before for before, after in pairwise(counts)) <= columns + 1
+    assert len(made.rows) > 20 * columns
 
 
 # The passage and the matches
