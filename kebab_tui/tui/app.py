@@ -587,6 +587,10 @@ class KebabApp(App[tuple[str, ...]]):
         self.pin_cursor()
         self.index((), paths=paths)
 
+    @on(events.Click, "#hits")
+    def _hit_clicked(self) -> None:
+        self.pin_cursor()
+
     @on(HitsList.Chosen)
     def _hit_chosen(self) -> None:
         self._commands.perform("open")
@@ -640,12 +644,12 @@ class KebabApp(App[tuple[str, ...]]):
         else:
             self.hand_off.open_note(choice.note)
 
-    @on(CompletionList.Clicked)
-    def _completion_clicked(self, message: CompletionList.Clicked) -> None:
+    @on(CompletionList.CandidateClicked)
+    def _completion_clicked(self, message: CompletionList.CandidateClicked) -> None:
         self.box.accept_completion(message.number)
 
-    @on(TextPane.Clicked)
-    def _suggestion_clicked(self, message: TextPane.Clicked) -> None:
+    @on(TextPane.SuggestionClicked)
+    def _suggestion_clicked(self, message: TextPane.SuggestionClicked) -> None:
         self.box.write(message.suggestion.text)
 
     @on(WhyNotPrompt.Typed)

@@ -19,7 +19,7 @@ from kebab_tui.tui.keys import capitalized
 from kebab_tui.tui.launch import ABORTED, has_job_control, stop_until_foreground
 from kebab_tui.tui.layout import Pane, swapped
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
-from kebab_tui.tui.widgets.empty_states import first_shorter
+from kebab_tui.tui.suggestions import first_shorter
 
 if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp

@@ -24,7 +24,7 @@ SLOW_S = 0.2
 """A query that takes longer counts as slow."""
 
 MOVES = frozenset({"next_hit", "previous_hit", "next_page", "previous_page", "first_hit", "last_hit"})
-_CONCERN_A_HIT = frozenset({"open", "copy", "copy_text", "mark"})
+_CONCERN_A_HIT = frozenset({"open", "copy", "copy_text", "expand", "mark"})
 
 
 class QueryEngine(Protocol):

@@ -19,12 +19,12 @@ from kebab_tui.domain.ids import ChunkId
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.current_query import CurrentQuery
-from kebab_tui.tui.engine_thread import Suggestion
 from kebab_tui.tui.explain.panel import ExplainPanel
 from kebab_tui.tui.history import History
 from kebab_tui.tui.hit_diff import Latency
 from kebab_tui.tui.messages import IndexingEnded
 from kebab_tui.tui.preview.pane import Preview
+from kebab_tui.tui.suggestions import Suggestion
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.hits_list import FRESH_S, HitsList
@@ -114,7 +114,9 @@ class ResultsPresenter:
         again = again and self.response is not None
         if not again or self._error is not None:
             panes.status.clear_message()
-        self.response, self.suggestions, self.first_run, self._error = response, None, False, None
+        if not again or self.has_hits or response.hits:  # else they stay until they are counted again
+            self.suggestions = None
+        self.response, self.first_run, self._error = response, False, None
         self.refused = None
         news = panes.hits.show(response, keep, again=again)
         if again and response.query.strip() and str(news):

@@ -110,7 +110,7 @@ async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Pat
 
 
 async def test_remapped_keys_scroll_what_is_too_long_for_its_pane(data: Path) -> None:
-    keys = {"next_hit": ("f9",), "scroll_right": ("alt+>",)}
+    keys: dict[str, tuple[str, ...]] = {"next_hit": ("f9",), "scroll_right": ("alt+>",)}
     settings = Settings(keys=keys, screen=ScreenSettings(wrap="off"))
     app = kebab(data, settings=settings, query="zzzz tag:요리 lang:ko after:2020", mode="lexical")
     async with app.run_test(size=(60, 8)) as pilot:

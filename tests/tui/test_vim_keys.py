@@ -20,7 +20,6 @@ from tests.tui.screen import (
     found,
     has_keys,
     kebab,
-    paths,
     type_at_once,
     until,
 )
@@ -61,7 +60,7 @@ async def test_letters_move_in_the_focused_pane(shared: SharedScreen) -> None:
         await pilot.press("escape", *"jjk")
         assert app.hits.cursor == 1 and has_keys(app.box)
         await pilot.press("G")
-        assert app.hits.cursor == len(paths(app)) - 1
+        assert app.hits.cursor > 1 and app.hits.is_at_end
         await pilot.press("g")
         assert app.hits.cursor == 0
         await focus(pilot, app.preview)

@@ -1,7 +1,7 @@
 """Makes rows of readable text from Markdown, for a width.
 
-A row knows the source lines that it shows. Blank rows are where the source has blank lines, one
-at a time. Links are text only: a terminal would follow them. Comments stay, since a search finds
+A row knows the source lines that it shows. Blank lines of the source become blank rows, one
+for several. Links are text only: a terminal would follow them. Comments stay, since a search finds
 them. All text is sanitised after parsing.
 """
 
@@ -73,7 +73,7 @@ class RenderedRow(NamedTuple):
 
 
 class _Level:
-    """A quote, callout or list item around the blocks: what stands before their rows."""
+    """A quote, callout or list item around blocks: the text before their rows."""
 
     def __init__(self, first: str, rest: str, style: str) -> None:
         self.first, self.rest, self.style = first, rest, style

@@ -117,7 +117,7 @@ class Preview(LineView, can_focus=True):
     # Choosing and reading the note
 
     def show(self, hit: SearchHit, located: Located | None = None, query: str = "") -> None:
-        """Show the file of a hit with the matches of `query`; an open note stays where it is."""
+        """Show the file of a hit with the matches of `query`; a note that is open keeps its place."""
         is_other = self._hit is None or hit.chunk_id != self._hit.chunk_id
         self._generation += 1
         self._hit, self._located, self._query = hit, located, query

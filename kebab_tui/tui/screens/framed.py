@@ -206,13 +206,13 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"framed-list--row"}
 
-    class Moved(Message):
+    class RowSelected(Message):
         """Another row is selected, or none; see `cursor`."""
 
         def can_replace(self, message: Message) -> bool:
-            return isinstance(message, FramedList.Moved)
+            return isinstance(message, FramedList.RowSelected)
 
-    class Clicked(Message):
+    class RowClicked(Message):
         """The user wants the selected row."""
 
     def __init__(self) -> None:
@@ -234,7 +234,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.move_to(cursor)
         if self.cursor < 0:
-            self.post_message(self.Moved())
+            self.post_message(self.RowSelected())
 
     def move_to(self, place: int) -> None:
         """Put the cursor on this row; on the next one in this direction if it is a heading."""
@@ -252,7 +252,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
         self.cursor = place
         self.lay_out()
         self._reveal()
-        self.post_message(self.Moved())
+        self.post_message(self.RowSelected())
 
     def _reveal(self) -> None:
         """Scroll as little as necessary to show the selected row, and a heading above it."""
@@ -270,7 +270,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
         place = event.y + self.scroll_offset.y
         if place < len(self._items) and not self._items[place].is_heading:
             self._select(place)
-            self.post_message(self.Clicked())
+            self.post_message(self.RowClicked())
 
     def render_line(self, y: int) -> Strip:
         strip = super().render_line(y)
@@ -283,7 +283,7 @@ class FramedScreen(ModalScreen[ScreenResultType]):
     """A page with an input over a list. Keys that come early wait for the rows of the typed text.
 
     A subclass implements `find`, which calls `show` at once or later, and `choose`; for a preview
-    it handles `FramedList.Moved`. Its actions in the registry run `screen.move(1)`,
+    it handles `FramedList.RowSelected`. Its actions in the registry run `screen.move(1)`,
     `screen.page(1)`, `screen.choose` and `screen.dismiss`.
     """
 
@@ -378,8 +378,8 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         event.stop()
         self.catch_up()
 
-    @on(FramedList.Clicked)
-    def _row_clicked(self, event: FramedList.Clicked) -> None:
+    @on(FramedList.RowClicked)
+    def _row_clicked(self, event: FramedList.RowClicked) -> None:
         event.stop()
         self.action_choose()
 

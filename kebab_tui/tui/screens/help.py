@@ -1,4 +1,4 @@
-"""The help: the query language, every key of the registry, what is shown on the screen.
+"""The help: the query language, every key of the registry, the signs on the screen.
 
 The keys of the focused pane come before those of the others. Typing filters the rows.
 """

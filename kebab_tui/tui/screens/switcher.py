@@ -228,8 +228,8 @@ class Switcher(FramedScreen[Choice | None]):
     def _selected(self) -> SearchHit | NewNote | None:
         return self._notes[self.rows.cursor] if 0 <= self.rows.cursor < len(self._notes) else None
 
-    @on(FramedList.Moved)
-    def _moved(self, event: FramedList.Moved) -> None:
+    @on(FramedList.RowSelected)
+    def _moved(self, event: FramedList.RowSelected) -> None:
         event.stop()
         if not self._typing.is_typing:
             self._show_selected()

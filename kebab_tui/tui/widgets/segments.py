@@ -1,6 +1,6 @@
 """Building blocks of every pane: glyphs, cleaned and cut text, rows of segments, scroll views.
 
-Text from files, titles, queries and notices passes `clean` (or `one_line`) before a widget
+Text from files, titles, queries and notices passes `sanitize_line` (or `one_line`) before a widget
 shows it, and reaches the widget as `Content` or `Strip`: Textual parses a plain `str` as
 markup. All widths are terminal cells, and a cut never splits a character. A segment names
 a role; the widget that paints it chooses the colour.

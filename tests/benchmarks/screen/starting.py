@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from tests.benchmarks.measuring import Figure, median
 from tests.benchmarks.screen.minimal import READY
-from tests.benchmarks.screen.terminal import SCREEN, Terminal, shows
+from tests.benchmarks.screen.terminal import ALL_HITS, FIRST_HITS, SCREEN, Terminal, shows
 
 _MINIMAL = (sys.executable, "-m", "tests.benchmarks.screen.minimal")
 _FOOTER = "commands"
@@ -38,7 +38,7 @@ def _screen(data: str, query: str) -> Start:
     moments = {
         "first": shows(query or "a phrase"),
         "stands": shows(_FOOTER),
-        **({"lexical": shows("ms · lexical"), "hybrid": shows("ms · hybrid")} if query else {}),
+        **({"lexical": FIRST_HITS, "hybrid": ALL_HITS} if query else {}),
     }
     return Start((*SCREEN, "--data-dir", data, *(["--query", query] if query else [])), moments)
 
