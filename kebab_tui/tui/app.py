@@ -157,6 +157,8 @@ class KebabApp(App[tuple[str, ...]]):
         self.recent_commands: list[str] = []
         """Ids of the commands that the palette ran last."""
         self._pending = PendingActions()
+        self._held_back: messages.SearchDone | None = None
+        """A first response with fewer notes than the list on the screen."""
         self._cursor_is_pinned = False
         """Whether new results keep the cursor on its hit."""
         self._has_news = False
@@ -193,7 +195,7 @@ class KebabApp(App[tuple[str, ...]]):
         bind(self.words, self.actions, "Main", "everywhere")
         self.is_normal = False
         self.show_mode()
-        self.current_query.start_clock(self, self.results.show_searching)
+        self.current_query.start_clock(self, self._searching)
         self.typing.start_clock(self)
         self.indexing.report_to(self.post_message)
         self.box.focus()
@@ -385,7 +387,8 @@ class KebabApp(App[tuple[str, ...]]):
             return
         if message.final:
             self.current_query.finish(answered=True)
-        elif self._has_fewer_notes(response):
+        elif self._has_fewer_notes(response) and not self.current_query.is_slow:
+            self._held_back = message
             self.engine.painted()  # the hits on the screen stay until the full response is there
             return
         else:
@@ -409,6 +412,13 @@ class KebabApp(App[tuple[str, ...]]):
             self.recorder.shown(response.query)
         elif message.final and response.query.strip():
             self.engine.suggest(message.generation, self.current_query.query)
+
+    def _searching(self, running: bool) -> None:
+        """A query has become slow, or is no longer: a first response is not held back any longer."""
+        self.results.show_searching(running)
+        held, self._held_back = self._held_back, None
+        if running and held is not None:
+            self._search_done(held)
 
     def _has_fewer_notes(self, response: SearchResponse) -> bool:
         """Whether a list of hits on the screen would shrink."""

@@ -68,7 +68,7 @@ async def test_a_list_of_hits_does_not_shrink_before_the_full_response(data: Pat
             response = replace(response, hits=response.hits[:1])
             first_answers.append(response)
             return response
-        assert query.text != "rust w" or go_on.wait(60)
+        assert query.text != "rust work" or go_on.wait(60)
         return real.search(query, first_answer)
 
     app = kebab(data, lambda: Proxy(data, search=search), mode="hybrid", query="rust")
@@ -76,13 +76,31 @@ async def test_a_list_of_hits_does_not_shrink_before_the_full_response(data: Pat
         await found(pilot)
         before = paths(app)
         assert len(before) > 1
-        type_at_once(app, " w")
-        await until(pilot, lambda: first_answers[-1].query == "rust w")
+        type_at_once(app, " work")
+        await until(pilot, lambda: first_answers[-1].query == "rust work")
         await pilot.pause()
         assert paths(app) == before
         go_on.set()
         await found(pilot)
-        assert app.results.response is not None and app.results.response.query == "rust w"
+        assert app.results.response is not None and app.results.response.query == "rust work"
+
+
+async def test_a_short_list_does_not_wait_for_a_slow_full_response(data: Path) -> None:
+    go_on = threading.Event()
+
+    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        assert first_answer or query.text != "rust work" or go_on.wait(60)
+        response = real.search(query, first_answer)
+        return replace(response, hits=response.hits[:1]) if first_answer else response
+
+    app = kebab(data, lambda: Proxy(data, search=search), mode="hybrid", query="rust")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        type_at_once(app, " work")
+        await until(pilot, lambda: app.results.response and app.results.response.query == "rust work")
+        assert len(paths(app)) == 1 and not go_on.is_set()
+        go_on.set()
+        await found(pilot)
 
 
 async def test_the_explanation_opened_before_the_final_response_asks_for_no_other(data: Path) -> None:
