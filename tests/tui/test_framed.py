@@ -213,3 +213,11 @@ async def test_any_size_works(size: tuple[int, int]) -> None:
         await until(pilot, lambda: host.page.query_one(Frame).size.width)
         assert host.page.typing_box.region.height == 1
         assert "▌" in painted(host)
+
+
+async def test_the_cursor_of_the_input_does_not_blink() -> None:
+    host = Host(Names())
+    async with host.run_test() as pilot:
+        await pilot.pause()
+        assert host.focused is host.page.typing_box
+        assert not host.page.typing_box.cursor_blink

@@ -124,6 +124,7 @@ class FilterLine(Horizontal):
         self.input = _FilterInput(
             placeholder=placeholder, max_length=LONGEST, select_on_focus=False, compact=True
         )
+        self.input.cursor_blink = False  # an idle page paints nothing
 
     def compose(self) -> ComposeResult:
         yield Static(Content(f"{STEP} "))
