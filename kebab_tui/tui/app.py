@@ -632,7 +632,7 @@ class KebabApp(App[tuple[str, ...]]):
             return
         if isinstance(choice.note, NewNote):
             if self.hand_off.create(choice.note.path):
-                self._new_note = self.box.value, name_query(stem_of(choice.note.path))
+                self._new_note = self.box.value, f"{name_query(stem_of(choice.note.path))} "
                 if self.results.is_read_only:
                     self.status.show_message(READ_ONLY)
         elif choice.verb == "copy":
@@ -640,7 +640,7 @@ class KebabApp(App[tuple[str, ...]]):
         elif choice.verb == "search":
             self.recent.add([choice.note.doc_id])
             self.history.add(self.box.value)
-            self.box.write(name_query(choice.note.name))
+            self.box.write(f"{name_query(choice.note.name)} ")
         else:
             self.hand_off.open_note(choice.note)
 
