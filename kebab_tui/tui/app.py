@@ -22,13 +22,12 @@ from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
 from kebab_tui.tui.actions import Facts, bind, bind_app, first_key
 from kebab_tui.tui.choices import Choices, keep, starting_choices
-from kebab_tui.tui.commands import READ_ONLY, Commands
+from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.current_query import MOVES, PAGE, CurrentQuery, PendingActions
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.explain.panel import ExplainPanel
@@ -41,7 +40,6 @@ from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.layout import LayoutName, Toggles
-from kebab_tui.tui.new_note import NewNote, name_query
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.results import Panes, ResultsPresenter
@@ -59,7 +57,6 @@ from kebab_tui.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchResponse
-    from kebab_tui.tui.screens.switcher import Choice
     from kebab_tui.workspace import Workspace
 
 NOTIFICATION_S = 5.0
@@ -168,7 +165,7 @@ class KebabApp(App[tuple[str, ...]]):
         """What the present arrangement of the panes is for."""
         self._jumps = 0
         """How many pages the user has asked to jump ahead of the loaded ones."""
-        self._new_note: tuple[str, str] | None = None
+        self.new_note: tuple[str, str] | None = None
         """The text in the box when a note was created, and the query that shows it once it is indexed."""
 
     def _open_workspace(self) -> Workspace:
@@ -533,8 +530,8 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.CorpusChanged)
     def _corpus_changed(self) -> None:
         self._has_news = True
-        if self._new_note is not None:
-            (text, query), self._new_note = self._new_note, None
+        if self.new_note is not None:
+            (text, query), self.new_note = self.new_note, None
             if self.box.value == text != query:
                 self.box.write(query)
                 return
@@ -625,24 +622,6 @@ class KebabApp(App[tuple[str, ...]]):
             if isinstance(screen, Switcher):
                 screen.preview.engine = self.preview.engine
                 screen.notes_found(message)
-
-    def note_chosen(self, choice: Choice | None) -> None:
-        """Do with a note what the user chose in the switcher."""
-        if choice is None:
-            return
-        if isinstance(choice.note, NewNote):
-            if self.hand_off.create(choice.note.path):
-                self._new_note = self.box.value, f"{name_query(stem_of(choice.note.path))} "
-                if self.results.is_read_only:
-                    self.status.show_message(READ_ONLY)
-        elif choice.verb == "copy":
-            self.hand_off.copy_path(choice.note)
-        elif choice.verb == "search":
-            self.recent.add([choice.note.doc_id])
-            self.history.add(self.box.value)
-            self.box.write(f"{name_query(choice.note.name)} ")
-        else:
-            self.hand_off.open_note(choice.note)
 
     @on(CompletionList.CandidateClicked)
     def _completion_clicked(self, message: CompletionList.CandidateClicked) -> None:

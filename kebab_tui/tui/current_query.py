@@ -23,7 +23,10 @@ _LARGEST_PAGE = 400
 SLOW_S = 0.2
 """A query that takes longer counts as slow."""
 
-MOVES = frozenset({"next_hit", "previous_hit", "next_page", "previous_page", "first_hit", "last_hit"})
+MOVES = frozenset({
+    "next_hit", "previous_hit", "next_page", "previous_page", "half_page_down", "half_page_up",
+    "first_hit", "last_hit",
+})  # fmt: skip
 _CONCERN_A_HIT = frozenset({"open", "copy", "copy_text", "expand", "mark"})
 
 

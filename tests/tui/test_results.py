@@ -91,7 +91,7 @@ async def test_the_explanation_opened_before_the_final_response_asks_for_no_othe
 
     def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         asked.append(query.mode)
-        assert first_answer or go_on.wait(20)
+        assert first_answer or go_on.wait(60)
         return real.search(query, first_answer)
 
     hits = RecordedHits()

@@ -452,8 +452,8 @@ class Preview(LineView, can_focus=True):
     def action_scroll_down(self) -> None:
         self.scroll_by(1)
 
-    def scroll_by_pages(self, pages: int) -> None:
-        self.scroll_by(pages * max(self.page_rows - 1, 1))
+    def scroll_by_pages(self, pages: float) -> None:
+        self.scroll_by(round(pages * max(self.page_rows - 1, 1)))
 
     def action_page_up(self) -> None:
         self.scroll_by_pages(-1)

@@ -121,13 +121,13 @@ class FilterLine(Horizontal):
 
     def __init__(self, placeholder: str) -> None:
         super().__init__()
-        self._placeholder = placeholder
+        self.input = _FilterInput(
+            placeholder=placeholder, max_length=LONGEST, select_on_focus=False, compact=True
+        )
 
     def compose(self) -> ComposeResult:
         yield Static(Content(f"{STEP} "))
-        yield _FilterInput(
-            placeholder=self._placeholder, max_length=LONGEST, select_on_focus=False, compact=True
-        )
+        yield self.input
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +206,11 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"framed-list--row"}
 
-    class RowSelected(Message):
+    class CursorMoved(Message):
         """Another row is selected, or none; see `cursor`."""
 
         def can_replace(self, message: Message) -> bool:
-            return isinstance(message, FramedList.RowSelected)
+            return isinstance(message, FramedList.CursorMoved)
 
     class RowClicked(Message):
         """The user wants the selected row."""
@@ -234,7 +234,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.move_to(cursor)
         if self.cursor < 0:
-            self.post_message(self.RowSelected())
+            self.post_message(self.CursorMoved())
 
     def move_to(self, place: int) -> None:
         """Put the cursor on this row; on the next one in this direction if it is a heading."""
@@ -252,7 +252,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
         self.cursor = place
         self.lay_out()
         self._reveal()
-        self.post_message(self.RowSelected())
+        self.post_message(self.CursorMoved())
 
     def _reveal(self) -> None:
         """Scroll as little as necessary to show the selected row, and a heading above it."""
@@ -283,7 +283,7 @@ class FramedScreen(ModalScreen[ScreenResultType]):
     """A page with an input over a list. Keys that come early wait for the rows of the typed text.
 
     A subclass implements `find`, which calls `show` at once or later, and `choose`; for a preview
-    it handles `FramedList.RowSelected`. Its actions in the registry run `screen.move(1)`,
+    it handles `FramedList.CursorMoved`. Its actions in the registry run `screen.move(1)`,
     `screen.page(1)`, `screen.choose` and `screen.dismiss`.
     """
 
@@ -310,11 +310,12 @@ class FramedScreen(ModalScreen[ScreenResultType]):
     ) -> None:
         super().__init__()
         self._actions = actions
-        self._title = title
-        self._placeholder = placeholder
         self._preview = preview
+        # Attributes, not lookups: a result may arrive after the page was closed.
+        self._line = FilterLine(placeholder)
         self.rows = FramedList()
         self._panes = Container(self.rows, *([] if preview is None else [preview]), classes="framed--panes")
+        self.frame = Frame(self._line, self._panes, title=title, keys=footer_text(actions, self.screen_name))
         self._asked_for: str | None = None
         """The text that `find` was last called with."""
         self._has_rows = False
@@ -324,17 +325,11 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         """What the user did before the rows arrived."""
 
     def compose(self) -> ComposeResult:
-        frame = Frame(
-            FilterLine(self._placeholder),
-            self._panes,
-            title=self._title,
-            keys=footer_text(self._actions, self.screen_name),
-        )
         if self._preview is not None:
             self._preview.add_class("framed--preview")
-            for node in (frame, self._panes):
+            for node in (self.frame, self._panes):
                 node.add_class("-previews")
-        yield frame
+        yield self.frame
 
     def on_mount(self) -> None:
         for node in (self, self.typing_box):
@@ -349,7 +344,7 @@ class FramedScreen(ModalScreen[ScreenResultType]):
     @property
     def typing_box(self) -> Input:
         """Receives the text typed anywhere on the page."""
-        return self.query_one(Input)
+        return self._line.input
 
     def find(self, text: str) -> None:
         """Call `show` with the rows for this text."""

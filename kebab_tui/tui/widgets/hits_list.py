@@ -293,12 +293,12 @@ class HitsList(LineView, can_focus=True):
     def move_by(self, rows: int) -> None:
         self.move_to(self._cursor + rows)
 
-    def move_by_pages(self, pages: int) -> None:
+    def move_by_pages(self, pages: float) -> None:
         """Move as many lines as the pane has, at least one row."""
         if self._rows:
-            line = self._rows[self._cursor].top + pages * self.scrollable_content_region.height
+            line = self._rows[self._cursor].top + round(pages * self.scrollable_content_region.height)
             row = self._row_at[max(0, min(line, len(self._row_at) - 1))]
-            self.move_to(row if row != self._cursor else self._cursor + pages)
+            self.move_to(row if row != self._cursor else self._cursor + (1 if pages > 0 else -1))
 
     def move_to_last(self) -> None:
         self.move_to(len(self._rows) - 1)

@@ -49,7 +49,7 @@ GAP = 2
 NARROWEST = 16
 """Rows are made for at least this many cells."""
 
-Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning", "quote", "warning", "match"]
+Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning", "warning", "match"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 _ROW_BREAKERS = str.maketrans({"\n": "\u240a", "\t": "\u2409"})
@@ -276,7 +276,6 @@ class RowsView(LineView):
         & > .rows--sum { color: $text-primary; text-style: bold; }
         & > .rows--words { color: $text-accent; }
         & > .rows--meaning { color: $text-secondary; }
-        & > .rows--quote { text-style: italic; }
         & > .rows--warning { color: $text-warning; text-style: bold; }
         & > .rows--match { color: $text-accent; text-style: bold underline; }
     }
