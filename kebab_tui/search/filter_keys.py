@@ -154,7 +154,7 @@ def check_sources(named: Sequence[str], known: Sequence[str], *, begun: str = ""
                 raise _unfinished("in")
             near = nearest(name, known)
             hint = f"did you mean in:{near}?" if near else f"the sources are: {', '.join(known)}"
-            raise FilterError(f"invalid in:{name}; no source has this name", hint)
+            raise FilterError(f"invalid in:{name}; no folder has this name", hint)
 
 
 def _unfinished(key: str) -> UnfinishedFilterError:

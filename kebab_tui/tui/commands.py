@@ -148,7 +148,7 @@ class Commands:
             return
         if isinstance(choice.note, NewNote):
             if app.hand_off.create(choice.note.path):
-                app.new_note = app.box.value, name_query(stem_of(choice.note.path))
+                app.new_note = app.box.value, f"{name_query(stem_of(choice.note.path))} "
                 if app.results.is_read_only:
                     app.status.show_message(READ_ONLY)
         elif choice.verb == "copy":
@@ -156,7 +156,7 @@ class Commands:
         elif choice.verb == "search":
             app.recent.add([choice.note.doc_id])
             app.history.add(app.box.value)
-            app.box.write(name_query(choice.note.name))
+            app.box.write(f"{name_query(choice.note.name)} ")
         else:
             app.hand_off.open_note(choice.note)
 

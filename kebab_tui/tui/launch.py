@@ -18,7 +18,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NoReturn, get_args
@@ -28,10 +28,14 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.text import sanitize
 
 if TYPE_CHECKING:
+    from textual.events import Key
+
     from kebab_tui.settings.settings import Settings
     from kebab_tui.tui.app import KebabApp
 
 LOG = "screen.log"
+_ALT_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+"""Characters with which no escape sequence of a terminal begins."""
 PickedAs = Literal["editor", "citation", "line"]
 """The output form of a pick."""
 _MODES = ("lexical", "vector", "hybrid")
@@ -91,6 +95,7 @@ def _run(argv: Sequence[str] | None) -> int:
         # Textual decodes the input strictly. A terminal may leave an incomplete character.
         lenient = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
         vars(linux_driver)["getincrementaldecoder"] = lambda _: lenient
+        read_alt_keys_at_once()
     app.run()
     picked = app.return_value or ()
     print_picked(picked, print0=given.print0)
@@ -266,6 +271,26 @@ def watch_terminal() -> None:
                 os._exit(128 + signal.SIGHUP)
 
         threading.Thread(target=wait, name="terminal", daemon=True).start()
+
+
+def read_alt_keys_at_once() -> None:
+    """Read esc and a character as one key with alt.
+
+    Textual waits for a longer sequence first. If another key follows quickly, as while a key is
+    held, it takes the two for text: `^n`.
+    """
+    from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+    from textual._xterm_parser import XTermParser
+
+    read = XTermParser._sequence_to_key_events
+
+    def with_alt(self: XTermParser, sequence: str, alt: bool = False) -> Iterable[Key]:
+        is_alt = len(sequence) == 2 and sequence[0] == "\x1b" and sequence[1] in _ALT_CHARACTERS
+        if is_alt and sequence not in ANSI_SEQUENCES_KEYS:
+            return read(self, sequence[1], alt=True)
+        return read(self, sequence, alt)
+
+    XTermParser._sequence_to_key_events = with_alt  # type: ignore[method-assign]
 
 
 def has_job_control() -> bool:

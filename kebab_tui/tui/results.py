@@ -120,7 +120,7 @@ class ResultsPresenter:
         self.refused = None
         news = panes.hits.show(response, keep, again=again)
         if again and response.query.strip() and str(news):
-            panes.status.show_message(Notice("news", str(news)), FRESH_S)
+            panes.status.show_message(Notice("news", f"hits: {news}"), FRESH_S)
         self.chips = self.parse(response.query).chips if self.parse is not None else ()
         panes.chips.show(self.chips)
         self._show_status(response)

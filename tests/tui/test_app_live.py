@@ -139,7 +139,7 @@ async def test_a_saved_note_appears_changes_and_goes_in_the_open_query(desk: Des
         assert "1 new" in painted(app)
         desk.write("four.md", "# four\n\nA quokka that came later still.\n")
         await until(pilot, lambda: "later still" in hits_pane(app))
-        assert "1 changed" in painted(app)
+        assert "hits: 1 changed" in painted(app)
         os.remove(desk.notes / "four.md")
         await until(pilot, lambda: "four.md" not in paths(app))
         assert "1 gone" in painted(app)

@@ -14,10 +14,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from textual._xterm_parser import XTermParser
+from textual.events import Key
 
 from kebab_tui.indexing.status import read_live
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui.launch import build_parser, print_picked
+from kebab_tui.tui.launch import build_parser, print_picked, read_alt_keys_at_once
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import SCREEN, Start
 from tests.vault import index_in
@@ -365,3 +367,12 @@ def _parameters(sent: bytes) -> Iterator[tuple[int, ...]]:
         for place, number in enumerate(numbers):
             if number in (38, 48) and numbers[place + 1 : place + 2] == [2]:
                 yield tuple(numbers[place : place + 5])
+
+
+def test_keys_with_alt_that_arrive_together_are_not_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(XTermParser, "_sequence_to_key_events", XTermParser._sequence_to_key_events)
+    read_alt_keys_at_once()
+    read = XTermParser().feed("\x1bn\x1bn\x1bm\x1b[B\x1bOPx")
+    assert [event.key for event in read if isinstance(event, Key)] == [
+        "alt+n", "alt+n", "alt+m", "down", "f1", "x"
+    ]  # fmt: skip

@@ -298,7 +298,7 @@ async def test_a_damaged_list_of_recent_notes_is_ignored(desk: Desk) -> None:
 async def test_tab_searches_in_the_notes_of_the_name(desk: Desk) -> None:
     async with page(desk, "docker", query="ideas") as (pilot, app):
         await pilot.press("tab")
-        await until(pilot, lambda: app.box.value == 'name:"docker"')
+        await until(pilot, lambda: app.box.value == 'name:"docker" ')
         await found(pilot)
         assert [hit.path for hit in app.hits._hits] == ["infra/docker.md"]
         assert app.history.queries[-1] == "ideas"
@@ -359,7 +359,7 @@ async def test_a_saved_new_note_is_indexed_and_shown(desk: Desk) -> None:
         assert desk.paths == ["infra/kube log.md"]
         desk.vault.ingest()
         await until(pilot, lambda: [hit.path for hit in app.hits._hits] == ["infra/kube log.md"])
-        assert app.box.value == 'name:"kube log"'
+        assert app.box.value == 'name:"kube log" '
 
 
 async def test_a_new_note_that_was_not_saved_is_nothing(desk: Desk) -> None:

@@ -100,7 +100,8 @@ def folders_of(sources: Iterable[Source], live: LiveState | None) -> tuple[Folde
         if (watch := watched.get(source.source_id)) is None:
             folders.append(Folder(source.source_id, source.root, source.state))
         else:
-            count = f"{watch.directories:,} folders" if watch.directories else ""
+            number = watch.directories
+            count = f"{number:,} {'folder' if number == 1 else 'folders'}" if number else ""
             folders.append(Folder(source.source_id, source.root, watch.kind, watch.reason or count))
     return tuple(folders)
 
