@@ -193,6 +193,28 @@ async def test_suggestions_stay_while_the_query_is_repeated(shared: SharedScreen
         assert app.box.value == second
 
 
+async def test_suggestions_are_keys_for_their_own_query_only(shared: SharedScreen) -> None:
+    go_on = threading.Event()
+
+    def search(real: Workspace, query: SearchQuery, **options: bool) -> SearchResponse:
+        assert not query.text.startswith("x") or go_on.wait(20)
+        return real.search(query, **options)
+
+    async with shared(query="ownership tag:요리", verbs={"search": search}) as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: app.words.suggestions)
+        await pilot.press("down", "home", "x")
+        typed = "xownership tag:요리"
+        await until(pilot, lambda: app.current_query.query.text == typed)
+        await pilot.press("enter")
+        assert app.box.value == typed
+        go_on.set()
+        await found(pilot)
+        app.box.write("rust")
+        await found(pilot)
+        assert paths(app) and not app.facts.filters
+
+
 async def test_a_click_takes_a_suggestion(shared: SharedScreen) -> None:
     async with shared(query="ownership tag:요리") as pilot:
         app = await found(pilot)
