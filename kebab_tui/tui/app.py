@@ -56,6 +56,7 @@ from kebab_tui.tui.widgets.query_text import ChipsLine
 from kebab_tui.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.hit import SearchResponse
     from kebab_tui.workspace import Workspace
 
 NOTIFICATION_S = 5.0
@@ -385,6 +386,9 @@ class KebabApp(App[tuple[str, ...]]):
             return
         if message.final:
             self.current_query.finish(answered=True)
+        elif self._has_fewer_notes(response):
+            self.engine.painted()  # the hits on the screen stay until the full response is there
+            return
         else:
             self.call_after_refresh(self.engine.painted)
         keeps = self._cursor_is_pinned or (again and bool(self.box.value) and not self.results.is_reading)
@@ -406,6 +410,14 @@ class KebabApp(App[tuple[str, ...]]):
             self.recorder.shown(response.query)
         elif message.final and response.query.strip():
             self.engine.suggest(message.generation, self.current_query.query)
+
+    def _has_fewer_notes(self, response: SearchResponse) -> bool:
+        """Whether a list of hits on the screen would shrink."""
+        shown = self.results.response
+        if shown is None or not shown.query.strip():
+            return False
+        notes = len({hit.doc_id for hit in response.hits})
+        return notes < min(self.hits.notes, self.hits.notes_per_page)
 
     @on(messages.SuggestionsReady)
     def _suggestions_ready(self, message: messages.SuggestionsReady) -> None:

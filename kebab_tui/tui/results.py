@@ -119,7 +119,7 @@ class ResultsPresenter:
         self.response, self.first_run, self._error = response, False, None
         self.refused = None
         news = panes.hits.show(response, keep, again=again)
-        if again and str(news):
+        if again and response.query.strip() and str(news):
             panes.status.show_message(Notice("news", str(news)), FRESH_S)
         self.chips = self.parse(response.query).chips if self.parse is not None else ()
         panes.chips.show(self.chips)

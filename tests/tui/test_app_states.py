@@ -308,7 +308,7 @@ async def test_a_slow_search_is_shown_and_esc_stops_it(data: Path) -> None:
     go_on = threading.Event()
 
     def slow(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
-        assert query.text == "rust" or go_on.wait(20)
+        assert query.text == "rust" or go_on.wait(60)
         return real.search(query, first_answer)
 
     app = kebab(data, lambda: Proxy(data, search=slow), query="rust", mode="lexical")

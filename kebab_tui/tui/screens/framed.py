@@ -121,13 +121,13 @@ class FilterLine(Horizontal):
 
     def __init__(self, placeholder: str) -> None:
         super().__init__()
-        self._placeholder = placeholder
+        self.input = _FilterInput(
+            placeholder=placeholder, max_length=LONGEST, select_on_focus=False, compact=True
+        )
 
     def compose(self) -> ComposeResult:
         yield Static(Content(f"{STEP} "))
-        yield _FilterInput(
-            placeholder=self._placeholder, max_length=LONGEST, select_on_focus=False, compact=True
-        )
+        yield self.input
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,11 +310,12 @@ class FramedScreen(ModalScreen[ScreenResultType]):
     ) -> None:
         super().__init__()
         self._actions = actions
-        self._title = title
-        self._placeholder = placeholder
         self._preview = preview
+        # Attributes, not lookups: a result may arrive after the page was closed.
+        self._line = FilterLine(placeholder)
         self.rows = FramedList()
         self._panes = Container(self.rows, *([] if preview is None else [preview]), classes="framed--panes")
+        self.frame = Frame(self._line, self._panes, title=title, keys=footer_text(actions, self.screen_name))
         self._asked_for: str | None = None
         """The text that `find` was last called with."""
         self._has_rows = False
@@ -324,17 +325,11 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         """What the user did before the rows arrived."""
 
     def compose(self) -> ComposeResult:
-        frame = Frame(
-            FilterLine(self._placeholder),
-            self._panes,
-            title=self._title,
-            keys=footer_text(self._actions, self.screen_name),
-        )
         if self._preview is not None:
             self._preview.add_class("framed--preview")
-            for node in (frame, self._panes):
+            for node in (self.frame, self._panes):
                 node.add_class("-previews")
-        yield frame
+        yield self.frame
 
     def on_mount(self) -> None:
         for node in (self, self.typing_box):
@@ -349,7 +344,7 @@ class FramedScreen(ModalScreen[ScreenResultType]):
     @property
     def typing_box(self) -> Input:
         """Receives the text typed anywhere on the page."""
-        return self.query_one(Input)
+        return self._line.input
 
     def find(self, text: str) -> None:
         """Call `show` with the rows for this text."""

@@ -28,7 +28,7 @@ from kebab_tui.tui.messages import NotesFound
 from kebab_tui.tui.new_note import NewNote, new_note
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.recent_notes import RecentNotes
-from kebab_tui.tui.screens.framed import Frame, FramedList, FramedRow, FramedScreen
+from kebab_tui.tui.screens.framed import FramedList, FramedRow, FramedScreen
 from kebab_tui.tui.widgets.segments import DOT, GAP, Role, Row, Segment, sanitize_line, wrapped
 
 if TYPE_CHECKING:
@@ -180,9 +180,8 @@ class Switcher(FramedScreen[Choice | None]):
             return
         self._home = self._home or message.home
         more = f" {DOT} first {len(found):,}" if typed.strip() and len(found) >= message.limit else ""
-        frame = self.query_one(Frame)
-        if frame.border_title != (title := f"{_TITLE}{more}"):
-            frame.border_title = Content(title)
+        if self.frame.border_title != (title := f"{_TITLE}{more}"):
+            self.frame.border_title = Content(title)
         before = self._selected if message.limit > FIRST else None
         hits = [hit_of(note) for note in found]
         best = found[0].matched if found else None

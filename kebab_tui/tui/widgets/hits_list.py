@@ -172,6 +172,11 @@ class HitsList(LineView, can_focus=True):
         return len(self._kinds)
 
     @property
+    def notes_per_page(self) -> int:
+        """How many notes the pane shows at once."""
+        return self.content_size.height // _LINES_PER_HIT
+
+    @property
     def marked(self) -> tuple[SearchHit, ...]:
         """In the order of marking; they need not be in the list any more."""
         return tuple(self._marks.values())

@@ -104,9 +104,9 @@ def _figures(taken: Mapping[str, Mapping[str, list[float]]], peers: Sequence[str
             middle["screen", "first"] / middle["minimal", "first"],
             "x",
         ),
-        Figure("hits of --query by words, sample notes", ratio("asked", "lexical"), "x", 1.4),
+        Figure("hits of --query by words, sample notes", ratio("asked", "lexical"), "x", 1.3),
         Figure("hits of --query by both, sample notes", ratio("asked", "hybrid"), "x", 2.5),
-        Figure("hits of --query by words, 100,000 passages", ratio("large", "lexical"), "x", 1.4),
+        Figure("hits of --query by words, 100,000 passages", ratio("large", "lexical"), "x", 1.3),
         Figure("hits of --query by both, 100,000 passages", ratio("large", "hybrid"), "x", 2.5),
         *(Figure(f"{name} stands", ratio(name, "stands"), "x") for name in peers),
     ]
