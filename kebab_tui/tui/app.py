@@ -513,7 +513,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.CompletionsReady)
     def _completions_ready(self, message: messages.CompletionsReady) -> None:
         self.box.know(message.completions)
-        self.results.known = message.completions
+        self.results.know(message.completions)
 
     # The notes
 

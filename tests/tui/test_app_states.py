@@ -19,7 +19,19 @@ from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import IndexingEnded, LiveChanged
 from kebab_tui.tui.widgets.hits_list import HitsList
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.tui.screen import WIDE, Proxy, SharedScreen, focus, found, has_keys, kebab, painted, paths, until
+from tests.tui.screen import (
+    WIDE,
+    Proxy,
+    SharedScreen,
+    focus,
+    found,
+    has_keys,
+    kebab,
+    painted,
+    paths,
+    settled,
+    until,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -116,6 +128,16 @@ async def test_a_wrong_value_is_explained_also_before_any_hits(data: Path) -> No
         assert "✗" not in painted(app), "an unfinished filter is not wrong"
         await pilot.press("escape")
         assert "type: expects one of" in painted(app)
+
+
+async def test_a_wrong_value_at_the_start_is_offered_corrected_once_the_values_are_known(
+    shared: SharedScreen,
+) -> None:
+    async with shared(query="type:markdwon") as pilot:
+        app = await settled(pilot)
+        await until(pilot, lambda: [one.kind for one in app.words.suggestions][:1] == ["instead"])
+        await pilot.press("tab")
+        assert app.box.value == "type:markdown"
 
 
 async def test_tab_writes_the_nearest_valid_value(shared: SharedScreen) -> None:
