@@ -276,7 +276,7 @@ class KebabApp(App[tuple[str, ...]]):
             hits=hits,
             moves=hits or self.focused is self.words,
             empty_query=not self.box.value,
-            filters=bool(self.results.chips or self.words.suggestions or self.results.refused),
+            filters=bool(self.results.chips or self.results.refused or self.suggests),
             corrected=self.results.is_corrected or self.current_query.query.exact,
             explain=self.toggles.explain and self.explain.has_what_if,
             first_run=self.results.first_run,
@@ -289,8 +289,9 @@ class KebabApp(App[tuple[str, ...]]):
     @property
     def suggests(self) -> bool:
         """Whether the page in place of the hits has suggestions for the text in the box."""
-        is_asked = self.box.value == self.current_query.query.text
-        return bool(self.words.suggestions) and is_asked and not self.results.has_hits
+        query = self.current_query
+        is_answered = self.box.value == query.query.text and (query.is_again or not query.is_waiting)
+        return bool(self.words.suggestions) and is_answered and not self.results.has_hits
 
     def refresh_bindings(self) -> None:
         if self.screen_stack:  # the last result may arrive after the last screen is gone
@@ -522,7 +523,7 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.CompletionsReady)
     def _completions_ready(self, message: messages.CompletionsReady) -> None:
         self.box.know(message.completions)
-        self.results.known = message.completions
+        self.results.know(message.completions)
 
     # The notes
 

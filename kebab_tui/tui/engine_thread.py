@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from kebab_tui import memory
-from kebab_tui.domain.errors import KebabError, NotIndexedError, defect, failure_of
+from kebab_tui.domain.errors import (
+    KebabError,
+    NotIndexedError,
+    RawQueryError,
+    UsageError,
+    defect,
+    failure_of,
+)
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchFilters, SearchQuery
@@ -309,7 +316,8 @@ class EngineThread:
                     if self._long_job is not None:
                         self._step(workspace)
             except Exception as error:  # noqa: BLE001 - a defect must not end the thread
-                self._revision = _UNKNOWN  # once the index is readable again, that is a change
+                if not isinstance(error, UsageError | RawQueryError):
+                    self._revision = _UNKNOWN  # once the index is readable again, that is a change
                 failure = failure_of(error) or defect(error)
                 if generation >= 0 or failure.code != "not_indexed":
                     self._post_result(Refused(generation, failure))

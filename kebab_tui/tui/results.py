@@ -80,7 +80,7 @@ class ResultsPresenter:
         self.chips: tuple[Chip, ...] = ()
         self.refused: Chip | None = None
         """The filter because of which the query has no response."""
-        self.known: Completions | None = None
+        self._known: Completions | None = None
         self.suggestions: tuple[Suggestion, ...] | None = None
         """Queries in place of one without hits or with an error; None while unknown."""
         self.first_run = False
@@ -198,12 +198,19 @@ class ResultsPresenter:
         from kebab_tui.workspace import Workspace  # not loaded before the first paint
 
         others = []
-        if self.known is not None and failure.code != "unfinished_filter":  # else the list completes it
-            others = self.known.replacements(wrong.label)
+        if self._known is not None and failure.code != "unfinished_filter":  # else the list completes it
+            others = self._known.replacements(wrong.label)
         made = [
             Suggestion("instead", other, text[: wrong.start] + other + text[wrong.end :]) for other in others
         ]
         return (*made, Suggestion("without filter", wrong.label, Workspace.remove_chip(text, wrong)))
+
+    def know(self, completions: Completions) -> None:
+        """Offer these values in place of wrong ones, from now on."""
+        self._known = completions
+        if self._error is not None and self.refused is not None:
+            self.suggestions = self._corrections(self._error, self._query.query.text, None)
+            self.update_words()
 
     def show_first_run(self) -> None:
         """Show how to start: nothing is indexed yet."""

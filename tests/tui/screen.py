@@ -19,7 +19,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from kebab_tui.settings.settings import ScreenSettings, Settings
-from kebab_tui.tui import choices, history
+from kebab_tui.tui import choices, history, recent_notes
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.current_query import PAGE
 from kebab_tui.tui.engine_thread import EngineThread
@@ -146,7 +146,7 @@ class SharedScreen:
 
         Searches by words unless the test is about meaning.
         """
-        for file in (history.FILE, choices.FILE):
+        for file in (history.FILE, choices.FILE, recent_notes.FILE):
             (self._data / file).unlink(missing_ok=True)
         self._proxy.verbs = dict(verbs or {})
         app = kebab(

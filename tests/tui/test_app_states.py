@@ -19,7 +19,19 @@ from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import IndexingEnded, LiveChanged
 from kebab_tui.tui.widgets.hits_list import HitsList
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.tui.screen import WIDE, Proxy, SharedScreen, focus, found, has_keys, kebab, painted, paths, until
+from tests.tui.screen import (
+    WIDE,
+    Proxy,
+    SharedScreen,
+    focus,
+    found,
+    has_keys,
+    kebab,
+    painted,
+    paths,
+    settled,
+    until,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -118,6 +130,16 @@ async def test_a_wrong_value_is_explained_also_before_any_hits(data: Path) -> No
         assert "type: expects one of" in painted(app)
 
 
+async def test_a_wrong_value_at_the_start_is_offered_corrected_once_the_values_are_known(
+    shared: SharedScreen,
+) -> None:
+    async with shared(query="type:markdwon") as pilot:
+        app = await settled(pilot)
+        await until(pilot, lambda: [one.kind for one in app.words.suggestions][:1] == ["instead"])
+        await pilot.press("tab")
+        assert app.box.value == "type:markdown"
+
+
 async def test_tab_writes_the_nearest_valid_value(shared: SharedScreen) -> None:
     async with shared(query="rust type:markdwon ") as pilot:
         app = pilot.app
@@ -191,6 +213,28 @@ async def test_suggestions_stay_while_the_query_is_repeated(shared: SharedScreen
         await until(pilot, lambda: not app.current_query.is_waiting)
         await pilot.press("enter")
         assert app.box.value == second
+
+
+async def test_suggestions_are_keys_for_their_own_query_only(shared: SharedScreen) -> None:
+    go_on = threading.Event()
+
+    def search(real: Workspace, query: SearchQuery, **options: bool) -> SearchResponse:
+        assert not query.text.startswith("x") or go_on.wait(20)
+        return real.search(query, **options)
+
+    async with shared(query="ownership tag:요리", verbs={"search": search}) as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: app.words.suggestions)
+        await pilot.press("down", "home", "x")
+        typed = "xownership tag:요리"
+        await until(pilot, lambda: app.current_query.query.text == typed)
+        await pilot.press("enter")
+        assert app.box.value == typed
+        go_on.set()
+        await found(pilot)
+        app.box.write("rust")
+        await found(pilot)
+        assert paths(app) and not app.facts.filters
 
 
 async def test_a_click_takes_a_suggestion(shared: SharedScreen) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from textual.message import Message
 
-from kebab_tui.domain.errors import StoreError
+from kebab_tui.domain.errors import FilterError, KebabError, RawQueryError, StoreError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchFilters, SearchQuery
@@ -49,6 +49,8 @@ class Engine:
     number: int = 1
     kept: LiveState | None = None
     error: StoreError | None = None
+    invalid: KebabError | None = None
+    """Why a query is wrong."""
     asked: list[tuple[str, bool]] = field(default_factory=list)
     has_index: bool = True
     looked: int = 0
@@ -79,8 +81,8 @@ class Engine:
 
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         self.asked.append((query.mode, first_answer))
-        if self.error is not None:
-            raise self.error
+        if (error := self.error or self.invalid) is not None:
+            raise error
         return answer(hit(1), query=query.text)
 
 
@@ -368,6 +370,16 @@ def test_a_question_that_failed_is_asked_again_when_the_index_can_be_read(begin:
     assert refused.generation == 7
     at_work.engine.error = None
     at_work.until(CorpusChanged)
+
+
+@pytest.mark.parametrize(
+    "error", [FilterError("type: expects note", ""), RawQueryError("no such column", "")]
+)
+def test_a_wrong_query_is_not_asked_again_while_nothing_changes(begin: Begin, error: KebabError) -> None:
+    at_work = begin(Engine(invalid=error))
+    at_work.thread.ask(7, RUST, explain=False)
+    at_work.until(Refused)
+    assert at_work.silence() == []
 
 
 # The same question again
