@@ -278,7 +278,8 @@ class RowsView(LineView):
         & > .rows--meaning { color: $text-secondary; }
         & > .rows--quote { text-style: italic; }
         & > .rows--warning { color: $text-warning; text-style: bold; }
-        & > .rows--match { color: $text-accent; text-style: bold underline; }
+        & > .rows--match { color: $text-accent; text-style: bold; }
+        &:ansi > .rows--match, &:nocolor > .rows--match { text-style: bold underline; }
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows--{role}" for role in ROLES}
