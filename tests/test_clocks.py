@@ -17,6 +17,7 @@ _ALLOWED = {
     "indexing/ingest.py": "when a run began, for people",
     "workspace.py": "what `after:yesterday` means today",
     "search/engine.py": "the same",
+    "search/completions.py": "the same, to complete and to correct it",
     "search/snippet.py": "the same",
     "indexing/embed.py": "when a run began, for people",
     "storage/sqlite/batch.py": "when a note was indexed, for people",

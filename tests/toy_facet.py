@@ -56,7 +56,7 @@ def everywhere(folder: Path) -> dict[str, Any]:
             for text in ("moo", "-moo", "mood:h", "mood:")
             if (offer := offered(text, len(text), Workspace.parse(text).tokens, completions))
         ],
-        "help on the screen": dict(help_groups((), "Query")[-1].rows),
+        "help on the screen": dict(help_groups((), "Query")[0].rows),
     }
 
 

@@ -60,7 +60,7 @@ _TAG = re.compile(
     r"|picture|pre|q|s|samp|script|section|small|source|span|strike|strong|style|sub|summary"
     r"|sup|svg|table|tbody|td|tfoot|th|thead|time|tr|tt|u|ul|var|video|wbr)(?![\w-])"
 )
-"""What is no HTML, as `<name>`, stands for something."""
+"""Other names in angle brackets, such as `<name>`, are text."""
 _SAID = re.compile(r"""\s(?:text|term_id)=["']([^"']+)|\A\s*\w+\s+["']([^"'./]+)["']\s*\Z""")
 """The words in a shortcode that its page shows, or that stand for them."""
 _RULER = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+$", re.MULTILINE)

@@ -16,7 +16,7 @@ from datetime import datetime
 from itertools import accumulate, islice
 
 from kebab_tui.domain.facets import FACETS
-from kebab_tui.domain.text import closest
+from kebab_tui.domain.text import closest, sanitize
 from kebab_tui.search.filter_keys import (
     FILTER_KEYS,
     NEGATABLE_KEYS,
@@ -37,8 +37,8 @@ _PART_KEYS = frozenset({"name", "path", "title", "heading"})
 """A part of a value is a value of these."""
 _SYLLABLES_PER_LEAD = 588
 _NEEDS_QUOTES = re.compile(r"[\s,()]")
-_NEVER_TYPED = re.compile(r'["\n]')
-"""A value with one of these cannot be written in a query."""
+_NEVER_TYPED = re.compile(r'["\n\t]')
+"""A value with one of these cannot be written in a query, nor one with a character that is not shown."""
 _DATES = ("7d", "30d", "365d", "today", "yesterday")
 
 _KEY_MEANINGS = {
@@ -246,9 +246,13 @@ def completions_of(
 
 
 def _first(values: Mapping[str, int | None]) -> Mapping[str, int | None]:
-    if _NEVER_TYPED.search("".join(values)):
-        values = {value: count for value, count in values.items() if not _NEVER_TYPED.search(value)}
+    if _is_never_typed(" ".join(values)):
+        values = {value: count for value, count in values.items() if not _is_never_typed(value)}
     return dict(islice(values.items(), MAX_COMPLETIONS))
+
+
+def _is_never_typed(value: str) -> bool:
+    return _NEVER_TYPED.search(value) is not None or sanitize(value) != value
 
 
 def _now() -> datetime:

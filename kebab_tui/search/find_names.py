@@ -72,6 +72,11 @@ class MatchedName(NamedTuple):
     """Orders equal matches: more for gaps and half syllables."""
     highlights: tuple[Highlight, ...]
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is what was typed."""
+        return self.match == NameMatch.EXACT
+
 
 @dataclass(frozen=True, slots=True)
 class FoundNote:

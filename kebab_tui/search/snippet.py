@@ -129,7 +129,7 @@ def merged(found: Sequence[Mark]) -> tuple[Highlight, ...]:
 
 
 def best_match(text: str, phrases: Sequence[Term]) -> int | None:
-    """Where the first match is in the line with the most different words, the first one of equals."""
+    """The place of the first match in the line with the most different words, the first such line."""
     text = text[:_MOST_READ]
     words: list[tuple[int, int, int]] = []
     for start, end, phrase in marks(text, phrases):
@@ -146,7 +146,7 @@ def best_match(text: str, phrases: Sequence[Term]) -> int | None:
 
 
 def after_heading(text: str) -> int:
-    """Where the text below a heading at the top begins; 0 if there is none."""
+    """The beginning of the text below a heading at the top; 0 without a heading."""
     heading = _HEADING.match(text)
     below = text[heading.end() :] if heading else text
     return len(text) - len(below.lstrip()) if below.strip() else 0

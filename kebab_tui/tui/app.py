@@ -22,13 +22,12 @@ from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import layout, messages
 from kebab_tui.tui.actions import Facts, bind, bind_app, first_key
 from kebab_tui.tui.choices import Choices, keep, starting_choices
-from kebab_tui.tui.commands import READ_ONLY, Commands
+from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.current_query import MOVES, PAGE, CurrentQuery, PendingActions
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.explain.panel import ExplainPanel
@@ -41,7 +40,6 @@ from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.layout import LayoutName, Toggles
-from kebab_tui.tui.new_note import NewNote, name_query
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.results import Panes, ResultsPresenter
@@ -58,7 +56,7 @@ from kebab_tui.tui.widgets.query_text import ChipsLine
 from kebab_tui.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from kebab_tui.tui.screens.switcher import Choice
+    from kebab_tui.domain.hit import SearchResponse
     from kebab_tui.workspace import Workspace
 
 NOTIFICATION_S = 5.0
@@ -89,7 +87,7 @@ class KebabApp(App[tuple[str, ...]]):
         """Collaborators that are not given are made from the settings; `page`: hits of one query."""
         super().__init__()
         self.has_vim_keys = settings.screen.keys == "vim"
-        self.actions = keymap(settings.keys, vim=self.has_vim_keys)
+        self.actions = keymap(settings.keys, vim=self.has_vim_keys, pick=options.pick)
         self._action_of = {action.id: action for action in self.actions}
         bind_app(self, self.actions)
         self._choices = starting_choices(settings.data_dir, settings.screen, options.theme)
@@ -167,7 +165,7 @@ class KebabApp(App[tuple[str, ...]]):
         """What the present arrangement of the panes is for."""
         self._jumps = 0
         """How many pages the user has asked to jump ahead of the loaded ones."""
-        self._new_note: tuple[str, str] | None = None
+        self.new_note: tuple[str, str] | None = None
         """The text in the box when a note was created, and the query that shows it once it is indexed."""
 
     def _open_workspace(self) -> Workspace:
@@ -387,6 +385,9 @@ class KebabApp(App[tuple[str, ...]]):
             return
         if message.final:
             self.current_query.finish(answered=True)
+        elif self._has_fewer_notes(response):
+            self.engine.painted()  # the hits on the screen stay until the full response is there
+            return
         else:
             self.call_after_refresh(self.engine.painted)
         keeps = self._cursor_is_pinned or (again and bool(self.box.value) and not self.results.is_reading)
@@ -408,6 +409,14 @@ class KebabApp(App[tuple[str, ...]]):
             self.recorder.shown(response.query)
         elif message.final and response.query.strip():
             self.engine.suggest(message.generation, self.current_query.query)
+
+    def _has_fewer_notes(self, response: SearchResponse) -> bool:
+        """Whether a list of hits on the screen would shrink."""
+        shown = self.results.response
+        if shown is None or not shown.query.strip():
+            return False
+        notes = len({hit.doc_id for hit in response.hits})
+        return notes < min(self.hits.notes, self.hits.notes_per_page)
 
     @on(messages.SuggestionsReady)
     def _suggestions_ready(self, message: messages.SuggestionsReady) -> None:
@@ -521,8 +530,8 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.CorpusChanged)
     def _corpus_changed(self) -> None:
         self._has_news = True
-        if self._new_note is not None:
-            (text, query), self._new_note = self._new_note, None
+        if self.new_note is not None:
+            (text, query), self.new_note = self.new_note, None
             if self.box.value == text != query:
                 self.box.write(query)
                 return
@@ -575,6 +584,10 @@ class KebabApp(App[tuple[str, ...]]):
         self.pin_cursor()
         self.index((), paths=paths)
 
+    @on(events.Click, "#hits")
+    def _hit_clicked(self) -> None:
+        self.pin_cursor()
+
     @on(HitsList.Chosen)
     def _hit_chosen(self) -> None:
         self._commands.perform("open")
@@ -610,30 +623,12 @@ class KebabApp(App[tuple[str, ...]]):
                 screen.preview.engine = self.preview.engine
                 screen.notes_found(message)
 
-    def note_chosen(self, choice: Choice | None) -> None:
-        """Do with a note what the user chose in the switcher."""
-        if choice is None:
-            return
-        if isinstance(choice.note, NewNote):
-            if self.hand_off.create(choice.note.path):
-                self._new_note = self.box.value, name_query(stem_of(choice.note.path))
-                if self.results.is_read_only:
-                    self.status.show_message(READ_ONLY)
-        elif choice.verb == "copy":
-            self.hand_off.copy_path(choice.note)
-        elif choice.verb == "search":
-            self.recent.add([choice.note.doc_id])
-            self.history.add(self.box.value)
-            self.box.write(name_query(choice.note.name))
-        else:
-            self.hand_off.open_note(choice.note)
-
-    @on(CompletionList.Clicked)
-    def _completion_clicked(self, message: CompletionList.Clicked) -> None:
+    @on(CompletionList.CandidateClicked)
+    def _completion_clicked(self, message: CompletionList.CandidateClicked) -> None:
         self.box.accept_completion(message.number)
 
-    @on(TextPane.Clicked)
-    def _suggestion_clicked(self, message: TextPane.Clicked) -> None:
+    @on(TextPane.SuggestionClicked)
+    def _suggestion_clicked(self, message: TextPane.SuggestionClicked) -> None:
         self.box.write(message.suggestion.text)
 
     @on(WhyNotPrompt.Typed)

@@ -1,4 +1,4 @@
-"""What was changed on the screen: theme, layout and wrapping, kept in the data folder.
+"""The theme, layout and wrapping chosen on the screen, kept in the data folder.
 
 The command line wins over the configuration, which wins over the kept choices. The file is
 replaced atomically and readable by its owner only. A damaged file counts as missing; if it
@@ -44,7 +44,7 @@ def starting_choices(folder: str, settings: ScreenSettings, theme: str = "") -> 
 
 
 def keep(folder: str, settings: ScreenSettings, before: Choices, after: Choices) -> list[str]:
-    """Keep what has changed, except what the configuration sets: returns the names of that."""
+    """Keep the changes; returns the names of those that the configuration overrides, which are not kept."""
     names = [field.name for field in fields(Choices)]
     changes = {name: getattr(after, name) for name in names if getattr(after, name) != getattr(before, name)}
     fixed = [name for name in changes if name in _fixed(settings)]

@@ -2,7 +2,7 @@
 
 A native tool if the clipboard is on this machine; then tmux, which passes the text to
 its terminal; then the terminal by OSC 52, which confirms nothing. The message for the
-user always contains the text, in case the clipboard did not get it. All copied text is
+user contains the first line, in case the clipboard did not get it. All copied text is
 sanitized: pasting it never sends a key or an escape sequence.
 """
 
@@ -41,10 +41,10 @@ _NATIVE: tuple[tuple[str, Tool], ...] = (
     ("", Tool(("clip.exe",), "clipboard", "utf-16")),
 )
 """Each tool with the environment variable that it needs."""
-_TMUX = Tool(("tmux", "load-buffer", "-w", "-"), "tmux and the clipboard behind it")
+_TMUX = Tool(("tmux", "load-buffer", "-w", "-"), "tmux and the terminal's clipboard")
 _TIMEOUT_S = 1.0
 _SHOWN = 160
-"""How many characters of the text the message contains."""
+"""How many characters of the first line the message contains."""
 
 
 def citation_text(place: LocatedHit) -> str:
@@ -66,8 +66,9 @@ def quotations_text(places: Sequence[LocatedHit]) -> str:
 def copy(text: str, write: Write, environ: Mapping[str, str], find: Find = shutil.which) -> str:
     """Copy sanitized text by the first way that works; returns the message for the user."""
     text = sanitize(text)
-    line = text[: _SHOWN + 1].replace("\n", "␊").replace("\t", " ")
-    shown = line if len(line) <= _SHOWN else line[: _SHOWN - 1] + ELLIPSIS
+    first = text.partition("\n")[0]
+    line = first[: _SHOWN + 1].replace("\t", " ")
+    shown = line if len(text) == len(first) <= _SHOWN else f"{line[: _SHOWN - 1]} {ELLIPSIS}"
     for tool in tools(environ, find):
         try:
             # Nothing is read from a tool: some stay behind to serve the clipboard, and keep streams open.

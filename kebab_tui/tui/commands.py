@@ -12,17 +12,20 @@ from textual.app import SuspendNotSupported
 from textual.widgets import Input
 
 from kebab_tui.domain.hit import Notice, SearchHit
+from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.query import SEARCH_MODES
 from kebab_tui.tui.actions import Section, first_key, name_of
 from kebab_tui.tui.clipboard import copy
 from kebab_tui.tui.keys import capitalized
 from kebab_tui.tui.launch import ABORTED, has_job_control, stop_until_foreground
 from kebab_tui.tui.layout import Pane, swapped
+from kebab_tui.tui.new_note import NewNote, name_query
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
-from kebab_tui.tui.widgets.empty_states import first_shorter
+from kebab_tui.tui.suggestions import first_shorter
 
 if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
+    from kebab_tui.tui.screens.switcher import Choice
 
 
 READ_ONLY = Notice("read_only", "the data folder is read-only: changed notes cannot be indexed")
@@ -67,12 +70,18 @@ class Commands:
     def do_previous_page(self) -> None:
         self._move_or_scroll_pages(-1)
 
-    def _move_or_scroll_pages(self, pages: int) -> None:
+    def do_half_page_down(self) -> None:
+        self._move_or_scroll_pages(0.5)
+
+    def do_half_page_up(self) -> None:
+        self._move_or_scroll_pages(-0.5)
+
+    def _move_or_scroll_pages(self, pages: float) -> None:
         app = self._app
         if (pane := app.focused) is app.preview:
             app.preview.scroll_by_pages(pages)
         elif pane in (app.explain, app.words):
-            pane.scroll_relative(y=pages * max(pane.size.height - 1, 1), animate=False)
+            pane.scroll_relative(y=round(pages * max(pane.size.height - 1, 1)), animate=False)
         else:
             app.pin_cursor()
             app.hits.move_by_pages(pages)
@@ -131,7 +140,25 @@ class Commands:
             typed=app.box.value.strip() if is_missing else "",
         )
         switcher.preview.wraps = app.preview.wraps
-        return app.push_screen(switcher, app.note_chosen)
+        return app.push_screen(switcher, self._note_chosen)
+
+    def _note_chosen(self, choice: Choice | None) -> None:
+        app = self._app
+        if choice is None:
+            return
+        if isinstance(choice.note, NewNote):
+            if app.hand_off.create(choice.note.path):
+                app.new_note = app.box.value, name_query(stem_of(choice.note.path))
+                if app.results.is_read_only:
+                    app.status.show_message(READ_ONLY)
+        elif choice.verb == "copy":
+            app.hand_off.copy_path(choice.note)
+        elif choice.verb == "search":
+            app.recent.add([choice.note.doc_id])
+            app.history.add(app.box.value)
+            app.box.write(name_query(choice.note.name))
+        else:
+            app.hand_off.open_note(choice.note)
 
     # Query
 
@@ -205,12 +232,6 @@ class Commands:
 
     def do_scroll_right(self) -> None:
         self._app.preview.action_scroll_right()
-
-    def do_half_page_down(self) -> None:
-        self._app.preview.scroll_relative(y=self._app.preview.size.height // 2, animate=False)
-
-    def do_half_page_up(self) -> None:
-        self._app.preview.scroll_relative(y=-(self._app.preview.size.height // 2), animate=False)
 
     def do_next_match(self) -> None:
         self._app.preview.next_match()

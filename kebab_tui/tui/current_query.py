@@ -23,8 +23,11 @@ _LARGEST_PAGE = 400
 SLOW_S = 0.2
 """A query that takes longer counts as slow."""
 
-MOVES = frozenset({"next_hit", "previous_hit", "next_page", "previous_page", "first_hit", "last_hit"})
-_CONCERN_A_HIT = frozenset({"open", "copy", "copy_text", "mark"})
+MOVES = frozenset({
+    "next_hit", "previous_hit", "next_page", "previous_page", "half_page_down", "half_page_up",
+    "first_hit", "last_hit",
+})  # fmt: skip
+_CONCERN_A_HIT = frozenset({"open", "copy", "copy_text", "expand", "mark"})
 
 
 class QueryEngine(Protocol):

@@ -13,9 +13,9 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
@@ -43,17 +43,15 @@ from kebab_tui.tui.messages import (
     SuggestionsReady,
     WhyNotReady,
 )
+from kebab_tui.tui.suggestions import Suggestion, ordered, shorter
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.find_names import FoundNote
-    from kebab_tui.search.query_language import ParsedQuery
     from kebab_tui.workspace import Workspace
 
 Post = Callable[[Message], object]
 
-MOST_SUGGESTIONS = 8
-_WORD_ROLES = ("word", "phrase", "prefix", "negation")
 _PATHS = 50
 """How many paths the why-not prompt offers."""
 
@@ -70,42 +68,6 @@ _PAINT_S = 0.05
 _STEPS_S = 0.03
 """A long job works this long between two polls; a request interrupts it after one step."""
 _UNKNOWN = -1
-
-
-SuggestionKind = Literal["instead", "without filter", "without word"]
-_KINDS: tuple[SuggestionKind, ...] = get_args(SuggestionKind)
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """Another query, in place of one without hits or with an error: with `part` instead, or without it."""
-
-    kind: SuggestionKind
-    part: str
-    text: str
-    total: int | None = None
-    """How many hits it has, if that was counted."""
-
-
-def shorter(text: str, parsed: ParsedQuery) -> tuple[Suggestion, ...]:
-    """The query without each of its filters, then without each of its words."""
-
-    def without(start: int, end: int) -> str:
-        return " ".join(f"{text[:start]} {text[end:]}".split())
-
-    made = [Suggestion("without filter", one.label, without(one.start, one.end)) for one in parsed.chips]
-    for token in parsed.tokens:
-        word = text[token.start : token.end]
-        if token.role in _WORD_ROLES and any(character.isalnum() for character in word):
-            made.append(Suggestion("without word", word, without(token.start, token.end)))
-    whole = " ".join(text.split())
-    return tuple(query for query in made if query.text and query.text != whole)[:MOST_SUGGESTIONS]
-
-
-def ordered(suggestions: Iterable[Suggestion]) -> tuple[Suggestion, ...]:
-    """Those with hits: corrections, then filters, and last the words: they are the subject of the search."""
-    helpful = (one for one in suggestions if one.total)
-    return tuple(sorted(helpful, key=lambda one: (_KINDS.index(one.kind), -(one.total or 0))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,17 +97,13 @@ class HandOff:
     def create(self, path: str) -> bool:
         """Open the editor on a file that does not exist; returns whether the user saved it."""
         self._status.clear_message()
+        launch = None
         try:
-            launch = choose(self._editor, os.environ, shutil.which).at(path, 1)
+            launch = self._run_editor(path, _TOP, is_new=True)
         except KebabError as error:
             self._status.show_error(error.message, error.hint)
-            return False
-        outcome = open_in_editor(self._app, launch, path, is_new=True)
-        self._app.refresh(layout=True)
         is_saved = os.path.isfile(path)
-        if not outcome.ok:
-            self._status.show_error(outcome.message)
-        else:
+        if launch is not None:
             text = "will be indexed once it is saved" if launch.kind == "gui" else "was not saved"
             self._status.show_message(Notice("new_note", f"{path} {'created' if is_saved else text}"))
         if is_saved:
@@ -151,12 +147,15 @@ class HandOff:
 
     def edit(self, path: str, position: TextPosition = _TOP) -> str:
         """Run the editor; returns a hint for the user, raises if the editor fails."""
+        return line_hint(self._run_editor(path, position)) or ""
+
+    def _run_editor(self, path: str, position: TextPosition, *, is_new: bool = False) -> Launch:
         launch = choose(self._editor, os.environ, shutil.which).at(path, *position)
-        outcome = open_in_editor(self._app, launch, path)
+        outcome = open_in_editor(self._app, launch, path, is_new=is_new)
         self._app.refresh(layout=True)
         if not outcome.ok:
             raise KebabError(outcome.message)
-        return line_hint(launch) or ""
+        return launch
 
     def _pick(self, places: LocatedHits) -> None:
         self._report_missing(places)

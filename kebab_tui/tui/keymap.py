@@ -30,8 +30,11 @@ from kebab_tui.tui.actions import (
 from kebab_tui.tui.keys import EDITING, key_name, shown, types_a_character
 
 
-def keymap(written: Mapping[str, tuple[str, ...]], *, vim: bool = True) -> Actions:
-    """The registry with the user's keys; without `vim`, no action has keys of the normal mode."""
+def keymap(written: Mapping[str, tuple[str, ...]], *, vim: bool = True, pick: bool = False) -> Actions:
+    """The registry with the user's keys; without `vim`, no action has keys of the normal mode.
+
+    With `pick`, the actions that open a note are labelled for what they do then.
+    """
     names = [action.id for action in ACTIONS]
     for action_id in written:
         if action_id not in names:
@@ -42,6 +45,11 @@ def keymap(written: Mapping[str, tuple[str, ...]], *, vim: bool = True) -> Actio
     )
     if not vim:
         actions = tuple(replace(action, vim=()) for action in actions)
+    if pick:
+        actions = tuple(
+            replace(action, label="pick") if action.id in ("open", "switcher_open") else action
+            for action in actions
+        )
     taken: dict[tuple[ScreenName, Place, str, str], Action] = {}
     for screen, place in product(SCREENS, PLACES):
         for action in actions_on(actions, screen):

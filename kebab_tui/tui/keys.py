@@ -126,7 +126,7 @@ class KeysInOrder:
         self.is_normal = False
         """Whether the main screen is in normal mode."""
         self.box: Input | None = None
-        """Receives text typed elsewhere; over it, a screen may have a `typing_box` of its own."""
+        """Receives text typed elsewhere; a screen above the main one may have its own `typing_box`."""
 
     async def handle(self, event: events.Event) -> bool:
         """Handle an event, unless Textual should; the application calls this in `on_event`."""

@@ -121,7 +121,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--explain", action="store_true", help="show at once why each hit ranks where it does"
     )
-    parser.add_argument("--pick", action="store_true", help="print the chosen citation and end")
+    parser.add_argument(
+        "--pick",
+        action="store_true",
+        help="print the chosen citation and end; Ctrl+C, or Esc in an empty box, ends with exit code 130",
+    )
     parser.add_argument(
         "--pick-as",
         default="editor",
@@ -139,7 +143,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--data-dir", default="", metavar="FOLDER", help="keep the index in this folder")
     parser.add_argument("--index", default="", metavar="URL", help="use this index, a folder or a URL")
     parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")
-    parser.add_argument("--theme", default="", help="dark, light, ansi, or a theme of Textual")
+    parser.add_argument("--theme", default="", help="dark, light, ansi, or a theme of Textual, for this time")
     parser.add_argument(
         "--ascii", action="store_true", help="draw borders, bars and marks with ASCII characters"
     )

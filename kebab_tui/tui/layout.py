@@ -13,7 +13,7 @@ from typing import Literal
 Pane = Literal["hits", "preview", "explain"]
 Arrangement = Literal["stacked", "beside", "columns", "single"]
 LayoutName = Literal["auto", "beside", "below"]
-"""Where the user wants the preview; auto: by the width of the terminal."""
+"""The place of the preview; auto: by the width of the terminal."""
 
 NARROW, WIDE = 100, 150
 FRAMED, LOW = 30, 20
@@ -59,7 +59,7 @@ def choose(width: int, height: int, toggles: Toggles, wanted: LayoutName = "auto
 
 
 def swapped(width: int, present: LayoutName) -> LayoutName:
-    """The other layout than the visible one; auto where that gives it."""
+    """The layout that is not visible now; auto if that is the one by width."""
     stacked = not _is_stacked(width, present)
     if stacked == _is_stacked(width, "auto"):
         return "auto"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.why_not import WhyNot
-    from kebab_tui.tui.engine_thread import Suggestion
+    from kebab_tui.tui.suggestions import Suggestion
     from kebab_tui.workspace import Workspace
 
 

@@ -19,12 +19,12 @@ from kebab_tui.domain.ids import ChunkId
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.current_query import CurrentQuery
-from kebab_tui.tui.engine_thread import Suggestion
 from kebab_tui.tui.explain.panel import ExplainPanel
 from kebab_tui.tui.history import History
 from kebab_tui.tui.hit_diff import Latency
 from kebab_tui.tui.messages import IndexingEnded
 from kebab_tui.tui.preview.pane import Preview
+from kebab_tui.tui.suggestions import Suggestion
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.hits_list import FRESH_S, HitsList
@@ -114,10 +114,12 @@ class ResultsPresenter:
         again = again and self.response is not None
         if not again or self._error is not None:
             panes.status.clear_message()
-        self.response, self.suggestions, self.first_run, self._error = response, None, False, None
+        if not again or self.has_hits or response.hits:  # else they stay until they are counted again
+            self.suggestions = None
+        self.response, self.first_run, self._error = response, False, None
         self.refused = None
         news = panes.hits.show(response, keep, again=again)
-        if again and str(news):
+        if again and response.query.strip() and str(news):
             panes.status.show_message(Notice("news", str(news)), FRESH_S)
         self.chips = self.parse(response.query).chips if self.parse is not None else ()
         panes.chips.show(self.chips)
@@ -159,7 +161,7 @@ class ResultsPresenter:
         no_count = {"hits": None, "total": 0, "notices": ()}
         if failure.code == "unfinished_filter" and self.response is not None:
             answered = cut(sanitize_line(self.response.query), _LONGEST_TITLE)
-            title = f"hits for {answered}" if answered else "changed lately"
+            title = f"hits for {answered}" if answered else "recently changed"
             panes.hits.border_title = Content(title)
             self._update_status(**no_count)
             panes.status.clear_message()
@@ -373,7 +375,7 @@ class ResultsPresenter:
 
     def _show_status(self, response: SearchResponse) -> None:
         has_query = bool(response.query.strip())
-        self._panes.hits.border_title = Content(self._counts(response) if has_query else "changed lately")
+        self._panes.hits.border_title = Content(self._counts(response) if has_query else "recently changed")
         if response.complete and (response.vector_share or _NO_VECTORS & {n.code for n in response.notices}):
             self._vector_share = response.vector_share
         key, notices = self._key("exact"), []

@@ -58,7 +58,8 @@ def test_the_screen_and_the_shell_complete_it(mood: Any) -> None:
 
 
 def test_the_help_of_the_screen_explains_it(mood: Any) -> None:
-    assert mood["help on the screen"]["mood:a,b mood:a mood:b"] == "Notes with either mood; with both"
+    rows = mood["help on the screen"]
+    assert (rows["mood:a,b"], rows["mood:a mood:b"]) == ("With either mood", "With both moods")
 
 
 def test_no_two_kinds_share_a_name() -> None:

@@ -63,7 +63,7 @@ class Listing:
         try:
             for place, file in enumerate(self.files):
                 if place == self.held:
-                    assert self.gate.wait(20)
+                    assert self.gate.wait(60)
                 yield file
         finally:
             self.left.set()

@@ -110,7 +110,7 @@ async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Pat
 
 
 async def test_remapped_keys_scroll_what_is_too_long_for_its_pane(data: Path) -> None:
-    keys = {"next_hit": ("f9",), "scroll_right": ("alt+>",)}
+    keys: dict[str, tuple[str, ...]] = {"next_hit": ("f9",), "scroll_right": ("alt+>",)}
     settings = Settings(keys=keys, screen=ScreenSettings(wrap="off"))
     app = kebab(data, settings=settings, query="zzzz tag:요리 lang:ko after:2020", mode="lexical")
     async with app.run_test(size=(60, 8)) as pilot:
@@ -179,6 +179,15 @@ async def test_pick_gives_every_marked_hit(data: Path) -> None:
         await found(pilot)
         await pilot.press("ctrl+@", "ctrl+@", "enter")
     assert app.return_value is not None and len(app.return_value) == 2
+
+
+async def test_the_footer_of_a_picker_says_pick(data: Path) -> None:
+    app = kebab(data, query="rust", mode="lexical", pick=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "enter pick" in painted(app))
+        assert "enter open" not in painted(app)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: "enter pick · tab passages" in painted(app))
 
 
 async def test_quit_picks_nothing(data: Path) -> None:

@@ -377,7 +377,7 @@ async def test_retrying_on_the_file_states_page_requests_a_scan(desk: Desk) -> N
 async def test_a_note_that_the_editor_changes_is_right_when_one_comes_back(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def edit(_app: object, _made: Launch, path: str) -> OpenResult:
+    def edit(_app: object, _made: Launch, path: str, *, is_new: bool) -> OpenResult:
         note = Path(path)
         note.write_text(note.read_text().replace("sleeps", "eats"))
         return OpenResult(True, "")

@@ -118,7 +118,7 @@ async def test_moving_elsewhere_cancels_the_jump_to_the_end(long: Vault) -> None
     def slow(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         if query.offset:
             page.set()
-            assert go_on.wait(20)
+            assert go_on.wait(60)
         return real.search(query, first_answer)
 
     async with screen(long, workspace=lambda: Proxy(long.data, search=slow)).run_test(size=WIDE) as pilot:
@@ -148,7 +148,7 @@ async def test_a_new_query_waits_for_no_page_but_the_one_that_is_searched(long: 
         asked.append(query)
         if query.offset:
             page.set()
-            assert go_on.wait(20)
+            assert go_on.wait(60)
         return real.search(query, first_answer)
 
     async with screen(long, workspace=lambda: Proxy(long.data, search=slow)).run_test(size=WIDE) as pilot:

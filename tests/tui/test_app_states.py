@@ -17,6 +17,7 @@ from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.messages import IndexingEnded, LiveChanged
+from kebab_tui.tui.widgets.hits_list import HitsList
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import WIDE, Proxy, SharedScreen, focus, found, has_keys, kebab, painted, paths, until
 
@@ -147,6 +148,19 @@ async def test_a_wrong_raw_query_can_be_searched_as_words(shared: SharedScreen) 
         assert app.box.value == "rust AND" and paths(app)
 
 
+async def test_a_clicked_hit_keeps_the_cursor_as_a_key_does(shared: SharedScreen) -> None:
+    async with shared() as pilot:
+        app = await found(pilot)
+        assert not app.preview.display, "the start page is in its place"
+        await pilot.click(HitsList, offset=(10, 4))
+        await until(pilot, lambda: app.preview.display)
+        chosen = app.hits.selected
+        assert app.hits.cursor == 1
+        app.ask()
+        await until(pilot, lambda: not app.current_query.is_waiting)
+        assert app.hits.selected == chosen
+
+
 # Suggestions in place of the hits
 
 
@@ -164,6 +178,19 @@ async def test_down_and_enter_choose_another_suggestion(shared: SharedScreen) ->
         await found(pilot)
         await pilot.press("tab")
         assert app.box.value == second and has_keys(app.hits), "with hits, tab goes to the next pane"
+
+
+async def test_suggestions_stay_while_the_query_is_repeated(shared: SharedScreen) -> None:
+    async with shared(query="ownership tag:요리") as pilot:
+        app = await found(pilot)
+        await until(pilot, lambda: app.words.suggestions)
+        await pilot.press("down", "down")
+        second = app.words.suggestions[1].text
+        app.engine.suggest = lambda *_: None  # type: ignore[method-assign]
+        app.ask(again=True)
+        await until(pilot, lambda: not app.current_query.is_waiting)
+        await pilot.press("enter")
+        assert app.box.value == second
 
 
 async def test_a_click_takes_a_suggestion(shared: SharedScreen) -> None:
@@ -238,7 +265,7 @@ async def test_an_empty_box_offers_earlier_queries_and_filters_beside_the_newest
     async with kebab(data).run_test(size=WIDE) as pilot:
         app = await found(pilot)
         screen = painted(app)
-        assert paths(app) and "changed lately" in screen
+        assert paths(app) and "recently changed" in screen
         assert "ownership" in screen and "docker" in screen and "tag:rust" in screen
         await pilot.press("up")
         assert app.box.value == "ownership"
@@ -259,7 +286,7 @@ async def test_a_slow_search_is_shown_and_esc_stops_it(data: Path) -> None:
     go_on = threading.Event()
 
     def slow(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
-        assert query.text == "rust" or go_on.wait(20)
+        assert query.text == "rust" or go_on.wait(60)
         return real.search(query, first_answer)
 
     app = kebab(data, lambda: Proxy(data, search=slow), query="rust", mode="lexical")

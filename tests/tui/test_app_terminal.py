@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -148,10 +149,12 @@ def hostile(tmp_path: Path) -> str:
         folder = os.path.join(os.fsencode(notes), b"d" + name)
         os.makedirs(folder, exist_ok=True)
         title = sequence.replace("\x00", "").replace('"', "")
-        text = f"---\ntitle: {title!r}\ntags: [{number}x, 'a{number}b']\n---\n"
+        quoted = json.dumps(title)  # YAML reads the escapes of JSON
+        text = f"---\ntitle: {title!r}\naliases: [{quoted}]\ntags: [{number}x, 'a{number}b', {quoted}]\n---\n"
         text += f"# needle {sequence}\n\n## {sequence}\n\nneedle {sequence} needle [[{sequence}]]\n"
-        text += f"\n> [!tip] =={sequence}== %%{sequence}%% ![[{sequence}]]\n\n"
-        text += f"- [ ] &#27;]0;{EVIL}&#7; &#x9b;1337n\n"
+        text += f"\n> [!tip] =={sequence}== %%{sequence}%% ![[{sequence}]] [{sequence}](<{sequence}>)\n\n"
+        text += f"- [ ] &#27;]0;{EVIL}&#7; &#x9b;1337n\n\n| {sequence} | b |\n|-|-|\n| c | {sequence} |\n"
+        text += f"\n```{sequence}\n{sequence}\n```\n\n# more {sequence}\n\nneedle {sequence * 200}\n"
         with open(os.path.join(folder, b"n%d" % number + name + b".md"), "wb") as file:
             file.write(text.encode("utf-8", "surrogateescape"))
     workspace = Workspace(Settings(), str(tmp_path / "data"))
@@ -160,9 +163,18 @@ def hostile(tmp_path: Path) -> str:
     return str(tmp_path / "data")
 
 
+def assert_nothing_is_obeyed(screen: PtyScreen) -> None:
+    # Copying is the one time that OSC 52 is ours to send, and it is encoded.
+    sent = re.sub(rb"\x1b\]52;c;[A-Za-z0-9+/=]*\x07", b"", screen.sent)
+    for name, pattern in FORBIDDEN.items():
+        found = pattern.search(sent)
+        assert found is None, f"{name}: {sent[max(0, found.start() - 80) : found.end() + 20]!r}"
+    assert EVIL in screen.text, "their words are shown"
+
+
 def test_nothing_of_a_hostile_vault_is_obeyed_by_the_terminal(idle: Start, hostile: str) -> None:
     screen = idle("--data-dir", hostile, "--query", "needle", "--explain", size=(160, 45))
-    screen.wait_for("of 12")  # one holds a NUL, and so is no text
+    screen.wait_for("12 notes")  # one holds a NUL, and so is no text
     for _ in SEQUENCES:
         screen.type("\x1b[B")  # down, with its preview and its explanation
     screen.type("\x19")  # copy: what is said of it holds the path
@@ -170,15 +182,10 @@ def test_nothing_of_a_hostile_vault_is_obeyed_by_the_terminal(idle: Start, hosti
     screen.type("\x1bm")  # rendered
     for _ in SEQUENCES:
         screen.type("\x1b[A")
-    screen.type(f" tag:{EVIL}")
+    screen.type(f" tag:no{EVIL}")
     screen.wait_for("No hits")
     leave(screen)
-    # Copying is the one time that OSC 52 is ours to send, and it is encoded.
-    sent = re.sub(rb"\x1b\]52;c;[A-Za-z0-9+/=]*\x07", b"", screen.sent)
-    for name, pattern in FORBIDDEN.items():
-        found = pattern.search(sent)
-        assert found is None, f"{name}: {sent[max(0, found.start() - 80) : found.end() + 20]!r}"
-    assert EVIL in screen.text, "their words are shown"
+    assert_nothing_is_obeyed(screen)
 
 
 def test_hostile_names_are_text_in_the_switcher(idle: Start, hostile: str) -> None:
@@ -190,12 +197,40 @@ def test_hostile_names_are_text_in_the_switcher(idle: Start, hostile: str) -> No
         screen.type("\x1b[B")  # down, with its preview
     screen.type(f"d{EVIL}")
     screen.wait_for("New note")
+    for sequence in SEQUENCES:
+        screen.send(b"\x1b[200~" + sequence.replace("\x1b", "").encode() + b"\x1b[201~")
     screen.type("\x1b")
     leave(screen)
-    for name, pattern in FORBIDDEN.items():
-        found = pattern.search(screen.sent)
-        assert found is None, f"{name}: {screen.sent[max(0, found.start() - 80) : found.end() + 20]!r}"
-    assert EVIL in screen.text, "their words are shown"
+    assert_nothing_is_obeyed(screen)
+
+
+def test_hostile_values_are_text_in_lists_chips_and_pages(idle: Start, hostile: str) -> None:
+    screen = idle("--data-dir", hostile, "--query", "needle", size=(100, 40))
+    screen.wait_for("passages")
+    for key in ("tag", "path", "in", "title"):
+        before = len(screen.sent)
+        screen.type(f" {key}:")
+        screen.wait_for_after(before, f"{key}:")
+        screen.type("\x0e" * len(SEQUENCES))  # ctrl+n: down in the list
+        screen.type("\t")  # accept: a chip
+        screen.type("\x1b\x15")  # close the list, then an empty line
+        screen.type("needle")
+    screen.type("\x15needle\x1be")  # the passages of a note
+    screen.wait_for("less")
+    for _ in SEQUENCES:
+        screen.type("\x1b[B\x1bn")  # the next match in each
+    screen.type("\x1bz")  # without wrapping
+    screen.type("\x1bOQ")  # the palette, over the hits
+    screen.wait_for("commands")
+    screen.type("theme\x1b[B\x1b[B\x1b")
+    screen.type("\x1bw")  # why not
+    screen.wait_for("why")
+    screen.type("n\x1b[B\r\x1b\x1b")
+    screen.type("\x1b[24~")  # health
+    screen.wait_for("files")
+    screen.type("\x1b")
+    leave(screen)
+    assert_nothing_is_obeyed(screen)
 
 
 def test_an_error_about_a_hostile_name_is_as_harmless(start: Start, tmp_path: Path) -> None:

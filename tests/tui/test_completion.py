@@ -258,6 +258,15 @@ def test_a_value_with_a_space_is_quoted_where_nothing_is_typed_yet() -> None:
     assert in_grey("tag:", completions_of({"tag": [("two words", 1)]}, [], [], {})) == '"two words"'
 
 
+@pytest.mark.parametrize(
+    "value", ["a\x1b]0;x\x07", "a\u202eb", "a\u200bb", "a\tb", 'a"b', "a\nb", "a" + "\u0301" * 20]
+)
+def test_a_value_that_the_box_cannot_hold_is_not_offered(value: str) -> None:
+    known = completions_of({"tag": [(value, 2), ("a👨‍👩‍👧한", 1)]}, [], [f"{value}/x.md"], {})
+    assert [*known.values["tag"]] == ["a👨‍👩‍👧한"]
+    assert [*known.values["path"]] == []
+
+
 def test_folders_come_before_notes_and_the_fullest_first() -> None:
     paths = tuple(KNOWN.values["path"])
     assert paths[:3] == ("notes/", "notes/rust/", "a b/")
@@ -337,7 +346,7 @@ class Host(HostApp):
         elif action_id.endswith("_completion"):
             self.list.move(1 if action_id.startswith("next") else -1)
 
-    def on_completion_list_clicked(self, event: CompletionList.Clicked) -> None:
+    def on_completion_list_candidate_clicked(self, event: CompletionList.CandidateClicked) -> None:
         self.box.accept_completion(event.number)
 
 

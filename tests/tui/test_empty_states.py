@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from kebab_tui.tui.engine_thread import Suggestion
+from kebab_tui.tui.suggestions import Suggestion
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.segments import Row, row_text, row_width
 from tests.tui.hits import HOSTILE

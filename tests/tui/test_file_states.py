@@ -97,7 +97,7 @@ async def test_files_are_shown_before_the_last_one_is_known_and_the_page_can_be_
         await pilot.press("escape")
         assert host.screen is not host.page
         host.listing.gate.set()
-        assert host.listing.left.wait(20)
+        assert host.listing.left.wait(60)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -288,7 +288,7 @@ async def test_esc_closes_the_page() -> None:
         await all_there(pilot, host)
         await pilot.press("escape")
         assert host.screen is not host.page
-        assert host.listing.left.wait(20)
+        assert host.listing.left.wait(60)
 
 
 @pytest.mark.parametrize("size", [(20, 5), (40, 10), (400, 120)])

@@ -91,6 +91,11 @@ def test_a_label_of_several_parts_that_is_cut_ends_with_an_ellipsis(width: int) 
     assert ("…" in text) == ("flex-line-count" not in text)
 
 
+def test_a_label_is_cut_once_where_a_wide_character_does_not_fit() -> None:
+    row = FramedRow((Segment("기본 데"), Segment("몬셋", "match"), Segment("(A) 생성")))
+    assert row_text(framed_row(row, 11)) == "  기본 데… "
+
+
 async def test_the_frame_has_a_title_and_the_keys_that_fit() -> None:
     host = Host(Names())
     async with host.run_test(size=(80, 24)) as pilot:

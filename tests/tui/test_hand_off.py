@@ -53,7 +53,7 @@ class Desk:
     def screen(self, query: str = "spindle", **options: Any) -> KebabApp:
         return kebab(self.data, query=query, mode="lexical", **options)
 
-    def take(self, app: object, made: Launch, path: str) -> OpenResult:
+    def take(self, app: object, made: Launch, path: str, *, is_new: bool) -> OpenResult:
         self.opened.append(made.argv)
         return OpenResult(True, "")
 
@@ -125,9 +125,9 @@ async def test_a_picked_line_is_the_matching_one_and_a_citation_the_passage(
 async def test_after_the_editor_the_same_passage_is_shown_at_its_new_lines(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def edit(app: object, made: Launch, path: str) -> OpenResult:
+    def edit(app: object, made: Launch, path: str, *, is_new: bool) -> OpenResult:
         desk.write("a.md", "new line\n" * 4 + f"# Wheel\n\n{PASSAGE}")
-        return desk.take(app, made, path)
+        return desk.take(app, made, path, is_new=is_new)
 
     monkeypatch.setattr(hand_off, "open_in_editor", edit)
     desk.write("b.md", f"# Spindle\n\n{PASSAGE}")

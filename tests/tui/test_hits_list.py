@@ -605,7 +605,7 @@ async def test_moves_clicks_and_pages_count_the_rules() -> None:
         app.hits.move_by_pages(-9)
         await pilot.pause()
         assert (app.hits.cursor, app.hits.scroll_offset.y) == (0, 0)
-        assert _rules(app.hits)[0] == "named so"
+        assert _rules(app.hits)[0] == "name matches"
 
 
 # Scores

@@ -15,7 +15,7 @@ from textual.widgets import Input
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.current_query import PendingActions
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
-from tests.tui.screen import WIDE, SharedScreen, focus, found, kebab, painted, paths, type_at_once, until
+from tests.tui.screen import WIDE, SharedScreen, focus, found, kebab, painted, type_at_once, until
 
 pytestmark = pytest.mark.slow
 
@@ -121,7 +121,7 @@ async def test_enter_after_a_click_takes_the_clicked_hit(data: Path) -> None:
     app = kebab(data, query="rust", mode="lexical", pick=True)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
-        third = paths(app)[2]
+        third = app.hits._rows[2].hit.path
         place = app.hits.content_region
         click(app, place.x + 5, place.y + 4)
         type_at_once(app, "\r")
@@ -154,10 +154,10 @@ async def test_enter_behind_a_query_takes_a_hit_of_that_query(data: Path, moves:
     app = kebab(data, query="docker", mode="lexical", pick=True)
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
-        before = paths(app)[0]
+        before = app.hits._rows[0].hit.path
         type_at_once(app, f"\x15rust{moves}\r")
         await until(pilot, lambda: app.return_value)
-        after = paths(app)[place]
+        after = app.hits._rows[place].hit.path
     assert before != after
     assert app.return_value is not None and app.return_value[-1].endswith(after)
 
@@ -178,6 +178,7 @@ async def test_more_typing_discards_queued_actions(data: Path) -> None:
         ("open", False, False, True),
         ("open", True, False, True),
         ("open", True, True, False),
+        ("expand", True, False, True),
         ("next_hit", False, False, True),
         ("next_hit", True, False, False),
         ("mode", False, False, False),

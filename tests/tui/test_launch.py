@@ -203,7 +203,7 @@ def test_it_does_not_wait_for_the_indexing_to_end(start: Start, tmp_path: Path) 
     for number in range(200):
         (notes / f"{number}.md").write_text(f"# Note {number}\n\n" + "some words here\n\n" * 60)
     screen = start(str(notes), "--data-dir", str(data))
-    screen.wait_for("vectors ")
+    screen.wait_for("semantic ")
     live = read_live(index_in(str(data)))
     assert live is not None
     os.kill(live.pid, signal.SIGSTOP)  # it cannot end
@@ -281,7 +281,7 @@ def test_a_picker_in_a_pipe_is_as_large_as_its_terminal(idle: Start, data: Path)
     screen = idle("--data-dir", data, "--query", "ownership", "--pick", stdout=writing, size=(101, 30))
     os.close(writing)
     screen.wait_for("ownership.md")
-    edges = re.findall("╭─ query ─+ lexical ─╮", screen.text)
+    edges = re.findall("╭─ query ─+ keyword ─╮", screen.text)
     assert edges and {len(edge) for edge in edges} == {101}
     screen.type("\x11")
     screen.end()

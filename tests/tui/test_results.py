@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -57,13 +58,40 @@ async def test_hits_stay_until_better_ones_come_and_the_cursor_stays_on_the_firs
         assert before.selected == after.selected or after.cause not in ("f4", "commit", "start")
 
 
+async def test_a_list_of_hits_does_not_shrink_before_the_full_response(data: Path) -> None:
+    go_on = threading.Event()
+    first_answers: list[SearchResponse] = []
+
+    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+        if first_answer:
+            response = real.search(query, first_answer)
+            response = replace(response, hits=response.hits[:1])
+            first_answers.append(response)
+            return response
+        assert query.text != "rust w" or go_on.wait(60)
+        return real.search(query, first_answer)
+
+    app = kebab(data, lambda: Proxy(data, search=search), mode="hybrid", query="rust")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        before = paths(app)
+        assert len(before) > 1
+        type_at_once(app, " w")
+        await until(pilot, lambda: first_answers[-1].query == "rust w")
+        await pilot.pause()
+        assert paths(app) == before
+        go_on.set()
+        await found(pilot)
+        assert app.results.response is not None and app.results.response.query == "rust w"
+
+
 async def test_the_explanation_opened_before_the_final_response_asks_for_no_other(data: Path) -> None:
     go_on = threading.Event()
     asked: list[str] = []
 
     def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         asked.append(query.mode)
-        assert first_answer or go_on.wait(20)
+        assert first_answer or go_on.wait(60)
         return real.search(query, first_answer)
 
     hits = RecordedHits()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.tui.engine_thread import MOST_SUGGESTIONS, Suggestion, ordered, shorter
+from kebab_tui.tui.suggestions import MOST_SUGGESTIONS, Suggestion, ordered, shorter
 from kebab_tui.workspace import Workspace
 
 

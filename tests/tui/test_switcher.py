@@ -414,6 +414,16 @@ async def test_without_a_query_a_new_note_goes_to_the_note_opened_last(desk: Des
         assert rows(app) == [f"+{desk.vault.root}/infra/kube.md"]
 
 
+async def test_a_request_may_come_after_the_page_was_closed(desk: Desk) -> None:
+    async with page(desk, "docker") as (pilot, app):
+        closed = page_of(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: not closed.is_attached)
+        closed.catch_up()
+        closed._request("docker")
+        assert closed.typing_box.value == "docker"
+
+
 async def test_the_path_of_a_note_starts_no_new_one(desk: Desk) -> None:
     async with page(desk, "infra/ideas") as (_, app):
         assert rows(app)[0] == "infra/ideas.md"

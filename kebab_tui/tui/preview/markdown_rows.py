@@ -1,7 +1,7 @@
 """Makes rows of readable text from Markdown, for a width.
 
-A row knows the source lines that it shows. Blank rows are where the source has blank lines, one
-at a time. Links are text only: a terminal would follow them. Comments stay, since a search finds
+A row knows the source lines that it shows. Blank lines of the source become blank rows, one
+for several. Links are text only: a terminal would follow them. Comments stay, since a search finds
 them. All text is sanitised after parsing.
 """
 
@@ -73,7 +73,7 @@ class RenderedRow(NamedTuple):
 
 
 class _Level:
-    """A quote, callout or list item around the blocks: what stands before their rows."""
+    """A quote, callout or list item around blocks: the text before their rows."""
 
     def __init__(self, first: str, rest: str, style: str) -> None:
         self.first, self.rest, self.style = first, rest, style
@@ -263,19 +263,17 @@ class MarkdownRows:
 
     def _add_table(self, table: _Table) -> Iterator[None]:
         """Add the rows of a table; yields after the cells of each, for a table may be long."""
-        room = self._room
         cells = []
+        natural = [0] * len(table.sides)
+        free = self._room - 3 * (len(natural) - 1)
         for row in table.rows:
             cells.append([self._inline(text) for text in row.cells])
+            for at, one in enumerate(cells[-1]):
+                natural[at] = max(natural[at], *map(cell_len, one.text.split("\n")))
+            if free < sum(min(width, _LEAST_COLUMN) for width in natural):
+                yield from self._add_records(table)
+                return
             yield
-        natural = [
-            max(max(map(cell_len, one.text.split("\n"))) for one in column)
-            for column in zip(*cells, strict=True)
-        ]
-        free = room - 3 * (len(natural) - 1)
-        if free < sum(min(width, _LEAST_COLUMN) for width in natural):
-            self._add_records(table)
-            return
         widths = _shared(natural, free)
         for number, (row, inlines) in enumerate(zip(table.rows, cells, strict=True)):
             columns = [list(_wrapped(one, width)) for one, width in zip(inlines, widths, strict=True)]
@@ -294,8 +292,8 @@ class MarkdownRows:
                 ruler = _CROSSING.join(LINE * width for width in widths)
                 self._add_row(((ruler, ("gutter",)),), row.line + 1)
 
-    def _add_records(self, table: _Table) -> None:
-        """A table with too many columns, cell by cell with their headers."""
+    def _add_records(self, table: _Table) -> Iterator[None]:
+        """A table with too many columns, cell by cell with their headers; yields after each row."""
         head, *rows = table.rows
         for row in rows or [head]:
             for name, text in zip(head.cells, row.cells, strict=True):
@@ -304,6 +302,7 @@ class MarkdownRows:
                 elif text:
                     self._add_inline(text, row.line, ("strong",))
             self._add_row(((LINE * min(self._room, 8), ("gutter",)),), row.line)
+            yield
 
     # Inline text
 

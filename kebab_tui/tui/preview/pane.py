@@ -117,7 +117,7 @@ class Preview(LineView, can_focus=True):
     # Choosing and reading the note
 
     def show(self, hit: SearchHit, located: Located | None = None, query: str = "") -> None:
-        """Show the file of a hit with the matches of `query`; an open note stays where it is."""
+        """Show the file of a hit with the matches of `query`; a note that is open keeps its place."""
         is_other = self._hit is None or hit.chunk_id != self._hit.chunk_id
         self._generation += 1
         self._hit, self._located, self._query = hit, located, query
@@ -452,8 +452,8 @@ class Preview(LineView, can_focus=True):
     def action_scroll_down(self) -> None:
         self.scroll_by(1)
 
-    def scroll_by_pages(self, pages: int) -> None:
-        self.scroll_by(pages * max(self.page_rows - 1, 1))
+    def scroll_by_pages(self, pages: float) -> None:
+        self.scroll_by(round(pages * max(self.page_rows - 1, 1)))
 
     def action_page_up(self) -> None:
         self.scroll_by_pages(-1)

@@ -1,4 +1,4 @@
-"""Soft wrap: which part of which line stands in which row.
+"""Soft wrap: the rows of each line.
 
 Rows are counted exactly only where they were looked at (`measure`); every other line counts
 with an average height, so that opening a note costs as much as the lines in view. A very
@@ -213,7 +213,7 @@ class WrappedRows:
         return is_new
 
     def at(self, row: int) -> Row:
-        """What is in a row, which is counted first."""
+        """The part of a line in this row; counts its line first."""
         if self._width is None or not self.count:
             return Row(max(row, 0) + 1, 0, 0)
         piece = None

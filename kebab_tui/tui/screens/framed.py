@@ -123,13 +123,13 @@ class FilterLine(Horizontal):
 
     def __init__(self, placeholder: str) -> None:
         super().__init__()
-        self._placeholder = placeholder
+        self.input = _FilterInput(
+            placeholder=placeholder, max_length=LONGEST, select_on_focus=False, compact=True
+        )
 
     def compose(self) -> ComposeResult:
         yield Static(Content(f"{STEP} "))
-        yield _FilterInput(
-            placeholder=self._placeholder, max_length=LONGEST, select_on_focus=False, compact=True
-        )
+        yield self.input
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +157,11 @@ def framed_row(row: FramedRow, width: int, *, selected: bool = False) -> Row:
     label = []
     is_cut = needed > left
     for text, role in clean:
-        text = take(text, left - is_cut)
-        left -= cell_len(text)
-        label.append(Segment(text, "heading" if row.is_heading and role == "plain" else role))
+        fits = take(text, left - is_cut)
+        left -= cell_len(fits)
+        label.append(Segment(fits, "heading" if row.is_heading and role == "plain" else role))
+        if fits != text:
+            break
     if is_cut and left > 0:
         label.append(Segment(ELLIPSIS, label[-1].role))
         left -= 1
@@ -206,13 +208,13 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"framed-list--row"}
 
-    class Moved(Message):
+    class CursorMoved(Message):
         """Another row is selected, or none; see `cursor`."""
 
         def can_replace(self, message: Message) -> bool:
-            return isinstance(message, FramedList.Moved)
+            return isinstance(message, FramedList.CursorMoved)
 
-    class Clicked(Message):
+    class RowClicked(Message):
         """The user wants the selected row."""
 
     def __init__(self) -> None:
@@ -234,7 +236,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.move_to(cursor)
         if self.cursor < 0:
-            self.post_message(self.Moved())
+            self.post_message(self.CursorMoved())
 
     def move_to(self, place: int) -> None:
         """Put the cursor on this row; on the next one in this direction if it is a heading."""
@@ -252,7 +254,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
         self.cursor = place
         self.lay_out()
         self._reveal()
-        self.post_message(self.Moved())
+        self.post_message(self.CursorMoved())
 
     def _reveal(self) -> None:
         """Scroll as little as necessary to show the selected row, and a heading above it."""
@@ -270,7 +272,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
         place = event.y + self.scroll_offset.y
         if place < len(self._items) and not self._items[place].is_heading:
             self._select(place)
-            self.post_message(self.Clicked())
+            self.post_message(self.RowClicked())
 
     def render_line(self, y: int) -> Strip:
         strip = super().render_line(y)
@@ -283,7 +285,7 @@ class FramedScreen(ModalScreen[ScreenResultType]):
     """A page with an input over a list. Keys that come early wait for the rows of the typed text.
 
     A subclass implements `find`, which calls `show` at once or later, and `choose`; for a preview
-    it handles `FramedList.Moved`. Its actions in the registry run `screen.move(1)`,
+    it handles `FramedList.CursorMoved`. Its actions in the registry run `screen.move(1)`,
     `screen.page(1)`, `screen.choose` and `screen.dismiss`.
     """
 
@@ -313,11 +315,12 @@ class FramedScreen(ModalScreen[ScreenResultType]):
     ) -> None:
         super().__init__()
         self._actions = actions
-        self._title = title
-        self._placeholder = placeholder
         self._preview = preview
+        # Attributes, not lookups: a result may arrive after the page was closed.
+        self._line = FilterLine(placeholder)
         self.rows = FramedList()
         self._panes = Container(self.rows, *([] if preview is None else [preview]), classes="framed--panes")
+        self.frame = Frame(self._line, self._panes, title=title, keys=footer_text(actions, self.screen_name))
         self._asked_for: str | None = None
         """The text that `find` was last called with."""
         self._has_rows = False
@@ -327,17 +330,11 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         """What the user did before the rows arrived."""
 
     def compose(self) -> ComposeResult:
-        frame = Frame(
-            FilterLine(self._placeholder),
-            self._panes,
-            title=self._title,
-            keys=footer_text(self._actions, self.screen_name),
-        )
         if self._preview is not None:
             self._preview.add_class("framed--preview")
-            for node in (frame, self._panes):
+            for node in (self.frame, self._panes):
                 node.add_class("-previews")
-        yield frame
+        yield self.frame
 
     def on_mount(self) -> None:
         for node in (self, self.typing_box):
@@ -352,7 +349,7 @@ class FramedScreen(ModalScreen[ScreenResultType]):
     @property
     def typing_box(self) -> Input:
         """Receives the text typed anywhere on the page."""
-        return self.query_one(Input)
+        return self._line.input
 
     def find(self, text: str) -> None:
         """Call `show` with the rows for this text."""
@@ -381,8 +378,8 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         event.stop()
         self.catch_up()
 
-    @on(FramedList.Clicked)
-    def _row_clicked(self, event: FramedList.Clicked) -> None:
+    @on(FramedList.RowClicked)
+    def _row_clicked(self, event: FramedList.RowClicked) -> None:
         event.stop()
         self.action_choose()
 

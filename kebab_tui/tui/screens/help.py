@@ -1,4 +1,4 @@
-"""The help: the query language, every key of the registry, what is shown on the screen.
+"""The help: the query language, every key of the registry, the signs on the screen.
 
 The keys of the focused pane come before those of the others. Typing filters the rows.
 """
@@ -45,7 +45,7 @@ _LANGUAGE = (
     ("rust tokio", "Notes with all the words, in any form"),
     ("Weekly plan", "A note with this name, alias or title comes first"),
     ('"a phrase"', "These words in this order"),
-    ("emb*", "Words that begin so"),
+    ("emb*", "Words that begin with emb"),
     ("-word", "Without this word"),
     ("rust OR go", "Either word"),
     *(
@@ -80,8 +80,8 @@ _IN_PANEL = ", while the explanation has the focus"
 _SHELL_KEYS = ("ctrl+b", "ctrl+f", "ctrl+g", "ctrl+l", "ctrl+n", "ctrl+p", "ctrl+r", "ctrl+t", "ctrl+y")
 """Keys that edit a line in a shell and not in Textual's input."""
 _LEGEND = (
-    ("named so", "The name, an alias or the title is the query"),
-    ("full matches", "All words of the query match"),
+    ("name matches", "The name, an alias or the title is the query"),
+    ("text matches", "Notes whose text matches, the best first"),
     ("partial match", "Only some of the words match"),
     ("by meaning only", "No word matches; the passage means something near"),
     ("further keyword matches", "Keyword matches that the ranking by meaning leaves out"),

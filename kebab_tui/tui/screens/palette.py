@@ -152,7 +152,7 @@ class Palette(FramedScreen[None]):
         ]
         self.show(text, rows, empty="no such command")
 
-    @on(FramedList.Moved)
+    @on(FramedList.CursorMoved)
     def _preview_theme(self) -> None:
         place = self.rows.cursor
         theme = self._found[place].theme if 0 <= place < len(self._found) else ""

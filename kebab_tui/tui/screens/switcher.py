@@ -28,7 +28,7 @@ from kebab_tui.tui.messages import NotesFound
 from kebab_tui.tui.new_note import NewNote, new_note
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.recent_notes import RecentNotes
-from kebab_tui.tui.screens.framed import Frame, FramedList, FramedRow, FramedScreen
+from kebab_tui.tui.screens.framed import FramedList, FramedRow, FramedScreen
 from kebab_tui.tui.widgets.segments import DOT, GAP, Role, Row, Segment, sanitize_line, wrapped
 
 if TYPE_CHECKING:
@@ -180,13 +180,12 @@ class Switcher(FramedScreen[Choice | None]):
             return
         self._home = self._home or message.home
         more = f" {DOT} first {len(found):,}" if typed.strip() and len(found) >= message.limit else ""
-        frame = self.query_one(Frame)
-        if frame.border_title != (title := f"{_TITLE}{more}"):
-            frame.border_title = Content(title)
+        if self.frame.border_title != (title := f"{_TITLE}{more}"):
+            self.frame.border_title = Content(title)
         before = self._selected if message.limit > FIRST else None
         hits = [hit_of(note) for note in found]
         best = found[0].matched if found else None
-        new = self._new_note(typed, hits, is_named=best is not None and best.match.name == "EXACT")
+        new = self._new_note(typed, hits, is_named=best is not None and best.is_exact)
         rows, self._notes = self._rows(found, hits, new)
         cursor = self._notes.index(before) if before in self._notes else 0
         self.show(typed, rows, cursor, empty="no note has such a name" if typed.strip() else "no notes yet")
@@ -228,8 +227,8 @@ class Switcher(FramedScreen[Choice | None]):
     def _selected(self) -> SearchHit | NewNote | None:
         return self._notes[self.rows.cursor] if 0 <= self.rows.cursor < len(self._notes) else None
 
-    @on(FramedList.Moved)
-    def _moved(self, event: FramedList.Moved) -> None:
+    @on(FramedList.CursorMoved)
+    def _moved(self, event: FramedList.CursorMoved) -> None:
         event.stop()
         if not self._typing.is_typing:
             self._show_selected()

@@ -1,4 +1,4 @@
-"""The completion list: what the filter under the cursor may become, in a box over the panes.
+"""The completion list: the keys or values for the filter under the cursor, in a box over the panes.
 
 `offered` finds the candidates. The list only shows them: the query box opens and closes it, and
 accepts one of them.
@@ -49,7 +49,7 @@ class Offer:
         return f"{text[: self.start]}{candidate.written}{text[self.end :]}"
 
     def appended(self, text: str) -> str:
-        """What can be typed after the text to write the first candidate that it begins; may be empty."""
+        """The rest of the first candidate that begins with the text; empty if none does."""
         typed = text[self.start :]
         for candidate in self.candidates:
             written = f'"{candidate.text}"' if typed.startswith('"') else candidate.written
@@ -59,7 +59,7 @@ class Offer:
 
 
 def offered(text: str, cursor: int, tokens: Sequence[QueryToken], known: Completions) -> Offer | None:
-    """What the key or the value at the cursor may become; None without candidates."""
+    """The offer for the key or the value at the cursor; None without candidates."""
     offer = None
     before: QueryToken | None = None
     for token in tokens:
@@ -106,7 +106,7 @@ def _values(text: str, cursor: int, key: str, token: QueryToken | None, known: C
 
 
 class CompletionList(Widget):
-    """The candidates of an offer, one a row. Takes no focus; posts `Clicked`."""
+    """The candidates of an offer, one a row. Takes no focus; posts `CandidateClicked`."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"completion-list--muted", "completion-list--chosen"}
     DEFAULT_CSS = """
@@ -127,7 +127,7 @@ class CompletionList(Widget):
     """Another size lays out the screen once, not twice."""
 
     @dataclass
-    class Clicked(Message):
+    class CandidateClicked(Message):
         """The user clicked on a row."""
 
         number: int
@@ -231,7 +231,7 @@ class CompletionList(Widget):
         event.stop()
         inside = event.get_content_offset(self)
         if inside is not None and self._top + inside.y < len(self._rows):
-            self.post_message(self.Clicked(self._top + inside.y))
+            self.post_message(self.CandidateClicked(self._top + inside.y))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         self._scroll(event, 1)

@@ -18,7 +18,7 @@ from textual.message import Message
 import kebab_tui
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchMode
-from kebab_tui.tui.engine_thread import Suggestion
+from kebab_tui.tui.suggestions import Suggestion, first_shorter
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
     Role,
@@ -57,7 +57,7 @@ class TextPane(RowsView):
     """Shows one of the texts, and below it suggestions among which the user can move."""
 
     @dataclass
-    class Clicked(Message):
+    class SuggestionClicked(Message):
         """The user clicked on a suggestion."""
 
         suggestion: Suggestion
@@ -124,12 +124,7 @@ class TextPane(RowsView):
         number = self._suggestion_at.get(event.get_content_offset_capture(self).y + self.scroll_offset.y)
         if number is not None:
             event.stop()
-            self.post_message(self.Clicked(self.suggestions[number]))
-
-
-def first_shorter(suggestions: Sequence[Suggestion]) -> Suggestion | None:
-    """The suggestion that drops the filter or the word that excludes most."""
-    return next((one for one in suggestions if one.kind != "instead"), None)
+            self.post_message(self.SuggestionClicked(self.suggestions[number]))
 
 
 def first_run(width: int, sample_key: str, quit_key: str, data_folder: str) -> list[Row]:

@@ -87,8 +87,8 @@ class MatchKind(IntEnum):
 
 
 RULES: dict[MatchKind, str] = {
-    MatchKind.NAMED: "named so",
-    MatchKind.FULL: "full matches",
+    MatchKind.NAMED: "name matches",
+    MatchKind.FULL: "text matches",
     MatchKind.PARTIAL: "partial matches",
     MatchKind.MEANING: "by meaning only",
     MatchKind.FURTHER: "further keyword matches",

@@ -175,6 +175,11 @@ class HitsList(LineView, can_focus=True):
         return len(self._kinds)
 
     @property
+    def notes_per_page(self) -> int:
+        """How many notes the pane shows at once."""
+        return self.content_size.height // _LINES_PER_HIT
+
+    @property
     def marked(self) -> tuple[SearchHit, ...]:
         """In the order of marking; they need not be in the list any more."""
         return tuple(self._marks.values())
@@ -291,12 +296,12 @@ class HitsList(LineView, can_focus=True):
     def move_by(self, rows: int) -> None:
         self.move_to(self._cursor + rows)
 
-    def move_by_pages(self, pages: int) -> None:
+    def move_by_pages(self, pages: float) -> None:
         """Move as many lines as the pane has, at least one row."""
         if self._rows:
-            line = self._rows[self._cursor].top + pages * self.scrollable_content_region.height
+            line = self._rows[self._cursor].top + round(pages * self.scrollable_content_region.height)
             row = self._row_at[max(0, min(line, len(self._row_at) - 1))]
-            self.move_to(row if row != self._cursor else self._cursor + pages)
+            self.move_to(row if row != self._cursor else self._cursor + (1 if pages > 0 else -1))
 
     def move_to_last(self) -> None:
         self.move_to(len(self._rows) - 1)

@@ -1,7 +1,7 @@
 """The query box: an input with colours, completion and history for the query language.
 
 Typing works before the engine is ready; colours, completion and deletion of whole filters
-start with `understand`. The box never searches: the application handles `Input.Changed`.
+start with `set_parser`. The box never searches: the application handles `Input.Changed`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class QueryBox(Input):
     _offer: Offer | None = None
     _is_editing = False
     _dismissed: tuple[int, str | None] | None = None
-    """Where the list was dismissed: the start of the word, and the text if a candidate was accepted."""
+    """The word for which the list was dismissed: its start, and the text if a candidate was accepted."""
     is_raw = False
     """Whether the query is in raw FTS5 syntax."""
 
@@ -161,7 +161,7 @@ class QueryBox(Input):
         # A Suggester runs in a worker: each key would cost a second frame, and the key that
         # accepts the suggestion could arrive first.
         appended = offer.appended(self.value) if offer is not None and self.cursor_at_end else ""
-        self._suggestion = self.value + appended if appended else ""
+        self._suggestion = one_plain_line(self.value + appended) if appended else ""
         if self.completion_list is None:
             return
         if self._dismissed is not None and (

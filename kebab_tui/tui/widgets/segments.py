@@ -1,6 +1,6 @@
 """Building blocks of every pane: glyphs, cleaned and cut text, rows of segments, scroll views.
 
-Text from files, titles, queries and notices passes `clean` (or `one_line`) before a widget
+Text from files, titles, queries and notices passes `sanitize_line` (or `one_line`) before a widget
 shows it, and reaches the widget as `Content` or `Strip`: Textual parses a plain `str` as
 markup. All widths are terminal cells, and a cut never splits a character. A segment names
 a role; the widget that paints it chooses the colour.
@@ -49,7 +49,7 @@ GAP = 2
 NARROWEST = 16
 """Rows are made for at least this many cells."""
 
-Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning", "quote", "warning", "match"]
+Role = Literal["plain", "heading", "muted", "number", "sum", "words", "meaning", "warning", "match"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 _ROW_BREAKERS = str.maketrans({"\n": "\u240a", "\t": "\u2409"})
@@ -276,7 +276,6 @@ class RowsView(LineView):
         & > .rows--sum { color: $text-primary; text-style: bold; }
         & > .rows--words { color: $text-accent; }
         & > .rows--meaning { color: $text-secondary; }
-        & > .rows--quote { text-style: italic; }
         & > .rows--warning { color: $text-warning; text-style: bold; }
         & > .rows--match { color: $text-accent; text-style: bold; }
         &:ansi > .rows--match, &:nocolor > .rows--match { text-style: bold underline; }

@@ -10,7 +10,6 @@ import asyncio
 
 from msgspec import structs
 
-from kebab_tui.domain.hit import SearchHit
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.launch import Options
@@ -38,8 +37,8 @@ async def _measure(data: str, notes: str, hits: int) -> list[Figure]:
         for query in queries_of(notes, hits // _HITS_OF_A_QUERY):
             app.box.value = query
             await found(pilot)
-            for place, hit in enumerate(app.results.response.hits[:_HITS_OF_A_QUERY]):  # type: ignore[union-attr]
-                passage, seen, rows = await _read(pilot, app, place, hit)
+            for place in range(min(app.hits.notes, _HITS_OF_A_QUERY)):
+                passage, seen, rows = await _read(pilot, app, place)
                 count, scrolled = count + 1, scrolled + rows
                 characters += len(passage)
                 read += len(passage) if passage in seen else 0
@@ -50,11 +49,13 @@ async def _measure(data: str, notes: str, hits: int) -> list[Figure]:
     ]
 
 
-async def _read(pilot: Screen, app: KebabApp, place: int, hit: SearchHit) -> tuple[str, str, int]:
+async def _read(pilot: Screen, app: KebabApp, place: int) -> tuple[str, str, int]:
     """The passage and what the marked rows show, both without blanks; and by how many rows it is scrolled."""
     preview = app.preview
     app.pin_cursor()
     app.hits.move_to(place)
+    hit = app.hits.selected
+    assert hit is not None
     await until(pilot, lambda: preview._hit == hit and preview.is_certain and not app.typing.is_typing)
     seen = [_marked(preview, y) for y in range(preview.size.height)]
     scrolled = 0

@@ -135,6 +135,17 @@ def shows(text: str) -> Callable[[bytes], bool]:
     return lambda data: wanted in data or wanted in _STEERING.sub(b"", data)
 
 
+def _finds(pattern: str) -> Callable[[bytes], bool]:
+    wanted = re.compile(pattern.encode())
+    return lambda data: wanted.search(_STEERING.sub(b"", data)) is not None
+
+
+FIRST_HITS = _finds(r"\d passages?( so far)? ─")
+"""Whether hits are painted: the frame that counts them is painted with them."""
+ALL_HITS = _finds(r"\d passages? ─")
+"""The same for the hits by both words and meaning: no more follow."""
+
+
 def plain(data: bytes) -> str:
     return _STEERING.sub(b"", data).decode("utf-8", "replace")
 
