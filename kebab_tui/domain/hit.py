@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kebab_tui.domain.citation import Citation
-from kebab_tui.domain.document import ChunkKind, DocumentType, Language
+from kebab_tui.domain.document import HEADING_SEPARATOR, ChunkKind, DocumentType, Language
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.domain.text import is_korean
@@ -102,6 +102,13 @@ class SearchHit:
     def has_comparable_score(self) -> bool:
         """Whether its score compares with those of the other hits."""
         return not self.further and self.score_kind != "name"
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings above the passage, without the title of its note."""
+        first, *others = self.heading_path.split(HEADING_SEPARATOR)
+        first = "" if first == self.title else first.removeprefix(f"{self.title} · ")
+        return tuple(filter(None, (first, *others)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ DARK = Theme(
     background="#16171f",
     surface="#1e202b",
     panel="#272a38",
-    variables=_muted("#16171f", "#3d4257", "#656b85", "#7aa2f7"),
+    variables=_muted("#16171f", "#3d4257", "#6d738e", "#7aa2f7"),
 )
 LIGHT = Theme(
     name="kebab-light",
@@ -56,7 +56,7 @@ LIGHT = Theme(
     surface="#f7f5f1",
     panel="#e6e3da",
     dark=False,
-    variables=_muted("#fbfaf7", "#bdb8aa", "#8b8678", "#2257c4"),
+    variables=_muted("#fbfaf7", "#bdb8aa", "#857f72", "#2257c4"),
 )
 SHORT = {"dark": DARK.name, "light": LIGHT.name, "ansi": "ansi-dark"}
 """Short names; `ansi` uses the palette of the terminal."""
@@ -96,7 +96,7 @@ def readable(theme: Theme) -> Theme:
     background, foreground = colors["background"], _clear(colors["foreground"], extreme, grounds, _NOTES)
     muted = _clear(background.blend(foreground, 0.55), foreground, grounds)
     edge = background.blend(foreground, 0.25)
-    bar = _clear(edge, foreground, grounds[:1], _BAR)
+    bar = _clear(edge, foreground, grounds, _BAR)
     variables = {
         **_muted(background.hex, edge.hex, bar.hex, primary.hex),
         "text-muted": muted.hex,

@@ -94,6 +94,10 @@ def test_headings_are_cut_before_the_folder_is_dropped_unless_little_is_left_of_
 def test_a_title_equal_to_the_first_heading_is_shown_once() -> None:
     assert _texts(hit(), HitStyle(80))[0].count("Workspace") == 1
     assert "Workspace › Other › Setup" in _texts(hit(heading_path="Other > Setup"), HitStyle(100))[0]
+    assert (
+        "Workspace › Members · Setup"
+        in _texts(hit(heading_path="Workspace · Members · Setup"), HitStyle(100))[0]
+    )
 
 
 @pytest.mark.parametrize("title", ["", "index", "README", "_index", "Untitled"])

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -20,6 +22,7 @@ import pytest
 from pytest_textual_snapshot import SVGImageExtension  # type: ignore[import-untyped]
 from syrupy.assertion import SnapshotAssertion
 
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import Failure, StoreDamagedError, StoreError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkId, DocId, SourceId
@@ -34,11 +37,12 @@ from kebab_tui.tui import results
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.hit_diff import Latency
 from kebab_tui.tui.messages import CorpusChanged, IndexingEnded, LiveChanged
+from kebab_tui.tui.preview.syntax import Lexers
 from kebab_tui.tui.widgets import hits_list
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import SAMPLE
 from tests.tui.explaining import with_evidence
-from tests.tui.screen import Proxy, Screen, SharedScreen, focus, found, kebab, painted, until
+from tests.tui.screen import WIDE, Proxy, Screen, SharedScreen, found, kebab, painted, until
 
 pytestmark = pytest.mark.slow
 
@@ -47,17 +51,20 @@ class Picture(SVGImageExtension):  # type: ignore[misc]
     file_extension = "svg"
 
 
-SIZES = ((80, 24), (120, 36), (200, 50))
-"""The most used states are painted at all of them, the others at the second."""
+USUAL = ((120, 36),)
+SIZES = ((80, 24), *USUAL, (200, 50))
+"""For the most used states."""
+TOO_SMALL = ((20, 5), (38, 9), (60, 12))
+"""And one that is just large enough."""
 _WRITTEN = 1_767_225_600
 _NOW = _WRITTEN * 1_000_000_000
 Step = Callable[[Screen, KebabApp], Awaitable[None]]
-SMALLEST, USUAL, _ = SIZES
+Sizes = tuple[tuple[int, int], ...]
 
 
 class Look(Protocol):
     async def __call__(
-        self, opened: AbstractAsyncContextManager[Screen], bring_about: Step, *, everywhere: bool = False
+        self, opened: AbstractAsyncContextManager[Screen], bring_about: Step, sizes: Sizes = USUAL
     ) -> None: ...
 
 
@@ -74,11 +81,46 @@ def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "time", Still)
 
 
+PLAN = """---
+aliases: [이사 계획]
+---
+# Moving house
+
+The mover comes at nine.
+
+## Before
+
+> [!warning] Boxes
+> Glass goes into the *small* boxes, never below books.
+
+- [x] Call the mover
+- [ ] Read [[on-call]] and [[disk-full|the runbook]]
+- [ ] ==Pay the deposit==
+
+| Room    | Boxes |
+|---------|------:|
+| 부엌    |    12 |
+| Library |    31 |
+
+```python
+boxes = {"kitchen": 12, "library": 31}
+```
+
+%%Ask about the piano.%%
+
+## After
+
+""" + " ".join(f"Box {number} stands below the shelf that is screwed to the wall." for number in range(1, 20))
+"""A note with Obsidian's syntax and a line that is much longer than the preview."""
+
+
 @pytest.fixture(scope="module")
 def vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The index of a copy of the sample notes, each with a time of its own."""
+    """The index of the sample notes, of `PLAN` and of a file that is no text, each with a time of its own."""
     place = tmp_path_factory.mktemp("snapshots")
     shutil.copytree(SAMPLE, place / "notes")
+    (place / "notes" / "ideas" / "moving.md").write_text(PLAN)
+    (place / "notes" / "ideas" / "scan.md").write_bytes(bytes(range(256)))
     for number, path in enumerate(sorted((place / "notes").rglob("*"))):
         os.utime(path, (_WRITTEN + number * 3600,) * 2)
     index(place)
@@ -99,19 +141,20 @@ def screen(vault: Path) -> SharedScreen:
 
 @pytest.fixture
 def look_at(snapshot: SnapshotAssertion) -> Look:
-    """Bring a screen into a state and compare it with its picture, or `everywhere` at each size."""
+    """Bring a screen into a state and compare it with its pictures."""
     pictures = snapshot.use_extension(Picture)
 
     async def look(
-        opened: AbstractAsyncContextManager[Screen], bring_about: Step, *, everywhere: bool = False
+        opened: AbstractAsyncContextManager[Screen], bring_about: Step, sizes: Sizes = USUAL
     ) -> None:
         wrong = []
         async with opened as pilot:
             app = pilot.app
             assert isinstance(app, KebabApp)
             await bring_about(pilot, app)
-            for width, height in SIZES if everywhere else (USUAL,):
-                await pilot.resize_terminal(width, height)
+            for width, height in sizes:
+                if app.size != (width, height):
+                    await pilot.resize_terminal(width, height)
                 await until(pilot, lambda: app.size == (width, height) == app.screen.size)  # noqa: B023
                 await settle(pilot, app)
                 if pictures(name=f"{width}x{height}") != picture_of(app):
@@ -156,14 +199,22 @@ async def located(pilot: Screen, app: KebabApp) -> None:
 def in_both_lists(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
     """An answer as with a model: hits found by both, by words, by meaning."""
     response = real.search(replace(query, mode="lexical"), first_answer)
-    hits = tuple(_found_by(hit, number % 3) for number, hit in enumerate(response.hits))
+    hits = tuple(_found_by(hit, number % 4) for number, hit in enumerate(response.hits))
     return replace(response, hits=hits, mode="hybrid", notices=())
 
 
 def _found_by(hit: SearchHit, number: int) -> SearchHit:
-    by_words, by_meaning = ((1, 1), (1, None), (None, 1))[number]
+    by_words, by_meaning = ((1, 1), (1, None), (1, 1), (1 if hit.relaxed else None, 1))[number]
     detail = RetrievalDetail("hybrid", lexical_rank=by_words, vector_rank=by_meaning)
     return replace(hit, retrieval=detail)
+
+
+def with_further_matches(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+    """As with a model that says of some notes only that they have the words."""
+    response = in_both_lists(real, query, first_answer)
+    further = response.total_matches * 2 // 3
+    hits = tuple(replace(hit, further=number >= further) for number, hit in enumerate(response.hits))
+    return replace(response, hits=hits)
 
 
 def explained(real: Workspace, query: SearchQuery) -> ExplainedResponse:
@@ -190,7 +241,7 @@ async def test_first_run(look_at: Look) -> None:
         await until(pilot, lambda: app.facts.first_run)
 
     app = kebab(Path("~/.local/share/kebab"), nowhere)
-    await look_at(app.run_test(size=SMALLEST), begun)
+    await look_at(app.run_test(size=WIDE), begun, SIZES)
 
 
 async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> None:
@@ -200,7 +251,7 @@ async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> 
         await until(pilot, lambda: "312 of 4,031" in painted(app))
 
     app = kebab(tmp_path / "data", nowhere, folders=("/notes",))
-    await look_at(app.run_test(size=SMALLEST), reading)
+    await look_at(app.run_test(size=WIDE), reading)
 
 
 # With an index
@@ -209,14 +260,18 @@ async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> 
 @dataclass(frozen=True)
 class Case:
     query: str = ""
-    verbs: tuple[tuple[str, Callable[..., Any]], ...] = ()
+    search: Callable[..., Any] | None = None
     end: IndexingEnded | None = None
     live: LiveState | None = None
     keys: tuple[str, ...] = ()
-    theme: str = ""
+    awaited: str = ""
+    """The screen has this text in the end."""
+    theme: str = "dark"
+    vim: bool = False
+    sizes: Sizes = USUAL
 
 
-SEARCH = (("search", in_both_lists),)
+HYBRID = in_both_lists
 OWN = 0
 """The indexer of a screen that has none: what it says is not said to be another's."""
 LIMIT = "the system's limit of watched folders is reached (fs.inotify.max_user_watches)"
@@ -227,37 +282,54 @@ def watched(kind: WatchKind, reason: str = "") -> FolderState:
 
 
 CASES = {
-    "hits": Case("rust errors", SEARCH),
-    "no_query": Case(),
-    "corrected": Case("owernship errosr"),
-    "no_hits": Case("ownership tag:요리 lang:ko"),
-    "marked_and_filtered": Case("tag:rust errors", SEARCH, keys=("ctrl+@", "ctrl+@", "down")),
-    "korean": Case("김치찌개", SEARCH),
-    "light_theme": Case("rust errors", SEARCH, theme="light"),
-    "ansi_theme": Case("rust errors", SEARCH, theme="ansi"),
-    "indexing": Case("rust", SEARCH, live=LiveState(OWN, phase=Phase("reading", 312, 4031))),
-    "vectors_being_made": Case("rust", live=LiveState(OWN, phase=Phase("embedding", 81, 220, 64.0))),
-    "failed_files": Case("rust", end=IndexingEnded(failed=3)),
-    "read_only": Case("rust", SEARCH, IndexingEnded(failure=Failure("readonly", "cannot write there"))),
-    "live": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"),))),
-    "pending": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"),), pending=3, failed=1)),
-    "partial": Case("rust", SEARCH, live=LiveState(OWN, (watched("live"), watched("partial", LIMIT)))),
-    "polling": Case("rust", SEARCH, live=LiveState(OWN, (watched("polling", "nfs announces nothing"),))),
-    "paused": Case("rust", SEARCH, live=LiveState(OWN, (watched("paused", "the folder is gone"),))),
-    "indexed_by_another": Case("rust", SEARCH, live=LiveState(4711, (watched("live"),))),
-    "given_way": Case(
+    "hits": Case("rust errors", HYBRID, sizes=SIZES),
+    "too_small": Case("rust errors", sizes=TOO_SMALL),
+    "no_query": Case(sizes=SIZES),
+    "expanded": Case("rust", HYBRID, keys=("alt+e", "down"), awaited="less", sizes=SIZES),
+    "further_matches": Case("rust errors", with_further_matches, awaited="further keyword matches"),
+    "corrected": Case("owernship errosr", sizes=SIZES),
+    "no_hits": Case("ownership tag:요리 lang:ko", awaited="without tag", sizes=SIZES),
+    "as_typed": Case("owernship errosr", keys=("alt+x",), awaited="Did you mean"),
+    "korean": Case("김치찌개", HYBRID, sizes=SIZES),
+    "marked_and_filtered": Case("tag:rust errors", HYBRID, keys=("ctrl+@", "ctrl+@", "down")),
+    "light_theme": Case("rust errors", HYBRID, theme="light"),
+    "ansi_theme": Case("rust errors", HYBRID, theme="ansi"),
+    "vim_normal_mode": Case("rust errors", HYBRID, keys=("escape", "j"), awaited="NORMAL", vim=True),
+    "wrapped": Case("screwed", keys=("tab", "tab"), awaited="Box 3 "),
+    "rendered": Case("mover deposit", keys=("tab", "tab", "alt+m"), awaited="☐"),
+    "zoomed": Case("tokio", HYBRID, keys=("tab", "tab", "f11")),
+    "completion_list": Case("rust ", HYBRID, keys=tuple("tag:"), awaited="infra"),
+    "switcher": Case("rust", keys=("ctrl+g",), awaited="Recently changed", sizes=SIZES),
+    "new_note": Case("rust", keys=("ctrl+g", *"oners"), awaited="New note"),
+    "palette": Case("rust", keys=("f2",), awaited="esc close"),
+    "theme_preview": Case("rust", keys=("f2", *"theme nord"), awaited="Theme: nord"),
+    "help": Case("rust", keys=("tab", "f1"), awaited="What a query can say", sizes=SIZES),
+    "health": Case("rust", live=LiveState(OWN, (watched("live"),)), keys=("f12",), awaited="searchable"),
+    "why_not": Case("rust errors", keys=("alt+w", *"infra/dns.txt", "enter"), awaited="no match"),
+    "indexing": Case("rust", HYBRID, live=LiveState(OWN, phase=Phase("reading", 312, 4031)), sizes=SIZES),
+    "upgrading": Case(
         "rust",
-        SEARCH,
-        live=LiveState(OWN, (watched("live"),), given_way_to="pid 4711 (ingest, since 12:00:00)"),
+        HYBRID,
+        live=LiveState(4711, (watched("live"),), phase=Phase("reading", 12, 900), upgrading=(312, 4031)),
     ),
     "making_vectors": Case(
         "rust",
-        SEARCH,
+        HYBRID,
         live=LiveState(OWN, (watched("live"),), phase=Phase("embedding", 81, 2200, 64.0, 33.0)),
+    ),
+    "failed_files": Case("rust", HYBRID, IndexingEnded(failed=3)),
+    "read_only": Case("rust", HYBRID, IndexingEnded(failure=Failure("readonly", "cannot write there"))),
+    "partial_watch": Case(
+        "rust", HYBRID, live=LiveState(OWN, (watched("live"), watched("partial", LIMIT)), pending=3)
+    ),
+    "another_writes": Case(
+        "rust",
+        HYBRID,
+        live=LiveState(OWN, (watched("live"),), given_way_to="pid 4711 (ingest, since 12:00:00)"),
     ),
     "disk_full": Case(
         "rust",
-        SEARCH,
+        HYBRID,
         live=LiveState(
             OWN,
             (watched("live"),),
@@ -265,7 +337,6 @@ CASES = {
             error=Trouble("disk_full", "no room left on the disk of ~/.local/share/kebab", "free some space"),
         ),
     ),
-    "preview_alone": Case("tokio", SEARCH, keys=("tab", "tab", "f11")),
 }
 
 
@@ -274,23 +345,28 @@ async def test_with_an_index(look_at: Look, screen: SharedScreen, name: str) -> 
     case = CASES[name]
 
     async def bring_about(pilot: Screen, app: KebabApp) -> None:
-        remember(app, "docker compose", "서버 백업", "ownership")
+        app.history.queries = ("docker compose", "서버 백업", "ownership")
         await answered(pilot, app)
+        app.recent.notes = tuple(dict.fromkeys(hit.doc_id for hit in app.hits._hits))[:3]
         if case.end is not None:
             app.post_message(case.end)
         if case.live is not None:
             app.post_message(LiveChanged(case.live))
         await pilot.press(*case.keys)
+        await until(pilot, lambda: case.awaited in painted(app))
         await located(pilot, app)
 
-    mode = "hybrid" if case.verbs else "lexical"
-    opened = screen(case.query, mode=mode, theme=case.theme, size=SMALLEST, verbs=dict(case.verbs))
-    await look_at(opened, bring_about)
+    mode = "hybrid" if case.search else "lexical"
+    verbs: dict[str, Callable[..., Any]] = {"sources": without_place}
+    if case.search is not None:
+        verbs["search"] = case.search
+    await look_at(
+        screen(case.query, mode=mode, theme=case.theme, vim=case.vim, verbs=verbs), bring_about, case.sizes
+    )
 
 
-def remember(app: KebabApp, *queries: str) -> None:
-    app.history.queries = queries
-    app.history._at = len(queries)
+def without_place(real: Workspace) -> list[Source]:
+    return [replace(source, root="/home/me/notes") for source in real.sources()]
 
 
 async def test_what_a_saved_note_changes_is_marked(
@@ -322,14 +398,14 @@ async def test_what_a_saved_note_changes_is_marked(
         await located(pilot, app)
 
     latency = Latency(lambda: time_ns, lambda: time_ns)
-    opened = screen("rust errors", mode="hybrid", size=SMALLEST, verbs={"search": search}, latency=latency)
+    opened = screen("rust errors", mode="hybrid", verbs={"search": search}, latency=latency)
     await look_at(opened, save)
 
 
 async def test_without_colours(look_at: Look, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = kebab(vault / "data", lambda: Proxy(vault / "data", search=in_both_lists), query="rust errors")
-    await look_at(app.run_test(size=SMALLEST), answered)
+    await look_at(app.run_test(size=WIDE), answered)
 
 
 async def test_explain(look_at: Look, screen: SharedScreen) -> None:
@@ -338,8 +414,8 @@ async def test_explain(look_at: Look, screen: SharedScreen) -> None:
         await until(pilot, lambda: app.explain.has_what_if)
 
     verbs: dict[str, Callable[..., Any]] = {"search": in_both_lists, "explain": explained}
-    opened = screen("rust errors", mode="hybrid", explain=True, size=SMALLEST, verbs=verbs)
-    await look_at(opened, explaining)
+    opened = screen("rust errors", mode="hybrid", explain=True, verbs=verbs)
+    await look_at(opened, explaining, SIZES)
 
 
 async def test_no_model(look_at: Look, screen: SharedScreen) -> None:
@@ -352,38 +428,21 @@ async def test_no_model(look_at: Look, screen: SharedScreen) -> None:
         await until(pilot, lambda: "is not complete" in painted(app))
         await located(pilot, app)
 
-    await look_at(screen("rust", mode="hybrid", size=SMALLEST, verbs={"search": search}), fell_back)
+    await look_at(screen("rust", mode="hybrid", verbs={"search": search}), fell_back)
 
 
-@pytest.mark.parametrize("query", ["'rust AND'", "rust after:lastweek"], ids=["raw", "filter"])
+@pytest.mark.parametrize(
+    ("query", "sizes"), [("'rust AND'", USUAL), ("rust after:lastweek", SIZES)], ids=["raw", "filter"]
+)
 async def test_a_wrong_query_is_explained_in_place_of_the_hits(
-    look_at: Look, screen: SharedScreen, query: str
+    look_at: Look, screen: SharedScreen, query: str, sizes: Sizes
 ) -> None:
     async def mistyped(pilot: Screen, app: KebabApp) -> None:
         await answered(pilot, app)
         app.box.write(query)
         await until(pilot, lambda: app.suggests)
 
-    await look_at(screen("rust", size=SMALLEST), mistyped)
-
-
-async def test_while_a_filter_is_typed_the_hits_stay_under_their_query(
-    look_at: Look, screen: SharedScreen
-) -> None:
-    async def typing(pilot: Screen, app: KebabApp) -> None:
-        await answered(pilot, app)
-        app.box.write("rust type:no")
-        await until(pilot, lambda: "type: expects" in painted(app))
-
-    await look_at(screen("rust", size=SMALLEST), typing)
-
-
-async def test_a_bad_raw_query_before_any_hits(look_at: Look, vault: Path) -> None:
-    async def mistyped(pilot: Screen, app: KebabApp) -> None:
-        await until(pilot, lambda: app.suggests)
-
-    app = kebab(vault / "data", query="'rust AND'", mode="lexical")
-    await look_at(app.run_test(size=SMALLEST), mistyped)
+    await look_at(screen("rust"), mistyped, sizes)
 
 
 async def test_an_engine_error_keeps_the_last_hits(look_at: Look, screen: SharedScreen) -> None:
@@ -397,7 +456,7 @@ async def test_an_engine_error_keeps_the_last_hits(look_at: Look, screen: Shared
         await pilot.press("y")
         await until(pilot, lambda: "disk I/O" in painted(app))
 
-    await look_at(screen("rust", mode="hybrid", size=SMALLEST, verbs={"search": search}), failed)
+    await look_at(screen("rust", mode="hybrid", verbs={"search": search}), failed)
 
 
 async def test_a_damaged_index_is_healed(look_at: Look, vault: Path) -> None:
@@ -410,7 +469,7 @@ async def test_a_damaged_index_is_healed(look_at: Look, vault: Path) -> None:
         await until(pilot, lambda: "12 of 75" in painted(app))
 
     app = kebab(vault / "data", lambda: Proxy(vault / "data", search=search), query="rust", mode="lexical")
-    await look_at(app.run_test(size=SMALLEST), healing)
+    await look_at(app.run_test(size=WIDE), healing)
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -433,22 +492,30 @@ async def test_a_file_that_is_not_what_was_indexed(look_at: Look, tmp_path: Path
         await located(pilot, app)
 
     app = kebab(tmp_path / "data", query="spindle", mode="lexical")
-    await look_at(app.run_test(size=SMALLEST), looked_up)
+    await look_at(app.run_test(size=WIDE), looked_up)
 
 
-async def test_help(look_at: Look, screen: SharedScreen) -> None:
-    async def helped(pilot: Screen, app: KebabApp) -> None:
-        await answered(pilot, app)
-        await focus(pilot, app.hits)
-        await pilot.press("f1")
+IN_ASCII = """
+import asyncio, sys
+from kebab_tui.tui.glyphs import use_ascii
+use_ascii()
+from tests.tui import test_snapshots
+asyncio.run(test_snapshots.print_hits(sys.argv[1]))
+"""
 
-    await look_at(screen("rust", size=SMALLEST), helped)
 
-
-@pytest.mark.parametrize("size", [(20, 5), (38, 9), (60, 12)])
-async def test_too_small(screen: SharedScreen, snapshot: SnapshotAssertion, size: tuple[int, int]) -> None:
-    async with screen("rust errors", size=size) as pilot:
-        app = await found(pilot)
+async def print_hits(data: str) -> None:
+    for name in ("markdown", "rust"):
+        Lexers().named(name)
+    app = kebab(Path(data), lambda: Proxy(Path(data), search=in_both_lists), query="rust errors")
+    async with app.run_test(size=WIDE) as pilot:
         await answered(pilot, app)
         await settle(pilot, app)
-        assert snapshot.use_extension(Picture) == picture_of(app)
+        print(picture_of(app))
+
+
+def test_ascii(vault: Path, snapshot: SnapshotAssertion) -> None:
+    """In another process: the glyphs are chosen before any widget is imported."""
+    argv = [sys.executable, "-c", IN_ASCII, str(vault / "data")]
+    done = subprocess.run(argv, check=True, capture_output=True, text=True)
+    assert snapshot.use_extension(Picture) == done.stdout.removesuffix("\n")

@@ -20,7 +20,6 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from kebab_tui.domain.citation import Located
-from kebab_tui.domain.document import HEADING_SEPARATOR
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.tui.preview.matches import LONG_LINE
 from kebab_tui.tui.preview.syntax import KINDS
@@ -169,8 +168,7 @@ def header(hit: SearchHit, state: str, width: int) -> list[Part]:
     state = take(sanitize_line(state), width)
     free = width - (cell_len(_BETWEEN) + cell_len(state) if state else 0)
     path = sanitize_line(hit.path)
-    headings = [part for part in hit.heading_path.split(HEADING_SEPARATOR) if part and part != hit.title]
-    title = sanitize_line(f" {STEP} ".join([hit.title, *headings]))
+    title = sanitize_line(f" {STEP} ".join([hit.title, *hit.headings]))
     room = max(free // 2, free - cell_len(path)) - cell_len(_BETWEEN)
     title = cut(title, room) if min(cell_len(title), _LEAST_TITLE) <= room else ""
     room = free - (cell_len(_BETWEEN) + cell_len(title) if title else 0)
@@ -185,7 +183,7 @@ def header(hit: SearchHit, state: str, width: int) -> list[Part]:
 
 
 # Styles use the colours of the theme only, and no meaning depends on colour alone: cited lines
-# have a mark in the gutter, matches are bold and underlined, the current match is reversed.
+# have a mark in the gutter, matches are underlined, the current match is reversed.
 
 _PARTS = (
     "header",
@@ -218,7 +216,7 @@ Preview {
     & > .preview--mark { color: $accent; text-style: bold; }
     & > .preview--cited { background: $primary 14%; }
     & > .preview--cut { color: $accent; text-style: bold; }
-    & > .preview--match { color: $accent; text-style: bold underline; }
+    & > .preview--match { color: $accent; text-style: underline; }
     & > .preview--current { color: $accent; text-style: bold reverse; }
     & > .preview--marked { color: $warning; text-style: bold; }
     & > .preview--danger { color: $error; }

@@ -52,6 +52,8 @@ GUTTER = 2
 """Cells for the cursor."""
 _MORE_AT = 18
 """Cells of a label before `FramedRow.more`, at least."""
+_MARGIN = 1
+"""Cells between the rows and the scrollbar."""
 _LEAST_MORE = 12
 """Cells of `FramedRow.more` below which it is left out."""
 _BORDER = 6
@@ -226,7 +228,7 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
     def rows_at(self, width: int) -> Rows:
         if not self._items:
             return [(Segment(cut(one_line(self._empty), width), "muted"),)]
-        return _PlacedRows(self._items, width, self.cursor)
+        return _PlacedRows(self._items, width - _MARGIN, self.cursor)
 
     def show(self, rows: Sequence[FramedRow], cursor: int = 0, *, empty: str = "nothing found") -> None:
         """Replace the rows; `empty` is the text without any."""
@@ -294,13 +296,16 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         & > Frame { width: 90%; max-width: 100; height: 80%; max-height: 30; }
         & > Frame.-previews { width: 94%; max-width: 180; height: 90%; max-height: 100%; }
         & .framed--panes { height: 1fr; }
-        & .framed--preview { height: 2fr; width: 1fr; border-top: solid $border-blurred; }
+        & .framed--preview {
+            height: 2fr; width: 1fr;
+            border-top: solid $border-blurred; border-title-color: $text-muted;
+        }
         & .framed--panes.-previews > FramedList { height: 3fr; width: 1fr; }
         & .framed--panes.-alone > .framed--preview { display: none; }
         & .framed--panes.-beside { layout: horizontal; }
         & .framed--panes.-beside > FramedList { height: 1fr; width: 4fr; }
         & .framed--panes.-beside > .framed--preview {
-            height: 1fr; width: 5fr; border-top: none; border-left: solid $border-blurred;
+            height: 1fr; width: 5fr; border-top: none; border-left: solid $border-blurred; padding-left: 1;
         }
     }
     """

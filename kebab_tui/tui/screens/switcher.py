@@ -204,7 +204,7 @@ class Switcher(FramedScreen[Choice | None]):
         notes: list[SearchHit | NewNote | None] = []
 
         def heading(text: str) -> None:
-            rows.append(FramedRow((Segment(text, "muted"),), is_heading=True))
+            rows.append(FramedRow((Segment(text),), is_heading=True))
             notes.append(None)
 
         with_source = len({note.document.source for note in found}) > 1

@@ -21,7 +21,8 @@ from textual.widget import Widget
 from kebab_tui.tui.actions import Actions, ScreenName, Section, actions_on, first_key, footer_key
 from kebab_tui.tui.widgets.segments import DOT
 
-_GAP = 1
+_WIDE = 98
+"""From this width on, the keys are two cells apart."""
 _SECTIONS: dict[str, Section] = {"hits": "Hits", "preview": "Preview", "explain": "Explain"}
 """Sections of the registry by the id of their pane."""
 
@@ -38,14 +39,18 @@ class PlacedKey:
 def key_row(bindings: Iterable[Binding], width: int) -> tuple[PlacedKey, ...]:
     """As many keys as fit side by side."""
     placed: list[PlacedKey] = []
-    at = 0
+    at, gap = 0, _gap(width)
     for binding in bindings:
         end = at + cell_len(binding.key_display or binding.key) + 1 + cell_len(binding.description)
         if end > width:
             break
         placed.append(PlacedKey(binding, at, end))
-        at = end + _GAP
+        at = end + gap
     return tuple(placed)
+
+
+def _gap(width: int) -> int:
+    return 2 if width >= _WIDE else 1
 
 
 def offered(actions: Actions, active: Iterable[Binding], section: Section | None) -> tuple[Binding, ...]:
@@ -116,7 +121,7 @@ class KeysLine(Widget):
         segments: list[Segment] = []
         for placed in self.keys if y == 0 else ():
             name = placed.binding.key_display or placed.binding.key
-            gap = " " * _GAP if segments else ""
+            gap = " " * _gap(width) if segments else ""
             segments += [
                 Segment(gap, label),
                 Segment(name, key),

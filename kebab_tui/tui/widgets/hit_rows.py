@@ -18,7 +18,6 @@ from rich.cells import cell_len
 
 from kebab_tui.domain import hit as known
 from kebab_tui.domain.citation import Located
-from kebab_tui.domain.document import HEADING_SEPARATOR
 from kebab_tui.domain.hit import Badge, SearchHit
 from kebab_tui.domain.markup import strip_inline_markup
 from kebab_tui.tui.hit_diff import Novelty
@@ -229,10 +228,7 @@ def _ends(path: str) -> Iterator[str]:
 
 def _names(hit: SearchHit) -> tuple[str, str]:
     """The title, and the headings as they follow it."""
-    steps = hit.heading_path.split(HEADING_SEPARATOR) if hit.heading_path else []
-    if steps and steps[0] == hit.title:
-        steps = steps[1:]
-    heading = "".join(f" {STEP} {strip_inline_markup(step)}" for step in steps)
+    heading = "".join(f" {STEP} {strip_inline_markup(step)}" for step in hit.headings)
     return sanitize_line(strip_inline_markup(shown_title(hit))), sanitize_line(heading)
 
 

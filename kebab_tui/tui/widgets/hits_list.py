@@ -30,6 +30,7 @@ from kebab_tui.tui.widgets.hit_rows import (
     HitStyle,
     Line,
     MatchKind,
+    Piece,
     Role,
     hit_lines,
     more_cells,
@@ -45,6 +46,8 @@ NEAR = 20
 FRESH_S = 3.0
 """How long a hit that the same query did not find before is marked."""
 _LINES_PER_HIT = 2
+_MARGIN = 1
+"""Cells between the rows and the scrollbar or the frame."""
 _ROWS_KEPT = 512
 _UNASKED = 200
 """As long as it has fewer passages, the list asks for more to fill the pane with notes."""
@@ -91,7 +94,7 @@ class HitsList(LineView, can_focus=True):
         & > .hits-list--match { color: $text-accent; text-style: bold; }
         &:ansi > .hits-list--match, &:nocolor > .hits-list--match { text-style: bold underline; }
         & > .hits-list--warning { color: $text-warning; }
-        & > .hits-list--bar { color: $text-muted; }
+        & > .hits-list--bar { color: $scrollbar; }
         & > .hits-list--score { color: $text-muted; }
         & > .hits-list--more { color: $text-primary; }
         & > .hits-list--rule { color: $text-muted; }
@@ -330,13 +333,14 @@ class HitsList(LineView, can_focus=True):
         if line == 0 and index == self._cursor and self.has_focus:
             # The terminal's own cursor stands on the row, for screen readers and input methods.
             self.app.cursor_position = self.content_region.offset + Offset(0, y - self.scroll_offset.y)
-        style = self.style_of(row, width)
+        style = self.style_of(row, max(width - _MARGIN, 0))
         strips = self._strips.get((row.hit, style))
         if strips is None:
             first, second = hit_lines(row.hit, style)
+            edge: Piece = (" " * (width - style.width), "text")
             strips = self._strips[row.hit, style] = (
-                self._strip(first, width, cursor=style.cursor),
-                self._strip(second, width, cursor=style.cursor),
+                self._strip((*first, edge), width, cursor=style.cursor),
+                self._strip((*second, edge), width, cursor=style.cursor),
             )
         return strips[line]
 
@@ -385,7 +389,7 @@ class HitsList(LineView, can_focus=True):
         if line >= len(self._row_at):
             return
         index = self._row_at[line]
-        row, width = self._rows[index], self.scrollable_content_region.width
+        row, width = self._rows[index], self.scrollable_content_region.width - _MARGIN
         more = more_cells(self.style_of(row, width)) if line == row.end - 1 else 0
         if place.x >= width - more:
             self.fold(index)

@@ -277,7 +277,8 @@ class RowsView(LineView):
         & > .rows--words { color: $text-accent; }
         & > .rows--meaning { color: $text-secondary; }
         & > .rows--warning { color: $text-warning; text-style: bold; }
-        & > .rows--match { color: $text-accent; text-style: bold underline; }
+        & > .rows--match { color: $text-accent; text-style: bold; }
+        &:ansi > .rows--match, &:nocolor > .rows--match { text-style: bold underline; }
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows--{role}" for role in ROLES}
