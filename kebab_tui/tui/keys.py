@@ -57,6 +57,9 @@ _SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+h": "backspace", "ctrl+[": "e
 EDITING = frozenset({"backspace", "delete", "left", "right"})
 """Keys that edit the query and must not be rebound."""
 
+_DELETING = ("backspace", "ctrl+w", "ctrl+u")
+"""Like characters, these keys edit the query from every pane."""
+
 _CLICK_TIMEOUT_S = 0.5
 """How long a key waits for a widget that handles an earlier click."""
 
@@ -152,6 +155,10 @@ class KeysInOrder:
                 return self._type(text)
         if await self._run(event.key):
             return True
+        on_main = len(app.screen_stack) == 1 and not self._takes_commands
+        if on_main and event.key in _DELETING and self.box not in (None, app.focused):
+            app.screen.set_focus(self.box)
+            return await self._run(event.key)
         return is_alt or (text is not None and (self._is_bound(event.key) or self._type(text)))
 
     @property

@@ -367,6 +367,19 @@ async def test_a_word_typed_blindly_is_a_query_from_every_pane(shared: SharedScr
         assert app.is_running and len(app.screen_stack) == 1
 
 
+@pytest.mark.parametrize(("key", "left"), [("backspace", "rust erro"), ("ctrl+w", "rust "), ("ctrl+u", "")])
+async def test_keys_that_delete_edit_the_query_from_every_pane(
+    shared: SharedScreen, key: str, left: str
+) -> None:
+    async with shared(query="rust error") as pilot:
+        app = await found(pilot)
+        for pane in (app.hits, app.preview):
+            app.box.write("rust error")
+            app.screen.set_focus(pane)
+            await pilot.press(key)
+            assert app.box.value == left and has_keys(app.box)
+
+
 async def test_the_knobs_are_keys_of_the_explanation_only(shared: SharedScreen) -> None:
     async with shared(query="rust", mode="hybrid", explain=True) as pilot:
         app = await found(pilot)
