@@ -101,6 +101,8 @@ _WARNINGS: dict[Badge, tuple[str, MatchKind | None]] = {
     "meaning": ("by meaning only", MatchKind.MEANING),
 }
 """What the screen warns about, and the rule below which it goes without saying."""
+_QUIET = frozenset(warning for warning, below in _WARNINGS.values() if below is not None)
+"""How a hit matches; the other warnings are about its file."""
 
 
 class HitStyle(NamedTuple):
@@ -244,7 +246,8 @@ def _broken(title: str, width: int) -> tuple[str, str]:
 
 def _notes(hit: SearchHit, style: HitStyle) -> Line:
     """What must be seen: warnings, and what tells the note from another one."""
-    pieces: list[Piece] = [(warning, "warning") for warning in warnings(hit, style)]
+    found = warnings(hit, style)
+    pieces: list[Piece] = [(warning, "path" if warning in _QUIET else "warning") for warning in found]
     if style.place and not style.is_further:
         pieces.append((cut_path(sanitize_line(style.place), max(style.width // 3, 8)), "path"))
     return tuple(piece for at, one in enumerate(pieces) for piece in ((_BETWEEN, one) if at else (one,)))
