@@ -105,7 +105,9 @@ class HandOff:
         is_saved = os.path.isfile(path)
         if launch is not None:
             text = "will be indexed once it is saved" if launch.kind == "gui" else "was not saved"
-            self._status.show_message(Notice("new_note", f"{path} {'created' if is_saved else text}"))
+            self._status.show_message(
+                Notice("new_note", f"{os.path.basename(path)} {'created' if is_saved else text}")
+            )
         if is_saved:
             self._opened((path,))
         return is_saved

@@ -455,7 +455,7 @@ async def test_news_is_shown_for_a_moment(desk: Desk, monkeypatch: pytest.Monkey
 
         monkeypatch.setattr(app.status, "show_message", noting)
         desk.write("four.md", "# four\n\nA quokka that came late.\n")
-        await until(pilot, lambda: said == ["1 new"])
+        await until(pilot, lambda: said == ["hits: 1 new"])
         await until(pilot, lambda: "1 new" not in painted(app))
 
 
