@@ -99,7 +99,6 @@ _MOUSE = (
     ("click", f"Select a hit, focus a pane, run a key of the footer, remove a filter at its {TIMES}"),
     ("double click", "Open the hit"),
     ("wheel", "Scroll the pane below the pointer"),
-    ("drag", "Select text of the notes, to copy it"),
     ("shift+drag", "Select text with the terminal, in most of them"),
 )
 
