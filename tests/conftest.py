@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,16 @@ settings.register_profile(
 )
 settings.register_profile("thorough", parent=settings.get_profile("kebab"), max_examples=2_000)
 settings.load_profile("kebab")
+
+
+_tests_ended = count(1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Close the indexes of ended tests, which cycles of objects keep open: a process may open 1,024 files."""
+    if next(_tests_ended) % 100 == 0:
+        gc.collect()
 
 
 _MODEL = {"embedded_place", "real_card"}

@@ -32,6 +32,14 @@ IDLE_SCREEN = (sys.executable, "-c", _IDLE)
 """Starts no indexing."""
 
 
+def _readable(*descriptors: int, timeout_ms: int | None = None) -> list[int]:
+    """Those that can be read, or are hung up; `select` knows no descriptor above 1,023."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return [descriptor for descriptor, _ in poll.poll(timeout_ms)]
+
+
 class PtyScreen:
     """One run; the size is (columns, rows)."""
 
@@ -74,7 +82,7 @@ class PtyScreen:
 
     def _listen(self) -> None:
         """Reads only what is there: a terminal that someone waits to read from does not go away."""
-        while self._enough not in select.select([self._master, self._enough], [], [])[0]:
+        while self._enough not in _readable(self._master, self._enough):
             with self._news:
                 try:
                     self._heard += os.read(self._master, 1 << 16)
@@ -145,7 +153,7 @@ class PtyScreen:
     def _has_more(self) -> bool:
         """Whether something was sent that the reader has not taken yet."""
         with self._news:
-            return bool(select.select([self._master], [], [], 0)[0])
+            return bool(_readable(self._master, timeout_ms=0))
 
     @property
     def is_restored(self) -> bool:
