@@ -215,8 +215,10 @@ def test_hostile_values_are_text_in_lists_chips_and_pages(idle: Start, hostile: 
         screen.type("\t")  # accept: a chip
         screen.type("\x1b\x15")  # close the list, then an empty line
         screen.type("needle")
-    screen.type("\x15needle\x1be")  # the passages of a note
-    screen.wait_for("less")
+    for keys, shown in (("\x15", "recently changed"), ("needle", "passages"), ("\x1be", "less")):
+        before = len(screen.sent)
+        screen.type(keys)  # at last, the passages of the first note
+        screen.wait_for_after(before, shown)
     for _ in SEQUENCES:
         screen.type("\x1b[B\x1bn")  # the next match in each
     screen.type("\x1bz")  # without wrapping
