@@ -74,7 +74,7 @@ class MatchedName(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is what was typed."""
+        """Whether the whole name was typed."""
         return self.match == NameMatch.EXACT
 
 

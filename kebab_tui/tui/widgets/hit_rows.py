@@ -184,7 +184,7 @@ def rule_line(kind: MatchKind, width: int) -> Line:
 
 
 def warnings(hit: SearchHit, style: HitStyle) -> list[str]:
-    """What limits how far to trust the hit, and what is known of its passage now if it was looked up."""
+    """How the hit matches if not well, and the state of its passage if it was located."""
     found: list[str] = []
     state = style.located.state if style.located is not None and not hit.gone else None
     if state is not None and state != "same":
