@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.lookup import CitedPlace, Inspection, ListedFile
     from kebab_tui.indexing.pipeline import Recipe
+    from kebab_tui.indexing.quote import Quote
     from kebab_tui.indexing.report import IngestReport
     from kebab_tui.indexing.session import Session
     from kebab_tui.indexing.status import LiveReader, LiveState, WatchSummary
@@ -315,6 +316,29 @@ class Workspace:
 
         with self._parts.index.reader.catalogue() as catalogue:
             return locate_citation(catalogue, target, self._parts.recipe, self._find)
+
+    def quote(self, hit: SearchHit) -> Quote | None:
+        """The present text of a hit; None if its file is gone or is no text any more."""
+        from kebab_tui.indexing.quote import quote_hit
+
+        return quote_hit(hit, self._parts.recipe)
+
+    @_healed
+    def quote_target(self, target: str, filters: SearchFilters, source: SourceId | None = None) -> Quote:
+        """The present lines of a path, a citation, a chunk id or a name, among the notes that pass."""
+        from kebab_tui.indexing.quote import quote_target
+
+        def find(name: str, limit: int) -> list[FoundNote]:
+            return self._find(name, limit, 0, within)
+
+        within = filters if source is None else replace(filters, sources=(source,))
+        with self._parts.index.reader.catalogue() as catalogue:
+            return quote_target(catalogue, target, within, self._parts.recipe, find)
+
+    def last_indexed_ns(self) -> int:
+        """When the last ingest or embedding ended; 0 if none did."""
+        with self._parts.index.reader.catalogue() as catalogue:
+            return max((run.finished_ns for run in catalogue.runs(1)), default=0)
 
     def status(self) -> IndexStatus:
         from kebab_tui.doctor import index_status

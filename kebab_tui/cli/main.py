@@ -41,6 +41,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
         "Check the index, the model and the folders, and suggest fixes.",
     ),
     "eval": ("kebab_tui.cli.eval", "eval_command", "Measure search quality by questions with known answers."),
+    "mcp": ("kebab_tui.cli.mcp", "mcp_command", "Let an agent search the notes (MCP); it only reads."),
     "completion": (
         "kebab_tui.cli.main",
         "completion_command",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kebab_tui.domain.citation import Citation
-from kebab_tui.domain.document import HEADING_SEPARATOR, ChunkKind, DocumentType, Language
+from kebab_tui.domain.document import HEADING_SEPARATOR, ChunkKind, DocumentType, Language, Trust
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.domain.text import is_korean
@@ -85,6 +85,7 @@ class SearchHit:
     chunker_version: str
     indexed_ns: int
     source_title: str = ""
+    trust: Trust = Trust.PRIMARY
     embedding_model: str | None = None
     """The model used; None in a keyword response."""
     relaxed: bool = False

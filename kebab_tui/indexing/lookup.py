@@ -95,10 +95,10 @@ def inspect(catalogue: Catalogue, target: str, find: Find) -> Inspection:
             raise NotFoundError(f"several passages begin with {target}", "give more digits of the id")
         document = catalogue.document(named[0].doc_id)
         assert document is not None  # a foreign key ensures it
-        return _inspection(catalogue, document, tuple(named), named[0].span)
+        return inspection_of(catalogue, document, tuple(named), named[0].span)
     document = find_document(catalogue, target)
     if document is not None:
-        return _inspection(catalogue, document, tuple(catalogue.chunks_of(document.doc_id)))
+        return inspection_of(catalogue, document, tuple(catalogue.chunks_of(document.doc_id)))
     citation = parse_citation(target)
     document = find_document(catalogue, citation.path) if citation else None
     if citation is None and (stem := _NO_LINES.fullmatch(target)) and find_document(catalogue, stem["path"]):
@@ -106,7 +106,7 @@ def inspect(catalogue: Catalogue, target: str, find: Find) -> Inspection:
             f"{target} names no lines", "lines count from 1, and the last is not before the first: PATH:L5-L9"
         )
     if document is None and (called := note_named(target, find, exact=citation is not None)):
-        return _inspection(catalogue, called, tuple(catalogue.chunks_of(called.doc_id)))
+        return inspection_of(catalogue, called, tuple(catalogue.chunks_of(called.doc_id)))
     if document is None and citation is not None:
         document = note_named(citation.path, find, exact=True)
     if citation is None or document is None:
@@ -118,10 +118,10 @@ def inspect(catalogue: Catalogue, target: str, find: Find) -> Inspection:
         for c in catalogue.chunks_of(document.doc_id)
         if c.span.first <= span.last and c.span.last >= span.first
     ]
-    return _inspection(catalogue, document, tuple(inside), span)
+    return inspection_of(catalogue, document, tuple(inside), span)
 
 
-def _inspection(
+def inspection_of(
     catalogue: Catalogue, document: Document, chunks: tuple[Chunk, ...], cited: SourceSpan | None = None
 ) -> Inspection:
     root = catalogue.root_of(document.source)
@@ -226,7 +226,7 @@ def locate_hit(hit: SearchHit, recipe: Recipe) -> Located:
     """The current lines of a hit. The stamp decides if the file cannot be read as text."""
     span = hit.citation.span
     try:
-        lines = _lines(hit.root, hit.raw_path, recipe)
+        lines = present_lines(hit.root, hit.raw_path, recipe)
     except VanishedFileError:
         return Located(span, "gone")
     if lines is None:
@@ -243,7 +243,7 @@ def matching_position(hit: SearchHit, located: Located, query: str, recipe: Reci
     if hit.score_kind == "name" or located.span.page is not None:
         return top
     try:
-        lines = _lines(hit.root, hit.raw_path, recipe)
+        lines = present_lines(hit.root, hit.raw_path, recipe)
     except VanishedFileError:
         return top
     if lines is None:
@@ -262,22 +262,27 @@ def matching_position(hit: SearchHit, located: Located, query: str, recipe: Reci
 def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> CitedPlace:
     """The current lines of a citation, a chunk id, a path or a name; raises NotFoundError with the reason."""
     found = inspect(catalogue, target, find)
-    span = found.cited or SourceSpan(1, 1)
     path = os.path.join(found.root, os.fsdecode(found.document.raw_path))
-    citation = Citation(found.document.path, span)
+    citation = Citation(found.document.path, found.cited or SourceSpan(1, 1))
     try:
-        lines = _lines(found.root, found.document.raw_path, recipe)
+        lines = present_lines(found.root, found.document.raw_path, recipe)
     except VanishedFileError:
-        return CitedPlace(citation, path, Located(span, "gone"))
+        return CitedPlace(citation, path, Located(citation.span, "gone"))
+    return CitedPlace(citation, path, located_now(found, lines, recipe))
+
+
+def located_now(found: Inspection, lines: Sequence[str] | None, recipe: Recipe) -> Located:
+    """Where the cited lines are among the present lines of the file; None: it cannot be read as text."""
+    span = found.cited or SourceSpan(1, 1)
     if found.cited is None or found.file_state == "same":
         if lines is not None and span.first > max(len(lines), 1):
             raise NotFoundError(
-                f"{citation.path} has no line {span.first:,}", f"its last line is {len(lines):,}"
+                f"{found.document.path} has no line {span.first:,}", f"its last line is {len(lines):,}"
             )
-        return CitedPlace(citation, path, Located(span, "same"))
+        return Located(span, "same")
     if lines is None:
-        return CitedPlace(citation, path, Located(span, "changed"))
-    return CitedPlace(citation, path, _locate_lines(span, found.chunks, lines, recipe.chunk_limits.cap))
+        return Located(span, "changed")
+    return _locate_lines(span, found.chunks, lines, recipe.chunk_limits.cap)
 
 
 def _locate_lines(span: SourceSpan, chunks: Sequence[Chunk], lines: Sequence[str], cap: int) -> Located:
@@ -296,7 +301,7 @@ def _locate_lines(span: SourceSpan, chunks: Sequence[Chunk], lines: Sequence[str
     return Located(whole, begin.state if together else "changed", begin.shift)
 
 
-def _lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:
+def present_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:
     """The lines of a file; None if it cannot be read as text. Raises VanishedFileError."""
     path = os.fsdecode(raw_path)
     try:

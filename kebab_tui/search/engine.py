@@ -290,6 +290,7 @@ def hydrate(
                 chunker_version=found[ranked.row].chunker_version,
                 indexed_ns=document.indexed_ns,
                 source_title=found[ranked.row].source_title,
+                trust=document.trust,
                 embedding_model=None if answer.encoded is None else answer.encoded.semantics.model,
                 relaxed=ranked.relaxed,
                 further=ranked.further,

@@ -67,6 +67,7 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "type": hit.type,
         "lang": hit.lang,
         "kind": hit.kind,
+        "trust": hit.trust.label,
         "heading_path": _headings(hit.heading_path),
         "section_label": hit.heading_path,
         "snippet": hit.snippet,

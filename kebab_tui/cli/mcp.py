@@ -1,0 +1,104 @@
+"""`kebab mcp`: serves the index to an agent over stdin and stdout, or prints how a client starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from contextlib import closing
+from importlib.util import find_spec
+
+import click
+
+from kebab_tui.cli.edge import PROGRAM, Invocation, pass_invocation, shared_flag, shared_options
+from kebab_tui.cli.output import notify, write
+from kebab_tui.domain.errors import UsageError
+from kebab_tui.workspace import Workspace
+
+_PLACES = {
+    "claude-code": "run this command",
+    "claude-desktop": "put this into claude_desktop_config.json",
+    "codex": "put this into ~/.codex/config.toml",
+    "cursor": "put this into ~/.cursor/mcp.json",
+    "gemini": "put this into ~/.gemini/settings.json",
+    "vscode": "put this into .vscode/mcp.json",
+    "zed": "put this into settings.json",
+}
+"""Client -> where its registration goes."""
+_ANY = "claude-desktop"
+"""Most clients read this form."""
+
+
+@click.command()
+@click.option(
+    "--source", "sources", multiple=True, metavar="NAME",
+    help="The agent sees only this source; repeated: only these.",
+)  # fmt: skip
+@click.option(
+    "--print-config", "client", is_flag=False, flag_value=_ANY, type=click.Choice(list(_PLACES)), metavar="[CLIENT]",
+    help=f"Print how a client starts this server: {', '.join(_PLACES)}.",
+)  # fmt: skip
+@shared_options
+@pass_invocation
+def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str | None) -> int:
+    """Let an agent search the notes, by the Model Context Protocol.
+
+    An agent's client starts this command and talks to it through stdin and stdout. The agent can only
+    read. It never gets notes with `private: true` in their front matter, or named by a .kebabprivate file.
+    """
+    if find_spec("mcp") is None:
+        raise UsageError("the MCP server is not installed", "pip install 'kebab-tui[mcp]'")
+    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+        from kebab_tui.server.view import AgentView
+
+        view = AgentView(workspace, sources)
+        view.check_sources()
+        if client is not None:
+            write(_registration(client, _command(invocation, sources)))
+            notify(_PLACES[client])
+            return 0
+        if sys.stdin.isatty():
+            notify("waiting for an MCP client on stdin; Ctrl+D ends; --print-config prints how a client starts it")
+        from kebab_tui.server.stdio import Wire
+
+        wire = Wire.take()  # before an import that might print
+        from kebab_tui.server.mcp import serve
+
+        serve(workspace, view, wire)
+    return 0
+
+
+def _command(invocation: Invocation, sources: tuple[str, ...]) -> list[str]:
+    """The command line with absolute paths: a client passes on neither its folder nor all variables."""
+    ctx = click.get_current_context()
+    program = shutil.which(PROGRAM)
+    command = [os.path.abspath(program)] if program else [sys.executable, "-m", "kebab_tui"]
+    command += ["mcp", "--data-dir", os.path.abspath(invocation.data_dir)]
+    if invocation.settings.index.url:
+        command += ["--index", invocation.settings.index.url]
+    from kebab_tui.settings.load import config_path
+
+    config = config_path(os.environ, shared_flag(ctx, "config"))
+    if os.path.exists(config):
+        command += ["--config", os.path.abspath(config)]
+    return [*command, *(word for name in sources for word in ("--source", name))]
+
+
+def _registration(client: str, command: list[str]) -> str:
+    start = {"command": command[0], "args": command[1:]}
+    match client:
+        case "claude-code":
+            return shlex.join(["claude", "mcp", "add", PROGRAM, "--", *command])
+        case "codex":
+            words = ", ".join(json.dumps(word, ensure_ascii=False) for word in command[1:])
+            program = json.dumps(command[0], ensure_ascii=False)
+            return f"[mcp_servers.{PROGRAM}]\ncommand = {program}\nargs = [{words}]"
+        case "vscode":
+            found: dict[str, object] = {"servers": {PROGRAM: {"type": "stdio", **start}}}
+        case "zed":
+            found = {"context_servers": {PROGRAM: {"source": "custom", **start, "env": {}}}}
+        case _:
+            found = {"mcpServers": {PROGRAM: start}}
+    return json.dumps(found, indent=2, ensure_ascii=False)

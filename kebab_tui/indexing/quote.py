@@ -1,0 +1,161 @@
+"""Quotes notes for agents: the present lines of a hit, or of what a citation names.
+
+A quotation comes from the file as it is now, never from the index alone, so that its citation is true when it is
+read. Only notes that pass the filters are looked up; for all others the error is the same as if they did not
+exist, and it names no folder of this machine.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from kebab_tui.domain.citation import Citation, Located, SourceSpan, parse_citation
+from kebab_tui.domain.document import Chunk, Document
+from kebab_tui.domain.errors import NotFoundError
+from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.query import SearchFilters
+from kebab_tui.files.read import VanishedFileError
+from kebab_tui.indexing.lookup import Find, Inspection, inspection_of, located_now, present_lines
+from kebab_tui.indexing.pipeline import Recipe
+from kebab_tui.indexing.relocate import locate
+from kebab_tui.search.find_names import NameMatch
+from kebab_tui.storage.ports import Catalogue
+
+_CHUNK_ID = re.compile(r"[0-9a-f]{6,32}")
+_MOST_PLACES = 1_000
+"""Notes with one ending of a path; the filters are applied to these."""
+_SHOWN_PLACES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Lines of a note as they are now.
+
+    `located`: how they compare with the indexed lines. `lines`: those of `citation`. `total`: lines of the file.
+    """
+
+    source: SourceId
+    root: str
+    raw_path: bytes
+    title: str
+    citation: Citation
+    located: Located
+    lines: tuple[str, ...]
+    total: int
+
+
+def quote_hit(hit: SearchHit, recipe: Recipe) -> Quote | None:
+    """The present text of a hit; None if its file is gone or is no text any more."""
+    try:
+        lines = present_lines(hit.root, hit.raw_path, recipe)
+    except VanishedFileError:
+        return None
+    if lines is None:
+        return None
+    located = locate(hit.text, hit.citation.span, lines, recipe.chunk_limits.cap)
+    span = located.span
+    if located.state == "changed":
+        text = "\n".join(lines[span.first - 1 : span.last])[: recipe.chunk_limits.cap]
+        quoted = tuple(text.split("\n"))
+        span = SourceSpan(span.first, span.first + len(quoted) - 1)
+    else:
+        quoted = tuple(hit.text.split("\n"))  # it may be a part of a very long line
+    section = hit.heading_path if located.state != "changed" else ""
+    citation = Citation(hit.path, span, section)
+    return Quote(hit.source, hit.root, hit.raw_path, hit.title, citation, located, quoted, len(lines))
+
+
+def quote_target(
+    catalogue: Catalogue, target: str, filters: SearchFilters, recipe: Recipe, find: Find
+) -> Quote:
+    """The present lines of a path, a citation, a chunk id or a name; all lines if it names none.
+
+    `find` must apply the filters. Raises NotFoundError.
+    """
+    found = _inspected(catalogue, target, filters, find)
+    document = found.document
+    missing = _not_found(target)
+    try:
+        lines = present_lines(found.root, document.raw_path, recipe)
+    except VanishedFileError:
+        raise missing from None
+    if lines is None:
+        raise missing
+    located = located_now(found, lines, recipe)
+    span = located.span if found.cited is not None else SourceSpan(1, max(len(lines), 1))
+    return Quote(
+        document.source,
+        found.root,
+        document.raw_path,
+        document.title,
+        Citation(document.path, span),
+        replace(located, span=span),
+        tuple(lines),
+        len(lines),
+    )
+
+
+def _inspected(catalogue: Catalogue, target: str, filters: SearchFilters, find: Find) -> Inspection:
+    if _CHUNK_ID.fullmatch(target):
+        chunks = catalogue.chunks_named(target)
+        if len(chunks) == 1 and (document := catalogue.document(chunks[0].doc_id)):
+            if not _passing(catalogue, [document], filters):
+                raise _not_found(target)
+            return inspection_of(catalogue, document, tuple(chunks), chunks[0].span)
+    if document := _at_path(catalogue, target, filters):
+        return inspection_of(catalogue, document, ())
+    citation = parse_citation(target)
+    if citation is not None and (
+        document := _at_path(catalogue, citation.path, filters) or _named(citation.path, find)
+    ):
+        return inspection_of(catalogue, document, _within(catalogue, document, citation.span), citation.span)
+    if document := _named(target, find):
+        return inspection_of(catalogue, document, ())
+    raise _not_found(target)
+
+
+def _within(catalogue: Catalogue, document: Document, span: SourceSpan) -> tuple[Chunk, ...]:
+    chunks = catalogue.chunks_of(document.doc_id)
+    return tuple(one for one in chunks if one.span.first <= span.last and one.span.last >= span.first)
+
+
+def _at_path(catalogue: Catalogue, path: str, filters: SearchFilters) -> Document | None:
+    """The one note at a path within a source, or at the end of one."""
+    if "\0" in path or path.startswith(("/", "~")) or not path.strip("./"):
+        return None
+    path = path.removeprefix("./")
+    for found in (catalogue.documents_at(path), catalogue.documents_ending(path, _MOST_PLACES)):
+        notes = _passing(catalogue, found, filters)
+        if len(notes) > 1:
+            places = [f"{note.source}: {note.path}" for note in notes[:_SHOWN_PLACES]]
+            raise NotFoundError(
+                f"several notes are at {path}: {', '.join(places)}",
+                "name the source as well, or the whole path",
+            )
+        if notes:
+            return notes[0]
+    return None
+
+
+def _passing(catalogue: Catalogue, notes: list[Document], filters: SearchFilters) -> list[Document]:
+    if not notes:
+        return []
+    ids = tuple(note.doc_id for note in notes)
+    return catalogue.documents(replace(filters, doc_ids=ids), ("ok",))[0]
+
+
+def _named(name: str, find: Find) -> Document | None:
+    called = [note for note in find(name, 2) if note.matched and note.matched.match is NameMatch.EXACT]
+    if len(called) > 1:
+        places = ", ".join(f"{note.document.source}: {note.document.path}" for note in called)
+        raise NotFoundError(f"several notes are named {name}: {places}", "give the whole path")
+    return called[0].document if called else None
+
+
+def _not_found(target: str) -> NotFoundError:
+    return NotFoundError(
+        f"not in the index: {target}",
+        "give a path or a citation as a search prints it, such as infra/port.md:L23",
+    )

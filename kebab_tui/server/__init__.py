@@ -1,0 +1,1 @@
+"""`kebab mcp`: search for agents, over the Model Context Protocol."""

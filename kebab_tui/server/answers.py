@@ -1,0 +1,152 @@
+"""How the answers of tools read: as text for a model, and as JSON for programs; both have the passages.
+
+A passage stands in a fence longer than any fence inside it, below a line with its citation, its source and how far
+the note is trusted. Characters that a reader would not see are made visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kebab_tui.domain.citation import Citation, Located
+from kebab_tui.domain.document import Source
+from kebab_tui.domain.text import one_line, sanitize
+from kebab_tui.server.view import Passages, QuotedHit, ReadLines, uri_of
+from kebab_tui.wire import llm_text
+from kebab_tui.wire.encode import Json, notice
+
+if TYPE_CHECKING:
+    from kebab_tui.search.libraries import FoundLibrary
+
+_DIGITS = 6
+_NOTHING = "No passages found."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """For the model, and for programs."""
+
+    text: str
+    data: Json
+
+
+def passages(found: Passages) -> Answer:
+    noun = "passage" if found.total == 1 else "passages"
+    parts = [f"{len(found.hits)} of {found.total:,} {noun}:" if found.hits else _NOTHING]
+    for number, quoted in enumerate(found.hits, 1):
+        hit = quoted.hit
+        head = f"{number}. {_place(hit.citation, hit.source, hit.trust.label, *_state(quoted.located))}"
+        title = one_line(" > ".join((hit.title, *hit.headings)))
+        parts.append(f"{head}\n{title}\n{llm_text.fenced(hit.text)}")
+    data: Json = {"schema_version": "mcp_search.v1", "query": found.query, **_page(found)}
+    return Answer("\n\n".join((*parts, *_remarks(found))), data)
+
+
+def docs(found: Passages, library: Source) -> Answer:
+    text = llm_text.passages([quoted.hit for quoted in found.hits], [library], all_fenced=True)
+    data: Json = {
+        "schema_version": "mcp_docs.v1",
+        "library_id": library.source_id,
+        "rules": list(library.rules),
+        "query": found.query,
+        **_page(found),
+    }
+    return Answer("\n\n".join((text or _NOTHING, *_remarks(found))), data)
+
+
+def lines(found: ReadLines) -> Answer:
+    quote = found.quote
+    numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(found.lines, found.first))
+    head = _place(quote.citation, quote.source, *_state(quote.located), f"{quote.total:,} lines in all")
+    parts = [head, one_line(quote.title), llm_text.fenced(numbered)]
+    data: Json = {
+        "schema_version": "mcp_read.v1",
+        "asked": found.asked,
+        **_citation(quote.source, quote.raw_path, quote.citation, quote.located),
+        "title": quote.title,
+        "total_lines": quote.total,
+        "text": sanitize(numbered),
+        "truncated": found.truncated,
+    }
+    if found.next is not None:
+        data["next"] = str(found.next)
+        parts.append(f"To read on: {one_line(data['next'])}")
+    return Answer("\n".join(parts), data)
+
+
+def libraries(found: Sequence[FoundLibrary]) -> Answer:
+    listed = [
+        {
+            "library_id": one.source.source_id,
+            "title": one.source.title,
+            "description": one.source.description,
+            "snippets": one.source.chunks,
+            "source_score": one.source_score,
+            "score": round(one.score, _DIGITS),
+            "versions": list(filter(None, (one.source.version_label,))),
+        }
+        for one in found
+    ]
+    return Answer(llm_text.library_list(found), {"schema_version": "mcp_libraries.v1", "libraries": listed})
+
+
+def _page(found: Passages) -> Json:
+    page: Json = {
+        "hits": [_hit(quoted) for quoted in found.hits],
+        "returned": len(found.hits),
+        "total_matches": found.total,
+        "truncated": found.truncated,
+        "notices": [notice(one) for one in found.notices],
+        "corpus_revision": found.corpus_revision,
+    }
+    if found.next_offset is not None:
+        page["next_offset"] = found.next_offset
+    return page
+
+
+def _hit(quoted: QuotedHit) -> Json:
+    hit = quoted.hit
+    return {
+        **_citation(hit.source, hit.raw_path, hit.citation, quoted.located),
+        "title": hit.title,
+        "heading": hit.heading_path,
+        "kind": hit.kind,
+        "type": hit.type,
+        "trust": hit.trust.label,
+        "score": round(hit.score, _DIGITS),
+        "score_kind": hit.score_kind,
+        "chunk_id": hit.chunk_id,
+        "text": sanitize(hit.text),
+    }
+
+
+def _citation(source: str, raw_path: bytes, citation: Citation, located: Located) -> Json:
+    return {
+        "citation": str(citation),
+        "uri": uri_of(source, raw_path, citation.span),
+        "source": source,
+        "state": located.state,
+        "shift": located.shift,
+    }
+
+
+def _place(citation: Citation, *facts: str) -> str:
+    return f"{one_line(str(citation))} ({' · '.join(facts)})"
+
+
+def _state(located: Located) -> Iterable[str]:
+    if located.state == "moved":
+        yield f"moved {located.shift:+,} lines since it was indexed"
+    elif located.state == "changed":
+        yield "changed since it was indexed"
+
+
+def _remarks(found: Passages) -> Iterable[str]:
+    remarks = [one_line(one.text) for one in found.notices]
+    if found.next_offset is not None:
+        why = "the budget of tokens is spent; " if found.truncated else ""
+        remarks.append(f"{why}more passages from offset {found.next_offset} on")
+    if remarks:
+        yield "\n".join(f"Note: {one}" for one in remarks)
