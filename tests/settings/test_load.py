@@ -116,6 +116,14 @@ def test_a_removed_key_is_ignored_with_a_warning(file: Path, capsys: pytest.Capt
     assert f"{file}:2: index.bulk_chunks has no effect any more" in capsys.readouterr().err
 
 
+def test_the_weight_of_a_folder_is_ignored_with_a_warning(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text("[[sources]]\npath = 'a'\nstars = 7\n[[sources]]\npath = 'b'\nweight = 2.5")
+    assert [source.stars for source in load(file).sources] == [7, 0]
+    assert f"{file}:6: sources[2].weight has no effect any more" in capsys.readouterr().err
+
+
 def test_a_byte_order_mark_and_windows_line_ends_are_no_obstacle(file: Path) -> None:
     file.write_bytes(b"\xef\xbb\xbf[search]\r\ndefault_k = 4\r\n")
     assert load(file).search.default_k == 4
