@@ -316,6 +316,17 @@ class Workspace:
         with self._parts.index.reader.catalogue() as catalogue:
             return locate_citation(catalogue, target, self._parts.recipe, self._find)
 
+    @staticmethod
+    def may_share(root: str, raw_path: bytes) -> bool:
+        """Whether a note is not private at this moment, whatever the index knows; False if unreadable.
+
+        To be asked about each note right before its text leaves; `SearchFilters.shareable` finds only
+        notes that were not private when they were indexed. `root`: of the source, as in a hit.
+        """
+        from kebab_tui.indexing.lookup import may_share
+
+        return may_share(root, raw_path)
+
     def status(self) -> IndexStatus:
         from kebab_tui.doctor import index_status
 
