@@ -354,21 +354,31 @@ class Workspace:
         return quote_hit(hit, self._parts.recipe)
 
     @_healed
-    def quote_target(self, target: str, filters: SearchFilters, source: SourceId | None = None) -> Quote:
+    def quote_target(self, target: str, filters: SearchFilters) -> Quote:
         """The present lines of a path, a citation, a chunk id or a name, among the notes that pass."""
         from kebab_tui.indexing.quote import quote_target
 
         def find(name: str, limit: int) -> list[FoundNote]:
-            return self._find(name, limit, 0, within)
+            return self._find(name, limit, 0, filters)
 
-        within = filters if source is None else replace(filters, sources=(source,))
         with self._parts.index.reader.catalogue() as catalogue:
-            return quote_target(catalogue, target, within, self._parts.recipe, find)
+            return quote_target(catalogue, target, filters, self._parts.recipe, find)
 
     def last_indexed_ns(self) -> int:
         """When the last ingest or embedding ended; 0 if none did."""
         with self._parts.index.reader.catalogue() as catalogue:
             return max((run.finished_ns for run in catalogue.runs(1)), default=0)
+
+    @staticmethod
+    def may_share(root: str, raw_path: bytes) -> bool:
+        """Whether a note is not private at this moment, whatever the index knows; False if unreadable.
+
+        To be asked about each note right before its text leaves; `SearchFilters.shareable` finds only
+        notes that were not private when they were indexed. `root`: of the source, as in a hit.
+        """
+        from kebab_tui.indexing.lookup import may_share
+
+        return may_share(root, raw_path)
 
     def status(self) -> IndexStatus:
         from kebab_tui.doctor import index_status

@@ -21,7 +21,8 @@ DocumentType = str
 """One of `formats.registry.document_types`."""
 Language = Literal["ko", "en", "und"]
 DocumentState = Literal["ok", "failed", "skipped"]
-DocumentFlag = Literal["bad_front_matter", "lossy_decoding"]
+DocumentFlag = Literal["bad_front_matter", "lossy_decoding", "private", "private_by_rule"]
+"""`private`: its front matter says so; `private_by_rule`: a `.kebabprivate` does."""
 
 LANGUAGES: tuple[Language, ...] = ("ko", "en", "und")
 
@@ -86,6 +87,11 @@ class Document:
     flags: tuple[DocumentFlag, ...] = ()
     chunks: int = 0
     indexed_ns: int = 0
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it was private when it was read."""
+        return "private" in self.flags or "private_by_rule" in self.flags
 
     @property
     def name(self) -> str:

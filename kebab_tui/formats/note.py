@@ -11,6 +11,9 @@ matter becomes prose.
   strings (`title: 1.10` stays `1.10`); no tags, no merge keys. Values of an unexpected type
   are ignored. If the YAML is invalid, its plain `key: value` lines are still read. A `---`
   before a blank line is a rule, not front matter.
+- Private: front matter that states `private` with any value but those of `_PUBLIC`, whatever keeps
+  it from being front matter otherwise: invalid YAML, a blank line first, no end, `+++` instead of
+  `---`. Looks at the first 64 K characters of a file, so that the head of a file tells the same.
 - Facets: values of front matter by the keys of each kind, and tags in prose, each with its line.
 - Tags: `#tag` in prose after a line start, space, comma, `|`, `>`, `*` or parenthesis, with
   at least one letter, and not a colour; not in code, links or addresses. NFC, unique
@@ -79,6 +82,14 @@ _MAX_OPENED = 500
 _OPENED_IN_A_LINE = re.compile(r"(?<!\S)[-?](?!\S)")
 _PLAIN_LINE = re.compile(r"(?P<key>[A-Za-z_]+)[ \t]*:[ \t]+(?P<value>\S.*)")
 _ABSENT = ("", "~", "null")
+_PUBLIC = (*_ABSENT, "false", "no", "off", "0")
+_PRIVATE_LINE = re.compile(
+    r"(?P<indent>[\s{,?-]*)(?P<quote>[\"']?)private(?P=quote)\s*[:=\uff1a](?P<value>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
+PRIVACY_BYTES = 8 * _MAX_YAML + 4
+"""So many bytes of a file tell whether it is private, in any encoding, with any ends of lines."""
 
 _HANGUL = re.compile(f"[{MODERN_HANGUL}\u1100-\u11ff]")
 _ACCENTED = re.compile("[À-ɏ]")
@@ -122,7 +133,11 @@ def read_note(
             *(facet for facet in front.facets if facet.kind != TAG.id),
             *titles.values(),
         ),
-        flags=(*(("bad_front_matter",) if front.bad else ()), *text.flags),
+        flags=(
+            *(("bad_front_matter",) if front.bad else ()),
+            *text.flags,
+            *(("private",) if states_private(lines) else ()),
+        ),
     )
 
 
@@ -207,6 +222,44 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         lang=next((language for language in LANGUAGES if language == lang), None),
         type=next((kind for kind in document_types() if kind == type_), None),
     )
+
+
+def states_private(lines: Iterable[str]) -> bool:
+    """Whether the front matter in these lines, the first of a file, makes the note private."""
+    inside: list[str] | None = None
+    fence, left = "", _MAX_YAML
+    for line in chain.from_iterable(line[: _MAX_YAML + 1].split("\r") for line in lines):
+        left -= len(line) + 1
+        if left < 0:
+            break
+        bare = line.strip("\ufeff").strip() if inside is None else line.rstrip()
+        if inside is None:
+            if bare and bare not in ("---", "+++"):
+                return False
+            inside, fence = ([], bare) if bare else (None, "")
+        elif bare == fence or (bare == "..." and fence == "---"):
+            break
+        else:
+            inside.append(line)
+    text = "\n".join(inside or ())
+    if "private" not in text.lower():
+        return False
+    values = _load(text) if fence == "---" else None
+    if values is not None and "private" in values and _is_set(values["private"]):
+        return True
+    # Also if the YAML is valid: of two lines with the key, it has the last one only.
+    for at, line in enumerate(inside or ()):
+        stated = _PRIVATE_LINE.match(line)
+        if stated and (values is None or not stated["indent"]):
+            below = inside[at + 1][:1] if inside and at + 1 < len(inside) else ""
+            value = _COMMENT.sub("", stated["value"]).strip().rstrip(",}").strip().strip("\"'")
+            if _is_set(value) or (values is None and not value and below in (" ", "\t", "-")):
+                return True
+    return False
+
+
+def _is_set(value: object) -> bool:
+    return not isinstance(value, str) or value.strip().lower() not in _PUBLIC
 
 
 def _front_facets(values: Mapping[str, object], lines: Sequence[str]) -> Iterator[Facet]:

@@ -23,9 +23,10 @@ from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.exclusion import LeftOut
 from kebab_tui.files.file_state import file_state
-from kebab_tui.files.read import VanishedFileError, read_file
-from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, WalkRules, explain_ignored, survey
+from kebab_tui.files.read import VanishedFileError, read_file, read_head
+from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, WalkRules, explain_ignored, is_private, survey
 from kebab_tui.formats.decode import decode
+from kebab_tui.formats.note import PRIVACY_BYTES, states_private
 from kebab_tui.formats.registry import format_of
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import clipped, locate, locate_within
@@ -310,6 +311,19 @@ def present_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] |
         raise
     except UnreadableFileError:
         return None
+
+
+def may_share(root: str, raw_path: bytes) -> bool:
+    """Whether a note is not private now, by its file and the `.kebabprivate` of its folders.
+
+    False if that cannot be seen: the note is gone, unreadable, or behind a link.
+    """
+    path = os.fsdecode(raw_path)
+    try:
+        head = decode(read_head(root, path, PRIVACY_BYTES))
+    except UnreadableFileError:
+        return False
+    return not states_private(head.lines) and not is_private(root, path)
 
 
 def file_states(reader: Reader, made_by: Mapping[str, str]) -> Iterator[ListedFile]:

@@ -109,14 +109,13 @@ class AgentView:
         for key, value in (("type", type_), ("path", path)):
             if value:
                 filters = _joined(filters, self._workspace.filter_of(key, value, _spelled))
-        hides = bool(self._named) or self._workspace.has_private_notes()
         asked = SearchQuery(
             text=query,
             mode=mode or self._workspace.settings.search.mode,
             k=limit,
             offset=offset,
             filters=filters,
-            exact=hides,  # a correction could tell a word of a note that the agent may not see
+            exact=bool(self._named),  # a correction could tell a word of another source
         )
         response = self._workspace.search(asked)
         hits: list[QuotedHit] = []

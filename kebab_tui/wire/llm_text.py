@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.ids import ChunkId
 from kebab_tui.domain.text import one_line, sanitize
 from kebab_tui.formats.registry import format_of
 from kebab_tui.search.libraries import FoundLibrary
@@ -47,25 +46,22 @@ def _library(number: int, found: FoundLibrary) -> str:
     )
 
 
-def passages(
-    hits: Sequence[SearchHit], sources: Iterable[Source], *, texts: Mapping[ChunkId, str] | None = None
-) -> str:
+def passages(hits: Sequence[SearchHit], sources: Iterable[Source], *, all_fenced: bool = False) -> str:
     """The rules of the sources that have hits, then each passage below its title, headings and citation.
 
-    `texts`: shown instead of the whole passages.
+    `all_fenced`: prose, too.
     """
     found = {hit.source for hit in hits}
     several = len(found) > 1
     rules = list(_rules([source for source in sources if source.source_id in found], several=several))
     blocks = ["\n".join(("## Library Rules", *rules))] if rules else []
     for hit in hits:
-        text = sanitize((texts or {}).get(hit.chunk_id, hit.text))
         cited = one_line(str(hit.citation)) + (f" (in {one_line(hit.source)})" if several else "")
         lines = (
             f"### {one_line(hit.title)}",
             f"*{escaped(hit.heading_path)}*" if hit.heading_path else "",
             cited if cited[0].isalnum() or cited[0] in "./" else f"\\{cited}",
-            _content(hit, text),
+            _content(hit, all_fenced=all_fenced),
         )
         blocks.append("\n".join(filter(None, lines)))
     return _SEPARATOR.join(blocks)
@@ -84,14 +80,20 @@ def _rules(sources: Sequence[Source], *, several: bool) -> Iterator[str]:
         yield from (f"- {one_line(rule)}" for rule in source.rules)
 
 
-def _content(hit: SearchHit, text: str) -> str:
+def fenced(text: str, language: str = "") -> str:
+    """Text in a fence that no fence inside can close; invisible characters are made visible."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence}{language}\n{sanitize(text)}\n{fence}"
+
+
+def _content(hit: SearchHit, *, all_fenced: bool) -> str:
     """The text as it is if it is prose or has closed fences of its own, else in a fence."""
+    text = sanitize(hit.text)
     has_fences, is_open = _fences(text)
-    is_plain = has_fences or hit.kind == "info"
+    is_plain = (has_fences or hit.kind == "info") and not all_fenced
     if is_plain and not is_open and not _OWN_LINE.search(text):
         return text
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{fence}{_language(hit, text)}\n{text}\n{fence}"
+    return fenced(text, _language(hit, text))
 
 
 def _fences(text: str) -> tuple[bool, bool]:
