@@ -271,12 +271,19 @@ class Workspace:
         count, and, by `sources`, which sources are listed.
         """
         from kebab_tui.search.libraries import content_query, rank_libraries
+        from kebab_tui.search.ports import Among
 
         filters = filters or SearchFilters()
         try:
             with self._parts.index.reader.catalogue() as catalogue:  # the count is of the same moment
                 hits = self._parts.engine.count_by_source(content_query(name, query, filters))
                 sources = catalogue.sources()
+                if filters.shareable:
+                    with self._parts.index.reader.snapshot() as snapshot:
+                        passages = snapshot.count_by_source(Among(SearchFilters(shareable=True)))
+                    sources = [
+                        replace(source, chunks=passages.get(source.source_id, 0)) for source in sources
+                    ]
         except NotIndexedError:
             return []
         if filters.sources:

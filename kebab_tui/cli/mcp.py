@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shlex
@@ -37,7 +38,8 @@ _ANY = "claude-desktop"
     help="The agent sees only this source; repeated: only these.",
 )  # fmt: skip
 @click.option(
-    "--print-config", "client", is_flag=False, flag_value=_ANY, type=click.Choice(list(_PLACES)), metavar="[CLIENT]",
+    "--print-config", "client", is_flag=False, flag_value=_ANY, type=click.Choice(list(_PLACES)),
+    metavar="[CLIENT]",
     help=f"Print how a client starts this server: {', '.join(_PLACES)}.",
 )  # fmt: skip
 @shared_options
@@ -60,12 +62,13 @@ def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str
             notify(_PLACES[client])
             return 0
         if sys.stdin.isatty():
-            notify("waiting for an MCP client on stdin; Ctrl+D ends; --print-config prints how a client starts it")
+            notify("waiting for an MCP client on stdin; Ctrl+D ends. A client is set up by --print-config")
         from kebab_tui.server.stdio import Wire
 
         wire = Wire.take()  # before an import that might print
         from kebab_tui.server.mcp import serve
 
+        gc.set_threshold(700, 10, 10)  # Python's default: the server runs longer than a command
         serve(workspace, view, wire)
     return 0
 

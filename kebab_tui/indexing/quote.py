@@ -1,8 +1,8 @@
 """Quotes notes for agents: the present lines of a hit, or of what a citation names.
 
-A quotation comes from the file as it is now, never from the index alone, so that its citation is true when it is
-read. Only notes that pass the filters are looked up; for all others the error is the same as if they did not
-exist, and it names no folder of this machine.
+A quotation comes from the file as it is now, never from the index alone, so that its citation is true.
+Only notes that pass the filters are looked up; for all others the error is the same as if they did
+not exist, and it names no folder of this machine.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _SHOWN_PLACES = 5
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Lines of a note as they are now.
+    """Lines of a note as they are now: those of `citation`, or all `total` lines of the file.
 
-    `located`: how they compare with the indexed lines. `lines`: those of `citation`. `total`: lines of the file.
+    `located`: how the cited lines compare with the indexed ones.
     """
 
     source: SourceId
@@ -155,7 +155,4 @@ def _named(name: str, find: Find) -> Document | None:
 
 
 def _not_found(target: str) -> NotFoundError:
-    return NotFoundError(
-        f"not in the index: {target}",
-        "give a path or a citation as a search prints it, such as infra/port.md:L23",
-    )
+    return NotFoundError(f"not in the index: {target}")

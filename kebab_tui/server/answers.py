@@ -1,7 +1,7 @@
 """How the answers of tools read: as text for a model, and as JSON for programs; both have the passages.
 
-A passage stands in a fence longer than any fence inside it, below a line with its citation, its source and how far
-the note is trusted. Characters that a reader would not see are made visible.
+A passage stands in a fence longer than any fence inside it, below a line with its citation, its source and
+how far the note is trusted. Characters that a reader would not see are made visible.
 """
 
 from __future__ import annotations

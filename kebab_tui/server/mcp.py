@@ -1,14 +1,13 @@
 """The Model Context Protocol, by the official SDK: tools, resources and a prompt over one `AgentView`.
 
-The SDK speaks both eras of the protocol: the handshake of 2024 and 2025, and the stateless one of 2026. One thread
-does all work of the engine, so that a call never waits for another one's locks, and the protocol never waits for a
-call. Errors that a model can act on are results with a message and a hint.
+The SDK speaks both eras of the protocol: the handshake of 2024 and 2025, and the stateless one of 2026. One
+thread does all work of the engine; the protocol never waits for it. Errors that a model can act on are
+results with a message and a hint.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -21,11 +20,10 @@ from mcp.shared.exceptions import MCPError
 
 from kebab_tui import __version__
 from kebab_tui.domain.errors import KebabError, defect, failure_of
-from kebab_tui.domain.text import did_you_mean
+from kebab_tui.domain.text import did_you_mean, one_line
 from kebab_tui.server.stdio import Closed, Connection, Wire
 from kebab_tui.server.tools import TOOLS, UNTRUSTED
 from kebab_tui.server.view import SCHEME, AgentView
-from kebab_tui.wire import llm_text
 from kebab_tui.wire.encode import error as encoded_error
 from kebab_tui.workspace import Workspace
 
@@ -105,13 +103,13 @@ class Agent:
             sources = self._view.sources()
         except KebabError:
             sources = []
-        named = [f"{one.source_id} ({llm_text.one_line(one.title)})" for one in sources[:_MOST_NAMED]]
+        named = [f"{one.source_id} ({one_line(one.title)})" for one in sources[:_MOST_NAMED]]
         more = ", …" if len(sources) > _MOST_NAMED else ""
         folders = f"Sources: {', '.join(named)}{more}." if named else "Nothing is indexed yet."
         return (
-            "kebab searches the user's own notes, in Korean and English. `search` finds passages, `read` shows the "
-            "lines around one, `resolve-library-id` and `query-docs` search one library. Cite what you use as the "
-            f"answer prints it, such as infra/port.md:L23-L29. {UNTRUSTED} {folders}"
+            "kebab searches the user's own notes, in Korean and English. `search` finds passages, `read` "
+            "shows the lines around one, `resolve-library-id` and `query-docs` search one library. Cite what "
+            f"you use as the answer prints it, such as infra/port.md:L23-L29. {UNTRUSTED} {folders}"
         )[:1_200]
 
     async def _list_tools(
@@ -155,8 +153,8 @@ class Agent:
             return [
                 types.Resource(
                     uri=uri,
-                    name=llm_text.one_line(note.path),
-                    title=llm_text.one_line(note.title),
+                    name=one_line(note.path),
+                    title=one_line(note.title),
                     mime_type="text/plain",
                 )
                 for note, uri in self._view.recent()
@@ -208,10 +206,10 @@ class Agent:
             raise MCPError(types.INVALID_PARAMS, f"{_PROMPT}: the argument 'question' is missing")
         text = (
             f"Answer this question from my notes: {question}\n\n"
-            "Search with the tool `search`, in the language of the question and, if little is found, in the other one "
-            "of Korean and English; read the lines around a passage with `read` where it seems cut. Use only what the "
-            "notes say. Put the citation of its passage, such as infra/port.md:L23-L29, behind each fact. If the notes "
-            f"do not answer the question, say so. {UNTRUSTED}"
+            "Search with the tool `search`, in the language of the question and, if little is found, in the "
+            "other one of Korean and English; read the lines around a passage with `read` if it seems cut. "
+            "Use only what the notes say. Put the citation of its passage, such as infra/port.md:L23-L29, "
+            f"behind each fact. If the notes do not answer the question, say so. {UNTRUSTED}"
         )
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description="Answer with citations.", messages=[message])
@@ -235,9 +233,10 @@ _END = _End()
 def _failed(error: Exception) -> types.CallToolResult:
     failure = failure_of(error) or defect(error)
     data = encoded_error(failure.code, failure.message, failure.hint)
-    text = f"error: {failure.message}" + (f"\nhint: {failure.hint}" if failure.hint else "")
+    text = f"error: {one_line(failure.message)}"
+    text += f"\nhint: {one_line(failure.hint)}" if failure.hint else ""
     return types.CallToolResult(
-        content=[types.TextContent(text=llm_text.one_line(text))],
-        structured_content=json.loads(json.dumps(data)),
+        content=[types.TextContent(text=text)],
+        structured_content=data,
         is_error=True,
     )

@@ -1,8 +1,8 @@
 """Transport over stdin and stdout: one JSON-RPC message a line.
 
-`Wire` must be taken before anything is imported that might print: from then on file descriptor 1 is stderr, so that
-no stray output breaks the protocol. Unlike the transport of the SDK, this one answers lines that are not messages,
-limits their length, and finishes the running calls when the client closes its end.
+Take the `Wire` before importing anything that might print: from then on file descriptor 1 is stderr, so
+that no stray output breaks the protocol. Unlike the transport of the SDK, this one answers lines that are
+not messages, limits their length, and finishes the running calls when the client closes its end.
 """
 
 from __future__ import annotations

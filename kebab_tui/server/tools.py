@@ -1,7 +1,7 @@
 """The registry of tools: what an agent can ask for, and how each answer reads.
 
-A tool is one entry of `TOOLS`: a struct of arguments, from which its JSON Schema and its checks follow, the schema
-of its answer in `wire/schemas`, and a function that answers. All tools only read.
+A tool is one entry of `TOOLS`: a struct of arguments, from which its JSON Schema and its checks follow, the
+schema of its answer in `wire/schemas`, and a function that answers. All tools only read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ _Query = Annotated[
         description='Words, "a phrase", -word, or filters such as tag:ops, lang:ko, after:2026-01.',
     ),
 ]
-_Offset = Annotated[int, Meta(ge=0, le=10_000, description="Skip so many hits: next_offset of the last answer.")]
+_Offset = Annotated[
+    int, Meta(ge=0, le=10_000, description="Skip so many hits: next_offset of the last answer.")
+]
 _Kind = Annotated[ChunkKind, Meta(description="Only prose (info) or only code.")] | UnsetType
 _Source = Annotated[str, Meta(max_length=64, description="Only this source, by its name; empty: all.")]
 _Tokens = Annotated[int, Meta(ge=200, le=20_000, description="About how long the answer may be, in tokens.")]
@@ -52,7 +54,8 @@ class Search(Struct, forbid_unknown_fields=True, kw_only=True):
     kind: _Kind = UNSET
     type: Annotated[str, Meta(max_length=20, description="Only notes of this type, such as markdown.")] = ""
     tags: Annotated[
-        list[Annotated[str, Meta(max_length=100)]], Meta(max_length=20, description="Only notes with all of these.")
+        list[Annotated[str, Meta(max_length=100)]],
+        Meta(max_length=20, description="Only notes with all of these."),
     ] = field(default_factory=list)
     path: Annotated[
         str, Meta(max_length=1_000, description="Only below this path; * and ** are wildcards: infra/**.")
@@ -78,13 +81,16 @@ class ResolveLibrary(Struct, forbid_unknown_fields=True, kw_only=True):
     library_name: Annotated[
         str, Meta(max_length=200, description="The name, or a part of it; empty lists all libraries.")
     ] = field(name="libraryName")
-    query: Annotated[str, Meta(max_length=2_000, description="What is wanted of it; ranks the libraries.")] = ""
+    query: Annotated[
+        str, Meta(max_length=2_000, description="What is wanted of it; ranks the libraries.")
+    ] = ""
     limit: Annotated[int, Meta(ge=1, le=50, description="At most so many libraries.")] = 10
 
 
 class QueryDocs(Struct, forbid_unknown_fields=True, kw_only=True):
     library_id: Annotated[
-        str, Meta(min_length=1, max_length=65, description="From resolve-library-id, such as notes or /notes.")
+        str,
+        Meta(min_length=1, max_length=65, description="From resolve-library-id, such as notes or /notes."),
     ] = field(name="libraryId")
     query: _Query
     kind: _Kind = UNSET
@@ -108,8 +114,8 @@ class Tool:
     @property
     def input_schema(self) -> Json:
         _, components = msgspec.json.schema_components([self.arguments])
-        (found,) = components.values()
-        found.pop("title", None)
+        found: Json = components[self.arguments.__name__]
+        del found["title"]
         return found
 
     @property
@@ -203,8 +209,9 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "search",
             "Search the notes",
-            "Find passages in the user's notes, by words and by meaning, in Korean and English. Each passage has its "
-            f"citation, such as infra/port.md:L23-L29: cite it with what you take from it. {UNTRUSTED}",
+            "Find passages in the user's notes, by words and by meaning, in Korean and English. Each passage "
+            "has its citation, such as infra/port.md:L23-L29: cite it with what you take from it. "
+            f"{UNTRUSTED}",
             Search,
             "mcp_search.v1",
             _search,
@@ -213,8 +220,8 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "read",
             "Read lines of a note",
-            "Read the present lines of a citation, with lines around it, or of a whole note, by path or name. Lines are "
-            f"numbered; a moved or changed citation is said. {UNTRUSTED}",
+            "Read the present lines of a citation, with lines around it, or of a whole note, by path or "
+            f"name. Lines are numbered; the answer says if they moved or changed. {UNTRUSTED}",
             Read,
             "mcp_read.v1",
             _read,
@@ -223,7 +230,8 @@ TOOLS: dict[str, Tool] = {
         Tool(
             "resolve-library-id",
             "Find a library",
-            "Find libraries (folders of notes or documentation) by name, best first, with the ids that query-docs takes.",
+            "Find libraries (folders of notes or documentation) by name, best first, with the ids that "
+            "query-docs takes.",
             ResolveLibrary,
             "mcp_libraries.v1",
             _resolve_library,

@@ -136,7 +136,9 @@ class AgentView:
         notices = [*response.notices, *self._not_watched()]
         if left_out:
             passages = "passage was" if left_out == 1 else "passages were"
-            notices.append(Notice("left_out", f"{left_out} {passages} left out: the index is older than the notes."))
+            notices.append(
+                Notice("left_out", f"{left_out} {passages} left out: the index is older than the notes.")
+            )
         return Passages(
             query=query,
             hits=tuple(hits),
@@ -152,7 +154,7 @@ class AgentView:
         scope = self._scope("", source)
         if target.startswith(SCHEME):
             named, target_within = parse_uri(target)
-            if source and named != source or (scope.sources and named not in scope.sources):
+            if named != (source or named) or named not in (scope.sources or (named,)):
                 raise _unknown(target)
             scope = replace(scope, sources=(SourceId(named),))
         else:
@@ -160,7 +162,9 @@ class AgentView:
         try:
             found = self._workspace.quote_target(target_within, scope)
         except NotFoundError as error:
-            raise NotFoundError(error.message.replace(target_within, target), error.hint) from None
+            if not error.hint:
+                raise _unknown(target) from None
+            raise
         if not self._workspace.may_share(found.root, found.raw_path):
             raise _unknown(target)
         span, total = found.citation.span, found.total
@@ -206,7 +210,9 @@ class AgentView:
         known = [one.source_id for one in self.sources()]
         for name in named:
             if name not in known:
-                raise FilterError(f"there is no source named {name!r}", f"the sources are: {', '.join(known)}")
+                raise FilterError(
+                    f"there is no source named {name!r}", f"the sources are: {', '.join(known)}"
+                )
         chosen = (SourceId(source),) if source else () if named else self._named
         return SearchFilters(sources=chosen, shareable=True)
 
@@ -247,7 +253,11 @@ def parse_uri(uri: str) -> tuple[str, str]:
 
 
 def _unknown(target: str) -> NotFoundError:
-    return NotFoundError(f"not in the index: {target}", "give a path or a citation as a search prints it")
+    """One answer to all that an agent may not know to exist."""
+    return NotFoundError(
+        f"not in the index: {target}",
+        "give a path or a citation as a search prints it, such as infra/port.md:L23",
+    )
 
 
 def _joined(a: SearchFilters, b: SearchFilters) -> SearchFilters:

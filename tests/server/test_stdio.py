@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -36,8 +37,31 @@ def client(indexed: Kebab) -> Iterator[RawClient]:
 def fuzzed(seed: int, count: int) -> Iterator[tuple[bytes, bool]]:
     """Lines, and whether each is a request that must get an answer of its own or a refusal."""
     dice = random.Random(seed)
-    methods = ["tools/list", "tools/call", "resources/read", "prompts/get", "ping", "server/discover", "no/such", ""]
-    values = [None, 0, -1, 1e308, True, "", "검색", "\u0000\u001b[2J", "a" * 300, [], {}, [[[]]], {"a": {"b": 1}}]
+    methods = [
+        "tools/list",
+        "tools/call",
+        "resources/read",
+        "prompts/get",
+        "ping",
+        "server/discover",
+        "no/such",
+        "",
+    ]
+    values: list[Any] = [
+        None,
+        0,
+        -1,
+        1e308,
+        True,
+        "",
+        "검색",
+        "\u0000\u001b[2J",
+        "a" * 300,
+        [],
+        {},
+        [[[]]],
+        {"a": {"b": 1}},
+    ]
     for number in range(count):
         match dice.randrange(8):
             case 0:
@@ -115,12 +139,11 @@ def test_requests_that_were_sent_before_the_end_are_answered(indexed: Kebab) -> 
 
 def test_a_stray_print_does_not_reach_the_client(indexed: Kebab) -> None:
     """Of a library, of C code, of a child process."""
+    noises = "print('noise'), os.write(1, b'noise\\n'), subprocess.run(['echo', 'noise'])"
     noise = (
-        "import kebab_tui.server.view as view",
+        "import os, subprocess, kebab_tui.server.view as view",
         "real = view.AgentView.search",
-        "import os, subprocess",
-        "view.AgentView.search = lambda self, *a, **b: "
-        "(print('noise'), os.write(1, b'noise\\n'), subprocess.run(['echo', 'noise']), real(self, *a, **b))[-1]",
+        f"view.AgentView.search = lambda self, *a, **b: ({noises}, real(self, *a, **b))[-1]",
     )
     with raw_client(indexed, code=noise) as client:
         client.shake_hands()

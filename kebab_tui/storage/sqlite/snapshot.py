@@ -189,7 +189,7 @@ class StoreSnapshot:
         if among.match is None:
             found, values = _chosen(among, "c.id AS row")
         else:
-            where, values = _where(_folded(among))
+            where, values = self._where(_folded(among))
             found = f"SELECT rowid AS row FROM chunks_fts WHERE {where}"
         statement = (
             f"SELECT d.source_id, count(*) FROM ({found}) f CROSS JOIN chunks c ON c.id = f.row "
