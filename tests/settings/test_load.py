@@ -11,13 +11,14 @@ from unittest import mock
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
-from kebab_tui.domain.document import Trust
+from kebab_tui.domain.document import MOST_STARS, Trust
 from kebab_tui.domain.errors import ConfigError
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.domain.toml import line_of
 from kebab_tui.settings.load import load_settings
-from kebab_tui.settings.settings import ModeName, Settings, TrustLabel
+from kebab_tui.settings.settings import ModeName, Settings, SourceSettings, TrustLabel, expectation
 
 
 @pytest.fixture
@@ -178,6 +179,8 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
     assert mode in get_args(ModeName)
     assert get_args(ModeName) == SEARCH_MODES
     assert set(get_args(TrustLabel)) == {trust.label for trust in Trust}
+    stars = next(item for item in fields(SourceSettings) if item.name == "stars")
+    assert expectation(stars) == f"an integer from 0 to {MOST_STARS}"
 
 
 # refusals: the place, the reason, the way out
