@@ -289,12 +289,20 @@ class Workspace:
         return file_states(self._parts.index.reader, self._parts.recipe.made_by)
 
     @_healed
-    def inspect(self, target: str) -> Inspection:
-        """Look up a note or a chunk by path, citation, id or name, with the state of its file."""
-        from kebab_tui.indexing.lookup import inspect
+    def inspect(self, target: str, *, shareable: bool = False) -> Inspection:
+        """Look up a note or a chunk by path, citation, id or name, with the state of its file.
+
+        `shareable`: as if there were only those notes that may be shared now.
+        """
+        from kebab_tui.indexing.lookup import inspect, inspect_shareable
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return inspect(catalogue, target, self._find)
+            if not shareable:
+                return inspect(catalogue, target, self._find)
+            filters = SearchFilters(shareable=True)
+            return inspect_shareable(
+                catalogue, target, lambda text, limit: self._find(text, limit, filters=filters)
+            )
 
     def locate(self, hit: SearchHit) -> Located:
         """Locate the chunk of a hit in the current file."""

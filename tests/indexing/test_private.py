@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from kebab_tui.domain.change import SaveNote
-from kebab_tui.domain.errors import UnreadableFileError
+from kebab_tui.domain.errors import NotFoundError, UnreadableFileError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing import pipeline
 from kebab_tui.storage.sqlite.batch import Batch
@@ -256,6 +256,42 @@ def test_a_watching_process_follows_the_rules_and_the_notes(vault: Vault) -> Non
         os.remove(vault.root / "journal/.kebabprivate")
         expect("b.md")
         assert ("changed", "journal/a.md") in kept.outcomes()
+
+
+def test_a_lookup_finds_no_private_note_and_no_error_tells_of_one(vault: Vault) -> None:
+    vault.write("open/tea.md", "word tea\n")
+    vault.ingest()
+    (chunk,) = vault.workspace.inspect("tea").chunks
+
+    def told(target: str) -> str:
+        try:
+            return vault.workspace.inspect(target, shareable=True).document.path
+        except NotFoundError as error:
+            return error.message
+
+    found = ["tea", "tea.md", "tea.md:L1-L1", "te", "open/tea.md", chunk.chunk_id]
+    absent = [
+        "diary",
+        "diary.md",
+        "diary.md:L1-L1",
+        "dairy",
+        "secret/tea.md",
+        "secret/tea.md:L1-L1",
+        "later.md",
+    ]
+    absent += ["secret/tea.md:L0", str(vault.root / "secret/tea.md")]
+    before = [told(target) for target in absent]
+    assert before == [f"not in the index: {target}" for target in absent]
+    vault.write("secret/tea.md", "word tea\n")
+    vault.write("secret/diary.md", "---\naliases: [te]\n---\nword\n")
+    vault.write("secret/.kebabprivate", "*\n")
+    vault.write("later.md", "word\n")
+    vault.ingest()
+    vault.write("later.md", "---\nprivate: true\n---\nword\n")
+    assert [told(target) for target in absent] == before
+    assert [told(target) for target in found] == ["open/tea.md"] * len(found)
+    secret = vault.workspace.inspect("secret/diary.md").chunks[0].chunk_id
+    assert told(secret) == f"not in the index: {secret}"
 
 
 def searched(vault: Vault, queries: Sequence[str]) -> list[object]:
