@@ -7,7 +7,7 @@ import queue
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from tests.command_line import Kebab
@@ -27,7 +27,8 @@ class RawClient:
         self.stdin = process.stdin
         self._answers: queue.Queue[bytes] = queue.Queue()
         self._last_id = 0
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -69,6 +70,15 @@ class RawClient:
         self.stdin.close()
         return self.process.wait(timeout=LONGEST_WAIT_S)
 
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for stream in (self.stdin, self.process.stdout):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()
+
 
 @contextmanager
 def raw_client(kebab: Kebab, *argv: str, code: Sequence[str] = ()) -> Iterator[RawClient]:
@@ -78,11 +88,10 @@ def raw_client(kebab: Kebab, *argv: str, code: Sequence[str] = ()) -> Iterator[R
         program = ";".join([*code, "import sys, kebab_tui.cli", "kebab_tui.cli.main()"])
         command = [command[0], "-c", program, *command[3:]]
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=kebab.environ
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=kebab.environ
     )
     client = RawClient(process)
     try:
         yield client
     finally:
-        process.kill()
-        process.communicate()
+        client.kill()
