@@ -8,7 +8,6 @@ import os
 import shlex
 import shutil
 import sys
-from contextlib import closing
 from importlib.util import find_spec
 
 import click
@@ -52,25 +51,25 @@ def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str
     """
     if find_spec("mcp") is None:
         raise UsageError("the MCP server is not installed", "pip install 'kebab-tui[mcp]'")
-    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
-        from kebab_tui.server.view import AgentView
+    from kebab_tui.server.view import AgentView
 
-        view = AgentView(workspace, sources)
-        view.check_sources()
-        if client is not None:
-            write(_registration(client, _command(invocation, sources)))
-            notify(_PLACES[client])
-            return 0
-        if sys.stdin.isatty():
-            notify("waiting for an MCP client on stdin; Ctrl+D ends. A client is set up by --print-config")
-        from kebab_tui.server.stdio import Wire
+    workspace = Workspace(invocation.settings, invocation.data_dir)
+    view = AgentView(workspace, sources)
+    view.check_sources()
+    if client is not None:
+        write(_registration(client, _command(invocation, sources)))
+        notify(_PLACES[client])
+        return 0
+    if sys.stdin.isatty():
+        notify("waiting for an MCP client on stdin; Ctrl+D ends. A client is set up by --print-config")
+    from kebab_tui.server.stdio import Wire
 
-        wire = Wire.take()  # before an import that might print
-        from kebab_tui.server.mcp import serve
+    wire = Wire.take()  # before an import that might print
+    from kebab_tui.server.mcp import serve
 
-        gc.set_threshold(700, 10, 10)  # Python's default: the server runs longer than a command
-        serve(workspace, view, wire)
-    return 0
+    gc.set_threshold(700, 10, 10)  # Python's default: the server runs longer than a command
+    serve(workspace, view, wire)
+    return 0  # without closing the workspace: its thread may still load the model
 
 
 def _command(invocation: Invocation, sources: tuple[str, ...]) -> list[str]:
