@@ -297,6 +297,11 @@ class Workspace:
 
         return rated(source)
 
+    def source_ids(self) -> list[str]:
+        """The names of the sources, without counting their notes."""
+        with self._parts.index.reader.snapshot() as snapshot:
+            return snapshot.sources()
+
     def check_folder(self, folder: str) -> None:
         """Raise if a folder is missing, unless it is a source already: sources may come back."""
         from kebab_tui.files.root import check_root
@@ -355,14 +360,14 @@ class Workspace:
             return locate_citation(catalogue, target, self._parts.recipe, self._find)
 
     def quote(self, hit: SearchHit) -> Quote | None:
-        """The present text of a hit; None if its file is gone or is no text any more."""
+        """The present text of a hit; None if its file is gone, is no text any more, or is private now."""
         from kebab_tui.indexing.quote import quote_hit
 
         return quote_hit(hit, self._parts.recipe)
 
     @_healed
     def quote_target(self, target: str, filters: SearchFilters) -> Quote:
-        """The present lines of a path, a citation, a chunk id or a name, among the notes that pass."""
+        """The present lines of a path, a citation, a chunk id or a name; if not private."""
         from kebab_tui.indexing.quote import quote_target
 
         def find(name: str, limit: int) -> list[FoundNote]:

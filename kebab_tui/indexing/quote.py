@@ -1,13 +1,15 @@
 """Quotes notes for agents: the present lines of a hit, or of what a citation names.
 
 A quotation comes from the file as it is now, never from the index alone, so that its citation is true.
-Only notes that pass the filters are looked up; for all others the error is the same as if they did
-not exist, and it names no folder of this machine.
+Only notes that pass the filters, and that are not private at this moment, are quoted; for all others the
+error is the same as if they did not exist, and it names no folder of this machine.
 """
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kebab_tui.domain.citation import Citation, Located, SourceSpan, parse_citation
@@ -17,6 +19,8 @@ from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.files.read import VanishedFileError
+from kebab_tui.files.walk import is_private
+from kebab_tui.formats.note import states_private
 from kebab_tui.indexing.lookup import Find, Inspection, inspection_of, located_now, present_lines
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import locate
@@ -47,11 +51,8 @@ class Quote:
 
 
 def quote_hit(hit: SearchHit, recipe: Recipe) -> Quote | None:
-    """The present text of a hit; None if its file is gone or is no text any more."""
-    try:
-        lines = present_lines(hit.root, hit.raw_path, recipe)
-    except VanishedFileError:
-        return None
+    """The present text of a hit; None if its file is gone, is no text any more, or is private now."""
+    lines = _shareable_lines(hit.root, hit.raw_path, recipe)
     if lines is None:
         return None
     located = locate(hit.text, hit.citation.span, lines, recipe.chunk_limits.cap)
@@ -76,13 +77,9 @@ def quote_target(
     """
     found = _inspected(catalogue, target, filters, find)
     document = found.document
-    missing = _not_found(target)
-    try:
-        lines = present_lines(found.root, document.raw_path, recipe)
-    except VanishedFileError:
-        raise missing from None
+    lines = _shareable_lines(found.root, document.raw_path, recipe)
     if lines is None:
-        raise missing
+        raise _not_found(target)
     located = located_now(found, lines, recipe)
     span = located.span if found.cited is not None else SourceSpan(1, max(len(lines), 1))
     return Quote(
@@ -95,6 +92,17 @@ def quote_target(
         tuple(lines),
         len(lines),
     )
+
+
+def _shareable_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:
+    """The lines of a file, and the decision whether they may be shared, from the same bytes."""
+    try:
+        lines = present_lines(root, raw_path, recipe)
+    except VanishedFileError:
+        return None
+    if lines is None or states_private(lines) or is_private(root, os.fsdecode(raw_path)):
+        return None
+    return lines
 
 
 def _inspected(catalogue: Catalogue, target: str, filters: SearchFilters, find: Find) -> Inspection:

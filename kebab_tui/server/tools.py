@@ -128,7 +128,7 @@ class Tool:
         return Answer(answer.text, answers.visible(answer.data))
 
     def _checked(self, given: Mapping[str, Any]) -> Struct:
-        known = [one.encode_name for one in msgspec.structs.fields(self.arguments)]
+        known = self.arguments.__struct_encode_fields__
         named: dict[str, Any] = {}
         for name, value in given.items():
             real = name if name in known else self.aliases.get(name, name)

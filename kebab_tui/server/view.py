@@ -165,8 +165,6 @@ class AgentView:
             if not error.hint:
                 raise _unknown(target) from None
             raise
-        if not self._workspace.may_share(found.root, found.raw_path):
-            raise _unknown(target)
         span, total = found.citation.span, found.total
         first = max(1, span.first - context)
         last = max(1, min(total, span.last + context))
@@ -207,7 +205,8 @@ class AgentView:
     def _scope(self, query: str, source: str) -> SearchFilters:
         """The filters that every question of this agent has."""
         named = [*self._workspace.parse(query).filters.sources, *([source] if source else [])]
-        known = [one.source_id for one in self.sources()]
+        known = self._workspace.source_ids() if named else []
+        known = [one for one in known if not self._named or one in self._named]
         for name in named:
             if name not in known:
                 raise FilterError(
@@ -218,7 +217,7 @@ class AgentView:
 
     def _quoted(self, hit: SearchHit) -> QuotedHit | None:
         quote = self._workspace.quote(hit)
-        if quote is None or not self._workspace.may_share(hit.root, hit.raw_path):
+        if quote is None:
             return None
         return QuotedHit(replace(hit, text="\n".join(quote.lines), citation=quote.citation), quote.located)
 
