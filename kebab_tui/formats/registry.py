@@ -1,8 +1,8 @@
 """Registry of file formats: maps file names to readers.
 
 A new format is one module with a function `parse(data, path, checkpoint) -> ParsedNote` and one line in
-`FORMATS`. `parse` raises UnreadableFileError, and calls the checkpoint at every block. A search imports
-this module but no reader.
+`FORMATS`. `parse` raises UnreadableFileError, and calls the checkpoint at every block. The parser of an
+isolated format runs in a child process (`formats.isolated`). A search imports this module but no reader.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from importlib import import_module
 
 from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import DocumentType, ParsedNote
-
-CPU_SECONDS_A_MEGABYTE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +25,24 @@ class Format:
     version: int
     """Raise it when the same bytes give other facts or blocks: its files are then read again."""
     cpu_seconds: float = 5.0
-    """CPU time limit for parsing and chunking a small file."""
+    """CPU time limit for a small file."""
     max_bytes: int | None = None
     """Larger files are skipped; None: the limit in the settings."""
+    isolated: bool = False
+    """Parsed in a child process with limits, because a foreign library reads untrusted bytes."""
 
     def parse(self, data: bytes, path: str, checkpoint: Checkpoint) -> ParsedNote:
-        note: ParsedNote = import_module(self.module).parse(data, path, checkpoint)
-        return note
+        if not self.isolated:
+            note: ParsedNote = import_module(self.module).parse(data, path, checkpoint)
+            return note
+        from kebab_tui.formats import isolated  # starts processes: only where such a file is read
+
+        seconds = min(checkpoint.seconds, self.seconds(len(data)))
+        return isolated.read(self.module, "parse", ParsedNote, data, path, seconds, checkpoint)
+
+    def seconds(self, size: int) -> float:
+        """CPU time limit for parsing and chunking a file of so many bytes: one second more a megabyte."""
+        return self.cpu_seconds + size / 2**20
 
 
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx")

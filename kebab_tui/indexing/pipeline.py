@@ -24,7 +24,7 @@ from kebab_tui.domain.text import display_path
 from kebab_tui.files.read import VanishedFileError, read_file
 from kebab_tui.files.walk import FoundFile
 from kebab_tui.formats import registry
-from kebab_tui.formats.decode import MEGABYTE, ReadLimits
+from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.formats.registry import Format
 from kebab_tui.indexing.reconcile import checked_ns
 from kebab_tui.indexing.report import FileOutcome, NoteChange
@@ -99,8 +99,7 @@ def change_of(
             fingerprint = content.fingerprint
             return TouchNote(known.doc_id, fingerprint, checked_ns(known, fingerprint, now_ns))
         kind = found.format
-        seconds = kind.cpu_seconds + len(content.data) / MEGABYTE * registry.CPU_SECONDS_A_MEGABYTE
-        checkpoint = Checkpoint(seconds, patience.stopping)
+        checkpoint = Checkpoint(kind.seconds(len(content.data)), patience.stopping)
         try:
             note = kind.parse(content.data, target.path, checkpoint)
             passages = chunk(note, recipe.chunk_limits, checkpoint)
