@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from kebab_tui.domain.checkpoint import Checkpoint
-from kebab_tui.domain.document import DocumentType, ParsedNote
+from kebab_tui.domain.document import DocumentType, PageText, ParsedNote
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,9 @@ class Format:
     """Larger files are skipped; None: the limit in the settings."""
     isolated: bool = False
     """Parsed in a child process with limits, because a foreign library reads untrusted bytes."""
+    paged: bool = False
+    """Cited and shown by page, with `page(data, path, number, checkpoint) -> PageText` of the module, and
+    opened in a viewer at that page; others by lines, in an editor. Only for isolated formats."""
 
     def parse(self, data: bytes, path: str, checkpoint: Checkpoint) -> ParsedNote:
         if not self.isolated:
@@ -39,6 +42,13 @@ class Format:
 
         seconds = min(checkpoint.seconds, self.seconds(len(data)))
         return isolated.read(self.module, "parse", ParsedNote, data, path, seconds, checkpoint)
+
+    def page(self, data: bytes, path: str, number: int, checkpoint: Checkpoint) -> PageText:
+        """One page of a document with pages; the last one for a larger number."""
+        from kebab_tui.formats import isolated
+
+        seconds = min(checkpoint.seconds, self.seconds(len(data)))
+        return isolated.read(self.module, "page", PageText, data, path, seconds, checkpoint, number)
 
     def seconds(self, size: int) -> float:
         """CPU time limit for parsing and chunking a file of so many bytes: one second more a megabyte."""
@@ -51,21 +61,34 @@ FORMATS: dict[str, Format] = {
     for known in (
         Format("markdown", _MARKDOWN, "kebab_tui.formats.markdown", version=2),
         Format("note", (".txt", ".text"), "kebab_tui.formats.plain_text", version=2),
+        Format(
+            "pdf",
+            (".pdf",),
+            "kebab_tui.formats.pdf",
+            version=1,
+            cpu_seconds=20,
+            max_bytes=64 * 2**20,
+            isolated=True,
+            paged=True,
+        ),
     )
 }
 
-_STATED_TYPES = ("code", "pdf")
+_STATED_TYPES = ("code",)
 """Types that front matter may state, though no format here reads such files yet."""
 
 
-def format_of(name: str) -> Format | None:
-    """Look up the format by the extension, in any case; a name such as `.md` has no extension."""
+def format_of(name: str, off: frozenset[str] = frozenset()) -> Format | None:
+    """Look up the format by the extension, in any case; a name such as `.md` has no extension.
+
+    None also for a format in `off`.
+    """
     dot = name.rfind(".")
     if dot > 0:
         extension = name[dot:].lower()
         for known in FORMATS.values():
             if extension in known.extensions:
-                return known
+                return None if known.id in off else known
     return None
 
 
