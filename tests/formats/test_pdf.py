@@ -211,7 +211,12 @@ def test_columns_written_one_after_the_other_stay() -> None:
 
 
 def test_three_columns_and_a_line_across_them() -> None:
-    rows = ["words of the column", "go on from one line", "to the next of them", "until it ends here."]
+    rows = [
+        "words of this column here",
+        "go on from line to line",
+        "and to the next of them",
+        "until it ends down here.",
+    ]
     made = Page(texts=[(MARGIN, 800, "A title " + "that stands above all three columns " * 2)])
     for at, row in enumerate(rows):
         for number in range(3):
