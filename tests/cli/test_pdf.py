@@ -156,4 +156,4 @@ def test_the_golden_queries_for_pdf_are_found_where_they_should_be(kebab: Kebab)
     kebab("ingest", str(ROOT / "fixtures/pdf"))
     report = kebab("eval", str(ROOT / "fixtures/golden-pdf.yaml"), "--modes", "lexical", "--json").json
     assert report["set"]["queries"] >= 6
-    assert report["modes"]["lexical"]["all"]["hit@1"] == 1
+    assert report["modes"]["lexical"]["hit@1"] == 1

@@ -76,7 +76,7 @@ def test_a_wrong_setting_is_an_error(command: str, message: str) -> None:
 
 
 def test_a_setting_with_a_page_but_no_path_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no {path}"):
+    with pytest.raises(ValueError, match=r"no \{path\}"):
         ViewerSettings(pdf="evince -i {page}")
 
 
