@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, islice, pairwise, zip_longest
 from statistics import median
 from typing import NamedTuple
@@ -35,6 +35,8 @@ from kebab_tui.formats.note import MAX_LENGTH, distinct, language_of, one_line
 MAX_PAGES = 10_000
 MAX_CHARACTERS = 8_000_000
 _MAX_OUTLINE = 10_000
+_MAX_ON_PAGE = 100
+"""Entries of the outline for a page."""
 _MIN_ROWS = 4
 _MAX_RECTS = 4_000
 """A page of more pieces of text is a drawing."""
@@ -94,8 +96,8 @@ def parse(data: bytes, path: str, checkpoint: Checkpoint = UNLIMITED) -> ParsedN
             )
         outline = _outline(document, checkpoint)
         title = _title(document, path)
-        keywords = re.split("[,;]", _metadata(document, "Keywords"))
-        labels = [document.get_page_label(number) for number in range(count)]
+        keywords = re.split("[,;]", _said(document.get_metadata_value, "Keywords"))
+        labels = [_said(document.get_page_label, number) for number in range(count)]
     finally:
         document.close()
     flags: tuple[DocumentFlag, ...] = ("pages_without_text",) if empty else ()
@@ -123,7 +125,7 @@ def page(data: bytes, path: str, number: int, checkpoint: Checkpoint = UNLIMITED
         count = len(document)
         number = max(1, min(number, count))
         lines = _lines(_text_of(document, number - 1))
-        return PageText(number, count, document.get_page_label(number - 1), tuple(lines))
+        return PageText(number, count, _said(document.get_page_label, number - 1), tuple(lines))
     finally:
         document.close()
 
@@ -353,12 +355,16 @@ def _with_whole_words(text: str) -> str:
 # Metadata and outline
 
 
-def _metadata(document: pdfium.PdfDocument, key: str) -> str:
-    return one_line(document.get_metadata_value(key)[: 8 * MAX_LENGTH])
+def _said(read: Callable[..., str], *arguments: object) -> str:
+    """A string of a document on one line; empty if it is not text."""
+    try:
+        return one_line(read(*arguments)[: 8 * MAX_LENGTH])
+    except UnicodeDecodeError:
+        return ""
 
 
 def _title(document: pdfium.PdfDocument, path: str) -> str:
-    title = _metadata(document, "Title")[:MAX_LENGTH]
+    title = _said(document.get_metadata_value, "Title")[:MAX_LENGTH]
     if _NOT_A_TITLE.fullmatch(title) or title.casefold() == name_of(path).casefold():
         return ""
     return title
@@ -378,9 +384,11 @@ def _outline(document: pdfium.PdfDocument, checkpoint: Checkpoint) -> dict[int, 
                 checkpoint()
             target = entry.get_dest()
             number = target.get_index() if target is not None else None
-            title = one_line(entry.get_title()[: 8 * MAX_LENGTH])[:MAX_LENGTH]
+            title = _said(entry.get_title)[:MAX_LENGTH]
             if number is not None and title:
-                found.setdefault(number, []).append(_Entry(min(entry.level + 1, 6), title))
+                on_page = found.setdefault(number, [])
+                if len(on_page) < _MAX_ON_PAGE:
+                    on_page.append(_Entry(min(entry.level + 1, 6), title))
     except pdfium.PdfiumError:
         pass  # a damaged outline: the headings so far
     return found
@@ -394,7 +402,7 @@ def _blocks(
         checkpoint()
         entries += outline.get(number, ())
         if start < end:  # else the entries of an empty page stand above the next text
-            headings = list(_headings(lines[start - 1 : end - 1], start, entries))
+            headings = list(_headings(lines[start - 1 : end - 1], start, entries[-_MAX_ON_PAGE:], checkpoint))
             at = start
             for heading in headings:
                 yield from _paragraphs(lines, at, heading.first - 1)
@@ -404,13 +412,19 @@ def _blocks(
             entries = []
 
 
-def _headings(page: Sequence[str], start: int, entries: Sequence[_Entry]) -> Iterator[Block]:
-    """Each entry at its lines, in their order on the page; those not found above the first one that is."""
-    keys = [_key(line) for line in page] if entries else []
+def _headings(
+    page: Sequence[str], start: int, entries: Sequence[_Entry], checkpoint: Checkpoint
+) -> Iterator[Block]:
+    """Each entry at its lines; those that are not found at the top of the page."""
+    if not entries:
+        return
+    keys = [_key(line) for line in page]
+    names = [_key(_NUMBERING.sub("", line[:MAX_LENGTH], count=1)) for line in page]
     placed: list[tuple[int, int, int, _Entry]] = []
     at = 0
     for place, entry in enumerate(entries):
-        first, last = _lines_with(keys, page, entry.title, at) or (-1, -1)
+        checkpoint()
+        first, last = _lines_with(entry.title, keys, names, at) or (-1, -1)
         if first >= 0:
             at = last + 1
         placed.append((first, last, place, entry))
@@ -418,8 +432,11 @@ def _headings(page: Sequence[str], start: int, entries: Sequence[_Entry]) -> Ite
         yield Block("heading", start + max(first, 0), start + max(last, 0), entry.level, entry.title)
 
 
-def _lines_with(keys: Sequence[str], page: Sequence[str], title: str, start: int) -> tuple[int, int] | None:
-    """The lines, from `start`, that have exactly this text, with or without numbers before it."""
+def _lines_with(title: str, keys: Sequence[str], names: Sequence[str], start: int) -> tuple[int, int] | None:
+    """The lines, from `start`, that have exactly this text, with or without numbers before it.
+
+    `names`: the keys of the lines without such numbers.
+    """
     wanted = {_key(title), _key(_NUMBERING.sub("", title, count=1))} - {""}
     for first in range(start, len(keys)):
         whole = ""
@@ -429,7 +446,7 @@ def _lines_with(keys: Sequence[str], page: Sequence[str], title: str, start: int
                 break
             if whole in wanted:
                 return first, last
-        if _key(_NUMBERING.sub("", page[first][:MAX_LENGTH], count=1)) in wanted:
+        if names[first] in wanted:
             return first, first
     return None
 
