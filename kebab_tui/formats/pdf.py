@@ -184,10 +184,12 @@ def _text_of(document: pdfium.PdfDocument, number: int) -> str:
         page.close()
         return ""
     try:
-        parts = _parts(_rects(text), _EVERYTHING)
+        rects = _rects(text)
+        parts = _parts(rects, _EVERYTHING)
         if len(parts) > 1:
             return _rearranged(text, parts)
-        whole: str = text.get_text_bounded()
+        # The first keeps the lines of turned text, the second letters beyond 16 bits.
+        whole: str = text.get_text_range() if _is_turned(rects) else text.get_text_bounded()
         return whole
     finally:
         text.close()
@@ -205,6 +207,11 @@ def _rects(text: pdfium.PdfTextPage) -> list[_Box]:
         raw.FPDFText_GetRect(text, place, left, top, right, bottom)
         found.append(_Box(left.value, bottom.value, right.value, top.value))
     return found
+
+
+def _is_turned(rects: Sequence[_Box]) -> bool:
+    """Whether most lines run up or down the page, as on a landscape page."""
+    return sum(box.height > 2 * (box.right - box.left) for box in rects) * 2 > len(rects)
 
 
 def _parts(rects: Sequence[_Box], area: _Box) -> list[_Box]:
