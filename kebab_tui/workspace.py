@@ -22,7 +22,7 @@ from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
 if TYPE_CHECKING:
     from kebab_tui.doctor import IndexStatus, Pending, VectorState
     from kebab_tui.domain.citation import Located, TextPosition
-    from kebab_tui.domain.document import Document, DocumentState, Source
+    from kebab_tui.domain.document import Document, DocumentState, PageText, Source
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
     from kebab_tui.indexing.embed import EmbeddingReport
@@ -207,7 +207,7 @@ class Workspace:
         with self._parts.index.reader.catalogue() as catalogue:
             document = find_document(catalogue, path) or note_named(path, self._find)
             if document is None or document.chunks == 0:
-                return why_not_indexed(catalogue.sources(), path, document)
+                return why_not_indexed(catalogue.sources(), path, document, self._parts.recipe)
         return self._parts.engine.why_not(query, document)
 
     def respelled(self, text: str) -> list[tuple[str, str]]:
@@ -329,7 +329,7 @@ class Workspace:
         """Every file of every source with its current state; failed files come first."""
         from kebab_tui.indexing.lookup import file_states
 
-        return file_states(self._parts.index.reader, self._parts.recipe.made_by)
+        return file_states(self._parts.index.reader, self._parts.recipe)
 
     @_healed
     def inspect(self, target: str) -> Inspection:
@@ -337,13 +337,23 @@ class Workspace:
         from kebab_tui.indexing.lookup import inspect
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return inspect(catalogue, target, self._find)
+            return inspect(catalogue, target, self._parts.recipe, self._find)
 
     def locate(self, hit: SearchHit) -> Located:
         """Locate the chunk of a hit in the current file."""
         from kebab_tui.indexing.lookup import locate_hit
 
         return locate_hit(hit, self._parts.recipe)
+
+    def page(self, hit: SearchHit, number: int) -> PageText:
+        """The present text of a page of the hit's document; the last one for a larger number.
+
+        Takes some tens of milliseconds, at most a few seconds for a hostile file. Raises
+        UnreadableFileError with the reason, VanishedFileError if there is no file.
+        """
+        from kebab_tui.indexing.lookup import page_of
+
+        return page_of(hit.root, hit.raw_path, number, self._parts.recipe)
 
     def matching_position(self, hit: SearchHit, located: Located, query: str) -> TextPosition:
         """Where an editor begins in the located passage of a hit: at its best match."""

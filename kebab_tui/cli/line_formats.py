@@ -1,7 +1,8 @@
 """Two output formats of `kebab search`: quickfix lines for editors, and Markdown quotations.
 
 `path:line:col:text`: the line and byte column of the first match, 1-based. A path that an editor could
-not parse is left out, and counted on stderr. Quotations hold exactly the cited lines, each with a prefix.
+not parse is left out, and counted on stderr; so is a page, which no editor can open. Quotations hold exactly
+the cited lines, each with a prefix.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ _MISREAD = re.compile(r'[^"]"[^"]+"\D*\d+: ')
 
 def write_quickfix(hits: Sequence[SearchHit], here: str, *, terminal: bool) -> None:
     """Write one line for each hit; on a terminal, with control characters made visible."""
-    left_out = 0
+    left_out = pages = 0
     for hit in hits:
+        if hit.citation.span.page is not None:
+            pages += 1
+            continue
         path = os.path.join(hit.root, os.fsdecode(hit.raw_path)).removeprefix(here.rstrip("/") + "/")
         valid = path.encode("utf-8", "replace").decode()  # invalid UTF-8 is written unchanged
         if _AMBIGUOUS.search(path) or sanitize(valid) != valid:
@@ -38,6 +42,8 @@ def write_quickfix(hits: Sequence[SearchHit], here: str, *, terminal: bool) -> N
         if _MISREAD.search(":" + text):
             text = text.replace('"', "'")
         write(f"{sanitize(path) if terminal else path}:{line}:{column}:{text}")
+    if pages:
+        notify(f"left out {plural(pages, 'hit')}: this format cannot express a page")
     if left_out:
         notify(f"left out {plural(left_out, 'hit')}: the path has characters that this format cannot express")
 

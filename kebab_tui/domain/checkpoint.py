@@ -26,13 +26,21 @@ class TookTooLongError(UnreadableFileError):
     code = "file_too_slow"
 
 
+def too_long(seconds: float, clock: str = " of CPU time") -> TookTooLongError:
+    return TookTooLongError(
+        f"took too long: more than {seconds:.1f} s{clock}",
+        "Split the note, or exclude it with .kebabignore.",
+    )
+
+
 class Checkpoint:
     """Called while one file is read, by the thread that reads it."""
 
-    __slots__ = ("_end", "_seconds", "_stopping")
+    __slots__ = ("_end", "_stopping", "seconds")
 
     def __init__(self, seconds: float = math.inf, stopping: Callable[[], bool] = lambda: False) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
+        """The CPU time for the file; a child process that reads it has as much again."""
         self._end = thread_time() + seconds
         self._stopping = stopping
 
@@ -40,10 +48,7 @@ class Checkpoint:
         if self._stopping():
             raise ReadingStopped
         if thread_time() > self._end:
-            raise TookTooLongError(
-                f"took too long: more than {self._seconds:.1f} s of CPU time",
-                "Split the note, or exclude it with .kebabignore.",
-            )
+            raise too_long(self.seconds)
 
 
 UNLIMITED = Checkpoint()

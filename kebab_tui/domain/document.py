@@ -21,7 +21,9 @@ DocumentType = str
 """One of `formats.registry.document_types`."""
 Language = Literal["ko", "en", "und"]
 DocumentState = Literal["ok", "failed", "skipped"]
-DocumentFlag = Literal["bad_front_matter", "lossy_decoding", "private", "private_by_rule"]
+DocumentFlag = Literal[
+    "bad_front_matter", "lossy_decoding", "private", "private_by_rule", "pages_without_text"
+]
 """`private`: its front matter says so; `private_by_rule`: a `.kebabprivate` does."""
 
 LANGUAGES: tuple[Language, ...] = ("ko", "en", "und")
@@ -114,6 +116,18 @@ class ParsedNote:
     trust: Trust | None = None
     facets: tuple[Facet, ...] = ()
     flags: tuple[DocumentFlag, ...] = ()
+    pages: tuple[int, ...] = ()
+    """For a document with pages: the line where each begins; no block crosses a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The text of a page as extracted; `label` is how the document numbers the page, perhaps `iv`."""
+
+    number: int
+    count: int
+    label: str
+    lines: tuple[str, ...]
 
 
 BlockKind = Literal["heading", "prose", "code", "table", "comment"]

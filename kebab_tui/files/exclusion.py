@@ -50,15 +50,20 @@ def exclusion_of_folder(root: str, prefix: str, name: str, scope: Scope) -> Excl
     return Exclusion("ignored by", rule) if rule else None
 
 
-def exclusion_of_file(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
-    """Check the file `name` in `prefix`."""
+def exclusion_of_file(
+    root: str, prefix: str, name: str, scope: Scope, off: frozenset[str]
+) -> Exclusion | None:
+    """Check the file `name` in `prefix`; `off`: formats that the settings turn off."""
     path = f"{prefix}{name}"
     if is_editor_file(name):
         return Exclusion("temporary file of an editor")
     if reason := _problem_of_entry(root, path, name, stat.S_IFREG):
         return Exclusion(reason)
-    if format_of(name) is None:
+    kind = format_of(name)
+    if kind is None:
         return Exclusion("unsupported file type")
+    if kind.id in off:
+        return Exclusion(f"its type is turned off: {kind.id} = false under [reading] in the settings")
     if rule := scope.rule_against(name, path):
         return Exclusion("ignored by", rule)
     return None if scope.includes(name, path) else Exclusion("not matched by any include pattern")

@@ -55,6 +55,8 @@ class WalkRules:
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    off: frozenset[str] = frozenset()
+    """The ids of formats whose files are no notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def survey(root: str, rules: WalkRules) -> Iterator[Entry]:
     """
     scope = scope_of_root(rules.include, rules.exclude)
     check_root(root)
-    return _walk(root, "", scope, True, Counter())
+    return _walk(root, "", scope, rules.off, True, Counter())
 
 
 def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
@@ -111,7 +113,8 @@ def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
             return f"its folder {prefix}{folder} is {excluded}" if excluded.rule else str(excluded)
         prefix = f"{prefix}{folder}/"
         scope = scope.below(folder + "/", prefix)
-    excluded = exclusion_of_file(root, prefix, steps[-1], _with_ignore_files(root, prefix, scope))
+    inner = _with_ignore_files(root, prefix, scope)
+    excluded = exclusion_of_file(root, prefix, steps[-1], inner, rules.off)
     return str(excluded) if excluded else None
 
 
@@ -134,6 +137,7 @@ class PathScanner:
 
     def __init__(self, root: str, rules: WalkRules, checkpoint: Checkpoint = UNLIMITED) -> None:
         self._root = root
+        self._off = rules.off
         self._outer: dict[str, Scope | None] = {"": scope_of_root(rules.include, rules.exclude, checkpoint)}
         self._inner: dict[str, Scope | None] = {}
         self._others: Counter[str] = Counter()
@@ -175,7 +179,7 @@ class PathScanner:
             if stat.S_ISDIR(status.st_mode):
                 yield from self._below(path + "/", Counter())
             elif stat.S_ISREG(status.st_mode):
-                kind = format_of(name)
+                kind = format_of(name, self._off)
                 if kind is not None and self._takes_file(prefix, name):
                     scope = self._scope_in(prefix)
                     private = scope is None or scope.is_private(name, path)
@@ -188,11 +192,11 @@ class PathScanner:
         prefix, name = _split(path)
         if name in RULE_FILES:
             return self._scope_above(prefix) is not None
-        return format_of(name) is not None and self._takes_file(prefix, name)
+        return format_of(name, self._off) is not None and self._takes_file(prefix, name)
 
     def _below(self, prefix: str, others: Counter[str]) -> Iterator[FoundFile | WalkProblem]:
         scope = self._scope_above(prefix)
-        found = _walk(self._root, prefix, scope, False, others) if scope is not None else iter(())
+        found = _walk(self._root, prefix, scope, self._off, False, others) if scope is not None else iter(())
         return cast("Iterator[FoundFile | WalkProblem]", found)
 
     def _takes_file(self, prefix: str, name: str) -> bool:
@@ -230,7 +234,9 @@ class PathScanner:
         return known[prefix]
 
 
-def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[str]) -> Iterator[Entry]:
+def _walk(
+    root: str, folder: str, scope: Scope, off: frozenset[str], explain: bool, others: Counter[str]
+) -> Iterator[Entry]:
     """Walk `folder` (empty for the root, else it ends with a slash); `scope` holds the rules above it.
 
     Yields `LeftOut` only with `explain`. `others` gets the extensions of files of unsupported types.
@@ -239,7 +245,9 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[s
     while pending:
         prefix, scope = pending.pop()
         try:
-            folders, files, other_names, rule_files = _list(f"{root}/{prefix}", scope.checkpoint, explain)
+            folders, files, other_names, rule_files = _list(
+                f"{root}/{prefix}", scope.checkpoint, off, explain
+            )
         except OSError as error:
             yield WalkProblem(prefix.removesuffix("/"), _reason(error))
             continue
@@ -257,7 +265,7 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[s
         for name, entry, kind in sorted(files, key=_NAME):
             path = prefix + name
             if kind is None or (not takes_all and scope.leaves_out(name, path)):
-                if explain and (excluded := exclusion_of_file(root, prefix, name, scope)):
+                if explain and (excluded := exclusion_of_file(root, prefix, name, scope, off)):
                     yield LeftOut(path, excluded)
                 continue
             try:
@@ -276,7 +284,7 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[s
         pending += reversed(below)
 
 
-def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
+def _list(folder: str, checkpoint: Checkpoint, off: frozenset[str], explain: bool) -> _Listing:
     """List the folders, the files with their types, files of other types, and the rule files in `folder`.
 
     With `explain`, also hidden names and, with type None, entries that cannot be notes.
@@ -299,7 +307,7 @@ def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
                     continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(name)
-            elif not hidden and (kind := format_of(name)) and entry.is_file(follow_symlinks=False):
+            elif not hidden and (kind := format_of(name, off)) and entry.is_file(follow_symlinks=False):
                 files.append((name, entry, kind))
             elif explain and name not in RULE_FILES:
                 files.append((name, entry, None))

@@ -1,8 +1,8 @@
 """Registry of file formats: maps file names to readers.
 
 A new format is one module with a function `parse(data, path, checkpoint) -> ParsedNote` and one line in
-`FORMATS`. `parse` raises UnreadableFileError, and calls the checkpoint at every block. A search imports
-this module but no reader.
+`FORMATS`. `parse` raises UnreadableFileError, and calls the checkpoint at every block. The parser of an
+isolated format runs in a child process (`formats.isolated`). A search imports this module but no reader.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from kebab_tui.domain.checkpoint import Checkpoint
-from kebab_tui.domain.document import DocumentType, ParsedNote
-
-CPU_SECONDS_A_MEGABYTE = 1.0
+from kebab_tui.domain.document import DocumentType, PageText, ParsedNote
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +25,34 @@ class Format:
     version: int
     """Raise it when the same bytes give other facts or blocks: its files are then read again."""
     cpu_seconds: float = 5.0
-    """CPU time limit for parsing and chunking a small file."""
+    """CPU time limit for a small file."""
     max_bytes: int | None = None
     """Larger files are skipped; None: the limit in the settings."""
+    isolated: bool = False
+    """Parsed in a child process with limits, because a foreign library reads untrusted bytes."""
+    paged: bool = False
+    """Cited and shown by page, with `page(data, path, number, checkpoint) -> PageText` of the module, and
+    opened in a viewer at that page; others by lines, in an editor. Only for isolated formats."""
 
     def parse(self, data: bytes, path: str, checkpoint: Checkpoint) -> ParsedNote:
-        note: ParsedNote = import_module(self.module).parse(data, path, checkpoint)
-        return note
+        if not self.isolated:
+            note: ParsedNote = import_module(self.module).parse(data, path, checkpoint)
+            return note
+        from kebab_tui.formats import isolated  # starts processes: only where such a file is read
+
+        seconds = min(checkpoint.seconds, self.seconds(len(data)))
+        return isolated.read(self.module, "parse", ParsedNote, data, path, seconds, checkpoint)
+
+    def page(self, data: bytes, path: str, number: int, checkpoint: Checkpoint) -> PageText:
+        """One page of a document with pages; the last one for a larger number."""
+        from kebab_tui.formats import isolated
+
+        seconds = min(checkpoint.seconds, self.seconds(len(data)))
+        return isolated.read(self.module, "page", PageText, data, path, seconds, checkpoint, number)
+
+    def seconds(self, size: int) -> float:
+        """CPU time limit for parsing and chunking a file of so many bytes: one second more a megabyte."""
+        return self.cpu_seconds + size / 2**20
 
 
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
@@ -42,21 +61,34 @@ FORMATS: dict[str, Format] = {
     for known in (
         Format("markdown", _MARKDOWN, "kebab_tui.formats.markdown", version=3),
         Format("note", (".txt", ".text"), "kebab_tui.formats.plain_text", version=3),
+        Format(
+            "pdf",
+            (".pdf",),
+            "kebab_tui.formats.pdf",
+            version=1,
+            cpu_seconds=20,
+            max_bytes=64 * 2**20,
+            isolated=True,
+            paged=True,
+        ),
     )
 }
 
-_STATED_TYPES = ("code", "pdf")
+_STATED_TYPES = ("code",)
 """Types that front matter may state, though no format here reads such files yet."""
 
 
-def format_of(name: str) -> Format | None:
-    """Look up the format by the extension, in any case; a name such as `.md` has no extension."""
+def format_of(name: str, off: frozenset[str] = frozenset()) -> Format | None:
+    """Look up the format by the extension, in any case; a name such as `.md` has no extension.
+
+    None also for a format in `off`.
+    """
     dot = name.rfind(".")
     if dot > 0:
         extension = name[dot:].lower()
         for known in FORMATS.values():
             if extension in known.extensions:
-                return known
+                return None if known.id in off else known
     return None
 
 

@@ -14,14 +14,24 @@ from dataclasses import dataclass, replace
 
 from kebab_tui.domain.citation import Citation, Located, SourceSpan, parse_citation
 from kebab_tui.domain.document import Chunk, Document
-from kebab_tui.domain.errors import NotFoundError
+from kebab_tui.domain.errors import NotFoundError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.pages import cite, page_count
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.files.read import VanishedFileError
 from kebab_tui.files.walk import is_private
 from kebab_tui.formats.note import states_private
-from kebab_tui.indexing.lookup import Find, Inspection, inspection_of, located_now, present_lines
+from kebab_tui.indexing.lookup import (
+    Find,
+    Inspection,
+    inspection_of,
+    locate_hit,
+    locate_page,
+    located_now,
+    page_of,
+    present_lines,
+)
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import locate
 from kebab_tui.search.find_names import NameMatch
@@ -48,10 +58,14 @@ class Quote:
     located: Located
     lines: tuple[str, ...]
     total: int
+    pages: int = 0
+    """How many pages the document has; then the lines are those of one page."""
 
 
 def quote_hit(hit: SearchHit, recipe: Recipe) -> Quote | None:
     """The present text of a hit; None if its file is gone, is no text any more, or is private now."""
+    if hit.citation.span.page is not None:
+        return _quote_page_of(hit, recipe)
     lines = _shareable_lines(hit.root, hit.raw_path, recipe)
     if lines is None:
         return None
@@ -68,6 +82,22 @@ def quote_hit(hit: SearchHit, recipe: Recipe) -> Quote | None:
     return Quote(hit.source, hit.root, hit.raw_path, hit.title, citation, located, quoted, len(lines))
 
 
+def _quote_page_of(hit: SearchHit, recipe: Recipe) -> Quote | None:
+    """The same for a passage on a page: its indexed text, unless the text of its document has changed."""
+    located = locate_hit(hit, recipe)
+    if located.state == "gone" or is_private(hit.root, os.fsdecode(hit.raw_path)):
+        return None
+    span, lines = located.span, hit.text.split("\n")
+    if located.state == "changed":
+        try:
+            page = page_of(hit.root, hit.raw_path, span.page or 1, recipe)
+        except UnreadableFileError:
+            return None
+        lines = list(page.lines[span.first - 1 : span.last])
+    citation = replace(hit.citation, span=span)
+    return Quote(hit.source, hit.root, hit.raw_path, hit.title, citation, located, tuple(lines), len(lines))
+
+
 def quote_target(
     catalogue: Catalogue, target: str, filters: SearchFilters, recipe: Recipe, find: Find
 ) -> Quote:
@@ -77,6 +107,8 @@ def quote_target(
     """
     found = _inspected(catalogue, target, filters, find)
     document = found.document
+    if page_count(document.facets):
+        return _quote_cited_page(found, target, recipe)
     lines = _shareable_lines(found.root, document.raw_path, recipe)
     if lines is None:
         raise _not_found(target)
@@ -91,6 +123,35 @@ def quote_target(
         replace(located, span=span),
         tuple(lines),
         len(lines),
+    )
+
+
+def _quote_cited_page(found: Inspection, target: str, recipe: Recipe) -> Quote:
+    """All lines of a page: the cited one, else the first."""
+    document, cited = found.document, found.cited
+    if cited is not None and cited.page is None:
+        raise NotFoundError(
+            f"{document.path} is cited by page, not by line", f"for example: {document.path}#p=1"
+        )
+    asked = SourceSpan(1, 1, page=cited.page if cited else 1)
+    located = locate_page(found, asked, recipe)
+    if located.state == "gone" or is_private(found.root, os.fsdecode(document.raw_path)):
+        raise _not_found(target)
+    try:
+        page = page_of(found.root, document.raw_path, located.span.page or 1, recipe)
+    except UnreadableFileError:
+        raise _not_found(target) from None
+    citation = cite(document, SourceSpan(1, max(1, len(page.lines)), page=page.number))
+    return Quote(
+        document.source,
+        found.root,
+        document.raw_path,
+        document.title,
+        citation,
+        located,
+        page.lines,
+        len(page.lines),
+        page.count,
     )
 
 
@@ -126,6 +187,8 @@ def _inspected(catalogue: Catalogue, target: str, filters: SearchFilters, find: 
 
 def _within(catalogue: Catalogue, document: Document, span: SourceSpan) -> tuple[Chunk, ...]:
     chunks = catalogue.chunks_of(document.doc_id)
+    if span.page is not None:
+        return tuple(one for one in chunks if one.span.page == span.page)
     return tuple(one for one in chunks if one.span.first <= span.last and one.span.last >= span.first)
 
 

@@ -14,8 +14,9 @@ from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.ignore import RULE_FILES
-from kebab_tui.files.walk import PathScanner, WalkRules
+from kebab_tui.files.walk import PathScanner
 from kebab_tui.indexing.path_queue import PathBatch, PathQueue
+from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.status import FolderState
 from kebab_tui.indexing.watcher import FolderWatch, WatchState
 
@@ -26,8 +27,14 @@ class WatchedFolders:
     """`without_events`: follow the sources, but watch nothing."""
 
     def __init__(
-        self, queue: PathQueue, stopping: Callable[[], bool], *, without_events: bool = False
+        self,
+        queue: PathQueue,
+        stopping: Callable[[], bool],
+        recipe: Recipe | None = None,
+        *,
+        without_events: bool = False,
     ) -> None:
+        self._recipe = recipe or Recipe()
         self._queue = None if without_events else queue
         self._checkpoint = Checkpoint(stopping=stopping)
         self._watched: dict[SourceId, WatchedSource] = {}
@@ -43,7 +50,9 @@ class WatchedFolders:
                 self._watched.pop(name).stop()
         added = [source for name, source in wanted.items() if name not in self._watched]
         for source in added:
-            self._watched[source.source_id] = WatchedSource(source, self._queue, self._checkpoint)
+            self._watched[source.source_id] = WatchedSource(
+                source, self._queue, self._recipe, self._checkpoint
+            )
         self.by_root = {watched.source.root: watched for watched in self._watched.values()}
         self.sources = [watched.source for watched in self._watched.values()]
         return added
@@ -57,8 +66,11 @@ class WatchedFolders:
 class WatchedSource:
     """The watch of one source, and the one set of ignore rules for its events and its scans."""
 
-    def __init__(self, source: Source, queue: PathQueue | None, checkpoint: Checkpoint) -> None:
+    def __init__(
+        self, source: Source, queue: PathQueue | None, recipe: Recipe, checkpoint: Checkpoint
+    ) -> None:
         self.source = source
+        self._rules = recipe.rules_of(source)
         self.rejected = ""
         """Why the last scan was rejected; empty if it was not."""
         self._checkpoint = checkpoint
@@ -95,8 +107,7 @@ class WatchedSource:
         return FolderState(self.source.source_id, self.source.root, kind, reason, state.directories)
 
     def _read_rules(self) -> None:
-        rules = WalkRules(self.source.include, self.source.exclude)
-        self._scanner = PathScanner(self.source.root, rules, self._checkpoint)
+        self._scanner = PathScanner(self.source.root, self._rules, self._checkpoint)
 
     def _is_interesting(self, path: bytes, is_folder: bool) -> bool:
         try:

@@ -70,7 +70,8 @@ def docs(found: Passages, library: Source) -> Answer:
 def lines(found: ReadLines) -> Answer:
     quote = found.quote
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(found.lines, found.first))
-    head = _place(quote.citation, quote.source, *_state(quote.located), f"{quote.total:,} lines in all")
+    size = f"page of {quote.pages:,}" if quote.pages else f"{quote.total:,} lines in all"
+    head = _place(quote.citation, quote.source, *_state(quote.located), size)
     parts = [head, one_line(quote.title), llm_text.fenced(numbered)]
     data: Json = {
         "schema_version": "mcp_read.v1",
@@ -149,7 +150,8 @@ def _place(citation: Citation, *facts: str) -> str:
 
 def _state(located: Located) -> Iterable[str]:
     if located.state == "moved":
-        yield f"moved {located.shift:+,} lines since it was indexed"
+        unit = "lines" if located.span.page is None else "pages"
+        yield f"moved {located.shift:+,} {unit} since it was indexed"
     elif located.state == "changed":
         yield "changed since it was indexed"
 

@@ -166,7 +166,7 @@ class AgentView:
                 raise _unknown(target) from None
             raise
         span, total = found.citation.span, found.total
-        first = max(1, span.first - context)
+        first = max(1, span.first - context) if not found.pages else 1
         last = max(1, min(total, span.last + context))
         budget, shown, truncated = max_tokens, list[str](), False
         for line in found.lines[first - 1 : last]:
@@ -178,6 +178,11 @@ class AgentView:
                 break
             budget -= cost
             shown.append(line)
+        if span.page is not None:
+            following = None
+            if span.page < found.pages:
+                following = Citation(found.citation.path, SourceSpan(1, 1, page=span.page + 1))
+            return ReadLines(target, found, first, tuple(shown), truncated, following)
         end = first + max(len(shown), 1) - 1
         cited = Citation(found.citation.path, SourceSpan(first, end))
         following = None
@@ -237,8 +242,8 @@ def tokens_of(text: str) -> int:
 
 
 def uri_of(source: str, raw_path: bytes, span: SourceSpan | None = None) -> str:
-    """`kebab://SOURCE/PATH#L3-L9`."""
-    ending = "" if span is None else f"#{span.lines}"
+    """`kebab://SOURCE/PATH#L3-L9`, or `#p=4`."""
+    ending = "" if span is None else Citation("", span).uri
     return f"{SCHEME}{quote(source, safe='')}/{quote(raw_path)}{ending}"
 
 

@@ -22,7 +22,7 @@ def found(scanner: PathScanner, path: str) -> list[str]:
 
 
 def scanner_of(root: Path, **rules: tuple[str, ...]) -> PathScanner:
-    return PathScanner(str(root), WalkRules(**rules))
+    return PathScanner(str(root), WalkRules(rules.get("include", ()), rules.get("exclude", ())))
 
 
 def write(root: Path, path: str, text: str = "x") -> None:
