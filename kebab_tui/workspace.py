@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.lookup import CitedPlace, Inspection, ListedFile
     from kebab_tui.indexing.pipeline import Recipe
-    from kebab_tui.indexing.quote import Quote
+    from kebab_tui.indexing.quote import QuotedHit, QuotedNote
     from kebab_tui.indexing.report import IngestReport
     from kebab_tui.indexing.session import Session
     from kebab_tui.indexing.status import LiveReader, LiveState, WatchSummary
@@ -268,7 +268,7 @@ class Workspace:
         """The indexed sources called or described so, or with passages that match, best first.
 
         `query`: what their passages are counted by instead of the name. `filters` decide which passages
-        count, and, by `sources`, which sources are listed.
+        count, and, by `within`, which sources are listed.
         """
         from kebab_tui.search.libraries import content_query, rank_libraries
         from kebab_tui.search.ports import Among
@@ -286,8 +286,8 @@ class Workspace:
                     ]
         except NotIndexedError:
             return []
-        if filters.sources:
-            sources = [source for source in sources if source.source_id in filters.sources]
+        if filters.within:
+            sources = [source for source in sources if source.source_id in filters.within]
         return rank_libraries(sources, name, hits, limit, self.source_score)
 
     @staticmethod
@@ -369,14 +369,14 @@ class Workspace:
         with self._parts.index.reader.catalogue() as catalogue:
             return locate_citation(catalogue, target, self._parts.recipe, self._find)
 
-    def quote(self, hit: SearchHit) -> Quote | None:
-        """The present text of a hit; None if its file is gone, is no text any more, or is private now."""
+    def quote(self, hit: SearchHit) -> QuotedHit | None:
+        """A hit with its present text; None if its file is gone, is no text any more, or is private now."""
         from kebab_tui.indexing.quote import quote_hit
 
         return quote_hit(hit, self._parts.recipe)
 
     @_healed
-    def quote_target(self, target: str, filters: SearchFilters) -> Quote:
+    def quote_target(self, target: str, filters: SearchFilters) -> QuotedNote:
         """The present lines of a path, a citation, a chunk id or a name; if not private."""
         from kebab_tui.indexing.quote import quote_target
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import shlex
-import shutil
 import sys
 from importlib.util import find_spec
 
@@ -57,10 +57,11 @@ def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str
     view = AgentView(workspace, sources)
     view.check_sources()
     if client is not None:
-        write(_registration(client, _command(invocation, sources)))
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", "-".join((PROGRAM, *sources)))
+        write(_registration(client, name, _command(invocation, sources)))
         notify(_PLACES[client])
         return 0
-    if sys.stdin.isatty():
+    if sys.stdin is not None and sys.stdin.isatty():
         notify("waiting for an MCP client on stdin; Ctrl+D ends. A client is set up by --print-config")
     from kebab_tui.server.stdio import Wire
 
@@ -75,8 +76,9 @@ def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str
 def _command(invocation: Invocation, sources: tuple[str, ...]) -> list[str]:
     """The command line with absolute paths: a client passes on neither its folder nor all variables."""
     ctx = click.get_current_context()
-    program = shutil.which(PROGRAM)
-    command = [os.path.abspath(program)] if program else [sys.executable, "-m", "kebab_tui"]
+    program = os.path.abspath(sys.argv[0])
+    is_installed = os.path.basename(program) == PROGRAM and os.access(program, os.X_OK)
+    command = [program] if is_installed else [sys.executable, "-m", "kebab_tui"]
     command += ["mcp", "--data-dir", os.path.abspath(invocation.data_dir)]
     if invocation.settings.index.url:
         command += ["--index", invocation.settings.index.url]
@@ -88,19 +90,19 @@ def _command(invocation: Invocation, sources: tuple[str, ...]) -> list[str]:
     return [*command, *(word for name in sources for word in ("--source", name))]
 
 
-def _registration(client: str, command: list[str]) -> str:
+def _registration(client: str, name: str, command: list[str]) -> str:
     start = {"command": command[0], "args": command[1:]}
     match client:
         case "claude-code":
-            return shlex.join(["claude", "mcp", "add", PROGRAM, "--", *command])
+            return shlex.join(["claude", "mcp", "add", "--scope", "user", name, "--", *command])
         case "codex":
             words = ", ".join(json.dumps(word, ensure_ascii=False) for word in command[1:])
             program = json.dumps(command[0], ensure_ascii=False)
-            return f"[mcp_servers.{PROGRAM}]\ncommand = {program}\nargs = [{words}]"
+            return f"[mcp_servers.{name}]\ncommand = {program}\nargs = [{words}]"
         case "vscode":
-            found: dict[str, object] = {"servers": {PROGRAM: {"type": "stdio", **start}}}
+            found: dict[str, object] = {"servers": {name: {"type": "stdio", **start}}}
         case "zed":
-            found = {"context_servers": {PROGRAM: {"source": "custom", **start, "env": {}}}}
+            found = {"context_servers": {name: {"source": "custom", **start, "env": {}}}}
         case _:
-            found = {"mcpServers": {PROGRAM: start}}
+            found = {"mcpServers": {name: start}}
     return json.dumps(found, indent=2, ensure_ascii=False)

@@ -57,6 +57,8 @@ class SearchFilters:
     """Every one must occur in the title, ignoring case."""
     headings: tuple[str, ...] = ()
     """Every one must occur in the heading path, ignoring case."""
+    within: tuple[SourceId, ...] = ()
+    """Only these sources, whatever `sources` names; no query can widen it."""
     shareable: bool = False
     """Leave out private notes, and those not known not to be: not read yet, or by an early version."""
 
@@ -66,8 +68,8 @@ class SearchFilters:
 
     @property
     def chosen(self) -> bool:
-        """Whether there is a filter beside `shareable`, which no user chooses."""
-        return self != SearchFilters(shareable=self.shareable)
+        """Whether there is a filter beside `shareable` and `within`, which no user chooses."""
+        return self != SearchFilters(within=self.within, shareable=self.shareable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ from kebab_tui.domain.errors import UsageError
 IGNORE_FILES = (".gitignore", ".ignore", ".kebabignore")
 PRIVATE_FILE = ".kebabprivate"
 RULE_FILES = (*IGNORE_FILES, PRIVATE_FILE)
+_MISTAKEN = re.compile(rb"""^\./|^\s|^["']|\s#|[\t\xa0\r]|//""")
+"""A pattern that git accepts, but that matches no file its writer had in mind."""
 _LINES_BETWEEN_CHECKPOINTS = 31
 """A bit mask. Each of these lines may have thousands of characters."""
 
@@ -98,14 +100,19 @@ def rules_of_file(origin: str, data: bytes, checkpoint: Checkpoint = UNLIMITED) 
 def rules_of_private_file(
     origin: str, data: bytes, checkpoint: Checkpoint = UNLIMITED
 ) -> tuple[list[IgnoreRule], int]:
-    """Parse a `.kebabprivate`; also the number of the first line that should mark notes but cannot, or 0."""
+    """Parse a `.kebabprivate`; also the number of the first line that should mark notes but cannot, or 0.
+
+    Stricter than git: `./diary/` or `diary/ # mine` is such a line.
+    """
     rules = rules_of_file(origin, data, checkpoint)
     parsed = {rule.origin for rule in rules}
     lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
     wrong = (
         number
         for number, line in enumerate(lines, start=1)
-        if line.strip() and not line.startswith((b"#", b"!")) and f"{origin}:{number}" not in parsed
+        if line.strip()
+        and not line.startswith((b"#", b"!"))
+        and (f"{origin}:{number}" not in parsed or _MISTAKEN.search(line.removesuffix(b"\r")))
     )
     return rules, 1 if b"\0" in data else next(wrong, 0)
 

@@ -12,8 +12,9 @@ matter becomes prose.
   are ignored. If the YAML is invalid, its plain `key: value` lines are still read. A `---`
   before a blank line is a rule, not front matter.
 - Private: front matter that states `private` with any value but those of `_PUBLIC`, whatever keeps
-  it from being front matter otherwise: invalid YAML, a blank line first, no end, `+++` instead of
-  `---`. Looks at the first 64 K characters of a file, so that the head of a file tells the same.
+  it from being front matter otherwise: invalid YAML, a blank line first, no end, `+++`, `;;;` or
+  JSON instead of `---`. Looks at the first 64 K characters of a file, so that the head of a file
+  tells the same.
 - Facets: values of front matter by the keys of each kind, and tags in prose, each with its line.
 - Tags: `#tag` in prose after a line start, space, comma, `|`, `>`, `*` or parenthesis, with
   at least one letter, and not a colour; not in code, links or addresses. NFC, unique
@@ -87,6 +88,9 @@ _PRIVATE_LINE = re.compile(
     r"(?P<indent>[\s{,?-]*)(?P<quote>[\"']?)private(?P=quote)\s*[:=\uff1a](?P<value>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_FENCES = {"---": "---", "+++": "+++", ";;;": ";;;", "{": "}"}
+"""What other programs take as front matter counts, too, when a note might be private."""
+_UNSEEN = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 PRIVACY_BYTES = 8 * _MAX_YAML + 4
 """So many bytes of a file tell whether it is private, in any encoding, with any ends of lines."""
@@ -232,12 +236,16 @@ def states_private(lines: Iterable[str]) -> bool:
         left -= len(line) + 1
         if left < 0:
             break
-        bare = line.strip("\ufeff").strip() if inside is None else line.rstrip()
+        line = _UNSEEN.sub("", line).replace("\xa0", " ")
+        bare = line.strip() if inside is None else line.rstrip()
         if inside is None:
-            if bare and bare not in ("---", "+++"):
+            opened = next((start for start in _FENCES if bare.startswith(start)), "")
+            if bare and not opened:
                 return False
-            inside, fence = ([], bare) if bare else (None, "")
-        elif bare == fence or (bare == "..." and fence == "---"):
+            inside, fence = ([bare] if opened == "{" else [], opened) if bare else (None, "")
+            if opened == "{" and bare.endswith("}"):
+                break
+        elif bare == _FENCES[fence] or (bare == "..." and fence == "---"):
             break
         else:
             inside.append(line)
@@ -252,7 +260,7 @@ def states_private(lines: Iterable[str]) -> bool:
         stated = _PRIVATE_LINE.match(line)
         if stated and (values is None or not stated["indent"]):
             below = inside[at + 1][:1] if inside and at + 1 < len(inside) else ""
-            value = _COMMENT.sub("", stated["value"]).strip().rstrip(",}").strip().strip("\"'")
+            value = _COMMENT.sub("", stated["value"]).partition(",")[0].strip(" \t}").strip("\"'")
             if _is_set(value) or (values is None and not value and below in (" ", "\t", "-")):
                 return True
     return False

@@ -1,8 +1,9 @@
 """Quotes notes for agents: the present lines of a hit, or of what a citation names.
 
-A quotation comes from the file as it is now, never from the index alone, so that its citation is true.
-Only notes that pass the filters, and that are not private at this moment, are quoted; for all others the
-error is the same as if they did not exist, and it names no folder of this machine.
+A quotation comes from the file as it is now, never from the index alone, so that its citation is true; so do
+its title and headings, or they are left out. Only notes that pass the filters, and that are not private at
+this moment, are quoted; for all others the error is the same as if they did not exist, and it names no
+folder of this machine.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from kebab_tui.domain.citation import Citation, Located, SourceSpan, parse_citat
 from kebab_tui.domain.document import Chunk, Document
 from kebab_tui.domain.errors import NotFoundError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.pages import cite, page_count
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import display_path
 from kebab_tui.files.read import VanishedFileError
 from kebab_tui.files.walk import is_private
 from kebab_tui.formats.note import states_private
@@ -29,6 +30,7 @@ from kebab_tui.indexing.lookup import (
     locate_hit,
     locate_page,
     located_now,
+    may_share,
     page_of,
     present_lines,
 )
@@ -40,99 +42,91 @@ from kebab_tui.storage.ports import Catalogue
 _CHUNK_ID = re.compile(r"[0-9a-f]{6,32}")
 _MOST_PLACES = 1_000
 """Notes with one ending of a path; the filters are applied to these."""
+_MOST_NAMED = 20
 _SHOWN_PLACES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
-    """Lines of a note as they are now: those of `citation`, or all `total` lines of the file.
+class QuotedHit:
+    """A hit with its present text and citation; `located`: how they compare with the indexed ones."""
 
-    `located`: how the cited lines compare with the indexed ones.
-    """
+    hit: SearchHit
+    located: Located
 
-    source: SourceId
-    root: str
-    raw_path: bytes
-    title: str
+
+@dataclass(frozen=True, slots=True)
+class QuotedNote:
+    """The present lines of a note, or of one of its `pages`; `citation` is what was asked for among them."""
+
+    document: Document
     citation: Citation
     located: Located
     lines: tuple[str, ...]
-    total: int
     pages: int = 0
-    """How many pages the document has; then the lines are those of one page."""
 
 
-def quote_hit(hit: SearchHit, recipe: Recipe) -> Quote | None:
-    """The present text of a hit; None if its file is gone, is no text any more, or is private now."""
+def quote_hit(hit: SearchHit, recipe: Recipe) -> QuotedHit | None:
+    """None if the file is gone, is no text any more, or is private now."""
     if hit.citation.span.page is not None:
-        return _quote_page_of(hit, recipe)
+        return _quote_hit_on_page(hit, recipe)
     lines = _shareable_lines(hit.root, hit.raw_path, recipe)
     if lines is None:
         return None
     located = locate(hit.text, hit.citation.span, lines, recipe.chunk_limits.cap)
+    if located.state != "changed":  # the text may be a part of a very long line
+        return _quoted(hit, located, hit.text)
     span = located.span
-    if located.state == "changed":
-        text = "\n".join(lines[span.first - 1 : span.last])[: recipe.chunk_limits.cap]
-        quoted = tuple(text.split("\n"))
-        span = SourceSpan(span.first, span.first + len(quoted) - 1)
-    else:
-        quoted = tuple(hit.text.split("\n"))  # it may be a part of a very long line
-    section = hit.heading_path if located.state != "changed" else ""
-    citation = Citation(hit.path, span, section)
-    return Quote(hit.source, hit.root, hit.raw_path, hit.title, citation, located, quoted, len(lines))
+    text = "\n".join(lines[span.first - 1 : span.last])[: recipe.chunk_limits.cap]
+    span = SourceSpan(span.first, span.first + text.count("\n"))
+    return _quoted(hit, replace(located, span=span), text)
 
 
-def _quote_page_of(hit: SearchHit, recipe: Recipe) -> Quote | None:
-    """The same for a passage on a page: its indexed text, unless the text of its document has changed."""
+def _quote_hit_on_page(hit: SearchHit, recipe: Recipe) -> QuotedHit | None:
+    """The indexed text, unless that of its document has changed."""
     located = locate_hit(hit, recipe)
     if located.state == "gone" or is_private(hit.root, os.fsdecode(hit.raw_path)):
         return None
-    span, lines = located.span, hit.text.split("\n")
-    if located.state == "changed":
-        try:
-            page = page_of(hit.root, hit.raw_path, span.page or 1, recipe)
-        except UnreadableFileError:
-            return None
-        lines = list(page.lines[span.first - 1 : span.last])
-    citation = replace(hit.citation, span=span)
-    return Quote(hit.source, hit.root, hit.raw_path, hit.title, citation, located, tuple(lines), len(lines))
+    if located.state != "changed":
+        return _quoted(hit, located, hit.text)
+    span = located.span
+    try:
+        page = page_of(hit.root, hit.raw_path, span.page or 1, recipe)
+    except UnreadableFileError:
+        return None
+    return _quoted(hit, located, "\n".join(page.lines[span.first - 1 : span.last]))
+
+
+def _quoted(hit: SearchHit, located: Located, text: str) -> QuotedHit:
+    hit = replace(hit, text=text, citation=replace(hit.citation, span=located.span))
+    if hit.stale:
+        hit = replace(hit, title=hit.name, heading_path="", citation=replace(hit.citation, section=""))
+    return QuotedHit(hit, located)
 
 
 def quote_target(
     catalogue: Catalogue, target: str, filters: SearchFilters, recipe: Recipe, find: Find
-) -> Quote:
-    """The present lines of a path, a citation, a chunk id or a name; all lines if it names none.
-
-    `find` must apply the filters. Raises NotFoundError.
-    """
+) -> QuotedNote:
+    """A path, a citation, a chunk id or a name; `find` must apply the filters. Raises NotFoundError."""
     found = _inspected(catalogue, target, filters, find)
     document = found.document
+    if found.file_state != "same":
+        document = replace(document, title=document.name)
     if page_count(document.facets):
-        return _quote_cited_page(found, target, recipe)
+        return _quote_page(document, found, target, recipe)
     lines = _shareable_lines(found.root, document.raw_path, recipe)
     if lines is None:
         raise _not_found(target)
     located = located_now(found, lines, recipe)
     span = located.span if found.cited is not None else SourceSpan(1, max(len(lines), 1))
-    return Quote(
-        document.source,
-        found.root,
-        document.raw_path,
-        document.title,
-        Citation(document.path, span),
-        replace(located, span=span),
-        tuple(lines),
-        len(lines),
-    )
+    return QuotedNote(document, Citation(document.path, span), located, tuple(lines))
 
 
-def _quote_cited_page(found: Inspection, target: str, recipe: Recipe) -> Quote:
-    """All lines of a page: the cited one, else the first."""
-    document, cited = found.document, found.cited
+def _quote_page(document: Document, found: Inspection, target: str, recipe: Recipe) -> QuotedNote:
+    """All lines of the cited page, else of the first one."""
+    cited = found.cited
     if cited is not None and cited.page is None:
-        raise NotFoundError(
-            f"{document.path} is cited by page, not by line", f"for example: {document.path}#p=1"
-        )
+        hint = f"for example: {document.path}#p=1"
+        raise NotFoundError(f"{document.path} is cited by page, not by line", hint)
     asked = SourceSpan(1, 1, page=cited.page if cited else 1)
     located = locate_page(found, asked, recipe)
     if located.state == "gone" or is_private(found.root, os.fsdecode(document.raw_path)):
@@ -142,26 +136,20 @@ def _quote_cited_page(found: Inspection, target: str, recipe: Recipe) -> Quote:
     except UnreadableFileError:
         raise _not_found(target) from None
     citation = cite(document, SourceSpan(1, max(1, len(page.lines)), page=page.number))
-    return Quote(
-        document.source,
-        found.root,
-        document.raw_path,
-        document.title,
-        citation,
-        located,
-        page.lines,
-        len(page.lines),
-        page.count,
-    )
+    return QuotedNote(document, citation, located, page.lines, page.count)
 
 
 def _shareable_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:
     """The lines of a file, and the decision whether they may be shared, from the same bytes."""
+    path = os.fsdecode(raw_path)
+    if is_private(root, path):
+        return None
     try:
         lines = present_lines(root, raw_path, recipe)
     except VanishedFileError:
         return None
-    if lines is None or states_private(lines) or is_private(root, os.fsdecode(raw_path)):
+    # The rules once more: folders may have been swapped meanwhile.
+    if lines is None or states_private(lines) or is_private(root, path):
         return None
     return lines
 
@@ -177,10 +165,10 @@ def _inspected(catalogue: Catalogue, target: str, filters: SearchFilters, find: 
         return inspection_of(catalogue, document, ())
     citation = parse_citation(target)
     if citation is not None and (
-        document := _at_path(catalogue, citation.path, filters) or _named(citation.path, find)
+        document := _at_path(catalogue, citation.path, filters) or _named(catalogue, citation.path, find)
     ):
         return inspection_of(catalogue, document, _within(catalogue, document, citation.span), citation.span)
-    if document := _named(target, find):
+    if document := _named(catalogue, target, find):
         return inspection_of(catalogue, document, ())
     raise _not_found(target)
 
@@ -197,17 +185,23 @@ def _at_path(catalogue: Catalogue, path: str, filters: SearchFilters) -> Documen
     if "\0" in path or path.startswith(("/", "~")) or not path.strip("./"):
         return None
     path = path.removeprefix("./")
-    for found in (catalogue.documents_at(path), catalogue.documents_ending(path, _MOST_PLACES)):
+    for found in (catalogue.documents_at(path), catalogue.documents_ending(display_path(path), _MOST_PLACES)):
         notes = _passing(catalogue, found, filters)
-        if len(notes) > 1:
-            places = [f"{note.source}: {note.path}" for note in notes[:_SHOWN_PLACES]]
-            raise NotFoundError(
-                f"several notes are at {path}: {', '.join(places)}",
-                "name the source as well, or the whole path",
-            )
+        notes = [note for note in notes if note.raw_path == os.fsencode(path)] or notes
         if notes:
-            return notes[0]
+            return _only(catalogue, notes, f"several notes are at {path}")
     return None
+
+
+def _only(catalogue: Catalogue, notes: Sequence[Document], several: str) -> Document:
+    """The one note among several that may be shared now, or the first; raises if there are more."""
+    if len(notes) == 1:
+        return notes[0]
+    shown = [note for note in notes if may_share(catalogue.root_of(note.source), note.raw_path)] or notes[:1]
+    if len(shown) > 1:
+        places = ", ".join(f"{note.source}: {note.path}" for note in shown[:_SHOWN_PLACES])
+        raise NotFoundError(f"{several}: {places}", "name the source as well, or the whole path")
+    return shown[0]
 
 
 def _passing(catalogue: Catalogue, notes: list[Document], filters: SearchFilters) -> list[Document]:
@@ -217,12 +211,10 @@ def _passing(catalogue: Catalogue, notes: list[Document], filters: SearchFilters
     return catalogue.documents(replace(filters, doc_ids=ids), ("ok",))[0]
 
 
-def _named(name: str, find: Find) -> Document | None:
-    called = [note for note in find(name, 2) if note.matched and note.matched.match is NameMatch.EXACT]
-    if len(called) > 1:
-        places = ", ".join(f"{note.document.source}: {note.document.path}" for note in called)
-        raise NotFoundError(f"several notes are named {name}: {places}", "give the whole path")
-    return called[0].document if called else None
+def _named(catalogue: Catalogue, name: str, find: Find) -> Document | None:
+    found = find(name, _MOST_NAMED)
+    called = [one.document for one in found if one.matched and one.matched.match is NameMatch.EXACT]
+    return _only(catalogue, called, f"several notes are named {name}") if called else None
 
 
 def _not_found(target: str) -> NotFoundError:

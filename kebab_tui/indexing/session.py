@@ -16,6 +16,7 @@ from typing import Literal
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import DiskFaultError, NotFoundError, SourceError, StoreError, UsageError
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.files.ignore import scope_of_root
 from kebab_tui.files.root import check_root
 from kebab_tui.storage.ports import Index, Waiting, WriterSession
 
@@ -107,6 +108,7 @@ class Session:
     def add(self, source: Source) -> Source:
         """Register a new source whose folder has been checked."""
         check_root(source.root)
+        scope_of_root(source.include, source.exclude)
         if source.source_id in self._taken():
             raise UsageError(f"a source named {source.source_id} exists already", "choose another --id")
         self._check_nesting(source, self.sources())
@@ -119,6 +121,7 @@ class Session:
         if source is None:
             raise NotFoundError(f"there is no source named {source_id}", "see `kebab source list`")
         source = edited(source)
+        scope_of_root(source.include, source.exclude)
         self.writer.save_sources([source])
         return source
 

@@ -147,7 +147,7 @@ class SearchEngine:
         with self._corpus.snapshot() as snapshot:
             if filters.shareable and not snapshot.has_private():
                 filters = replace(filters, shareable=False)
-            if parsed.filters.sources and (known := snapshot.sources()):
+            if parsed.filters.sources and (known := filters.within or snapshot.sources()):
                 check_sources(parsed.filters.sources, known, begun=query.text if query.typing else "")
             typed, typing = query.text, query.typing
             corrections: tuple[Correction, ...] = ()

@@ -96,7 +96,7 @@ def count_filtered(search: Search) -> Filtered | None:
         return None
 
     def count(filters: SearchFilters) -> int:
-        filters = replace(filters, shareable=search.filters.shareable)
+        filters = replace(filters, within=search.filters.within, shareable=search.filters.shareable)
         return search.snapshot.browse(filters, 0, 0)[1]
 
     notes = count(SearchFilters())
@@ -110,7 +110,7 @@ def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters
         yield str(one), SearchFilters((one,))
     for field in fields(filters):
         value = getattr(filters, field.name)
-        if field.name in ("facets", "shareable") or value in ((), None):
+        if field.name in ("facets", "within", "shareable") or value in ((), None):
             continue
         if field.name.endswith("_ns"):
             moment = datetime.fromtimestamp(value // 10**9, UTC).astimezone()

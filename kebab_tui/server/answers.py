@@ -1,7 +1,8 @@
 """How the answers of tools read: as text for a model, and as JSON for programs; both have the passages.
 
-A passage stands in a fence longer than any fence inside it, below a line with its citation, its source and
-how far the note is trusted. Characters that a reader would not see are made visible.
+A passage stands in a fence longer than any fence inside it, below a line with its citation, its source, how
+far the note is trusted, and its title. No text of a note begins a line outside of a fence, so that none can
+imitate a line of ours. Characters that a reader would not see are made visible.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from kebab_tui.domain.citation import Citation, Located
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.text import one_line, sanitize
-from kebab_tui.server.view import Passages, QuotedHit, ReadLines, uri_of
+from kebab_tui.server.view import Passages, ReadLines, uri_of
 from kebab_tui.wire import llm_text
 from kebab_tui.wire.encode import Json, notice
 
 if TYPE_CHECKING:
+    from kebab_tui.indexing.quote import QuotedHit
     from kebab_tui.search.libraries import FoundLibrary
 
 _DIGITS = 6
@@ -48,15 +50,16 @@ def passages(found: Passages) -> Answer:
     parts = [f"{len(found.hits)} of {found.total:,} {noun}:" if found.hits else _NOTHING]
     for number, quoted in enumerate(found.hits, 1):
         hit = quoted.hit
-        head = f"{number}. {_place(hit.citation, hit.source, hit.trust.label, *_state(quoted.located))}"
+        head = f"{number}. {llm_text.cited(hit.citation)} ({_facts(quoted)})"
         title = one_line(" > ".join((hit.title, *hit.headings)))
-        parts.append(f"{head}\n{title}\n{llm_text.fenced(hit.text)}")
+        parts.append(f"{head} {title}\n{llm_text.fenced(hit.text)}")
     data: Json = {"schema_version": "mcp_search.v1", "query": found.query, **_page(found)}
     return Answer("\n\n".join((*parts, *_remarks(found))), data)
 
 
 def docs(found: Passages, library: Source) -> Answer:
-    text = llm_text.passages([quoted.hit for quoted in found.hits], [library], all_fenced=True)
+    facts = {quoted.hit.chunk_id: _facts(quoted) for quoted in found.hits}
+    text = llm_text.passages([quoted.hit for quoted in found.hits], [library], facts)
     data: Json = {
         "schema_version": "mcp_docs.v1",
         "library_id": library.source_id,
@@ -68,23 +71,27 @@ def docs(found: Passages, library: Source) -> Answer:
 
 
 def lines(found: ReadLines) -> Answer:
-    quote = found.quote
+    document, note = found.note.document, found.note
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(found.lines, found.first))
-    size = f"page of {quote.pages:,}" if quote.pages else f"{quote.total:,} lines in all"
-    head = _place(quote.citation, quote.source, *_state(quote.located), size)
-    parts = [head, one_line(quote.title), llm_text.fenced(numbered)]
+    size = f"page of {note.pages:,}" if note.pages else f"{len(note.lines):,} lines in all"
+    facts = " · ".join((document.source, document.trust.label, *_state(note.located), size))
+    head = f"Lines of {llm_text.cited(found.citation)} ({facts}) {one_line(document.title)}"
+    parts = [head, llm_text.fenced(numbered)]
     data: Json = {
         "schema_version": "mcp_read.v1",
         "asked": found.asked,
-        **_citation(quote.source, quote.raw_path, quote.citation, quote.located),
-        "title": quote.title,
-        "total_lines": quote.total,
+        **_citation(document.source, document.raw_path, found.citation, note.located),
+        "title": document.title,
+        "trust": document.trust.label,
+        "total_lines": len(note.lines),
         "text": numbered,
         "truncated": found.truncated,
     }
+    if found.truncated:
+        parts.append("Note: the budget of tokens is spent.")
     if found.next is not None:
         data["next"] = str(found.next)
-        parts.append(f"To read on: {one_line(data['next'])}")
+        parts.append(f"To read on: {llm_text.cited(found.next)}")
     return Answer("\n".join(parts), data)
 
 
@@ -144,8 +151,8 @@ def _citation(source: str, raw_path: bytes, citation: Citation, located: Located
     }
 
 
-def _place(citation: Citation, *facts: str) -> str:
-    return f"{one_line(str(citation))} ({' · '.join(facts)})"
+def _facts(quoted: QuotedHit) -> str:
+    return " · ".join((quoted.hit.source, quoted.hit.trust.label, *_state(quoted.located)))
 
 
 def _state(located: Located) -> Iterable[str]:

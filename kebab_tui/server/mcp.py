@@ -19,12 +19,19 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from kebab_tui import __version__
-from kebab_tui.domain.errors import KebabError, defect, failure_of
+from kebab_tui.domain.errors import (
+    Failure,
+    KebabError,
+    NotFoundError,
+    NotIndexedError,
+    RawQueryError,
+    UsageError,
+    failure_of,
+)
 from kebab_tui.domain.text import did_you_mean, one_line
 from kebab_tui.server.stdio import Closed, Connection, Wire
 from kebab_tui.server.tools import TOOLS, UNTRUSTED
 from kebab_tui.server.view import SCHEME, AgentView
-from kebab_tui.wire.encode import error as encoded_error
 from kebab_tui.workspace import Workspace
 
 T = TypeVar("T")
@@ -154,7 +161,7 @@ class Agent:
                 types.Resource(
                     uri=uri,
                     name=one_line(note.path),
-                    title=one_line(note.title),
+                    title=one_line(note.name),
                     mime_type="text/plain",
                 )
                 for note, uri in self._view.recent()
@@ -218,9 +225,8 @@ class Agent:
         """Errors of resources are errors of the protocol."""
         try:
             return await self._do(work)
-        except KebabError as error:
-            message = f"{error.message}; {error.hint}" if error.hint else error.message
-            raise MCPError(types.INVALID_PARAMS, message) from None
+        except Exception as error:  # noqa: BLE001 - one failed request must not end the server
+            raise MCPError(types.INVALID_PARAMS, _told(error)[1]) from None
 
 
 class _End:
@@ -231,12 +237,17 @@ _END = _End()
 
 
 def _failed(error: Exception) -> types.CallToolResult:
-    failure = failure_of(error) or defect(error)
-    data = encoded_error(failure.code, failure.message, failure.hint)
-    text = f"error: {one_line(failure.message)}"
-    text += f"\nhint: {one_line(failure.hint)}" if failure.hint else ""
-    return types.CallToolResult(
-        content=[types.TextContent(text=text)],
-        structured_content=data,
-        is_error=True,
-    )
+    """Text alone: some clients check structured content by the schema of an answer, also of an error."""
+    code, message = _told(error)
+    return types.CallToolResult(content=[types.TextContent(text=f"error: {code}: {message}")], is_error=True)
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    """Code and message; those of the index, which have paths of this machine, stay in general terms."""
+    if isinstance(error, UsageError | NotFoundError | NotIndexedError | RawQueryError):
+        failure = Failure(error.code, error.message, error.hint)
+    else:
+        known = failure_of(error)
+        code = known.code if known is not None else "internal"
+        failure = Failure(code, "the index cannot answer now", "ask the user to run `kebab doctor`")
+    return failure.code, "; ".join(one_line(text) for text in (failure.message, failure.hint) if text)

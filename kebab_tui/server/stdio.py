@@ -16,6 +16,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from kebab_tui.domain.errors import UsageError
+
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.shared.message import SessionMessage
@@ -38,6 +40,8 @@ class Wire:
     @classmethod
     def take(cls) -> Wire:
         """Take stdin and stdout for the protocol alone."""
+        if sys.stdin is None or sys.stdout is None:
+            raise UsageError("stdin and stdout must be open", "an MCP client starts this command")
         sys.stdout.flush()
         reading, writing = os.dup(0), os.dup(1)
         nothing = os.open(os.devnull, os.O_RDONLY)
@@ -82,7 +86,7 @@ class Connection:
     ) -> None:
         import anyio
         from mcp.shared.message import SessionMessage
-        from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
+        from mcp_types import JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
 
         async with arriving, leaving:
             while line := await anyio.to_thread.run_sync(self._next_line, abandon_on_cancel=True):
@@ -95,6 +99,12 @@ class Connection:
                     continue
                 if isinstance(message, JSONRPCRequest):
                     self._running[_key(message.id)] += 1
+                elif isinstance(message, JSONRPCNotification):
+                    if "id" in json.loads(line):  # an id that is neither text nor a whole number
+                        await leaving.send(SessionMessage(_refusal(line)))
+                        continue
+                    if message.method == "notifications/cancelled":  # gets no answer
+                        self._running.pop(_key((message.params or {}).get("requestId")), None)
                 await arriving.send(SessionMessage(message))
                 while self._running.total() >= _MOST_CALLS:
                     await self._answered.wait()
@@ -140,7 +150,7 @@ class Connection:
             view = view[self._wire.writing.write(view) :]
 
 
-def _key(request: str | int) -> str:
+def _key(request: object) -> str:
     return json.dumps(request)
 
 
@@ -158,6 +168,6 @@ def _refusal(line: bytes) -> Any:
         code, message = _PARSE_ERROR, "the line is not JSON"
     else:
         code, message = _INVALID_REQUEST, "not a JSON-RPC 2.0 message"
-        if isinstance(found, dict) and isinstance(found.get("id"), str | int):
+        if isinstance(found, dict) and type(found.get("id")) in (str, int):
             request = found["id"]
     return JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=code, message=message))

@@ -1,8 +1,8 @@
 """What one agent may see of an index: passages that are cited as they are now, within a budget.
 
 Left out, and not even counted: private notes, and notes outside the sources that the agent was given. Each
-passage is located in its file, and checked for privacy again, right before it leaves; one whose file is gone
-does not leave. Knows no protocol.
+passage is located in its file, and checked for privacy again, right before it leaves; one that is private by
+now, or whose file is gone, does not leave. Knows no protocol.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from math import ceil
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes
 
-from kebab_tui.domain.citation import Citation, Located, SourceSpan
+from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.document import ChunkKind, Source
 from kebab_tui.domain.errors import FilterError, NotFoundError, NotIndexedError, StoreError, UsageError
 from kebab_tui.domain.facets import TAG
-from kebab_tui.domain.hit import Notice, SearchHit
+from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery, facet_filters
-from kebab_tui.domain.text import display_path, duration
+from kebab_tui.domain.text import duration
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Document
-    from kebab_tui.indexing.quote import Quote
+    from kebab_tui.indexing.quote import QuotedHit, QuotedNote
     from kebab_tui.search.libraries import FoundLibrary
     from kebab_tui.workspace import Workspace
 
@@ -33,14 +33,9 @@ SCHEME = "kebab://"
 _BYTES_A_TOKEN = 3.5
 """Of UTF-8: about 3.5 letters of English or 1.2 of Korean."""
 _MOST_RECENT = 50
-
-
-@dataclass(frozen=True, slots=True)
-class QuotedHit:
-    """A hit with its present text and citation; `located`: how they compare with the indexed ones."""
-
-    hit: SearchHit
-    located: Located
+_TOKENS_A_NUMBER = 2
+_TOKENS_A_HIT = 130
+"""For its citation, source, title and the like, in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +56,8 @@ class ReadLines:
     """Some present lines of a note. `first`: the number of the first one; `next`: where to read on."""
 
     asked: str
-    quote: Quote
+    note: QuotedNote
+    citation: Citation
     first: int
     lines: tuple[str, ...]
     truncated: bool
@@ -81,7 +77,7 @@ class AgentView:
 
     def check_sources(self) -> None:
         """Raise if a given source does not exist."""
-        known = [source.source_id for source in self._workspace.sources()]
+        known = self._workspace.source_ids() if self._named else []
         for name in self._named:
             if name not in known:
                 raise UsageError(f"there is no source named {name!r}", f"the sources are: {', '.join(known)}")
@@ -101,31 +97,30 @@ class AgentView:
         path: str = "",
     ) -> Passages:
         """One page of passages, as many as fit the budget; the first always does."""
+        self._refuse_raw(query)
         filters = replace(
-            self._scope(query, source),
+            self._scope(source),
             facets=facet_filters(TAG, "all", tags),
             kinds=() if kind is None else (kind,),
         )
-        for key, value in (("type", type_), ("path", path)):
-            if value:
-                filters = _joined(filters, self._workspace.filter_of(key, value, _spelled))
+        if type_:
+            filters = replace(filters, types=self._workspace.filter_of("type", type_, _spelled).types)
+        if path:
+            filters = replace(filters, paths=self._workspace.filter_of("path", path, _spelled).paths)
         asked = SearchQuery(
             text=query,
             mode=mode or self._workspace.settings.search.mode,
             k=limit,
             offset=offset,
             filters=filters,
-            exact=bool(self._named),  # a correction could tell a word of another source
+            exact=bool(filters.within),  # a correction could tell a word of another source
         )
         response = self._workspace.search(asked)
         hits: list[QuotedHit] = []
-        budget, place, left_out, truncated = float(max_tokens), offset, 0, False
+        budget, place, truncated = max_tokens, offset, False
         for hit in response.hits:
-            quoted = self._quoted(hit)
-            if quoted is None:
-                left_out += 1
-            else:
-                cost = tokens_of(quoted.hit.text)
+            if (quoted := self._workspace.quote(hit)) is not None:
+                cost = tokens_of(quoted.hit.text) + _TOKENS_A_HIT
                 if hits and cost > budget:
                     truncated = True
                     break
@@ -134,15 +129,10 @@ class AgentView:
             place += 1
         more = truncated or response.next_offset is not None
         notices = [*response.notices, *self._not_watched()]
-        if left_out:
-            passages = "passage was" if left_out == 1 else "passages were"
-            notices.append(
-                Notice("left_out", f"{left_out} {passages} left out: the index is older than the notes.")
-            )
         return Passages(
             query=query,
             hits=tuple(hits),
-            total=response.total_matches - left_out,
+            total=response.total_matches,
             next_offset=place if more else None,
             truncated=truncated,
             notices=tuple(notices),
@@ -151,47 +141,34 @@ class AgentView:
 
     def read(self, target: str, *, source: str = "", context: int = 0, max_tokens: int) -> ReadLines:
         """The present lines of a citation with some around them, or of a note from its first line on."""
-        scope = self._scope("", source)
+        scope, within_source = self._scope(source), target
         if target.startswith(SCHEME):
-            named, target_within = parse_uri(target)
-            if named != (source or named) or named not in (scope.sources or (named,)):
-                raise _unknown(target)
+            named, within_source = parse_uri(target)
             scope = replace(scope, sources=(SourceId(named),))
-        else:
-            target_within = target
         try:
-            found = self._workspace.quote_target(target_within, scope)
+            found = self._workspace.quote_target(within_source, scope)
         except NotFoundError as error:
             if not error.hint:
                 raise _unknown(target) from None
             raise
-        span, total = found.citation.span, found.total
-        first = max(1, span.first - context) if not found.pages else 1
-        last = max(1, min(total, span.last + context))
-        budget, shown, truncated = max_tokens, list[str](), False
-        for line in found.lines[first - 1 : last]:
-            cost = tokens_of(line) + 2  # its number
-            if cost > budget:
-                truncated = True
-                if not shown:
-                    shown.append(_cut(line, max_tokens))
-                break
-            budget -= cost
-            shown.append(line)
-        if span.page is not None:
-            following = None
-            if span.page < found.pages:
-                following = Citation(found.citation.path, SourceSpan(1, 1, page=span.page + 1))
-            return ReadLines(target, found, first, tuple(shown), truncated, following)
+        span, total = found.citation.span, len(found.lines)
+        first, last = 1, total
+        if not found.pages:
+            first, last = max(1, span.first - context), max(1, min(total, span.last + context))
+        shown, truncated = _fitting(found.lines[first - 1 : last], max_tokens)
         end = first + max(len(shown), 1) - 1
-        cited = Citation(found.citation.path, SourceSpan(first, end))
-        following = None
-        if end < total:
-            following = Citation(found.citation.path, SourceSpan(end + 1, min(total, 2 * end + 1 - first)))
-        return ReadLines(target, replace(found, citation=cited), first, tuple(shown), truncated, following)
+        cited, following = found.citation, None
+        if not found.pages:
+            cited = Citation(cited.path, SourceSpan(first, end))
+            if end < total:
+                following = Citation(cited.path, SourceSpan(end + 1, min(total, 2 * end + 1 - first)))
+        elif (span.page or 1) < found.pages:
+            following = Citation(cited.path, SourceSpan(1, 1, page=(span.page or 1) + 1))
+        return ReadLines(target, found, cited, first, shown, truncated, following)
 
     def libraries(self, name: str, query: str = "", limit: int = 10) -> list[FoundLibrary]:
-        return self._workspace.find_libraries(name, query, limit, self._scope("", ""))
+        self._refuse_raw(query)
+        return self._workspace.find_libraries(name, query, limit, self._scope())
 
     def library(self, name: str) -> Source:
         """The source of a library id, such as `notes` or `/notes`."""
@@ -203,28 +180,23 @@ class AgentView:
 
     def recent(self) -> Iterator[tuple[Document, str]]:
         """The latest changed notes, each with its URI."""
-        for note in self._workspace.find("", _MOST_RECENT, 0, self._scope("", "")):
+        for note in self._workspace.find("", _MOST_RECENT, 0, self._scope()):
             if self._workspace.may_share(note.root, note.document.raw_path):
                 yield note.document, uri_of(note.document.source, note.document.raw_path)
 
-    def _scope(self, query: str, source: str) -> SearchFilters:
-        """The filters that every question of this agent has."""
-        named = [*self._workspace.parse(query).filters.sources, *([source] if source else [])]
-        known = self._workspace.source_ids() if named else []
-        known = [one for one in known if not self._named or one in self._named]
-        for name in named:
-            if name not in known:
-                raise FilterError(
-                    f"there is no source named {name!r}", f"the sources are: {', '.join(known)}"
-                )
-        chosen = (SourceId(source),) if source else () if named else self._named
-        return SearchFilters(sources=chosen, shareable=True)
+    def _refuse_raw(self, query: str) -> None:
+        """A raw query can take minutes, and the next call waits for it."""
+        if self._workspace.parse(query).raw is not None:
+            raise UsageError("raw queries of FTS5 are not for agents", "leave out the single quotes")
 
-    def _quoted(self, hit: SearchHit) -> QuotedHit | None:
-        quote = self._workspace.quote(hit)
-        if quote is None:
-            return None
-        return QuotedHit(replace(hit, text="\n".join(quote.lines), citation=quote.citation), quote.located)
+    def _scope(self, source: str = "") -> SearchFilters:
+        """The filters that every question of this agent has."""
+        if not source:
+            return SearchFilters(within=self._named, shareable=True)
+        known = self._named or self._workspace.source_ids()
+        if source not in known:
+            raise FilterError(f"there is no source named {source!r}", f"the sources are: {', '.join(known)}")
+        return SearchFilters(within=(SourceId(source),), shareable=True)
 
     def _not_watched(self) -> Iterator[Notice]:
         if self._workspace.live() is None:
@@ -252,7 +224,7 @@ def parse_uri(uri: str) -> tuple[str, str]:
     name, _, rest = uri.removeprefix(SCHEME).partition("/")
     path, _, span = rest.partition("#")
     source = unquote_to_bytes(name).decode("utf-8", "replace")
-    within = display_path(unquote_to_bytes(path).decode("utf-8", "surrogateescape"))
+    within = unquote_to_bytes(path).decode("utf-8", "surrogateescape")
     return source, f"{within}#{span}" if span else within
 
 
@@ -264,14 +236,20 @@ def _unknown(target: str) -> NotFoundError:
     )
 
 
-def _joined(a: SearchFilters, b: SearchFilters) -> SearchFilters:
-    return replace(a, types=(*a.types, *b.types), paths=(*a.paths, *b.paths))
-
-
 def _spelled(key: str, value: str) -> str:
     return f"{key} {value or repr(value)}"
 
 
-def _cut(line: str, tokens: int) -> str:
-    data = line.encode("utf-8", "surrogatepass")[: int(tokens * _BYTES_A_TOKEN)]
-    return data.decode("utf-8", "ignore") + "…"
+def _fitting(lines: Sequence[str], max_tokens: int) -> tuple[tuple[str, ...], bool]:
+    """As many lines as fit the budget, and whether it cut some; the first one is shortened if need be."""
+    shown: list[str] = []
+    left = max_tokens
+    for line in lines:
+        left -= tokens_of(line) + _TOKENS_A_NUMBER
+        if left < 0:
+            if not shown:
+                data = line.encode("utf-8", "surrogatepass")[: int(max_tokens * _BYTES_A_TOKEN)]
+                shown.append(data.decode("utf-8", "ignore") + "…")
+            return tuple(shown), True
+        shown.append(line)
+    return tuple(shown), False

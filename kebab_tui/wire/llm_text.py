@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.ids import ChunkId
 from kebab_tui.domain.text import one_line, sanitize
 from kebab_tui.formats.registry import format_of
 from kebab_tui.search.libraries import FoundLibrary
@@ -47,25 +49,35 @@ def _library(number: int, found: FoundLibrary) -> str:
     )
 
 
-def passages(hits: Sequence[SearchHit], sources: Iterable[Source], *, all_fenced: bool = False) -> str:
+def passages(
+    hits: Sequence[SearchHit], sources: Iterable[Source], facts: Mapping[ChunkId, str] | None = None
+) -> str:
     """The rules of the sources that have hits, then each passage below its title, headings and citation.
 
-    `all_fenced`: prose, too.
+    `facts`: what stands behind each citation instead of the source; prose is then fenced, too.
     """
     found = {hit.source for hit in hits}
     several = len(found) > 1
     rules = list(_rules([source for source in sources if source.source_id in found], several=several))
     blocks = ["\n".join(("## Library Rules", *rules))] if rules else []
     for hit in hits:
-        cited = one_line(str(hit.citation)) + (f" (in {one_line(hit.source)})" if several else "")
+        remark = f"in {one_line(hit.source)}" if several else ""
+        if facts is not None:
+            remark = facts[hit.chunk_id]
         lines = (
             f"### {one_line(hit.title)}",
             f"*{escaped(hit.heading_path)}*" if hit.heading_path else "",
-            cited if cited[0].isalnum() or cited[0] in "./" else f"\\{cited}",
-            _content(hit, all_fenced=all_fenced),
+            cited(hit.citation) + (f" ({remark})" if remark else ""),
+            _content(hit, all_fenced=facts is not None),
         )
         blocks.append("\n".join(filter(None, lines)))
     return _SEPARATOR.join(blocks)
+
+
+def cited(citation: Citation) -> str:
+    """A citation that does not begin with markup."""
+    shown = one_line(str(citation))
+    return shown if shown[0].isalnum() or shown[0] in "./" else f"\\{shown}"
 
 
 def escaped(text: str) -> str:
@@ -78,7 +90,7 @@ def _rules(sources: Sequence[Source], *, several: bool) -> Iterator[str]:
     for source in sources:
         if several and source.rules:
             yield f"\n{escaped(source.title)} ({one_line(source.source_id)}):"
-        yield from (f"- {one_line(rule)}" for rule in source.rules)
+        yield from (f"- {one_line(rule)}" for rule in source.rules if rule.strip())
 
 
 def fenced(text: str, language: str = "") -> str:

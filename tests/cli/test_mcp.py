@@ -18,12 +18,12 @@ from tests.command_line import Kebab
 def command_in(client: str, text: str) -> Sequence[str]:
     if client == "claude-code":
         words = shlex.split(text)
-        assert words[:5] == ["claude", "mcp", "add", "kebab", "--"]
-        return words[5:]
+        assert words[:7] == ["claude", "mcp", "add", "--scope", "user", "kebab-notes", "--"]
+        return words[7:]
     found = tomllib.loads(text)["mcp_servers"] if client == "codex" else json.loads(text)
     for key in ("mcpServers", "servers", "context_servers"):
         found = found.get(key, found)
-    return [found["kebab"]["command"], *found["kebab"]["args"]]
+    return [found["kebab-notes"]["command"], *found["kebab-notes"]["args"]]
 
 
 @pytest.mark.parametrize(

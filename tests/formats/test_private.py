@@ -44,6 +44,15 @@ def is_private(data: bytes, name: str = "a.md") -> bool:
         "---\nprivate: true\nprivate: false\n---\n",
         "---\nPrivate: true\nprivate: false\n---\n",
         "---\nnote: |\n  ---\nprivate: true\n---\n",
+        "---yaml\nprivate: true\n---\n",
+        "--- # mine\nprivate: true\n---\n",
+        "---toml\nprivate = true\n---\n",
+        ";;;\nprivate: true\n;;;\n",
+        '{"private": true}\ntext',
+        '{\n  "title": "a",\n  "private": true,\n  "tags": []\n}\n',
+        "\u200b---\nprivate: true\n---\n",
+        "---\n\u200bprivate\u200b: true\n---\n",
+        "---\n\u00a0private: true\n---\n",
     ],
 )
 @pytest.mark.parametrize("name", ["a.md", "a.txt"])

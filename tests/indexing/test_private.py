@@ -292,7 +292,7 @@ def test_a_lookup_finds_no_private_note_and_no_error_tells_of_one(vault: Vault) 
 
     def told(target: str) -> str:
         try:
-            return AgentView(vault.workspace).read(target, max_tokens=500).quote.citation.path
+            return AgentView(vault.workspace).read(target, max_tokens=500).citation.path
         except NotFoundError as error:
             return error.message
 

@@ -22,7 +22,7 @@ async def talk(command: list[str]) -> dict[str, object]:
             "protocol": greeting.protocolVersion,  # type: ignore[attr-defined, unused-ignore]
             "tools": [tool.name for tool in tools.tools],
             "citation": found.structuredContent["hits"][0]["citation"],  # type: ignore[attr-defined, unused-ignore]
-            "error": lost.structuredContent["code"],  # type: ignore[attr-defined, unused-ignore]
+            "error": lost.content[0].text,  # type: ignore[union-attr, unused-ignore]
         }
 
 

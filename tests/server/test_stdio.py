@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -177,3 +178,52 @@ def test_the_server_ends_when_its_client_is_killed(indexed: Kebab) -> None:
 def test_a_signal_ends_the_server(client: RawClient, signal_: signal.Signals) -> None:
     client.process.send_signal(signal_)
     assert client.process.wait(timeout=LONGEST_WAIT_S) != 0
+
+
+def test_a_cancelled_call_does_not_hold_up_the_end(indexed: Kebab) -> None:
+    with raw_client(indexed) as client:
+        client.shake_hands()
+        for number in range(20):
+            client.send(json.dumps(_GOOD | {"id": f"cancelled-{number}"}).encode())
+        for number in range(20):
+            params = {"requestId": f"cancelled-{number}"}
+            cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+            client.send(json.dumps(cancelled).encode())
+        assert client.call("search", query="port")["structuredContent"]["returned"] > 0
+        assert client.close() == 0
+
+
+def test_ids_that_are_neither_text_nor_numbers_are_refused(client: RawClient) -> None:
+    for wrong in (b"1.5", b"null", b"true", b"[1]"):
+        client.send(b'{"jsonrpc":"2.0","method":"ping","id":%s}' % wrong)
+        assert client.receive()["error"]["code"] == -32600
+
+
+def test_errors_name_no_folder_of_this_machine(vault: Kebab) -> None:
+    with raw_client(vault) as client:
+        client.shake_hands()
+        for path in (vault.data / "kebab.sqlite", vault.data / "kebab.sqlite-wal"):
+            path.write_bytes(b"no database" * 1_000)
+        for answer in (
+            client.call("search", query="port"),
+            client.call("read", target="plan.md"),
+            client.ask("resources/list")["error"],
+        ):
+            assert str(vault.data) not in json.dumps(answer)
+        assert "kebab doctor" in json.dumps(client.call("search", query="port"))
+
+
+def test_a_damaged_index_does_not_keep_a_client_from_connecting(kebab: Kebab) -> None:
+    kebab.data.mkdir()
+    (kebab.data / "kebab.sqlite").write_bytes(b"no database" * 1_000)
+    with raw_client(kebab) as client:
+        assert client.shake_hands()["serverInfo"]["name"] == "kebab"
+        assert client.call("search", query="port")["isError"]
+
+
+def test_without_stdin_or_stdout_the_command_says_so(indexed: Kebab) -> None:
+    for closed in ("<&-", ">&-"):
+        command = " ".join([*map(shlex.quote, indexed.argv), "mcp", closed])
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=indexed.environ)
+        assert done.returncode == 2
+        assert "stdin and stdout must be open" in done.stderr

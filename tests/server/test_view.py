@@ -12,7 +12,6 @@ import pytest
 
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.errors import FilterError, KebabError, NotFoundError, UsageError
-from kebab_tui.domain.text import display_path
 from kebab_tui.server.view import AgentView, Passages, parse_uri, tokens_of, uri_of
 from kebab_tui.settings.settings import SearchSettings, Settings
 from kebab_tui.workspace import Callbacks, Workspace
@@ -49,7 +48,7 @@ def test_private_notes_are_neither_found_nor_counted(view: AgentView) -> None:
     passages = found(view, "port")
     assert cited(passages) == {"notes/infra/port.md:L1-L5", "work/plan.md:L1-L3", "work/infra/port.md:L1-L3"}
     assert passages.total == 3
-    for secret in ("zebra", "4711", "yak", "tag:x zebra", "'zebra'", '"quiet day"', "zeb*", "password"):
+    for secret in ("zebra", "4711", "yak", "tag:x zebra", '"quiet day"', "zeb*", "password"):
         passages = found(view, secret)
         assert (passages.hits, passages.total, passages.next_offset) == ((), 0, None)
         assert not any("zebra" in notice.text.lower() for notice in passages.notices)
@@ -79,6 +78,34 @@ def test_other_sources_are_neither_found_nor_counted_nor_named(vault: Kebab) -> 
         with pytest.raises(NotFoundError):
             view.library("work")
         assert "quagga" not in "".join(document.title for document, _ in view.recent())
+
+
+def test_libraries_tell_nothing_of_other_sources(vault: Kebab) -> None:
+    with view_of(vault, "notes") as view:
+        for query in ("in:nowhere x", "in:work quagga", "in:wrk x"):
+            with pytest.raises(FilterError) as error:
+                view.libraries("", query)
+            assert error.value.hint in ("the sources are: notes", "did you mean in:notes?")
+        scores = {
+            view.libraries("notes", query)[0].score
+            for query in ("quagga", "quaggo", "port qua*", "port quz*")
+        }
+        assert len(scores) <= 2
+        assert view.libraries("notes", "quagga") == view.libraries("notes", "quaggo")
+
+
+def test_a_source_is_not_widened_by_the_query(view: AgentView) -> None:
+    assert found(view, "port in:work", source="work").total == 2
+    with pytest.raises(FilterError):
+        found(view, "port in:work", source="notes")
+
+
+def test_raw_queries_are_refused(view: AgentView) -> None:
+    """Some take minutes, and the next call waits for them."""
+    slow = "'NEAR(" + " ".join(["l*"] * 400) + ", 100000)'"
+    for ask in (lambda: found(view, slow), lambda: view.libraries("notes", slow)):
+        with pytest.raises(UsageError, match="raw queries"):
+            ask()
 
 
 def test_a_source_that_does_not_exist_is_an_error_at_the_start(vault: Kebab) -> None:
@@ -117,6 +144,14 @@ def test_a_note_that_just_became_private_does_not_leave(view: AgentView, tmp_pat
     assert "plan.md" not in [document.path for document, _ in view.recent()]
 
 
+def test_an_ambiguous_target_tells_of_no_note_that_just_became_private(
+    view: AgentView, tmp_path: Path
+) -> None:
+    (tmp_path / "work/infra/port.md").write_text("---\nprivate: true\n---\n# Port conflict\n")
+    for target in ("infra/port.md", "port.md:L1", "port"):
+        assert view.read(target, max_tokens=500).note.document.source == "notes"
+
+
 def test_private_passages_are_not_counted_in_a_library(view: AgentView) -> None:
     (notes,) = (one for one in view.libraries("notes") if one.source.source_id == "notes")
     assert notes.source.chunks == 2
@@ -134,7 +169,7 @@ def test_a_moved_passage_is_cited_where_it_is_now(view: AgentView, tmp_path: Pat
     assert (quoted.located.state, quoted.located.shift) == ("moved", 3)
     assert note.read_text().splitlines()[3:8] == quoted.hit.text.splitlines()
     read = view.read("kebab://notes/infra/port.md#L5", max_tokens=500)
-    assert (str(read.quote.citation), read.lines) == (
+    assert (str(read.citation), read.lines) == (
         "infra/port.md:L8",
         ("Two listeners collide on one port.",),
     )
@@ -150,13 +185,28 @@ def test_a_changed_passage_has_its_present_text(view: AgentView, tmp_path: Path)
     assert "Three" in quoted.hit.text
 
 
-def test_passages_of_files_that_are_gone_are_left_out_and_counted(view: AgentView, tmp_path: Path) -> None:
+def test_no_deleted_title_or_heading_leaves(view: AgentView, tmp_path: Path) -> None:
+    note = tmp_path / "notes/infra/port.md"
+    note.write_text(note.read_text().replace("# Port conflict", "# Renamed").replace("## Cause", "## Why"))
+    (quoted,) = found(view, "listeners").hits
+    assert (quoted.hit.title, quoted.hit.heading_path, quoted.hit.citation.section) == ("port", "", "")
+    assert view.read("kebab://notes/infra/port.md", max_tokens=500).note.document.title == "port"
+
+
+def test_notes_of_one_displayed_path_are_read_by_their_bytes(view: AgentView, tmp_path: Path) -> None:
+    for name, text in ((b"\xfe1.md", "# One\n"), (b"\xff1.md", "# Two\n")):
+        with open(os.path.join(os.fsencode(tmp_path), b"notes", name), "w") as file:
+            file.write(text)
+    view._workspace.ingest([str(tmp_path / "notes")], Callbacks())
+    uris = [uri for _, uri in view.recent()]
+    read = [view.read(uri, max_tokens=500).lines for uri in uris if "1.md" in uri]
+    assert sorted(read) == [("# One",), ("# Two",)]
+
+
+def test_passages_of_files_that_are_gone_are_left_out(view: AgentView, tmp_path: Path) -> None:
     (tmp_path / "work/plan.md").unlink()
     passages = found(view, "port", source="work")
     assert cited(passages) == {"work/infra/port.md:L1-L3"}
-    assert [one.text for one in passages.notices if one.code == "left_out"] == [
-        "1 passage was left out: the index is older than the notes."
-    ]
     shutil.rmtree(tmp_path / "work")
     assert found(view, "port", source="work").hits == ()
 
@@ -191,8 +241,8 @@ def test_targets_of_read(view: AgentView, vault: Kebab) -> None:
         ("kebab://notes/%ED%8F%AC%ED%8A%B8.md#L3", "", "notes/포트.md:L3"),
         ("포트", "", "notes/포트.md:L1-L3"),
     ):
-        quote = view.read(target, source=source, max_tokens=500).quote
-        assert f"{quote.source}/{quote.citation}" == expected, target
+        read = view.read(target, source=source, max_tokens=500)
+        assert f"{read.note.document.source}/{read.citation}" == expected, target
 
 
 def test_an_ambiguous_target_names_the_sources(view: AgentView) -> None:
@@ -204,7 +254,7 @@ def test_context_stays_within_the_note(view: AgentView) -> None:
     read = view.read(
         "notes/infra/port.md:L3" if False else "kebab://notes/infra/port.md#L3", context=1, max_tokens=500
     )
-    assert (read.first, str(read.quote.citation)) == (2, "infra/port.md:L2-L4")
+    assert (read.first, str(read.citation)) == (2, "infra/port.md:L2-L4")
     assert str(read.next) == "infra/port.md:L5"
     read = view.read("kebab://notes/infra/port.md#L3", context=200, max_tokens=500)
     assert (read.first, len(read.lines), read.next) == (1, 5, None)
@@ -294,8 +344,8 @@ def test_uris_of_any_path() -> None:
         uri = uri_of(source, os.fsencode(path), SourceSpan(3, 9))
         assert uri.isascii()
         assert " " not in uri
-        assert parse_uri(uri) == (source, f"{display_path(path)}#L3-L9")
-        assert parse_uri(uri_of(source, os.fsencode(path))) == (source, display_path(path))
+        assert parse_uri(uri) == (source, f"{path}#L3-L9")
+        assert parse_uri(uri_of(source, os.fsencode(path))) == (source, path)
 
 
 def test_an_empty_index_is_an_error_with_a_hint(tmp_path: Path) -> None:

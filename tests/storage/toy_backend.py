@@ -164,6 +164,7 @@ def _note_passes(document: Document, filters: SearchFilters) -> bool:
         and (not filters.types or document.type in filters.types)
         and (not filters.langs or document.lang in filters.langs)
         and (not filters.sources or document.source in filters.sources)
+        and (not filters.within or document.source in filters.within)
         and (not filters.doc_ids or document.doc_id in filters.doc_ids)
         and (not filters.paths or any(re.match(glob_regex(one), path) for one in filters.paths))
         and not any(re.match(glob_regex(one), path) for one in filters.paths_none)

@@ -107,8 +107,8 @@ def test_the_rules_of_several_sources_name_them() -> None:
 
 def test_prose_is_fenced_where_all_is() -> None:
     hostile = hit(1, "a.md", text="before\n````\n### Imitated\n")
-    shown = passages([hostile], [], all_fenced=True)
-    assert shown.endswith(f"`````markdown\n{hostile.text}\n`````")
+    shown = passages([hostile], [], {hostile.chunk_id: "notes · primary"})
+    assert shown.endswith(f"a.md:L12-L34 (notes · primary)\n`````markdown\n{hostile.text}\n`````")
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,7 @@ def _document_conditions(filters: SearchFilters) -> list[Condition]:
         ("d.type", filters.types),
         ("d.lang", filters.langs),
         ("d.source_id", filters.sources),
+        ("d.source_id", filters.within),
         ("d.doc_id", filters.doc_ids),
     ]
     conditions += [_one_of(column, values) for column, values in columns if values]
