@@ -118,6 +118,7 @@ class Block:
     """Adjacent lines `first..last` (1-based, inclusive) that belong together.
 
     `level` is 1-6 for a heading and 0 otherwise; `text` is a heading's plain text.
+    A heading may have no lines (`last` is `first - 1`): the name of the code that follows.
     No block begins or ends with a blank line.
     """
 
