@@ -205,7 +205,7 @@ class Workspace:
         with self._parts.index.reader.catalogue() as catalogue:
             document = find_document(catalogue, path) or note_named(path, self._find)
             if document is None or document.chunks == 0:
-                return why_not_indexed(catalogue.sources(), path, document)
+                return why_not_indexed(catalogue.sources(), path, document, self._parts.recipe)
         return self._parts.engine.why_not(query, document)
 
     def respelled(self, text: str) -> list[tuple[str, str]]:
@@ -286,7 +286,7 @@ class Workspace:
         """Every file of every source with its current state; failed files come first."""
         from kebab_tui.indexing.lookup import file_states
 
-        return file_states(self._parts.index.reader, self._parts.recipe.made_by)
+        return file_states(self._parts.index.reader, self._parts.recipe)
 
     @_healed
     def inspect(self, target: str) -> Inspection:
@@ -294,7 +294,7 @@ class Workspace:
         from kebab_tui.indexing.lookup import inspect
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return inspect(catalogue, target, self._find)
+            return inspect(catalogue, target, self._parts.recipe, self._find)
 
     def locate(self, hit: SearchHit) -> Located:
         """Locate the chunk of a hit in the current file."""

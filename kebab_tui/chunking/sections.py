@@ -85,7 +85,7 @@ class Section:
     @property
     def is_bare(self) -> bool:
         """Without the line of a heading: code outside of all functions and classes."""
-        return bool(self.blocks) and self.blocks[0].first == self.first
+        return bool(self.level and self.blocks) and self.blocks[0].first == self.first
 
     @property
     def path(self) -> str:

@@ -182,6 +182,8 @@ class Source:
     rules: tuple[str, ...] = ()
     version_label: str = ""
     weight: float = 1.0
+    code: bool = False
+    """Read files of code too."""
     state: SourceState = "new"
     documents: int = 0
     chunks: int = 0

@@ -12,7 +12,7 @@ import stat
 from dataclasses import dataclass
 
 from kebab_tui.files.ignore import IgnoreRule, Scope
-from kebab_tui.formats.registry import format_of
+from kebab_tui.formats.registry import Format, format_of
 
 _EDITOR_FILE = re.compile(r"(?s).+~|\..+\.sw[a-z]|4913|#.+#|\.#.+|\._.+|\.goutputstream-.+")
 
@@ -41,6 +41,12 @@ def is_editor_file(name: str) -> bool:
     return _EDITOR_FILE.fullmatch(name) is not None
 
 
+def format_within(scope: Scope, prefix: str, name: str) -> Format | None:
+    """The format of the file `name` in `prefix`; None if there is none, or `scope` does not read it."""
+    kind = format_of(name)
+    return None if kind and kind.opt_in and not scope.takes_code(name, prefix + name) else kind
+
+
 def exclusion_of_folder(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
     """Check the folder `name` in `prefix` (empty for the root, else it ends with a slash)."""
     path = f"{prefix}{name}"
@@ -59,6 +65,8 @@ def exclusion_of_file(root: str, prefix: str, name: str, scope: Scope) -> Exclus
         return Exclusion(reason)
     if format_of(name) is None:
         return Exclusion("unsupported file type")
+    if format_within(scope, prefix, name) is None:
+        return Exclusion("source code, which is read only in a folder added with --code")
     if rule := scope.rule_against(name, path):
         return Exclusion("ignored by", rule)
     return None if scope.includes(name, path) else Exclusion("not matched by any include pattern")

@@ -22,14 +22,20 @@ from operator import itemgetter
 from typing import cast
 
 from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
-from kebab_tui.domain.document import Fingerprint, OtherFiles, fingerprint_of
+from kebab_tui.domain.document import Fingerprint, OtherFiles, Source, fingerprint_of
 from kebab_tui.domain.errors import UnreadableFileError
-from kebab_tui.files.exclusion import LeftOut, exclusion_of_file, exclusion_of_folder, is_editor_file
+from kebab_tui.files.exclusion import (
+    LeftOut,
+    exclusion_of_file,
+    exclusion_of_folder,
+    format_within,
+    is_editor_file,
+)
 from kebab_tui.files.ignore import IGNORE_FILES, IgnoreRule, Scope, rules_of_file, scope_of_root
 from kebab_tui.files.read import read_file
 from kebab_tui.files.root import check_root
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
-from kebab_tui.formats.registry import Format, format_of
+from kebab_tui.formats.registry import Format
 
 _NAME = itemgetter(0)
 _IGNORE_FILE_LIMITS = ReadLimits(MEGABYTE)
@@ -46,6 +52,16 @@ class WalkRules:
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    code: bool = False
+    """Whether files of code are read too; else only those whose ending an include pattern names."""
+
+    @classmethod
+    def of(cls, source: Source, *, code: bool) -> WalkRules:
+        """`code`: whether the settings let every source read code."""
+        return cls(source.include, source.exclude, code or source.code)
+
+    def scope(self, checkpoint: Checkpoint = UNLIMITED) -> Scope:
+        return scope_of_root(self.include, self.exclude, checkpoint, code=self.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +98,7 @@ def survey(root: str, rules: WalkRules) -> Iterator[Entry]:
 
     Slower than `walk`. A folder that is left out is one entry; ignore files are not listed.
     """
-    scope = scope_of_root(rules.include, rules.exclude)
+    scope = rules.scope()
     check_root(root)
     return _walk(root, "", scope, True, Counter())
 
@@ -92,7 +108,7 @@ def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
     steps = path.split("/")
     if "\0" in path or any(step in ("", ".", "..") for step in steps):
         return "outside the folder"
-    scope = scope_of_root(rules.include, rules.exclude)
+    scope = rules.scope()
     prefix = ""
     for folder in steps[:-1]:
         scope = _with_ignore_files(root, prefix, scope)
@@ -112,7 +128,7 @@ class PathScanner:
 
     def __init__(self, root: str, rules: WalkRules, checkpoint: Checkpoint = UNLIMITED) -> None:
         self._root = root
-        self._outer: dict[str, Scope | None] = {"": scope_of_root(rules.include, rules.exclude, checkpoint)}
+        self._outer: dict[str, Scope | None] = {"": rules.scope(checkpoint)}
         self._inner: dict[str, Scope | None] = {}
         self._others: Counter[str] = Counter()
 
@@ -153,7 +169,7 @@ class PathScanner:
             if stat.S_ISDIR(status.st_mode):
                 yield from self._below(path + "/", Counter())
             elif stat.S_ISREG(status.st_mode):
-                kind = format_of(name)
+                kind = self._format_of(prefix, name)
                 if kind is not None and self._takes_file(prefix, name):
                     yield FoundFile(path, fingerprint_of(status), kind)
 
@@ -164,12 +180,16 @@ class PathScanner:
         prefix, name = _split(path)
         if name in IGNORE_FILES:
             return self._scope_above(prefix) is not None
-        return format_of(name) is not None and self._takes_file(prefix, name)
+        return self._format_of(prefix, name) is not None and self._takes_file(prefix, name)
 
     def _below(self, prefix: str, others: Counter[str]) -> Iterator[FoundFile | WalkProblem]:
         scope = self._scope_above(prefix)
         found = _walk(self._root, prefix, scope, False, others) if scope is not None else iter(())
         return cast("Iterator[FoundFile | WalkProblem]", found)
+
+    def _format_of(self, prefix: str, name: str) -> Format | None:
+        scope = self._outer[""]
+        return format_within(scope, prefix, name) if scope else None
 
     def _takes_file(self, prefix: str, name: str) -> bool:
         scope = None if name.startswith(".") else self._scope_in(prefix)
@@ -215,7 +235,7 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[s
     while pending:
         prefix, scope = pending.pop()
         try:
-            folders, files, other_names, ignore_files = _list(f"{root}/{prefix}", scope.checkpoint, explain)
+            folders, files, other_names, ignore_files = _list(root, prefix, scope, explain)
         except OSError as error:
             yield WalkProblem(prefix.removesuffix("/"), _reason(error))
             continue
@@ -252,8 +272,8 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[s
         pending += reversed(below)
 
 
-def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
-    """List the folders, the files with their types, files of other types, and the ignore files in `folder`.
+def _list(root: str, prefix: str, scope: Scope, explain: bool) -> _Listing:
+    """List the folders, the files with their types, files of other types, and the ignore files in a folder.
 
     With `explain`, also hidden names and, with type None, entries that cannot be notes.
     """
@@ -261,11 +281,11 @@ def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
     files: list[tuple[str, os.DirEntry[str], Format | None]] = []
     others: list[str] = []
     ignore_files: list[str] = []
-    with os.scandir(folder) as entries:
-        checkpoint()
+    with os.scandir(f"{root}/{prefix}") as entries:
+        scope.checkpoint()
         for number, entry in enumerate(entries, start=1):
             if number & SELDOM == 0:
-                checkpoint()
+                scope.checkpoint()
             name = entry.name
             hidden = name[0] == "."
             if hidden:
@@ -275,7 +295,11 @@ def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
                     continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(name)
-            elif not hidden and (kind := format_of(name)) and entry.is_file(follow_symlinks=False):
+            elif (
+                not hidden
+                and (kind := format_within(scope, prefix, name))
+                and entry.is_file(follow_symlinks=False)
+            ):
                 files.append((name, entry, kind))
             elif explain and name not in IGNORE_FILES:
                 files.append((name, entry, None))

@@ -92,7 +92,9 @@ LANGUAGES = (
 EXTENSIONS = tuple(extension for language in LANGUAGES for extension in language.extensions)
 NAMES = tuple(name for language in LANGUAGES for name in language.names)
 
-_BY_ENDING = {ending: language for language in LANGUAGES for ending in (*language.extensions, *language.names)}
+_BY_ENDING = {
+    ending: language for language in LANGUAGES for ending in (*language.extensions, *language.names)
+}
 
 
 def language_of_file(path: str) -> CodeLanguage | None:

@@ -39,8 +39,7 @@ _C = """
 (type_definition type: (enum_specifier !name body: (_)) declarator: (type_identifier) @name) @enum
 """
 _JAVASCRIPT = """
-(comment) @above
-(decorator) @above
+[(comment) (decorator)] @above
 (function_declaration name: (_) @name) @function
 (generator_function_declaration name: (_) @name) @function
 (method_definition name: (_) @name) @method
@@ -125,7 +124,7 @@ QUERIES = {
 (field_definition property: (_) @name value: [(arrow_function) (function_expression)]) @method
 """,
     "python": """
-(comment) @above
+[(comment) (decorator)] @above
 (function_definition name: (_) @name) @function
 (class_definition name: (_) @name) @class
 """,
@@ -182,7 +181,7 @@ def find_symbols(data: bytes, path: str, checkpoint: Checkpoint) -> list[Symbol]
         raise late[0] from None
     rows = data.split(b"\n")
     _check_errors(tree.root_node, checkpoint)
-    found: list[tuple[int, int, str, dict[str, list[Node]]]] = []
+    found: list[tuple[str, dict[str, list[Node]]]] = []
     above: dict[int, int] = {}
     before: dict[int, int] = {}
     for _, captured in QueryCursor(query).matches(tree.root_node):
@@ -190,7 +189,7 @@ def find_symbols(data: bytes, path: str, checkpoint: Checkpoint) -> list[Symbol]
             first, last = _rows(nodes[0])
             if not rows[first][: nodes[0].start_point.column].strip():
                 above[last] = first
-                # A comment that documents may have a blank line below; at the top of a file it is its licence.
+                # A blank line may follow documentation; at the top of a file it is rather a licence.
                 if first and data.startswith(b"/**", nodes[0].start_byte) and not rows[last + 1].strip():
                     above[last + 1] = first
         elif nodes := captured.get("before"):
@@ -198,19 +197,19 @@ def find_symbols(data: bytes, path: str, checkpoint: Checkpoint) -> list[Symbol]
             before[last] = before[last + 1] = first
         else:
             kind = next(kind for kind in captured if kind not in ("name", "owner", "declarator"))
-            node = captured[kind][0]
-            found.append((node.start_byte, -node.end_byte, kind, captured))
+            found.append((kind, captured))
     checkpoint()
-    found.sort(key=lambda one: one[:2])
+    found.sort(key=lambda one: (one[1][one[0]][0].start_byte, -one[1][one[0]][0].end_byte))
     done: list[Symbol] = []
     around: list[tuple[int, Symbol]] = []
-    for start, minus_end, kind, captured in found:
-        while around and around[-1][0] < -minus_end:
+    for kind, captured in found:
+        node = captured[kind][0]
+        while around and around[-1][0] < node.end_byte:
             around.pop()
         names = _names(data, kind, captured)
         if not names:
             continue
-        first, last = _rows(captured[kind][0])
+        first, last = _rows(node)
         line = first
         first = before.get(first, first)
         while first - 1 in above:
@@ -218,7 +217,7 @@ def find_symbols(data: bytes, path: str, checkpoint: Checkpoint) -> list[Symbol]
         outer = around[-1][1].path if around else ()
         symbol = Symbol(kind, (*outer, *names), first + 1, last + 1, line + 1)
         done.append(symbol)
-        around.append((-minus_end, symbol))
+        around.append((node.end_byte, symbol))
     return done
 
 

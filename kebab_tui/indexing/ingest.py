@@ -39,6 +39,7 @@ def recipe_of(settings: Settings) -> Recipe:
     return Recipe(
         ReadLimits(settings.reading.max_file_mb * MEGABYTE),
         ChunkLimits(target=settings.chunking.target, cap=settings.chunking.cap),
+        settings.reading.code,
     )
 
 
@@ -57,6 +58,7 @@ def declared_sources(entries: Sequence[SourceSettings]) -> list[Source]:
                 exclude=entry.exclude,
                 trust=Trust.parse(entry.trust) or Trust.PRIMARY,
                 rules=entry.rules,
+                code=entry.code,
             )
         )
     return declared
@@ -86,7 +88,7 @@ def run_ingest(
     reports = []
     for source in sources:
         if not ingest.cancelled:
-            rules = WalkRules(source.include, source.exclude)
+            rules = WalkRules.of(source, code=recipe.code)
             scanner = PathScanner(source.root, rules, Checkpoint(stopping=callbacks.stopping))
             reports.append(ingest.source(source, scanner))
     if not ingest.cancelled and len(sources) == len(session.sources()):

@@ -88,7 +88,7 @@ class ListedFile:
     rule_at: str = ""
 
 
-def inspect(catalogue: Catalogue, target: str, find: Find) -> Inspection:
+def inspect(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> Inspection:
     """Look up a path, a citation, a chunk id or a name; raises NotFoundError with the reason."""
     if _CHUNK_ID.fullmatch(target) and (named := catalogue.chunks_named(target)):
         if len(named) > 1:
@@ -110,7 +110,7 @@ def inspect(catalogue: Catalogue, target: str, find: Find) -> Inspection:
     if document is None and citation is not None:
         document = note_named(citation.path, find, exact=True)
     if citation is None or document is None:
-        verdict = why_not_indexed(catalogue.sources(), target, None)
+        verdict = why_not_indexed(catalogue.sources(), target, None, recipe)
         raise NotFoundError(f"not in the index: {target} ({verdict.detail})", verdict.advice)
     span = citation.span
     inside = [
@@ -182,7 +182,9 @@ def _same_bytes(notes: list[Document], path: str) -> list[Document]:
     return [note for note in notes if note.raw_path == os.fsencode(path)] or notes
 
 
-def why_not_indexed(sources: Sequence[Source], path: str, document: Document | None) -> WhyNot:
+def why_not_indexed(
+    sources: Sequence[Source], path: str, document: Document | None, recipe: Recipe
+) -> WhyNot:
     """Why a file is not in the index."""
     if document is not None:
         reason = document.reason or "it contains no text"
@@ -201,7 +203,7 @@ def why_not_indexed(sources: Sequence[Source], path: str, document: Document | N
     source, inner = found
     if not os.path.lexists(os.path.join(source.root, inner)):
         return WhyNot(path, "not indexed", "no such file", "")
-    ignored = explain_ignored(source.root, inner, WalkRules(source.include, source.exclude))
+    ignored = explain_ignored(source.root, inner, WalkRules.of(source, code=recipe.code))
     if ignored is not None:
         return WhyNot(path, "not indexed", ignored, "")
     return WhyNot(path, "not indexed", "not scanned yet", f"run `kebab ingest {source.root}`")
@@ -261,7 +263,7 @@ def matching_position(hit: SearchHit, located: Located, query: str, recipe: Reci
 
 def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> CitedPlace:
     """The current lines of a citation, a chunk id, a path or a name; raises NotFoundError with the reason."""
-    found = inspect(catalogue, target, find)
+    found = inspect(catalogue, target, recipe, find)
     span = found.cited or SourceSpan(1, 1)
     path = os.path.join(found.root, os.fsdecode(found.document.raw_path))
     citation = Citation(found.document.path, span)
@@ -307,11 +309,11 @@ def _lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:
         return None
 
 
-def file_states(reader: Reader, made_by: Mapping[str, str]) -> Iterator[ListedFile]:
+def file_states(reader: Reader, recipe: Recipe) -> Iterator[ListedFile]:
     """The files of every source: failed and skipped ones first, the others in the order of the walk.
 
     Compares the folders with the index as an ingest would. Opens no file except ignore files, and keeps
-    no read transaction open during the walk. `made_by`: of each format; notes of other versions are pending.
+    no read transaction open during the walk. Notes that were not made by the recipe are pending.
     """
     try:
         with reader.catalogue() as catalogue:
@@ -334,12 +336,12 @@ def file_states(reader: Reader, made_by: Mapping[str, str]) -> Iterator[ListedFi
         left = {path: file for path, file in known.items() if path not in done}
         unseen: list[bytes] = []
         try:
-            for entry in survey(source.root, WalkRules(source.include, source.exclude)):
+            for entry in survey(source.root, WalkRules.of(source, code=recipe.code)):
                 raw_path = os.fsencode(entry.path)
                 if isinstance(entry, WalkProblem):
                     unseen.append(raw_path)
                 if raw_path not in done:
-                    yield _walked(source, entry, left.pop(raw_path, None), made_by)
+                    yield _walked(source, entry, left.pop(raw_path, None), recipe.made_by)
         except SourceError as error:
             yield ListedFile(source.source_id, "", source.root, "failed", error.message)
             for raw_path, file in left.items():

@@ -33,10 +33,12 @@ from kebab_tui.storage.ports import KnownFile, Writer
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """All settings that determine the chunks of a file."""
+    """All settings that determine which files are read, and their chunks."""
 
     limits: ReadLimits = ReadLimits()
     chunk_limits: ChunkLimits = ChunkLimits()
+    code: bool = False
+    """Whether all sources read code."""
 
     chunker: str = field(init=False)
     made_by: Mapping[str, str] = field(init=False)

@@ -23,13 +23,19 @@ _IGNORE_FILES = tuple(map(os.fsencode, IGNORE_FILES))
 
 
 class WatchedFolders:
-    """`without_events`: follow the sources, but watch nothing."""
+    """`without_events`: follow the sources, but watch nothing. `code`: all of them read code."""
 
     def __init__(
-        self, queue: PathQueue, stopping: Callable[[], bool], *, without_events: bool = False
+        self,
+        queue: PathQueue,
+        stopping: Callable[[], bool],
+        *,
+        without_events: bool = False,
+        code: bool = False,
     ) -> None:
         self._queue = None if without_events else queue
         self._checkpoint = Checkpoint(stopping=stopping)
+        self._code = code
         self._watched: dict[SourceId, WatchedSource] = {}
         self.by_root: dict[str, WatchedSource] = {}
         self.sources: list[Source] = []
@@ -43,7 +49,9 @@ class WatchedFolders:
                 self._watched.pop(name).stop()
         added = [source for name, source in wanted.items() if name not in self._watched]
         for source in added:
-            self._watched[source.source_id] = WatchedSource(source, self._queue, self._checkpoint)
+            self._watched[source.source_id] = WatchedSource(
+                source, self._queue, self._checkpoint, code=self._code
+            )
         self.by_root = {watched.source.root: watched for watched in self._watched.values()}
         self.sources = [watched.source for watched in self._watched.values()]
         return added
@@ -57,11 +65,14 @@ class WatchedFolders:
 class WatchedSource:
     """The watch of one source, and the one set of ignore rules for its events and its scans."""
 
-    def __init__(self, source: Source, queue: PathQueue | None, checkpoint: Checkpoint) -> None:
+    def __init__(
+        self, source: Source, queue: PathQueue | None, checkpoint: Checkpoint, *, code: bool = False
+    ) -> None:
         self.source = source
         self.rejected = ""
         """Why the last scan was rejected; empty if it was not."""
         self._checkpoint = checkpoint
+        self._code = code
         self._read_rules()
         self.watch = None if queue is None else FolderWatch(queue, source.root, self._is_interesting)
         if self.watch is not None:
@@ -95,7 +106,7 @@ class WatchedSource:
         return FolderState(self.source.source_id, self.source.root, kind, reason, state.directories)
 
     def _read_rules(self) -> None:
-        rules = WalkRules(self.source.include, self.source.exclude)
+        rules = WalkRules.of(self.source, code=self._code)
         self._scanner = PathScanner(self.source.root, rules, self._checkpoint)
 
     def _is_interesting(self, path: bytes, is_folder: bool) -> bool:

@@ -87,6 +87,8 @@ class ReadingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     max_file_mb: Annotated[int, Meta(ge=1, le=1024)] = 8
     """The maximum file size, in megabytes; larger files are skipped and listed as such."""
+    code: bool = False
+    """Read source code in all folders; a folder added with `--code` reads it anyway."""
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -152,6 +154,8 @@ class SourceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The trust level of its notes; a note can set its own."""
     rules: tuple[str, ...] = ()
     """Remarks added to every quotation from this folder."""
+    code: bool = False
+    """Read its source code too."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,7 @@ def found(scanner: PathScanner, path: str) -> list[str]:
     return [item.path for item in scanner.look([path]) if isinstance(item, FoundFile)]
 
 
-def scanner_of(root: Path, **rules: tuple[str, ...]) -> PathScanner:
+def scanner_of(root: Path, **rules: Any) -> PathScanner:
     return PathScanner(str(root), WalkRules(**rules))
 
 
