@@ -1,4 +1,4 @@
-"""Chooses the user's editor, builds its command line for a file and a line, and runs it.
+"""Chooses the user's editor or viewer, builds its command line for a line or a page of a file, and runs it.
 
 The editor comes from the settings, else KEBAB_EDITOR, VISUAL or EDITOR, else from the installed programs. A
 configured editor that is missing is an error; no other editor replaces it. Words are split as by a shell, but
@@ -7,6 +7,9 @@ no shell runs: variables, globs and operators have no effect.
 Lines and columns are 1-based; columns count characters. The path is absolute, so that it cannot be read as an
 option. An unknown program gets the file only, because a wrong line argument is worse than none; so does a
 program that takes `path:line`, if the path itself could be read so.
+
+A viewer opens documents with pages. It needs a window: over ssh and without a display there is none, and the
+front end says so.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +30,7 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.text import sanitize
 
 if TYPE_CHECKING:
-    from kebab_tui.settings.settings import EditorSettings
+    from kebab_tui.settings.settings import EditorSettings, ViewerSettings
 
 Kind = Literal["terminal", "gui"]
 Words = tuple[str, ...]
@@ -40,7 +44,11 @@ SETTING = "[editor] command"
 _FAILS_WITHIN_S = 0.1
 """Time for a GUI editor to fail: an option error comes at once, success prints nothing."""
 _TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
-_PLACEHOLDER = re.compile(r"\{(path|escaped|line|column|skip)\}")
+_PLACEHOLDER = re.compile(r"\{(path|escaped|line|column|skip|page)\}")
+_KNOWN = {
+    "editor": ("{path}", "{line}", "{column}", "{escaped}", "{skip}"),
+    "viewer": ("{path}", "{page}"),
+}
 _PLAIN_PART = re.compile(r"/|\.[a-z]\w*\Z", re.IGNORECASE)
 """A part of a path after a colon that is not a line number."""
 _JOE_ESCAPES = re.compile(r"[\\,]")
@@ -49,18 +57,20 @@ _SUFFIX = re.compile(r"\.(exe|cmd|bat)\Z", re.IGNORECASE)
 
 
 class EditorError(KebabError):
-    """No editor is installed, or the chosen one could not open the note."""
+    """No editor or viewer is installed, or the chosen one could not open the note."""
 
     code = "editor_failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command line. `kind`: in the terminal or in a window; `at_line`: whether it contains the line."""
+    """A command line. `kind`: in the terminal or in a window; `at_line`: whether it has the line or page."""
 
     argv: Words
     kind: Kind
     at_line: bool = True
+    setting: str = SETTING
+    place: Literal["line", "page"] = "line"
 
     @property
     def program(self) -> str:
@@ -100,6 +110,10 @@ def choose(settings: EditorSettings, environ: Mapping[str, str], find: Find) -> 
 
 
 def _configured(text: str, named_by: str, kind: Kind, find: Find) -> Editor:
+    return Editor(_checked(text, named_by, "editor", find), named_by, kind)
+
+
+def _checked(text: str, named_by: str, noun: Literal["editor", "viewer"], find: Find) -> Words:
     """Parse and check a command."""
     try:
         program, *words = shlex.split(text)
@@ -116,24 +130,25 @@ def _configured(text: str, named_by: str, kind: Kind, find: Find) -> Editor:
             problem, fix = "is not an executable file", f"`chmod +x {shlex.quote(program)}`, or change"
         else:
             problem, fix = "is not installed", "install it, or change"
-        raise EditorError(f"the editor {program} (from {named_by}) {problem}", f"{fix} {named_by}")
+        raise EditorError(f"the {noun} {program} (from {named_by}) {problem}", f"{fix} {named_by}")
     if _is_template(command):
         found = (one[0] for word in command for one in re.finditer(r"\{\w+\}", word))
-        if unknown := next((one for one in found if not _PLACEHOLDER.fullmatch(one)), None):
+        if unknown := next((one for one in found if one not in _KNOWN[noun]), None):
+            *names, last = _KNOWN[noun]
             raise EditorError(
-                f"{named_by}: unknown placeholder {unknown}",
-                "known: {path}, {line}, {column}, {escaped} and {skip}",
+                f"{named_by}: unknown placeholder {unknown}", f"known: {', '.join(names)} and {last}"
             )
-    return Editor(command, named_by, kind)
+    return command
 
 
 def line_hint(made: Launch) -> str:
-    """A message for a launch without the line; empty for others."""
+    """A message for a launch without the line or the page; empty for others."""
     if made.at_line:
         return ""
-    command = f"{made.program} … {{line}} {{path}}"
+    command = f"{made.program} … {{{made.place}}} {{path}}"
     return (
-        f'could not pass the line number to {made.program}; set {SETTING} = "{command}" in the configuration'
+        f"could not pass the {made.place} number to {made.program}; "
+        f'set {made.setting} = "{command}" in the configuration'
     )
 
 
@@ -217,7 +232,76 @@ def _filled(words: Sequence[str], path: str, line: int, column: int) -> Iterator
         "column": str(column),
         "skip": str(column - 1),
     }
-    return (_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in words)
+    return _replaced(words, values)
+
+
+def _replaced(words: Sequence[str], values: Mapping[str, str]) -> Iterator[str]:
+    return (_PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), word) for word in words)
+
+
+_VIEWERS: tuple[tuple[str, Words], ...] = (
+    ("zathura", ("-P", "{page}", "{path}")),
+    ("evince papers atril xreader", ("-i", "{page}", "{path}")),
+    ("okular", ("-p", "{page}", "{path}")),
+    ("sioyek", ("--page", "{page}", "{path}")),
+    ("qpdfview", ("{path}#{page}",)),
+    ("mupdf mupdf-gl mupdf-x11 xpdf", ("{path}", "{page}")),
+    ("xdg-open open", ("{path}",)),
+)
+VIEWERS = {name: words for names, words in _VIEWERS for name in names.split()}
+"""Program -> its arguments, in the order in which an installed one is chosen. The last go to no page."""
+_WINDOWS = ("win32", "darwin")
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """`named_by`: the setting with the command, or the installed programs."""
+
+    command: Words
+    named_by: str
+    setting: str
+
+    def at(self, path: str, page: int) -> Launch:
+        """The command line for a page of a document with an absolute path."""
+        if not path.startswith("/"):
+            raise ValueError(f"not an absolute path: {path!r}")
+        words: Words = self.command
+        if not _is_template(self.command):
+            words = (*self.command, *VIEWERS.get(_basename(self.command[0]), ("{path}",)))
+        argv = tuple(_replaced(words, {"path": path, "page": str(page)}))
+        return Launch(argv, "gui", any("{page}" in word for word in words), self.setting, "page")
+
+
+def choose_viewer(settings: ViewerSettings, type_: str, environ: Mapping[str, str], find: Find) -> Viewer:
+    """The user's viewer for a type of documents with pages; raises EditorError if none can be started."""
+    setting = f"[viewer] {type_}"
+    configured: str = getattr(settings, type_, "").strip()
+    command = _checked(configured, setting, "viewer", find) if configured else ()
+    if reason := no_window(environ):
+        raise NoWindowError(f"no viewer can be shown {reason}", "open the citation where there is a display")
+    if command:
+        return Viewer(command, setting, setting)
+    for program in VIEWERS:
+        if find(program):
+            return Viewer((program,), "the installed programs", setting)
+    names = ", ".join(list(VIEWERS)[:3])
+    raise EditorError(
+        f"there is no viewer for {type_}: install {names} or another one", f'or set {setting} = "…"'
+    )
+
+
+class NoWindowError(EditorError):
+    """There is no display for a viewer: show or copy the citation instead."""
+
+    code = "no_window"
+
+
+def no_window(environ: Mapping[str, str]) -> str:
+    """Why no window can be shown; empty if one can."""
+    if environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"):
+        return "over ssh"
+    has_display = sys.platform in _WINDOWS or environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
+    return "" if has_display else "without a display"
 
 
 def _basename(program: str) -> str:

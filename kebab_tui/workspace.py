@@ -22,7 +22,7 @@ from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
 if TYPE_CHECKING:
     from kebab_tui.doctor import IndexStatus, Pending, VectorState
     from kebab_tui.domain.citation import Located, TextPosition
-    from kebab_tui.domain.document import Document, DocumentState, Source
+    from kebab_tui.domain.document import Document, DocumentState, PageText, Source
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
     from kebab_tui.indexing.embed import EmbeddingReport
@@ -301,6 +301,16 @@ class Workspace:
         from kebab_tui.indexing.lookup import locate_hit
 
         return locate_hit(hit, self._parts.recipe)
+
+    def page(self, hit: SearchHit, number: int) -> PageText:
+        """The present text of a page of the hit's document; the last one for a larger number.
+
+        Takes some tens of milliseconds, at most a few seconds for a hostile file. Raises
+        UnreadableFileError with the reason, VanishedFileError if there is no file.
+        """
+        from kebab_tui.indexing.lookup import page_of
+
+        return page_of(hit.root, hit.raw_path, number, self._parts.recipe)
 
     def matching_position(self, hit: SearchHit, located: Located, query: str) -> TextPosition:
         """Where an editor begins in the located passage of a hit: at its best match."""

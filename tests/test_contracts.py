@@ -17,6 +17,7 @@ FORBIDDEN = {
     "search/semantic.py": "onnxruntime",
     "indexing/ingest.py": "textual",
     "doctor.py": "kebab_tui.storage.sqlite.reader",
+    "formats/markdown.py": "pypdfium2",
 }
 """Importing module -> what it may not import."""
 

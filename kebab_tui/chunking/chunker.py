@@ -9,6 +9,8 @@ All rules are local, so that an edit changes only the passages near it:
 - A heading without text belongs to the section that follows; at the end of the note, to the
   last passage.
 - The label of a passage covers all of it: its heading, or `sections.shared_path` of several.
+- A passage ends with its page, if the note has pages. Its lines count from the top of the page, and the
+  headings of earlier pages are above it.
 - A line longer than the cap becomes several passages that cite the same line. This is the
   only overlap; all other non-blank lines of the body are cited exactly once.
 
@@ -19,10 +21,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from kebab_tui.chunking.sections import (
     ChunkLimits,
     Section,
+    Trail,
     count_non_blank,
     cut_section,
     is_cut,
@@ -41,9 +46,30 @@ _DEFAULT = ChunkLimits()
 def chunk(
     note: ParsedNote, limits: ChunkLimits = _DEFAULT, checkpoint: Checkpoint = UNLIMITED
 ) -> tuple[Passage, ...]:
-    """Split a note into passages, in the order of its lines."""
-    lines = note.lines
-    found, headings = sections(note.blocks, checkpoint)
+    """Split a note into passages, in the order of its lines; none crosses a page."""
+    trails: list[tuple[int, Trail]] = []
+    if not note.pages:
+        return tuple(_chunk(note.lines, note.blocks, trails, limits, checkpoint))
+    passages = []
+    blocks = deque(note.blocks)
+    for page, (start, end) in enumerate(pairwise((*note.pages, len(note.lines) + 1)), 1):
+        on_page = []
+        while blocks and blocks[0].first < end:
+            on_page.append(blocks.popleft())
+        for passage in _chunk(note.lines, on_page, trails, limits, checkpoint):
+            first, last = passage.span.first - start + 1, passage.span.last - start + 1
+            passages.append(replace(passage, span=SourceSpan(first, last, page)))
+    return tuple(passages)
+
+
+def _chunk(
+    lines: Sequence[str],
+    blocks: Sequence[Block],
+    trails: list[tuple[int, Trail]],
+    limits: ChunkLimits,
+    checkpoint: Checkpoint,
+) -> list[Passage]:
+    found, headings = sections(blocks, trails, checkpoint)
     passages: list[Passage] = []
     group: list[Section] = []
     for place, section in enumerate(found):
@@ -70,8 +96,8 @@ def chunk(
         passages.append(_join(lines, group))
     if headings:
         latest = group or found[-1:]
-        _append_headings(passages, lines, latest, headings, note.blocks, limits, checkpoint)
-    return tuple(passages)
+        _append_headings(passages, lines, latest, headings, blocks, limits, checkpoint)
+    return passages
 
 
 def _join(lines: Sequence[str], group: Sequence[Section]) -> Passage:

@@ -97,11 +97,17 @@ class Section:
         return shared_path([self]) if self.beside else HEADING_SEPARATOR.join(self.trail)
 
 
-def sections(blocks: Sequence[Block], checkpoint: Checkpoint) -> tuple[list[Section], Section | None]:
-    """Group blocks into sections; the second value contains headings at the end without text."""
+def sections(
+    blocks: Sequence[Block], trails: list[tuple[int, Trail]], checkpoint: Checkpoint
+) -> tuple[list[Section], Section | None]:
+    """Group blocks into sections; the second value contains headings at the end without text.
+
+    `trails`: the headings above the blocks with their levels, on earlier pages; afterwards those above the
+    end of the blocks.
+    """
     found: list[Section] = []
-    trails: list[tuple[int, Trail]] = []
-    section = Section(0, (), blocks[0].first) if blocks else None
+    level, trail = trails[-1] if trails else (0, ())
+    section = Section(level, trail, blocks[0].first) if blocks else None
     for place, block in enumerate(blocks):
         if not place & SELDOM:
             checkpoint()

@@ -1,8 +1,9 @@
 """Three output formats of `kebab search`: quickfix lines for editors, Markdown quotations, and context.
 
 `path:line:col:text`: the line and byte column of the first match, 1-based. A path that an editor could
-not parse is left out, and counted on stderr. Quotations and context hold exactly the cited lines. A passage
-cannot end its own quotation: each line has a prefix, or a fence longer than any fence inside.
+not parse is left out, and counted on stderr; so is a page, which no editor can open. Quotations and
+context hold exactly the cited lines. A passage cannot end its own quotation: each line has a prefix, or a
+fence longer than any fence inside.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ _MARKUP = re.compile(r"([\\`*_\[\]<|])")
 
 def write_quickfix(hits: Sequence[SearchHit], here: str, *, terminal: bool) -> None:
     """Write one line for each hit; on a terminal, with control characters made visible."""
-    left_out = 0
+    left_out = pages = 0
     for hit in hits:
+        if hit.citation.span.page is not None:
+            pages += 1
+            continue
         path = os.path.join(hit.root, os.fsdecode(hit.raw_path)).removeprefix(here.rstrip("/") + "/")
         valid = path.encode("utf-8", "replace").decode()  # invalid UTF-8 is written unchanged
         if _AMBIGUOUS.search(path) or sanitize(valid) != valid:
@@ -41,6 +45,8 @@ def write_quickfix(hits: Sequence[SearchHit], here: str, *, terminal: bool) -> N
         if _MISREAD.search(":" + text):
             text = text.replace('"', "'")
         write(f"{sanitize(path) if terminal else path}:{line}:{column}:{text}")
+    if pages:
+        notify(f"left out {plural(pages, 'hit')}: this format cannot express a page")
     if left_out:
         notify(f"left out {plural(left_out, 'hit')}: the path has characters that this format cannot express")
 

@@ -16,6 +16,7 @@ from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.text import sanitize
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.citation import Citation
     from kebab_tui.wire.encode import Json
 
 DEFAULT_WIDTH = 80
@@ -68,6 +69,11 @@ def confirmed(question: str, *, yes: bool) -> bool:
 def field(text: str) -> str:
     """Sanitised text for one cell of a row: on one line, without control characters."""
     return sanitize(text).translate(_ROW_BREAKERS)
+
+
+def page_label(citation: Citation) -> str:
+    """How the document labels the cited page; empty for lines, and where it is the number."""
+    return f" (page {field(citation.label)})" if citation.label else ""
 
 
 def plural(count: int, noun: str) -> str:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kebab_tui.cli.output import Style, aligned, field
+from kebab_tui.cli.output import Style, aligned, field, page_label
 from kebab_tui.domain import hit as known
 from kebab_tui.domain.hit import ambiguous_paths
 from kebab_tui.domain.text import is_korean, sanitize
@@ -48,7 +48,8 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
         yield f"{_INDENT}doc: {field(hit.path)}" + (
             f"  (in {field(hit.root)})" if hit.path in ambiguous else ""
         )
-        yield f"{_INDENT}citation: {style.file_link(field(str(hit.citation)), file)}"
+        cited = style.file_link(field(str(hit.citation)), file)
+        yield f"{_INDENT}citation: {cited}{page_label(hit.citation)}"
         yield f"{_INDENT}heading: {field(hit.heading_path)}".rstrip()
         if badges := list(known.badges(hit, is_korean(response.read))):
             texts = (_BADGE_TEXTS.get(badge, badge) for badge in reversed(badges))

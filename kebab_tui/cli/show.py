@@ -13,19 +13,42 @@ import shutil
 import sys
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.options import chosen_format, filter_options, filters_from, format_options, page_options
-from kebab_tui.cli.output import Style, detect, field, notify, plural, table_lines, write, write_json
+from kebab_tui.cli.output import (
+    Style,
+    detect,
+    field,
+    notify,
+    page_label,
+    plural,
+    table_lines,
+    write,
+    write_json,
+)
 from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import DocumentState
 from kebab_tui.domain.errors import NotFoundError, UsageError
 from kebab_tui.domain.facets import FACETS, values_of
+from kebab_tui.domain.pages import cite, page_count
 from kebab_tui.domain.text import glob_problem, sanitize
-from kebab_tui.editor import EditorError, choose, line_hint, open_note
+from kebab_tui.editor import (
+    Editor,
+    EditorError,
+    NoWindowError,
+    Viewer,
+    choose,
+    choose_viewer,
+    line_hint,
+    open_note,
+)
+
+if TYPE_CHECKING:
+    from kebab_tui.indexing.lookup import Inspection
 
 STATES: tuple[DocumentState, ...] = ("ok", "failed", "skipped")
 _LISTED = tuple(kind for kind in FACETS.values() if kind.listed)
@@ -121,12 +144,14 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
         write(f"flags: {', '.join(flag.replace('_', ' ') for flag in document.flags)}")
     write(f"size: {plural(document.fingerprint.size, 'byte')}")
     write(f"doc id: {document.doc_id}")
+    if pages := page_count(document.facets):
+        write(f"page count: {pages:,}{_without_text(found, pages)}")
     write(f"passages: {document.chunks}")
     file = os.path.join(os.fsencode(found.root), document.raw_path)
     for chunk in found.chunks:
-        citation = field(str(Citation(document.path, chunk.span, chunk.heading_path)))
+        cited = cite(document, chunk.span)
         write("")
-        write(f"citation: {style.file_link(citation, file)}")
+        write(f"citation: {style.file_link(field(str(cited)), file)}{page_label(cited)}")
         write(f"heading: {field(chunk.heading_path)}".rstrip())
         write(f"chunk id: {chunk.chunk_id} ({chunk.kind}, {plural(len(chunk.text), 'character')})")
         if full:
@@ -134,17 +159,25 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
                 write(f"│ {line}")
 
 
+def _without_text(found: Inspection, pages: int) -> str:
+    if "pages_without_text" not in found.document.flags or found.cited is not None:
+        return ""
+    return f", {pages - len({chunk.span.page for chunk in found.chunks}):,} without text"
+
+
 @click.command()
 @click.argument("target", metavar="CITATION|CHUNK_ID|PATH|NAME")
-@click.option("--print", "print_only", is_flag=True, help="Print the editor command, quoted for a shell.")
+@click.option("--print", "print_only", is_flag=True, help="Print the command instead, quoted for a shell.")
 @shared_options
 @pass_invocation
 def open_command(invocation: Invocation, target: str, print_only: bool) -> None:
-    """Open the lines of a citation, or a note by name, in your editor.
+    """Open the lines of a citation, or a note by name, in your editor; a page in your viewer.
 
     Finds the lines in the file as it is now, and reports when they moved or changed. The
     editor: the setting `command` in [editor], else KEBAB_EDITOR, VISUAL or EDITOR, else
-    nvim, vim, nano or vi.
+    nvim, vim, nano or vi. The viewer: the setting `pdf` in [viewer], else the first installed
+    one of zathura, evince, okular and others. Over ssh and without a display the citation of
+    a page is printed instead.
     """
     with closing(invocation.open_index()) as workspace:
         place = workspace.locate_citation(target)
@@ -153,9 +186,19 @@ def open_command(invocation: Invocation, target: str, print_only: bool) -> None:
         raise NotFoundError(
             f"{place.path} is no longer there", "run `kebab ingest` to remove it from the index"
         )
-    editor = choose(invocation.settings.editor, os.environ, shutil.which)
-    launch = editor.at(place.path, located.span.first)
     present = field(str(Citation(place.citation.path, located.span)))
+    program: Editor | Viewer
+    if (page := located.span.page) is not None:
+        try:
+            program = choose_viewer(invocation.settings.viewer, "pdf", os.environ, shutil.which)
+        except NoWindowError as error:
+            notify(f"{error.message}; {error.hint}")
+            write(present)
+            return
+        launch = program.at(place.path, page)
+    else:
+        program = choose(invocation.settings.editor, os.environ, shutil.which)
+        launch = program.at(place.path, located.span.first)
     if located.state == "moved":
         notify(f"moved {located.shift:+}: now {present}")
     elif located.state == "changed":
@@ -167,7 +210,8 @@ def open_command(invocation: Invocation, target: str, print_only: bool) -> None:
     if outcome.interrupted:
         raise KeyboardInterrupt
     if not outcome.ok:
-        raise EditorError(outcome.message, f"this editor comes from {editor.named_by}")
+        noun = "editor" if page is None else "viewer"
+        raise EditorError(outcome.message, f"this {noun} comes from {program.named_by}")
     if hint := line_hint(launch):
         notify(field(hint))
 

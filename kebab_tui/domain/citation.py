@@ -17,7 +17,7 @@ _PAGE = re.compile(r"(?s)\A(?P<path>.+)#p=(?P<page>[1-9]\d{0,8})\Z")
 
 @dataclass(frozen=True, slots=True)
 class SourceSpan:
-    """Lines `first..last` of a text, or one page of a paged document."""
+    """Lines `first..last` of a text; with `page`, of the text of that page. A page is cited as a whole."""
 
     first: int
     last: int
@@ -46,6 +46,8 @@ class Citation:
     path: str
     span: SourceSpan
     section: str = ""
+    label: str = ""
+    """How the document labels the page, where that is not its number; shown, never cited."""
 
     def __str__(self) -> str:
         if self.span.page is not None:
@@ -80,7 +82,8 @@ class Located:
 
     `same`: at the indexed lines. `moved`: the same text, `shift` lines further down (negative: up).
     `changed`: other text; `span` is the most similar part or, failing that, the indexed lines that
-    the file still has. `gone`: no such file; `span` is the indexed one.
+    the file still has. `gone`: no such file; `span` is the indexed one. In a document with pages,
+    `shift` counts pages, and text that stays on its page is the same.
     """
 
     span: SourceSpan

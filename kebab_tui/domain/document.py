@@ -21,7 +21,7 @@ DocumentType = str
 """One of `formats.registry.document_types`."""
 Language = Literal["ko", "en", "und"]
 DocumentState = Literal["ok", "failed", "skipped"]
-DocumentFlag = Literal["bad_front_matter", "lossy_decoding"]
+DocumentFlag = Literal["bad_front_matter", "lossy_decoding", "pages_without_text"]
 
 LANGUAGES: tuple[Language, ...] = ("ko", "en", "und")
 
@@ -108,6 +108,18 @@ class ParsedNote:
     trust: Trust | None = None
     facets: tuple[Facet, ...] = ()
     flags: tuple[DocumentFlag, ...] = ()
+    pages: tuple[int, ...] = ()
+    """For a document with pages: the line where each begins; no block crosses a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The text of a page as extracted; `label` is how the document numbers the page, perhaps `iv`."""
+
+    number: int
+    count: int
+    label: str
+    lines: tuple[str, ...]
 
 
 BlockKind = Literal["heading", "prose", "code", "table", "comment"]

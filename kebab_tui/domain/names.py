@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 _CALLED_AFTER_THEIR_FOLDER = frozenset({"index", "_index", "readme"})
 _SEPARATORS = re.compile(r"[\s\-_.]+")
-EXTENSION = re.compile(r"\.(?:md|markdown|mdown|mkd|mdx|txt|text)$", re.IGNORECASE)
+EXTENSION = re.compile(r"\.(?:md|markdown|mdown|mkd|mdx|txt|text|pdf)$", re.IGNORECASE)
 """At the end of the name of a note's file."""
 _LONGEST = 1_000
 """Characters of a typed name, and of the names of a note that are searched as words."""

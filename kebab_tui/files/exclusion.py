@@ -42,9 +42,9 @@ def is_editor_file(name: str) -> bool:
 
 
 def format_within(scope: Scope, prefix: str, name: str) -> Format | None:
-    """The format of the file `name` in `prefix`; None if there is none, or `scope` does not read it."""
+    """The format of the file `name` in `prefix`; None if there is none, or it is turned off."""
     kind = format_of(name)
-    return None if kind and kind.opt_in and not scope.takes_code(name, prefix + name) else kind
+    return kind if kind and scope.reads(kind.id, name, prefix + name) else None
 
 
 def exclusion_of_folder(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
@@ -63,10 +63,11 @@ def exclusion_of_file(root: str, prefix: str, name: str, scope: Scope) -> Exclus
         return Exclusion("temporary file of an editor")
     if reason := _problem_of_entry(root, path, name, stat.S_IFREG):
         return Exclusion(reason)
-    if format_of(name) is None:
+    kind = format_of(name)
+    if kind is None:
         return Exclusion("unsupported file type")
-    if format_within(scope, prefix, name) is None:
-        return Exclusion("source code, which is read only in a folder added with --code")
+    if not scope.reads(kind.id, name, path):
+        return Exclusion(f"its type is turned off: {kind.id} = false under [reading] in the settings")
     if rule := scope.rule_against(name, path):
         return Exclusion("ignored by", rule)
     return None if scope.includes(name, path) else Exclusion("not matched by any include pattern")

@@ -107,8 +107,8 @@ class Scope:
     included: bool = True
     """Whether `include` matches this folder."""
     nearest_first: tuple[Matcher, ...] = ()
-    code: bool = False
-    """Whether the source reads code; else only files that a pattern of `named` matches."""
+    off: frozenset[str] = frozenset()
+    """The formats that are turned off, but for files that `named` matches."""
     named: Matcher | None = None
     """The patterns of `include` that name an ending, such as `*.py`, or a file."""
     checkpoint: Checkpoint = field(default=UNLIMITED, compare=False)
@@ -139,10 +139,12 @@ class Scope:
         rule = self.include.match(_normal(name), _normal(path))
         return self.included if rule is None else not rule.pattern.negated
 
-    def takes_code(self, name: str, path: str) -> bool:
-        """Return whether a file of code may be read; the other rules apply too."""
-        if self.code or self.named is None:
-            return self.code
+    def reads(self, kind: str, name: str, path: str) -> bool:
+        """Return whether files of a format are read; the other rules apply too."""
+        if kind not in self.off:
+            return True
+        if self.named is None:
+            return False
         rule = self.named.match(_normal(name), _normal(path))
         return rule is not None and not rule.pattern.negated
 
@@ -162,8 +164,7 @@ def scope_of_root(
     include: Iterable[str],
     exclude: Iterable[str],
     checkpoint: Checkpoint = UNLIMITED,
-    *,
-    code: bool = False,
+    off: frozenset[str] = frozenset(),
 ) -> Scope:
     """Parse the patterns of a source; raise if one is invalid."""
     include = tuple(include)
@@ -172,7 +173,7 @@ def scope_of_root(
         _matcher_of_globs("exclude", exclude),
         wanted,
         included=wanted is None,
-        code=code,
+        off=off,
         named=_matcher_of_globs("include", filter(_names_files, include)),
         checkpoint=checkpoint,
     )

@@ -22,7 +22,7 @@ from operator import itemgetter
 from typing import cast
 
 from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
-from kebab_tui.domain.document import Fingerprint, OtherFiles, Source, fingerprint_of
+from kebab_tui.domain.document import Fingerprint, OtherFiles, fingerprint_of
 from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.files.exclusion import (
     LeftOut,
@@ -35,7 +35,7 @@ from kebab_tui.files.ignore import IGNORE_FILES, IgnoreRule, Scope, rules_of_fil
 from kebab_tui.files.read import read_file
 from kebab_tui.files.root import check_root
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
-from kebab_tui.formats.registry import Format
+from kebab_tui.formats.registry import OPT_IN, Format
 
 _NAME = itemgetter(0)
 _IGNORE_FILE_LIMITS = ReadLimits(MEGABYTE)
@@ -52,16 +52,11 @@ class WalkRules:
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    code: bool = False
-    """Whether files of code are read too; else only those whose ending an include pattern names."""
-
-    @classmethod
-    def of(cls, source: Source, *, code: bool) -> WalkRules:
-        """`code`: whether the settings let every source read code."""
-        return cls(source.include, source.exclude, code or source.code)
+    off: frozenset[str] = OPT_IN
+    """The formats whose files are no notes, unless a pattern of `include` names their ending."""
 
     def scope(self, checkpoint: Checkpoint = UNLIMITED) -> Scope:
-        return scope_of_root(self.include, self.exclude, checkpoint, code=self.code)
+        return scope_of_root(self.include, self.exclude, checkpoint, self.off)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from kebab_tui.domain.checkpoint import Checkpoint
-from kebab_tui.domain.document import DocumentType, ParsedNote
+from kebab_tui.domain.document import DocumentType, PageText, ParsedNote
 from kebab_tui.formats import code_languages
 
 
@@ -35,6 +35,9 @@ class Format:
     """Read only where the user asks for it: its files are many, and would bury the notes."""
     isolated: bool = False
     """Parsed in a child process with limits, because a foreign library reads untrusted bytes."""
+    paged: bool = False
+    """Cited and shown by page, with `page(data, path, number, checkpoint) -> PageText` of the module, and
+    opened in a viewer at that page; others by lines, in an editor. Only for isolated formats."""
 
     def parse(self, data: bytes, path: str, checkpoint: Checkpoint) -> ParsedNote:
         if not self.isolated:
@@ -44,6 +47,13 @@ class Format:
 
         seconds = min(checkpoint.seconds, self.seconds(len(data)))
         return isolated.read(self.module, "parse", ParsedNote, data, path, seconds, checkpoint)
+
+    def page(self, data: bytes, path: str, number: int, checkpoint: Checkpoint) -> PageText:
+        """One page of a document with pages; the last one for a larger number."""
+        from kebab_tui.formats import isolated
+
+        seconds = min(checkpoint.seconds, self.seconds(len(data)))
+        return isolated.read(self.module, "page", PageText, data, path, seconds, checkpoint, number)
 
     def seconds(self, size: int) -> float:
         """CPU time limit for parsing and chunking a file of so many bytes: one second more a megabyte."""
@@ -56,6 +66,16 @@ FORMATS: dict[str, Format] = {
     for known in (
         Format("markdown", _MARKDOWN, "kebab_tui.formats.markdown", version=2),
         Format("note", (".txt", ".text"), "kebab_tui.formats.plain_text", version=2),
+        Format(
+            "pdf",
+            (".pdf",),
+            "kebab_tui.formats.pdf",
+            version=1,
+            cpu_seconds=20,
+            max_bytes=64 * 2**20,
+            isolated=True,
+            paged=True,
+        ),
         # Its parser runs only the grammars in a child, and goes on without them if that fails.
         Format(
             "code",
@@ -70,8 +90,8 @@ FORMATS: dict[str, Format] = {
     )
 }
 
-_STATED_TYPES = ("pdf",)
-"""Types that front matter may state, though no format here reads such files yet."""
+OPT_IN = frozenset(known.id for known in FORMATS.values() if known.opt_in)
+"""The formats that are off by default."""
 
 
 def format_of(name: str) -> Format | None:
@@ -93,7 +113,7 @@ def extensions() -> tuple[str, ...]:
 
 def document_types() -> tuple[DocumentType, ...]:
     """The types that a document can have, for filters and completions."""
-    return tuple(dict.fromkeys((*FORMATS, *_STATED_TYPES)))
+    return tuple(FORMATS)
 
 
 def made_by(chunker: str) -> Mapping[str, str]:

@@ -21,8 +21,9 @@ from kebab_tui.domain.errors import SourceError, UsageError
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.root import check_root, is_empty
-from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem, WalkRules
+from kebab_tui.files.walk import FoundFile, PathScanner, WalkProblem
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
+from kebab_tui.formats.registry import FORMATS
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.pipeline import ChangeBatch, FileChange, FileTarget, Patience, Recipe, change_of
 from kebab_tui.indexing.reconcile import DeletionGracePeriod, Plan, compare, parents, recognise_moves
@@ -39,7 +40,8 @@ def recipe_of(settings: Settings) -> Recipe:
     return Recipe(
         ReadLimits(settings.reading.max_file_mb * MEGABYTE),
         ChunkLimits(target=settings.chunking.target, cap=settings.chunking.cap),
-        settings.reading.code,
+        {"pdf": settings.reading.max_pdf_mb * MEGABYTE},
+        frozenset(name for name in FORMATS if not getattr(settings.reading, name, True)),
     )
 
 
@@ -88,8 +90,8 @@ def run_ingest(
     reports = []
     for source in sources:
         if not ingest.cancelled:
-            rules = WalkRules.of(source, code=recipe.code)
-            scanner = PathScanner(source.root, rules, Checkpoint(stopping=callbacks.stopping))
+            checkpoint = Checkpoint(stopping=callbacks.stopping)
+            scanner = PathScanner(source.root, recipe.rules_of(source), checkpoint)
             reports.append(ingest.source(source, scanner))
     if not ingest.cancelled and len(sources) == len(session.sources()):
         session.writer.set_made_by(recipe.all_made_by)

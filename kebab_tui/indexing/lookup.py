@@ -10,25 +10,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.citation import Citation, Located, SourceSpan, TextPosition, parse_citation
-from kebab_tui.domain.document import Chunk, Document, Source
+from kebab_tui.domain.document import Chunk, Document, PageText, ParsedNote, Source
 from kebab_tui.domain.errors import NotFoundError, NotIndexedError, SourceError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.names import stem_of
+from kebab_tui.domain.pages import cite, page_count
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.exclusion import LeftOut
 from kebab_tui.files.file_state import file_state
 from kebab_tui.files.read import VanishedFileError, read_file
-from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, WalkRules, explain_ignored, survey
+from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, explain_ignored, survey
 from kebab_tui.formats.decode import decode
-from kebab_tui.formats.registry import format_of
+from kebab_tui.formats.registry import Format, format_of
 from kebab_tui.indexing.pipeline import Recipe
-from kebab_tui.indexing.relocate import clipped, locate, locate_within
+from kebab_tui.indexing.relocate import clipped, clipped_page, locate, locate_on_page, locate_within
 from kebab_tui.search.find_names import NAME_ORDER, FoundNote, NameMatch
 from kebab_tui.search.ports import FileState
 from kebab_tui.search.snippet import after_heading, best_match, highlight_phrases
@@ -42,6 +44,8 @@ StateOfFile = Literal["ok", "failed", "skipped", "pending", "ignored"]
 _NO_LINES = re.compile(r"(?s)(?P<path>.+)[:#]L?\d+(?:-L?\d+)?")
 _CHUNK_ID = re.compile(r"[0-9a-f]{6,32}")
 _MANY = 5
+_PAGE_SECONDS = 3.0
+"""CPU time for what a reader waits for: a page, or the new place of one."""
 _DELETED = "deleted; the next scan removes it from the index"
 _EXCLUDED = "excluded now; the next scan removes it from the index"
 _UNSEEN = "cannot be read now; it stays in the index"
@@ -112,13 +116,20 @@ def inspect(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> In
     if citation is None or document is None:
         verdict = why_not_indexed(catalogue.sources(), target, None, recipe)
         raise NotFoundError(f"not in the index: {target} ({verdict.detail})", verdict.advice)
-    span = citation.span
-    inside = [
-        c
-        for c in catalogue.chunks_of(document.doc_id)
-        if c.span.first <= span.last and c.span.last >= span.first
-    ]
-    return _inspection(catalogue, document, tuple(inside), span)
+    span, chunks = citation.span, catalogue.chunks_of(document.doc_id)
+    pages = page_count(document.facets)
+    if span.page is None:
+        if pages:
+            raise NotFoundError(
+                f"{document.path} is cited by page, not by line", f"for example: {document.path}#p=1"
+            )
+        chunks = [c for c in chunks if c.span.first <= span.last and c.span.last >= span.first]
+    else:
+        if span.page > pages:
+            last = f"its last page is {pages:,}" if pages else "it has lines: PATH:L5-L9"
+            raise NotFoundError(f"{document.path} has no page {span.page:,}", last)
+        chunks = [c for c in chunks if c.span.page == span.page]
+    return _inspection(catalogue, document, tuple(chunks), span)
 
 
 def _inspection(
@@ -203,7 +214,7 @@ def why_not_indexed(
     source, inner = found
     if not os.path.lexists(os.path.join(source.root, inner)):
         return WhyNot(path, "not indexed", "no such file", "")
-    ignored = explain_ignored(source.root, inner, WalkRules.of(source, code=recipe.code))
+    ignored = explain_ignored(source.root, inner, recipe.rules_of(source))
     if ignored is not None:
         return WhyNot(path, "not indexed", ignored, "")
     return WhyNot(path, "not indexed", "not scanned yet", f"run `kebab ingest {source.root}`")
@@ -227,6 +238,8 @@ def _source_containing(sources: Sequence[Source], path: str) -> tuple[Source, st
 def locate_hit(hit: SearchHit, recipe: Recipe) -> Located:
     """The current lines of a hit. The stamp decides if the file cannot be read as text."""
     span = hit.citation.span
+    if span.page is not None:
+        return _locate_hit_on_page(hit, recipe)
     try:
         lines = _lines(hit.root, hit.raw_path, recipe)
     except VanishedFileError:
@@ -234,6 +247,21 @@ def locate_hit(hit: SearchHit, recipe: Recipe) -> Located:
     if lines is None:
         return Located(span, "changed" if hit.stale else "same")
     return locate(hit.text, span, lines, recipe.chunk_limits.cap)
+
+
+def _locate_hit_on_page(hit: SearchHit, recipe: Recipe) -> Located:
+    """The current page of a hit. Reads the document only if it has changed: that takes a while."""
+    span = hit.citation.span
+    try:
+        status = os.lstat(os.path.join(os.fsencode(hit.root), hit.raw_path))
+        if not hit.stale and max(status.st_mtime_ns, status.st_ctime_ns) < hit.indexed_ns:
+            return Located(span, "same")
+        note = _parsed(hit.root, hit.raw_path, recipe)
+    except (VanishedFileError, FileNotFoundError):
+        return Located(span, "gone")
+    except (UnreadableFileError, OSError):
+        return Located(span, "changed" if hit.stale else "same")
+    return locate_on_page(hit.text, span, note, recipe.chunk_limits.cap)
 
 
 def matching_position(hit: SearchHit, located: Located, query: str, recipe: Recipe) -> TextPosition:
@@ -264,9 +292,11 @@ def matching_position(hit: SearchHit, located: Located, query: str, recipe: Reci
 def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> CitedPlace:
     """The current lines of a citation, a chunk id, a path or a name; raises NotFoundError with the reason."""
     found = inspect(catalogue, target, recipe, find)
-    span = found.cited or SourceSpan(1, 1)
+    span = found.cited or SourceSpan(1, 1, page=1 if page_count(found.document.facets) else None)
     path = os.path.join(found.root, os.fsdecode(found.document.raw_path))
-    citation = Citation(found.document.path, span)
+    citation = cite(found.document, span)
+    if span.page is not None:
+        return CitedPlace(citation, path, _locate_page(found, span, recipe))
     try:
         lines = _lines(found.root, found.document.raw_path, recipe)
     except VanishedFileError:
@@ -280,6 +310,41 @@ def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe, find: Fin
     if lines is None:
         return CitedPlace(citation, path, Located(span, "changed"))
     return CitedPlace(citation, path, _locate_lines(span, found.chunks, lines, recipe.chunk_limits.cap))
+
+
+def _locate_page(found: Inspection, span: SourceSpan, recipe: Recipe) -> Located:
+    """The current page with the text of a page: that of its first passage which is still there."""
+    if found.file_state != "changed" or found.cited is None:
+        return Located(span, "gone" if found.file_state == "gone" else "same")
+    try:
+        note = _parsed(found.root, found.document.raw_path, recipe)
+    except VanishedFileError:
+        return Located(span, "gone")
+    except UnreadableFileError:
+        return Located(span, "changed")
+    places = (locate_on_page(c.text, c.span, note, recipe.chunk_limits.cap) for c in found.chunks)
+    best = min(places, key=lambda place: place.state == "changed", default=clipped_page(span, note))
+    return replace(best, span=SourceSpan(1, 1, page=best.span.page))
+
+
+def page_of(root: str, raw_path: bytes, number: int, recipe: Recipe) -> PageText:
+    """The present text of one page; raises UnreadableFileError, also if it takes too long."""
+    kind, data, path = _read_paged(root, raw_path, recipe)
+    return kind.page(data, path, number, Checkpoint(_PAGE_SECONDS))
+
+
+def _parsed(root: str, raw_path: bytes, recipe: Recipe) -> ParsedNote:
+    """The present text of all pages; raises UnreadableFileError, also if it takes too long."""
+    kind, data, path = _read_paged(root, raw_path, recipe)
+    return kind.parse(data, path, Checkpoint(_PAGE_SECONDS))
+
+
+def _read_paged(root: str, raw_path: bytes, recipe: Recipe) -> tuple[Format, bytes, str]:
+    path = os.fsdecode(raw_path)
+    kind = format_of(path)
+    if kind is None or not kind.paged:
+        raise UnreadableFileError("has no pages")
+    return kind, read_file(root, path, recipe.limits_of(kind)).data, path
 
 
 def _locate_lines(span: SourceSpan, chunks: Sequence[Chunk], lines: Sequence[str], cap: int) -> Located:
@@ -313,7 +378,7 @@ def file_states(reader: Reader, recipe: Recipe) -> Iterator[ListedFile]:
     """The files of every source: failed and skipped ones first, the others in the order of the walk.
 
     Compares the folders with the index as an ingest would. Opens no file except ignore files, and keeps
-    no read transaction open during the walk. Notes that were not made by the recipe are pending.
+    no read transaction open during the walk. Notes that other versions read are pending.
     """
     try:
         with reader.catalogue() as catalogue:
@@ -336,7 +401,7 @@ def file_states(reader: Reader, recipe: Recipe) -> Iterator[ListedFile]:
         left = {path: file for path, file in known.items() if path not in done}
         unseen: list[bytes] = []
         try:
-            for entry in survey(source.root, WalkRules.of(source, code=recipe.code)):
+            for entry in survey(source.root, recipe.rules_of(source)):
                 raw_path = os.fsencode(entry.path)
                 if isinstance(entry, WalkProblem):
                     unseen.append(raw_path)

@@ -15,14 +15,14 @@ from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain import document
 from kebab_tui.domain.change import Change, MarkNote, SaveNote, TouchNote
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongError
-from kebab_tui.domain.document import Document, Fingerprint, Trust
+from kebab_tui.domain.document import Document, Fingerprint, Source, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
 from kebab_tui.domain.facets import NAME, WORD_KINDS, Facet, values_of
 from kebab_tui.domain.ids import DocId, SourceId, document_id
 from kebab_tui.domain.names import distinct_names, name_of, stem_of
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.read import VanishedFileError, read_file
-from kebab_tui.files.walk import FoundFile
+from kebab_tui.files.walk import FoundFile, WalkRules
 from kebab_tui.formats import registry
 from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.formats.registry import Format
@@ -33,12 +33,14 @@ from kebab_tui.storage.ports import KnownFile, Writer
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """All settings that determine which files are read, and their chunks."""
+    """All settings that determine the chunks of a file."""
 
     limits: ReadLimits = ReadLimits()
     chunk_limits: ChunkLimits = ChunkLimits()
-    code: bool = False
-    """Whether all sources read code."""
+    max_bytes: Mapping[str, int] = field(default_factory=dict)
+    """Limits of single formats, by their ids, that the settings change."""
+    off: frozenset[str] = registry.OPT_IN
+    """The formats that the settings turn off."""
 
     chunker: str = field(init=False)
     made_by: Mapping[str, str] = field(init=False)
@@ -53,7 +55,12 @@ class Recipe:
         object.__setattr__(self, "all_made_by", registry.all_made_by(chunker))
 
     def limits_of(self, kind: Format | None) -> ReadLimits:
-        return ReadLimits(kind.max_bytes) if kind and kind.max_bytes else self.limits
+        most = kind and (self.max_bytes.get(kind.id) or kind.max_bytes)
+        return ReadLimits(most) if most else self.limits
+
+    def rules_of(self, source: Source) -> WalkRules:
+        """Which files of a source are notes."""
+        return WalkRules(source.include, source.exclude, self.off - {"code"} if source.code else self.off)
 
 
 @dataclass(frozen=True, slots=True)

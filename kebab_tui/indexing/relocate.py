@@ -11,11 +11,13 @@ A line longer than `cap` has several chunks: only in such a line may a chunk beg
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kebab_tui.domain.citation import Located, SourceSpan
+from kebab_tui.domain.document import ParsedNote
 
 _WORD = re.compile(r"\w{2,}")
 _ENOUGH = 0.4
@@ -59,6 +61,32 @@ def locate_within(part: SourceSpan, text: str, span: SourceSpan, lines: Sequence
     inner = locate("\n".join(wanted), there, lines[before : whole.span.last], cap)
     first, last = before + inner.span.first, before + inner.span.last
     return _found(part, first, last, exact=inner.state != "changed")
+
+
+def locate_on_page(text: str, span: SourceSpan, note: ParsedNote, cap: int) -> Located:
+    """Find a chunk in the present pages of its document."""
+    start = note.pages[min(_page(span), len(note.pages)) - 1]
+    found = locate(text, SourceSpan(start + span.first - 1, start + span.last - 1), note.lines, cap)
+    page = max(1, bisect_right(note.pages, found.span.first))
+    start = note.pages[page - 1]
+    end = note.pages[page] - 1 if page < len(note.pages) else len(note.lines)
+    last = min(found.span.last, max(end, found.span.first))
+    there = SourceSpan(found.span.first - start + 1, last - start + 1, page)
+    shift = page - _page(span)
+    if found.state == "changed":
+        return Located(there, "changed", shift)
+    return Located(there, "moved" if shift else "same", shift)
+
+
+def clipped_page(span: SourceSpan, note: ParsedNote) -> Located:
+    """The old page of a lost chunk, or the last one that the document has."""
+    page = min(_page(span), len(note.pages))
+    return Located(SourceSpan(1, 1, page), "changed", page - _page(span))
+
+
+def _page(span: SourceSpan) -> int:
+    assert span.page is not None  # of a document with pages
+    return span.page
 
 
 def clipped(span: SourceSpan, count: int) -> Located:

@@ -14,8 +14,9 @@ from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.ignore import IGNORE_FILES
-from kebab_tui.files.walk import PathScanner, WalkRules
+from kebab_tui.files.walk import PathScanner
 from kebab_tui.indexing.path_queue import PathBatch, PathQueue
+from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.status import FolderState
 from kebab_tui.indexing.watcher import FolderWatch, WatchState
 
@@ -23,19 +24,19 @@ _IGNORE_FILES = tuple(map(os.fsencode, IGNORE_FILES))
 
 
 class WatchedFolders:
-    """`without_events`: follow the sources, but watch nothing. `code`: all of them read code."""
+    """`without_events`: follow the sources, but watch nothing."""
 
     def __init__(
         self,
         queue: PathQueue,
         stopping: Callable[[], bool],
+        recipe: Recipe | None = None,
         *,
         without_events: bool = False,
-        code: bool = False,
     ) -> None:
+        self._recipe = recipe or Recipe()
         self._queue = None if without_events else queue
         self._checkpoint = Checkpoint(stopping=stopping)
-        self._code = code
         self._watched: dict[SourceId, WatchedSource] = {}
         self.by_root: dict[str, WatchedSource] = {}
         self.sources: list[Source] = []
@@ -50,7 +51,7 @@ class WatchedFolders:
         added = [source for name, source in wanted.items() if name not in self._watched]
         for source in added:
             self._watched[source.source_id] = WatchedSource(
-                source, self._queue, self._checkpoint, code=self._code
+                source, self._queue, self._recipe, self._checkpoint
             )
         self.by_root = {watched.source.root: watched for watched in self._watched.values()}
         self.sources = [watched.source for watched in self._watched.values()]
@@ -66,13 +67,13 @@ class WatchedSource:
     """The watch of one source, and the one set of ignore rules for its events and its scans."""
 
     def __init__(
-        self, source: Source, queue: PathQueue | None, checkpoint: Checkpoint, *, code: bool = False
+        self, source: Source, queue: PathQueue | None, recipe: Recipe, checkpoint: Checkpoint
     ) -> None:
         self.source = source
+        self._rules = recipe.rules_of(source)
         self.rejected = ""
         """Why the last scan was rejected; empty if it was not."""
         self._checkpoint = checkpoint
-        self._code = code
         self._read_rules()
         self.watch = None if queue is None else FolderWatch(queue, source.root, self._is_interesting)
         if self.watch is not None:
@@ -106,8 +107,7 @@ class WatchedSource:
         return FolderState(self.source.source_id, self.source.root, kind, reason, state.directories)
 
     def _read_rules(self) -> None:
-        rules = WalkRules.of(self.source, code=self._code)
-        self._scanner = PathScanner(self.source.root, rules, self._checkpoint)
+        self._scanner = PathScanner(self.source.root, self._rules, self._checkpoint)
 
     def _is_interesting(self, path: bytes, is_folder: bool) -> bool:
         try:

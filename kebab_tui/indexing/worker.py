@@ -60,7 +60,7 @@ class IndexWorker:
         self._queue = PathQueue()
         self._schedule = Schedule(self._queue, config.vectors is not None)
         self._watched = WatchedFolders(
-            self._queue, callbacks.stopping, without_events=config.once, code=config.recipe.code
+            self._queue, callbacks.stopping, config.recipe, without_events=config.once
         )
         self._requests = config.index.requests()
         self._is_lock_wanted = False

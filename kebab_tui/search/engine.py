@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError
 from kebab_tui.domain.hit import (
@@ -25,6 +24,7 @@ from kebab_tui.domain.hit import (
     SearchResponse,
     partial_matches,
 )
+from kebab_tui.domain.pages import cite
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, Ranked, Search
@@ -283,7 +283,7 @@ def hydrate(
                 snippet=excerpt.text,
                 highlights=excerpt.highlights,
                 text=chunk.text,
-                citation=Citation(document.path, chunk.span, chunk.heading_path),
+                citation=cite(document, chunk.span, chunk.heading_path),
                 retrieval=ranked.detail,
                 retrieval_method=_METHODS[answer.mode],
                 index_version=version,

@@ -87,6 +87,10 @@ class ReadingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     max_file_mb: Annotated[int, Meta(ge=1, le=1024)] = 8
     """The maximum file size, in megabytes; larger files are skipped and listed as such."""
+    pdf: bool = True
+    """Read PDF files; false: they are no notes, and leave the index at the next scan."""
+    max_pdf_mb: Annotated[int, Meta(ge=1, le=256)] = 64
+    """The same limit for PDF files."""
     code: bool = False
     """Read source code in all folders; a folder added with `--code` reads it anyway."""
 
@@ -117,6 +121,18 @@ class EditorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def __post_init__(self) -> None:
         if "{path}" not in self.command and ("{line}" in self.command or "{column}" in self.command):
             raise ValueError("the editor command has {line} or {column}, but no {path}")
+
+
+class ViewerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The programs that open documents with pages, each in a window of its own."""
+
+    pdf: str = ""
+    """The viewer for PDF files, such as `okular`, or a complete command, such as `zathura -P {page} {path}`;
+    empty: the first installed one of those that can open a page, else the desktop's."""
+
+    def __post_init__(self) -> None:
+        if "{page}" in self.pdf and "{path}" not in self.pdf:
+            raise ValueError("the viewer command has {page}, but no {path}")
 
 
 class ScreenSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -168,6 +184,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reading: ReadingSettings = field(default_factory=ReadingSettings)
     index: IndexSettings = field(default_factory=IndexSettings)
     editor: EditorSettings = field(default_factory=EditorSettings)
+    viewer: ViewerSettings = field(default_factory=ViewerSettings)
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Key bindings of the screen. An entry replaces all keys of its action; the README lists the actions.

@@ -19,6 +19,7 @@ from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk, Document, Source
 from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
+from kebab_tui.domain.pages import cite
 from kebab_tui.domain.text import UNSAFE
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation
 from kebab_tui.search.ranking import NEAR_ENOUGH, PLACE_EVERY, Fused, FusionSettings
@@ -123,7 +124,7 @@ def search_response(response: SearchResponse, full: bool = False) -> Json:
 def citation(value: Citation) -> Json:
     span = value.span
     where: Json = (
-        {"kind": "page", "page": span.page}
+        {"kind": "page", "page": span.page, "label": value.label}
         if span.page is not None
         else {"kind": "line", "start": span.first, "end": span.last}
     )
@@ -165,7 +166,7 @@ def document(value: Document) -> Json:
     }
 
 
-def chunk(value: Chunk, path: str) -> Json:
+def chunk(value: Chunk, of: Document) -> Json:
     return {
         "schema_version": "chunk.v1",
         "chunk_id": value.chunk_id,
@@ -173,7 +174,7 @@ def chunk(value: Chunk, path: str) -> Json:
         "ordinal": value.ordinal,
         "kind": value.kind,
         "heading_path": _headings(value.heading_path),
-        "citation": citation(Citation(path, value.span, value.heading_path)),
+        "citation": citation(cite(of, value.span, value.heading_path)),
         "text": value.text,
     }
 

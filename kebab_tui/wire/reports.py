@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from kebab_tui.doctor import IndexStatus, Pending
 from kebab_tui.domain.document import OtherFiles
+from kebab_tui.domain.pages import page_count
 from kebab_tui.evaluation.summary import Comparison, Difference, Report, Summary
 from kebab_tui.indexing.embed import EmbeddingReport
 from kebab_tui.indexing.lookup import Inspection
@@ -76,7 +77,8 @@ def inspection(found: Inspection) -> Json:
         "document": document(found.document),
         "root": found.root,
         "file_state": found.file_state,
-        "chunks": [chunk(item, found.document.path) for item in found.chunks],
+        "page_count": page_count(found.document.facets),
+        "chunks": [chunk(item, found.document) for item in found.chunks],
     }
 
 
