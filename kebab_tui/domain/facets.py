@@ -91,7 +91,7 @@ ALIAS = FacetKind("alias", "aliases", front_matter=("aliases", "alias"), fold=na
 TITLE = FacetKind("title", "titles", fold=name_key)
 """The titles that a note states: in front matter and in its first H1."""
 DATE = FacetKind("date", "dates", front_matter=("date", "created", "updated"), clean=_clean_date)
-PAGES = FacetKind("pages", "pages")
+PAGES = FacetKind("page", "pages")
 """The labels of the pages of a document (see `domain.pages`)."""
 FACETS: dict[str, FacetKind] = {kind.id: kind for kind in (TAG, NAME, ALIAS, TITLE, DATE, PAGES)}
 WORD_KINDS = (ALIAS.id, TAG.id, DATE.id)

@@ -1,10 +1,10 @@
 """Reads golden files, and finds their expectations in the index.
 
 A golden file is a YAML list with the keys `id`, `query`, `expect` and, optionally, `lang` and `probes`. An
-expectation has a `note`, at most one of `heading` and `lines: [first, last]`, and a grade `relevance` (or 1).
-Unknown, missing or invalid values are errors with file and line. A hit counts if its cited lines overlap
-the expected ones: the note, the section with its subsections, or the lines. The headings of the indexed
-passages determine the sections; a merged passage counts for each of its headings.
+expectation has a `note`, at most one of `heading`, `lines: [first, last]` and `page: number`, and a grade
+`relevance` (or 1). Unknown, missing or invalid values are errors with file and line. A hit counts if its
+cited lines overlap the expected ones: the note, the section with its subsections, the lines, or the page.
+The headings of the indexed passages determine the sections; a merged passage counts for each of its headings.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.hit import SearchHit
@@ -29,13 +30,12 @@ _SYLLABLE = re.compile("[\uac00-\ud7a3]")
 QueryLanguage = Literal["ko", "en", "mixed"]
 QUERY_LANGUAGES: tuple[QueryLanguage, ...] = ("ko", "en", "mixed")
 SetKind = Literal["golden", "beir"]
-Lines = tuple[int, int]
 ChunksOf = Callable[[str], Sequence[Chunk]]
 """Path of a note -> its passages."""
 T = TypeVar("T")
 
 _QUERY_KEYS = ("id", "query", "lang", "probes", "expect")
-_EXPECT_KEYS = ("note", "heading", "lines", "relevance")
+_EXPECT_KEYS = ("note", "heading", "lines", "page", "relevance")
 _FORM = "a golden file is a list of entries with `id`, `query` and `expect`"
 _MERGED = " · "
 _CUT = "…"
@@ -72,10 +72,13 @@ class Expectation:
     heading: str = ""
     lines: tuple[int, int] | None = None
     relevance: int = 1
+    page: int | None = None
 
     def __str__(self) -> str:
         if self.lines:
             return f"{self.note} lines {self.lines[0]}-{self.lines[1]}"
+        if self.page:
+            return f"{self.note} page {self.page}"
         return f"{self.note} > {self.heading}" if self.heading else self.note
 
 
@@ -150,14 +153,19 @@ class _GoldenParser:
 
     def _expectation(self, node: Node) -> Expectation:
         entries = self._entries(node, "an expectation", _EXPECT_KEYS, ("note",))
-        heading, lines = entries.get("heading"), entries.get("lines")
-        if heading and lines:
-            raise self._refusal(lines, "heading and lines exclude each other", "leave one of them out")
+        heading, lines, page = (entries.get(key) for key in ("heading", "lines", "page"))
+        parts = [part for part in (heading, lines, page) if part is not None]
+        if len(parts) > 1:
+            names = [key for key in ("heading", "lines", "page") if key in entries]
+            raise self._refusal(
+                parts[1], f"{' and '.join(names)} exclude each other", "leave all but one of them out"
+            )
         return Expectation(
             note=_normal(self._text(entries["note"], "note")),
-            line=_line(heading or lines or entries["note"]),
+            line=_line(next(iter(parts), entries["note"])),
             heading=_either(heading, lambda given: _normal(self._text(given, "heading")), ""),
             lines=_either(lines, self._span, None),
+            page=_either(page, lambda given: self._number(given, "page"), None),
             relevance=_either(entries.get("relevance"), lambda given: self._number(given, "relevance"), 1),
         )
 
@@ -238,14 +246,15 @@ class Target:
     item: str
     note: str
     grade: int
-    spans: tuple[Lines, ...] | None
+    spans: tuple[SourceSpan, ...] | None
 
     def matches(self, hit: SearchHit) -> bool:
         if hit.path != self.note:
             return False
         cited = hit.citation.span
         return self.spans is None or any(
-            first <= cited.last and cited.first <= last for first, last in self.spans
+            span.page == cited.page and span.first <= cited.last and cited.first <= span.last
+            for span in self.spans
         )
 
 
@@ -287,10 +296,10 @@ def _place(file: str, expected: Expectation, notes: Collection[str], chunks_of: 
     if expected.note not in notes:
         hint = did_you_mean(expected.note, notes) or "paths are relative to the folder that was indexed"
         raise refusal(file, expected.line, f"note: {expected.note} is not in the index", hint)
-    spans: tuple[Lines, ...] | None = None
+    spans: tuple[SourceSpan, ...] | None = None
     if expected.heading:
         chunks = chunks_of(expected.note)
-        spans = tuple((c.span.first, c.span.last) for c in chunks if _is_below(c, expected.heading))
+        spans = tuple(c.span for c in chunks if _is_below(c, expected.heading))
         if not spans:
             known = dict.fromkeys(trail for chunk in chunks for trail in _trails(chunk))
             hint = did_you_mean(expected.heading, known) or f"its headings: {', '.join(known) or 'none'}"
@@ -302,7 +311,12 @@ def _place(file: str, expected: Expectation, notes: Collection[str], chunks_of: 
             end = max((chunk.span.last for chunk in chunks), default=0)
             what = f"lines: {expected.note} has no passage at {first}-{last}"
             raise refusal(file, expected.line, what, f"its last line of text is {end}")
-        spans = (expected.lines,)
+        spans = (SourceSpan(first, last),)
+    elif expected.page:
+        spans = tuple(c.span for c in chunks_of(expected.note) if c.span.page == expected.page)
+        if not spans:
+            what = f"page: {expected.note} has no passage on page {expected.page}"
+            raise refusal(file, expected.line, what)
     return Target(str(expected), expected.note, expected.relevance, spans)
 
 

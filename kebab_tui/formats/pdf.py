@@ -37,8 +37,8 @@ _MAX_OUTLINE = 10_000
 _MAX_RECTS = 4_000
 """A page of more pieces is a drawing, not columns of text."""
 
-_BREAK = re.compile("\x02|\ufffe|[-\u2010\u2011\xad]\r?\n")
-"""A hyphen at the end of a line: PDFium marks most of them and drops the line feed."""
+_BREAK = re.compile("[\x02\ufffe] ?(?:\r?\n)?|[-\u2010\u2011\xad] ?\r?\n")
+"""A hyphen at the end of a line: PDFium marks most of them, and often drops the line feed."""
 _REST = re.compile(r"\S{0,80}")
 _UNUSUAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad\u2000-\u200b\ufb00-\ufb06\ufeff\ufffe\uffff]")
 _USUAL: Mapping[str, str] = {

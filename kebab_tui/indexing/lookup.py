@@ -260,7 +260,7 @@ def _locate_hit_on_page(hit: SearchHit, recipe: Recipe) -> Located:
     except (VanishedFileError, FileNotFoundError):
         return Located(span, "gone")
     except (UnreadableFileError, OSError):
-        return Located(span, "changed" if hit.stale else "same")
+        return Located(span, "changed")
     return locate_on_page(hit.text, span, note, recipe.chunk_limits.cap)
 
 

@@ -52,13 +52,13 @@ def test_a_line_for_each_source_and_the_sums(kebab: Kebab, notes: Path, tmp_path
 
 
 def test_files_of_other_types_are_counted(kebab: Kebab, notes: Path, tmp_path: Path) -> None:
-    for name in ("a.pdf", "b.PDF", "c.org", "LICENSE", ".hidden.pdf", "e.log"):
+    for name in ("a.doc", "b.DOC", "c.org", "LICENSE", ".hidden.doc", "e.log"):
         (notes / name).write_text("x")
     (notes / ".gitignore").write_text("*.log\n")
-    expected = {"count": 4, "types": {"pdf": 2, "": 1, "org": 1}}
+    expected = {"count": 4, "types": {"doc": 2, "": 1, "org": 1}}
     report = kebab("ingest", str(notes), "--json").json
     assert report["sources"][0]["other_files"] == expected
-    text = "4 other files not read: pdf 2, no extension 1, org 1"
+    text = "4 other files not read: doc 2, no extension 1, org 1"
     assert kebab("ingest").lines[0] == f"notes: 3 unchanged; {text}"
     assert kebab("index", "--status", "--json").json["other_files"] == expected
     assert f"(0 failed, 0 skipped); {text}" in kebab("index", "--status").out
@@ -70,9 +70,9 @@ def test_the_count_of_another_folder_stays_and_that_of_a_removed_one_goes(
     other = tmp_path / "other"
     other.mkdir()
     (other / "b.docx").write_text("x")
-    (notes / "a.pdf").write_text("x")
+    (notes / "a.doc").write_text("x")
     kebab("ingest", str(notes), str(other))
-    (notes / "a.pdf").unlink()
+    (notes / "a.doc").unlink()
     (notes / "c.org").write_text("x")
     kebab("ingest", str(notes))
     assert kebab("index", "--status", "--json").json["other_files"]["types"] == {"docx": 1, "org": 1}

@@ -152,12 +152,12 @@ def test_a_folder_that_goes_and_comes_is_reported(kebab: Kebab, notes: Path) -> 
 
 
 def test_other_files_are_counted_at_the_start_and_after_a_rescan(kebab: Kebab, notes: Path) -> None:
-    (notes / "a.pdf").write_text("x")
+    (notes / "a.doc").write_text("x")
     with watching(kebab, str(notes)) as watch:
-        assert watch.note("1 other").strip() == "1 other file not read: pdf 1"
+        assert watch.note("1 other").strip() == "1 other file not read: doc 1"
         (notes / "b.org").write_text("x")
         kebab("ingest")
-        assert watch.note("2 other").strip() == "2 other files not read: org 1, pdf 1"
+        assert watch.note("2 other").strip() == "2 other files not read: doc 1, org 1"
         assert watch.end() == 0
 
 

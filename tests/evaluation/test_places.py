@@ -61,7 +61,7 @@ def test_a_section_is_its_own_text_and_its_subsections(
     heading: str, spans: tuple[tuple[int, int], ...]
 ) -> None:
     (place,) = find(Expectation("trip.md", 1, heading=heading)).targets
-    assert place.spans == spans
+    assert place.spans == tuple(SourceSpan(*span) for span in spans)
 
 
 def test_lines_are_reached_by_any_overlap() -> None:
@@ -104,4 +104,4 @@ def test_what_is_not_there_is_refused_with_its_line(expected: Expectation, what:
 def test_a_heading_that_only_begins_alike_is_another_section() -> None:
     chunks = (chunk("Trip > Home", 1, 2), replace(chunk("Trip > Homework", 3, 4)))
     (place,) = find(Expectation("trip.md", 1, heading="Trip > Home"), chunks=chunks).targets
-    assert place.spans == ((1, 2),)
+    assert place.spans == (SourceSpan(1, 2),)

@@ -63,21 +63,21 @@ def other_files(root: Path, rules: WalkRules | None = None) -> OtherFiles:
 
 def test_files_of_other_types_are_counted_by_extension(tmp_path: Path) -> None:
     write(
-        tmp_path, "note.md", "a.pdf", "b/c.PDF", "b/d.org", "README", "no. extension here", ".x.pdf", "e.pdf~"
+        tmp_path, "note.md", "a.doc", "b/c.DOC", "b/d.org", "README", "no. extension here", ".x.doc", "e.doc~"
     )
-    write(tmp_path, "build/f.pdf", ".git/g.pdf", "h.log", "nr.\u202etxt\x1b[31m")
+    write(tmp_path, "build/f.doc", ".git/g.doc", "h.log", "nr.\u202etxt\x1b[31m")
     write(tmp_path, ".gitignore", text="build/\n*.log\n")
-    os.symlink(tmp_path / "a.pdf", tmp_path / "link.pdf")
+    os.symlink(tmp_path / "a.doc", tmp_path / "link.doc")
     counted = other_files(tmp_path)
-    assert counted == OtherFiles(6, (("", 3), ("pdf", 2), ("org", 1)))
-    assert str(counted) == "6 other files not read: no extension 3, pdf 2, org 1"
-    assert other_files(tmp_path, WalkRules(exclude=("*.pdf", "b/"))).types == (("", 3),)
+    assert counted == OtherFiles(6, (("", 3), ("doc", 2), ("org", 1)))
+    assert str(counted) == "6 other files not read: no extension 3, doc 2, org 1"
+    assert other_files(tmp_path, WalkRules(exclude=("*.doc", "b/"))).types == (("", 3),)
     assert other_files(tmp_path, WalkRules(include=("*.md",))) == OtherFiles()
 
 
 def test_only_the_most_frequent_extensions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kebab_tui.files.walk._MOST_EXTENSIONS", 30)
-    write(tmp_path, "a.pdf", "b.pdf", *(f"x.t{number}" for number in range(50)))
+    write(tmp_path, "a.doc", "b.doc", *(f"x.t{number}" for number in range(50)))
     counted = other_files(tmp_path)
     assert counted.count == 52
     assert len(counted.types) == 20

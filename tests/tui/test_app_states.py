@@ -387,14 +387,14 @@ async def test_background_indexing_is_in_the_status_line(
 async def test_a_folder_without_notes_is_named_with_the_files_that_are_no_notes(tmp_path: Path) -> None:
     notes, data = tmp_path / "notes", tmp_path / "data"
     notes.mkdir()
-    for name in ("a.pdf", "b.pdf", "c.org"):
+    for name in ("a.doc", "b.doc", "c.org"):
         (notes / name).write_text("x")
     app = KebabApp(Options(folders=(str(notes),)), Settings(data_dir=str(data)))
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: "Notes are files that end in .md, " in painted(app))
-        await until(pilot, lambda: "3 other files not read: pdf 2, org 1" in painted(app))
+        await until(pilot, lambda: "3 other files not read: doc 2, org 1" in painted(app))
         assert f"in {notes}" in painted(app)
-        assert "3 other files not read: pdf 2, org 1 (F12)" in painted(app).splitlines()[-2]
+        assert "3 other files not read: doc 2, org 1 (F12)" in painted(app).splitlines()[-2]
 
 
 # A broken index
