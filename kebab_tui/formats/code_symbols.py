@@ -150,11 +150,21 @@ QUERIES = {
     "tsx": _TYPESCRIPT,
     "typescript": _TYPESCRIPT,
 }
-_LOADED_BY = {
+_GRAMMARS = {
+    "bash": ("tree_sitter_bash", "language"),
+    "c": ("tree_sitter_c", "language"),
+    "cpp": ("tree_sitter_cpp", "language"),
     "csharp": ("tree_sitter_c_sharp", "language"),
+    "go": ("tree_sitter_go", "language"),
+    "java": ("tree_sitter_java", "language"),
+    "javascript": ("tree_sitter_javascript", "language"),
+    "python": ("tree_sitter_python", "language"),
+    "ruby": ("tree_sitter_ruby", "language"),
+    "rust": ("tree_sitter_rust", "language"),
     "tsx": ("tree_sitter_typescript", "language_tsx"),
     "typescript": ("tree_sitter_typescript", "language_typescript"),
 }
+"""The module of each grammar, imported at its first file, and its function."""
 
 
 def find_symbols(data: bytes, path: str, checkpoint: Checkpoint) -> list[Symbol]:
@@ -280,6 +290,6 @@ def _declared(node: Node | None, text: Callable[[Node], str]) -> tuple[str, ...]
 
 @lru_cache
 def _loaded(grammar: str) -> tuple[Language, Query]:
-    module, function = _LOADED_BY.get(grammar, (f"tree_sitter_{grammar}", "language"))
+    module, function = _GRAMMARS[grammar]
     language = Language(getattr(import_module(module), function)())
     return language, Query(language, QUERIES[grammar])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,8 +21,8 @@ def found(scanner: PathScanner, path: str) -> list[str]:
     return [item.path for item in scanner.look([path]) if isinstance(item, FoundFile)]
 
 
-def scanner_of(root: Path, **rules: Any) -> PathScanner:
-    return PathScanner(str(root), WalkRules(**rules))
+def scanner_of(root: Path, **rules: tuple[str, ...]) -> PathScanner:
+    return PathScanner(str(root), WalkRules(rules.get("include", ()), rules.get("exclude", ())))
 
 
 def write(root: Path, path: str, text: str = "x") -> None:

@@ -106,7 +106,7 @@ def test_a_registered_format_is_in_json_that_keeps_its_schema(vault: Vault) -> N
 
 def test_the_doctor_counts_the_files_of_a_registered_format(vault: Vault) -> None:
     details = {finding.check: finding.detail for finding in vault.workspace.doctor()}
-    assert details["formats"].endswith("markdown 1, note 1, pdf 0, toy 1")
+    assert details["formats"].endswith("markdown 1, note 1, pdf 0, code 0, toy 1")
 
 
 def test_why_not_judges_a_note_of_a_registered_format(vault: Vault) -> None:
