@@ -194,6 +194,7 @@ def source(value: Source, source_score: float) -> Json:
         "version_label": value.version_label,
         "weight": value.weight,
         "stars": value.stars,
+        "code": value.code,
         "source_score": source_score,
         "state": value.state,
         "documents": value.documents,
