@@ -102,3 +102,9 @@ def language_of_file(path: str) -> CodeLanguage | None:
     name = path.rpartition("/")[2]
     dot = name.rfind(".")
     return _BY_ENDING.get(name[dot:].lower() if dot > 0 else name)
+
+
+def code_language(path: str, type_: str) -> str:
+    """The language of a document of code, as in the info string of a fence; empty for other types."""
+    language = language_of_file(path) if type_ == "code" else None
+    return language.id if language else ""
