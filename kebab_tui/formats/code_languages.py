@@ -24,7 +24,7 @@ class CodeLanguage:
 class Symbol:
     """A function, a class or another named part of a file, in lines from 1.
 
-    `path`: the names around it, and its own. `line`: where it begins below what belongs above it.
+    `path`: the names around it, and its own. `line`: that of its name.
     """
 
     kind: str

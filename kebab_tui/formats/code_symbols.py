@@ -42,6 +42,8 @@ _JAVASCRIPT = """
 [(comment) (decorator)] @above
 (function_declaration name: (_) @name) @function
 (generator_function_declaration name: (_) @name) @function
+(function_expression name: (_) @name) @function
+(class name: (_) @name) @class
 (method_definition name: (_) @name) @method
 (variable_declarator name: (identifier) @name
   value: [(arrow_function) (function_expression) (generator_function)]) @function
@@ -57,6 +59,9 @@ _JAVASCRIPT = """
 _TYPESCRIPT = (
     _JAVASCRIPT
     + """
+(function_signature name: (_) @name) @function
+(method_signature name: (_) @name) @method
+(abstract_method_signature name: (_) @name) @method
 (class_declaration name: (_) @name) @class
 (abstract_class_declaration name: (_) @name) @class
 (interface_declaration name: (_) @name) @interface
@@ -115,6 +120,7 @@ QUERIES = {
 (annotation_type_declaration name: (_) @name) @type
 (enum_declaration name: (_) @name) @enum
 (method_declaration name: (_) @name) @method
+(annotation_type_element_declaration name: (_) @name) @method
 (constructor_declaration name: (_) @name) @method
 (compact_constructor_declaration name: (_) @name) @method
 """,
@@ -138,6 +144,7 @@ QUERIES = {
     "rust": """
 [(line_comment) (block_comment) (attribute_item)] @above
 (function_item name: (_) @name) @function
+(function_signature_item name: (_) @name) @function
 (struct_item name: (_) @name) @struct
 (union_item name: (_) @name) @union
 (enum_item name: (_) @name) @enum
@@ -220,11 +227,13 @@ def find_symbols(data: bytes, path: str, checkpoint: Checkpoint) -> list[Symbol]
         if not names:
             continue
         first, last = _rows(node)
-        line = first
+        line = captured["name" if "name" in captured else "declarator"][0].start_point.row
         first = before.get(first, first)
         while first - 1 in above:
             first = above[first - 1]
         outer = around[-1][1].path if around else ()
+        if around and (line + 1, names[-1:]) == (around[-1][1].line, outer[-1:]):
+            continue  # `a.b = function b() {}`
         symbol = Symbol(kind, (*outer, *names), first + 1, last + 1, line + 1)
         done.append(symbol)
         around.append((node.end_byte, symbol))

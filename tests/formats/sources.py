@@ -267,6 +267,10 @@ SOURCES = {
         }
 
         let unused = 1, used = function () {}
+
+        app.use(function steep(cup) {
+          return class Tea {}
+        })
         """,
         ("Kettle", 5, 17),
         ("Kettle > boil", 10, 10),
@@ -279,6 +283,8 @@ SOURCES = {
         ("clean", 32, 34),
         ("dry", 35, 35),
         ("used", 38, 38),
+        ("steep", 40, 42),
+        ("steep > Tea", 41, 41),
     ),
     "kettle.py": sample(
         '''
@@ -390,6 +396,7 @@ SOURCES = {
         ("impl fmt::Display for Kettle<'_>", 19, 21),
         ("impl fmt::Display for Kettle<'_> > fmt", 20, 20),
         ("Pot", 23, 26),
+        ("Pot > boil", 24, 24),
         ("Pot > pour", 25, 25),
         ("Heat", 28, 28),
         ("wash", 30, 30),
@@ -433,15 +440,19 @@ SOURCES = {
         export function over(a: unknown): void {}
         """,
         ("Pot", 1, 3),
+        ("Pot > boil", 2, 2),
         ("Kettle", 5, 18),
         ("Kettle > heat", 9, 9),
         ("Kettle > constructor", 11, 11),
+        ("Kettle > pour", 13, 13),
         ("Kettle > boil", 15, 17),
         ("Heat", 20, 20),
         ("Cup", 22, 22),
         ("kitchen", 24, 26),
         ("kitchen > wash", 25, 25),
         ("pots", 28, 30),
+        ("pots > dry", 29, 29),
+        ("over", 32, 32),
         ("over", 33, 33),
     ),
     "Kettle.tsx": sample(
