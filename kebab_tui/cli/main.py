@@ -32,7 +32,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "find": ("kebab_tui.cli.find", "find_command", "Find notes by name, also misspelt or shortened."),
     "list": ("kebab_tui.cli.show", "list_command", "List the notes of the index and their state."),
     "inspect": ("kebab_tui.cli.show", "inspect_command", "Show all details of one note or passage."),
-    "open": ("kebab_tui.cli.show", "open_command", "Open a citation or a note in your editor, at its line."),
+    "open": ("kebab_tui.cli.show", "open_command", "Open a note at its cited line or page."),
     "index": ("kebab_tui.cli.index", "index_command", "Show, complete or rebuild the index."),
     "model": (
         "kebab_tui.cli.model",

@@ -3,8 +3,8 @@
 Runs in the child process of `formats.isolated` only: PDFium is a foreign parser, and it may crash.
 
 - Text: PDFium's own order, which is that of one column. Columns that a program wrote row by row are read one
-  after the other (see `_columns`). A word broken at the end of a line is one word, without its hyphen, in the
-  line where it begins. Ligatures are letters, unusual spaces are spaces, control characters are gone.
+  after the other. A word broken at the end of a line is one word, without its hyphen, in the line where it
+  begins. Ligatures are letters, unusual spaces are spaces, control characters are gone.
 - Blocks: paragraphs, guessed by short lines; no block crosses a page. An entry of the outline is a heading at
   the line with its text, else at the top of its page.
 - Title: that of the metadata, unless it is a file name or `untitled`; else none. Keywords become tags.
@@ -14,9 +14,10 @@ Runs in the child process of `formats.isolated` only: PDFium is a foreign parser
 from __future__ import annotations
 
 import ctypes
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby, islice, pairwise, zip_longest
 from statistics import median
 from typing import NamedTuple
 
@@ -34,8 +35,11 @@ from kebab_tui.formats.note import MAX_LENGTH, distinct, language_of, one_line
 MAX_PAGES = 10_000
 MAX_CHARACTERS = 8_000_000
 _MAX_OUTLINE = 10_000
+_MAX_ON_PAGE = 100
+"""Entries of the outline for a page."""
+_MIN_ROWS = 4
 _MAX_RECTS = 4_000
-"""A page of more pieces is a drawing, not columns of text."""
+"""A page of more pieces of text is a drawing."""
 
 _BREAK = re.compile("[\x02\ufffe] ?(?:\r?\n)?|[-\u2010\u2011\xad] ?\r?\n")
 """A hyphen at the end of a line: PDFium marks most of them, and often drops the line feed."""
@@ -92,8 +96,8 @@ def parse(data: bytes, path: str, checkpoint: Checkpoint = UNLIMITED) -> ParsedN
             )
         outline = _outline(document, checkpoint)
         title = _title(document, path)
-        keywords = re.split("[,;]", _metadata(document, "Keywords"))
-        labels = [document.get_page_label(number) for number in range(count)]
+        keywords = re.split("[,;]", _said(document.get_metadata_value, "Keywords"))
+        labels = [_said(document.get_page_label, number) for number in range(count)]
     finally:
         document.close()
     flags: tuple[DocumentFlag, ...] = ("pages_without_text",) if empty else ()
@@ -121,7 +125,7 @@ def page(data: bytes, path: str, number: int, checkpoint: Checkpoint = UNLIMITED
         count = len(document)
         number = max(1, min(number, count))
         lines = _lines(_text_of(document, number - 1))
-        return PageText(number, count, document.get_page_label(number - 1), tuple(lines))
+        return PageText(number, count, _said(document.get_page_label, number - 1), tuple(lines))
     finally:
         document.close()
 
@@ -155,6 +159,18 @@ class _Box(NamedTuple):
     right: float
     top: float
 
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
+
+    @property
+    def middle(self) -> float:
+        return (self.top + self.bottom) / 2
+
+
+_Row = list[_Box]
+_EVERYTHING = _Box(-math.inf, -math.inf, math.inf, math.inf)
+
 
 def _text_of(document: pdfium.PdfDocument, number: int) -> str:
     """The text of a page in reading order; empty for a damaged page."""
@@ -168,11 +184,13 @@ def _text_of(document: pdfium.PdfDocument, number: int) -> str:
         page.close()
         return ""
     try:
-        parts = _columns(_rects(text))
-        if parts is None:
-            whole: str = text.get_text_bounded()
-            return whole
-        return "\n".join(text.get_text_bounded(*part) for part in parts)
+        rects = _rects(text)
+        parts = _parts(rects, _EVERYTHING)
+        if len(parts) > 1:
+            return _rearranged(text, parts)
+        # The first keeps the lines of turned text, the second letters beyond 16 bits.
+        whole: str = text.get_text_range() if _is_turned(rects) else text.get_text_bounded()
+        return whole
     finally:
         text.close()
         page.close()
@@ -191,95 +209,120 @@ def _rects(text: pdfium.PdfTextPage) -> list[_Box]:
     return found
 
 
-def _columns(rects: Sequence[_Box]) -> list[_Box] | None:
-    """The parts of a page in reading order; None if the order of the file is right.
+def _is_turned(rects: Sequence[_Box]) -> bool:
+    """Whether most lines run up or down the page, as on a landscape page."""
+    return sum(box.height > 2 * (box.right - box.left) for box in rects) * 2 > len(rects)
+
+
+def _parts(rects: Sequence[_Box], area: _Box) -> list[_Box]:
+    """Cut an area into parts in reading order; only one if the order of the file is right.
 
     It is wrong where the file jumps from left to right over the same gap in row after row, and both sides are
     filled like columns and unlike cells of a table.
     """
-    gutter = _gutter(rects)
-    if gutter is None:
-        return None
-    low, high = gutter
-    across = [box for box in rects if box.left < low and box.right > high]
+    gap = _gap(rects)
+    if gap is None:
+        return [area]
+    low, high = gap
     parts: list[_Box] = []
-    found = False
-    for band in _bands(rects, across):
-        left = [box for box in band if box.right <= high]
-        right = [box for box in band if box.left >= low]
-        inside = len(left) + len(right) == len(band)
-        if inside and _is_filled(left, low, to_right=True) and _is_filled(right, high, to_right=False):
-            found = True
-            for side in (left, right):
-                inner = _columns(side)
-                parts += inner or [_around(side)]
+    top = area.top
+    bands = list(_bands(_rows(rects), low, high))
+    for (is_split, band), following in zip_longest(bands, bands[1:]):
+        bottom = area.bottom if following is None else (band[-1][0].middle + following[1][0][0].middle) / 2
+        part = _Box(area.left, bottom, area.right, top)
+        if is_split and _has_columns(band, low, high):
+            for side in (part._replace(right=(low + high) / 2), part._replace(left=(low + high) / 2)):
+                inside = [box for box in rects if _contains(side, (box.left + box.right) / 2, box.middle)]
+                parts += _parts(inside, side)
+        elif parts and parts[-1].left == area.left and parts[-1].right == area.right:
+            parts[-1] = parts[-1]._replace(bottom=bottom)
         else:
-            parts.append(_around(band))
-    return parts if found else None
+            parts.append(part)
+        top = bottom
+    return parts
 
 
-def _gutter(rects: Sequence[_Box]) -> tuple[float, float] | None:
+def _gap(rects: Sequence[_Box]) -> tuple[float, float] | None:
     """The gap that most jumps to the right have in common."""
     jumps = [
         (a.right, b.left)
         for a, b in pairwise(rects)
-        if b.left - a.right > 0.7 * (a.top - a.bottom)
-        and min(a.top, b.top) - max(a.bottom, b.bottom) > 0.5 * min(a.top - a.bottom, b.top - b.bottom)
+        if b.left - a.right > 0.7 * a.height
+        and min(a.top, b.top) - max(a.bottom, b.bottom) > 0.5 * min(a.height, b.height)
     ]
-    if len(jumps) < 4:
+    if len(jumps) < _MIN_ROWS:
         return None
-    ends = sorted([(begin, -1) for begin, _ in jumps] + [(end, 1) for _, end in jumps])
     depth = most = 0
     place = 0.0
-    for x, step in ends:
-        depth -= step
+    for x, step in sorted([(begin, 1) for begin, _ in jumps] + [(end, -1) for _, end in jumps]):
+        depth += step
         if depth > most:
             most, place = depth, x
     common = [(begin, end) for begin, end in jumps if begin <= place < end]
-    if len(common) < 4:
-        return None
-    return max(begin for begin, _ in common), min(end for _, end in common)
+    low, high = max(begin for begin, _ in common), min(end for _, end in common)
+    is_wide = high - low > 0.7 * median(box.height for box in rects)
+    return (low, high) if len(common) >= _MIN_ROWS and is_wide else None
 
 
-def _bands(rects: Sequence[_Box], across: Sequence[_Box]) -> Iterator[list[_Box]]:
-    """Cut a page into bands from top to bottom: the lines across the gap, and the rows between them."""
-    crossing = set(across)
-    band: list[_Box] = []
-    kind = False
-    for box in sorted(rects, key=lambda box: -(box.top + box.bottom)):
-        if band and (box in crossing) is not kind:
-            yield band
-            band = []
-        kind = box in crossing
-        band.append(box)
-    if band:
-        yield band
+def _rows(rects: Sequence[_Box]) -> list[_Row]:
+    """The rows of a page from top to bottom."""
+    height = median(box.height for box in rects)
+    rows: list[_Row] = []
+    for box in sorted(rects, key=lambda box: -box.middle):
+        if rows and rows[-1][0].middle - box.middle < height / 2:
+            rows[-1].append(box)
+        else:
+            rows.append([box])
+    return rows
 
 
-def _is_filled(side: Sequence[_Box], edge: float, *, to_right: bool) -> bool:
-    """Whether most rows of a side of the gap reach across it, as the lines of a column do."""
-    rows: dict[int, tuple[float, float]] = {}
-    height = median(box.top - box.bottom for box in side) if side else 0
-    for box in side:
-        row = round((box.top + box.bottom) / 2 / max(height, 1))
-        left, right = rows.get(row, (box.left, box.right))
-        rows[row] = min(left, box.left), max(right, box.right)
-    if len(rows) < 3:
+def _bands(rows: Sequence[_Row], low: float, high: float) -> Iterator[tuple[bool, list[_Row]]]:
+    """Neighbouring rows that all leave the gap free, or all do not."""
+    for is_split, band in groupby(
+        rows, lambda row: not any(box.left < high and box.right > low for box in row)
+    ):
+        yield is_split, list(band)
+
+
+def _has_columns(band: Sequence[_Row], low: float, high: float) -> bool:
+    """Whether the rows on both sides of a gap reach across their side, as the lines of columns do."""
+    left = [[box for box in row if box.right <= low] for row in band]
+    right = [[box for box in row if box.left >= high] for row in band]
+    if sum(bool(one and other) for one, other in zip(left, right, strict=True)) < _MIN_ROWS - 1:
         return False
-    outer = min(left for left, _ in rows.values()) if to_right else max(right for _, right in rows.values())
-    width = abs(edge - outer)
-    if width < 8 * height:  # numbers of lines, bullets, names of fields
-        return False
-    return median(right - left for left, right in rows.values()) > 0.6 * width
+    height = median(box.height for row in band for box in row)
+    for side in (list(filter(None, left)), list(filter(None, right))):
+        begins = [min(box.left for box in row) for row in side]
+        ends = [max(box.right for box in row) for row in side]
+        width = max(ends) - min(begins)
+        if width < 12 * height:  # numbers, bullets, names
+            return False
+        if median(end - begin for begin, end in zip(begins, ends, strict=True)) < 0.8 * width:
+            return False
+    return True
 
 
-def _around(boxes: Sequence[_Box]) -> _Box:
-    return _Box(
-        min(box.left for box in boxes),
-        min(box.bottom for box in boxes),
-        max(box.right for box in boxes),
-        max(box.top for box in boxes),
-    )
+def _contains(area: _Box, x: float, y: float) -> bool:
+    return area.left <= x < area.right and area.bottom <= y < area.top
+
+
+def _rearranged(text: pdfium.PdfTextPage, parts: Sequence[_Box]) -> str:
+    """The text part by part, each in the order of the file; every character once."""
+    written: list[list[str]] = [[] for _ in parts]
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    at = before = 0
+    for place in range(text.count_chars()):
+        letter = chr(raw.FPDFText_GetUnicode(text, place))
+        # Spaces and line ends that PDFium made have no place of their own.
+        if not letter.isspace() and raw.FPDFText_GetCharBox(text, place, left, right, bottom, top):
+            x, y = (left.value + right.value) / 2, (bottom.value + top.value) / 2
+            at = next((number for number, part in enumerate(parts) if _contains(part, x, y)), at)
+        if at != before:
+            written[at].append("\n")
+            before = at
+        written[at].append(letter)
+    lines = (line for letters in written for line in "".join(letters).split("\n"))
+    return "\n".join(line for line in lines if line.strip())
 
 
 def _lines(text: str) -> list[str]:
@@ -319,12 +362,16 @@ def _with_whole_words(text: str) -> str:
 # Metadata and outline
 
 
-def _metadata(document: pdfium.PdfDocument, key: str) -> str:
-    return one_line(document.get_metadata_value(key)[: 8 * MAX_LENGTH])
+def _said(read: Callable[..., str], *arguments: object) -> str:
+    """A string of a document on one line; empty if it is not text."""
+    try:
+        return one_line(read(*arguments)[: 8 * MAX_LENGTH])
+    except UnicodeDecodeError:
+        return ""
 
 
 def _title(document: pdfium.PdfDocument, path: str) -> str:
-    title = _metadata(document, "Title")[:MAX_LENGTH]
+    title = _said(document.get_metadata_value, "Title")[:MAX_LENGTH]
     if _NOT_A_TITLE.fullmatch(title) or title.casefold() == name_of(path).casefold():
         return ""
     return title
@@ -344,9 +391,11 @@ def _outline(document: pdfium.PdfDocument, checkpoint: Checkpoint) -> dict[int, 
                 checkpoint()
             target = entry.get_dest()
             number = target.get_index() if target is not None else None
-            title = one_line(entry.get_title()[: 8 * MAX_LENGTH])[:MAX_LENGTH]
+            title = _said(entry.get_title)[:MAX_LENGTH]
             if number is not None and title:
-                found.setdefault(number, []).append(_Entry(min(entry.level + 1, 6), title))
+                on_page = found.setdefault(number, [])
+                if len(on_page) < _MAX_ON_PAGE:
+                    on_page.append(_Entry(min(entry.level + 1, 6), title))
     except pdfium.PdfiumError:
         pass  # a damaged outline: the headings so far
     return found
@@ -360,7 +409,7 @@ def _blocks(
         checkpoint()
         entries += outline.get(number, ())
         if start < end:  # else the entries of an empty page stand above the next text
-            headings = list(_headings(lines[start - 1 : end - 1], start, entries))
+            headings = list(_headings(lines[start - 1 : end - 1], start, entries[-_MAX_ON_PAGE:], checkpoint))
             at = start
             for heading in headings:
                 yield from _paragraphs(lines, at, heading.first - 1)
@@ -370,13 +419,19 @@ def _blocks(
             entries = []
 
 
-def _headings(page: Sequence[str], start: int, entries: Sequence[_Entry]) -> Iterator[Block]:
-    """Each entry at its lines, in their order on the page; those not found above the first one that is."""
-    keys = [_key(line) for line in page] if entries else []
+def _headings(
+    page: Sequence[str], start: int, entries: Sequence[_Entry], checkpoint: Checkpoint
+) -> Iterator[Block]:
+    """Each entry at its lines; those that are not found at the top of the page."""
+    if not entries:
+        return
+    keys = [_key(line) for line in page]
+    names = [_key(_NUMBERING.sub("", line[:MAX_LENGTH], count=1)) for line in page]
     placed: list[tuple[int, int, int, _Entry]] = []
     at = 0
     for place, entry in enumerate(entries):
-        first, last = _lines_with(keys, page, entry.title, at) or (-1, -1)
+        checkpoint()
+        first, last = _lines_with(entry.title, keys, names, at) or (-1, -1)
         if first >= 0:
             at = last + 1
         placed.append((first, last, place, entry))
@@ -384,8 +439,11 @@ def _headings(page: Sequence[str], start: int, entries: Sequence[_Entry]) -> Ite
         yield Block("heading", start + max(first, 0), start + max(last, 0), entry.level, entry.title)
 
 
-def _lines_with(keys: Sequence[str], page: Sequence[str], title: str, start: int) -> tuple[int, int] | None:
-    """The lines, from `start`, that have exactly this text, with or without numbers before it."""
+def _lines_with(title: str, keys: Sequence[str], names: Sequence[str], start: int) -> tuple[int, int] | None:
+    """The lines, from `start`, that have exactly this text, with or without numbers before it.
+
+    `names`: the keys of the lines without such numbers.
+    """
     wanted = {_key(title), _key(_NUMBERING.sub("", title, count=1))} - {""}
     for first in range(start, len(keys)):
         whole = ""
@@ -395,7 +453,7 @@ def _lines_with(keys: Sequence[str], page: Sequence[str], title: str, start: int
                 break
             if whole in wanted:
                 return first, last
-        if _key(_NUMBERING.sub("", page[first][:MAX_LENGTH], count=1)) in wanted:
+        if names[first] in wanted:
             return first, first
     return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 
 from kebab_tui.chunking import chunk
@@ -119,6 +121,19 @@ def test_an_entry_for_an_empty_page_stands_above_the_next_text() -> None:
     assert [(passage.heading_path, passage.text) for passage in chunk(note)] == [("", "a"), ("Cover", "b")]
 
 
+def test_strings_that_are_no_text_are_left_out() -> None:
+    made = pdfs.pdf([Page().write(["text"])], info={"Title": "titel"}, outline=[(0, "titel", 0)])
+    lone = made.replace("titel".encode("utf-16-be").hex().encode(), b"d800" * 5)
+    assert parse(lone, "a.pdf").title == ""
+    assert headings(parse(lone, "a.pdf")) == []
+
+
+def test_an_outline_of_thousands_of_entries_for_a_page_is_cut() -> None:
+    many = [(0, f"Entry {number}", 0) for number in range(3_000)]
+    lines = [f"line {number}" for number in range(50)]
+    assert len(headings(parse(pdfs.pdf([Page(size=2).write(lines)], outline=many), "a.pdf"))) == 100
+
+
 def test_a_loop_in_the_outline_ends() -> None:
     assert parse(pdfs.outline_loop(), "a.pdf").lines == ("text",)
 
@@ -188,6 +203,22 @@ def test_a_line_has_whole_words_and_usual_letters(extracted: str, lines: list[st
     assert pdf._lines(extracted) == lines
 
 
+@pytest.mark.parametrize("facts", ["/UserUnit 2", "/CropBox[20 20 500 800]", "/MediaBox[-100 -100 700 900]"])
+def test_the_text_of_a_cut_or_larger_page_is_the_same(facts: str) -> None:
+    made = one_page("first line", "second line")
+    box = f"/MediaBox[0 0 {WIDTH} {HEIGHT}]"
+    assert text(made.replace(box.encode(), (facts if "Media" in facts else box + facts).encode())) == (
+        "first line\nsecond line"
+    )
+
+
+def test_a_landscape_page_is_read_line_by_line() -> None:
+    lines = [f"{word} line of this page" for word in ("first", "second", "third", "fourth")]
+    drawn = (f"BT /F1 10 Tf 0 1 -1 0 {100 + 14 * at} 100 Tm ({line}) Tj ET" for at, line in enumerate(lines))
+    made = pdfs.pdf([], contents=[zlib.compress("\n".join(drawn).encode())])
+    assert text(made.replace(b"/MediaBox", b"/Rotate 90/MediaBox")).split("\n") == lines
+
+
 def test_a_long_text_without_a_space_takes_linear_time() -> None:
     assert len(pdf._lines("a" * 1_000_000 + "-\r\n" + "b" * 1_000_000)) == 2
     assert len(pdf._lines("a-\r\n" * 200_000)) > 1
@@ -211,7 +242,12 @@ def test_columns_written_one_after_the_other_stay() -> None:
 
 
 def test_three_columns_and_a_line_across_them() -> None:
-    rows = ["words of the column", "go on from one line", "to the next of them", "until it ends here."]
+    rows = [
+        "words of this column here",
+        "go on from line to line",
+        "and to the next of them",
+        "until it ends down here.",
+    ]
     made = Page(texts=[(MARGIN, 800, "A title " + "that stands above all three columns " * 2)])
     for at, row in enumerate(rows):
         for number in range(3):

@@ -20,6 +20,7 @@ from kebab_tui.formats.registry import FORMATS
 from kebab_tui.settings.settings import ReadingSettings, Settings
 from tests.formats import pdfs
 from tests.formats.pdfs import Page, fixtures, one_page
+from tests.indexing.keeping import keeping, until
 from tests.vault import Vault
 
 BEES = fixtures()["bees.pdf"]
@@ -249,6 +250,20 @@ def hostile() -> Iterator[bytes]:
     yield pdfs.deflate_bomb(300)
     while True:
         yield b"%PDF-1.4\n" + dice.randbytes(dice.randrange(2_000)) + BEES[: dice.randrange(300)]
+
+
+@pytest.mark.slow
+def test_a_watched_folder_takes_hostile_documents_and_the_notes_after_them(vault: Vault) -> None:
+    with keeping(vault) as kept:
+        for number, data in zip(range(20), hostile(), strict=False):
+            vault.write(f"hostile{number}.pdf", data)
+        vault.write("later.md", "lavender\n")
+        vault.write("later.pdf", one_page("lavender"))
+        until(lambda: vault.find("lavender") == ["later.md", "later.pdf"])
+        until(lambda: len(vault.rows("SELECT 1 FROM documents WHERE state <> 'ok'")) == 20)
+        vault.write("later.pdf", one_page("thyme"))
+        until(lambda: vault.find("thyme") == ["later.pdf"])
+        kept.settled()
 
 
 @pytest.mark.slow
