@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import random
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,7 @@ from kebab_tui.domain.document import Passage
 from kebab_tui.domain.errors import UnsuitableFileError
 from kebab_tui.formats import code, isolated
 from kebab_tui.formats.code_languages import LANGUAGES, language_of_file
+from tests.benchmarks.bench_code import KINDS, by_ctags
 from tests.formats.sources import SOURCES
 
 LONG = "    x = 'a line that is long enough to fill the passage of a function'\n"
@@ -50,6 +54,31 @@ def test_every_language_has_its_symbols_in_their_lines(name: str) -> None:
     source = SOURCES[name]
     found = code.symbols_of(source.text.split("\n"), name)
     assert [(" > ".join(symbol.path), symbol.first, symbol.last) for symbol in found] == source.symbols
+
+
+def test_symbols_of_python_are_those_of_its_own_parser() -> None:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    for path in sorted(Path(code.__file__).parents[1].rglob("*.py"))[::7]:
+        text = path.read_text("utf-8")
+        theirs = {(one.name, one.lineno) for one in ast.walk(ast.parse(text)) if isinstance(one, kinds)}
+        ours = {(symbol.path[-1], symbol.line) for symbol in code.symbols_of(text.split("\n"), str(path))}
+        assert ours == theirs, path
+
+
+@pytest.mark.skipif(shutil.which("ctags") is None, reason="Universal Ctags is not installed")
+@pytest.mark.parametrize("name", ["kettle.go", "kettle.rs", "Kettle.java"])
+def test_symbols_are_those_of_ctags(name: str, tmp_path: Path) -> None:
+    path = str(tmp_path / name)
+    Path(path).write_text(SOURCES[name].text)
+    language = language_of_file(name)
+    assert language is not None
+    theirs = set(by_ctags([path], language.id))
+    found = code.symbols_of(SOURCES[name].text.split("\n"), name)
+    ours = {(path, symbol.path[-1], symbol.line) for symbol in found if symbol.kind in KINDS}
+    assert len(theirs) >= 5
+    assert theirs - ours == set()
+    # Ctags knows no methods of nameless classes.
+    assert {symbol for _, symbol, _ in ours - theirs} <= {"value"}
 
 
 def test_every_grammar_has_a_sample() -> None:
