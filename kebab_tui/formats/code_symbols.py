@@ -274,6 +274,8 @@ def _names(data: bytes, kind: str, captured: dict[str, list[Node]]) -> tuple[str
     owner = text(captured["owner"][0]) if "owner" in captured else ""
     if kind == "impl":
         return (f"impl {owner} for {name}" if owner else f"impl {name}",)
+    if (owner, name) == ("module", "exports"):
+        return ()
     owner = owner.removesuffix(".prototype")
     return tuple(filter(None, (owner if _OWNER.fullmatch(owner) else "", name)))
 

@@ -198,7 +198,7 @@ def main() -> int:
             disagreements += compare(name, language.symbols, language.outlined, theirs, "ctags")
     dice = random.Random(17)
     for name in CTAGS_KINDS:
-        of_language = [line for line in disagreements if line.startswith(f"{name} ")]
+        of_language = sorted(line for line in disagreements if line.startswith(f"{name} "))
         print(*dice.sample(of_language, min(given.disagreements, len(of_language))), sep="\n")
     print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB")
     isolated.close()
