@@ -53,15 +53,16 @@ def _row(known: Format) -> str:
     own = f"max_{known.id}_mb"
     limit = getattr(settings, own, 0) or (known.max_bytes or 0) >> 20 or settings.max_file_mb
     limited_by = f"`{own}`" if hasattr(settings, own) else "" if known.max_bytes else "`max_file_mb`"
-    names = [f"`{known.id}`"] if hasattr(settings, known.id) else []
+    names = [f"`{known.id}`" + " (off)" * known.opt_in] if hasattr(settings, known.id) else []
+    child = "the program, its grammars in a child process" if known.id == "code" else "the program"
     cells = (
         f"`{known.id}`",
-        " ".join(f"`{extension}`" for extension in known.extensions),
+        " ".join(f"`{ending}`" for ending in (*known.extensions, *known.names)),
         "page: `path#p=4`" if known.paged else "lines: `path:L12-L34`",
         "a viewer" if known.paged else "the editor",
         f"{limit} MB",
         f"{known.cpu_seconds:g} s",
-        "a child process" if known.isolated else "the program",
+        "a child process" if known.isolated else child,
         ", ".join([*names, *filter(None, [limited_by])]),
     )
     return f"| {' | '.join(cells)} |"

@@ -118,6 +118,13 @@ class Workspace:
         return document_types()
 
     @staticmethod
+    def code_language(document: Document) -> str:
+        """The language of a file of code; empty for other types."""
+        from kebab_tui.formats.code_languages import code_language
+
+        return code_language(document.path, document.type)
+
+    @staticmethod
     def note_extensions() -> tuple[str, ...]:
         """The ends of the names of all files that are read."""
         from kebab_tui.formats.registry import extensions

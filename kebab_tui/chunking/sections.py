@@ -2,7 +2,8 @@
 
 A section is a heading with the text below it, up to the next heading. A heading without
 text is not a section: its line belongs to the section that follows. Text before the first
-heading is a section of level 0 with an empty trail.
+heading is a section of level 0 with an empty trail. The heading of a function or a class has
+no line of its own (its `last` is before its `first`).
 
 A large section is cut into pieces: paragraphs (short neighbours as one), list items of a long
 list, whole code blocks and tables up to the cap, and single lines of larger ones. Neighbouring
@@ -82,6 +83,11 @@ class Section:
         self.beside: tuple[Trail, ...] = ()
 
     @property
+    def is_bare(self) -> bool:
+        """Without the line of a heading: code outside of all functions and classes."""
+        return bool(self.level and self.blocks) and self.blocks[0].first == self.first
+
+    @property
     def path(self) -> str:
         return HEADING_SEPARATOR.join(self.trail)
 
@@ -135,12 +141,15 @@ def shared_path(group: Sequence[Section]) -> str:
     """Return a label for several sections: the headings they share, then the names below.
 
     `Trip > Food · Hotels` for the sections `Trip > Food` and `Trip > Hotels`; with text of `Trip`
-    itself `Trip · Food · Hotels`, so that the label covers all of the text.
+    itself `Trip · Food · Hotels`, so that the label covers all of the text. Code that has no name adds none.
     """
     trails: list[Trail] = []
     for section in group:
         trails += section.beside
-        trails.append(section.trail)
+        if section.trail or not section.is_bare:
+            trails.append(section.trail)
+    if not trails:
+        return ""
     shared = 0
     for names in zip(*trails, strict=False):
         if names.count(names[0]) < len(names):

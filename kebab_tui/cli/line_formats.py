@@ -1,8 +1,8 @@
 """Two output formats of `kebab search`: quickfix lines for editors, and Markdown quotations.
 
 `path:line:col:text`: the line and byte column of the first match, 1-based. A path that an editor could
-not parse is left out, and counted on stderr; so is a page, which no editor can open. Quotations hold exactly
-the cited lines, each with a prefix.
+not parse is left out, and counted on stderr; so is a page, which no editor can open. Quotations hold
+exactly the cited lines, each with a prefix.
 """
 
 from __future__ import annotations

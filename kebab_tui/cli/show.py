@@ -136,7 +136,9 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
     write(f"source: {field(document.source)} ({field(found.root)})")
     write(f"file: {_FILE_STATES[found.file_state]}")
     write(f"state: {document.state}" + (f": {field(document.reason)}" if document.reason else ""))
-    write(f"type: {document.type}, {document.lang}, {document.trust.label}")
+    language = workspace.code_language(document)
+    shown = f"{document.type} ({language})" if language else document.type
+    write(f"type: {shown}, {document.lang}, {document.trust.label}")
     for kind in FACETS.values():
         if values := values_of(document.facets, kind.id):
             write(f"{kind.plural}: {field(', '.join(values))}")

@@ -58,6 +58,7 @@ def _weight(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 
 
 _STARS = click.IntRange(0, MOST_STARS)
+_CODE_HELP = "Read its source code too, passage by function; default: as in the settings."
 _STARS_HELP = "Its stars, such as those of a project; they count for its score in `source search`."
 
 
@@ -71,6 +72,7 @@ _STARS_HELP = "Its stars, such as those of a project; they count for its score i
 @click.option("--trust", type=click.Choice(TRUST_LABELS), default="primary", help="Its trust level.")
 @click.option("--rule", "rules", multiple=True, metavar="TEXT", help="A remark added to every quotation.")
 @click.option("--version-label", default="", metavar="TEXT", help="The edition of its contents.")
+@click.option("--code", is_flag=True, help=_CODE_HELP)
 @click.option("--stars", type=_STARS, default=0, metavar="N", help=_STARS_HELP)
 @click.option("--weight", type=float, hidden=True, callback=_weight)
 @click.option("--json", "as_json", is_flag=True, help="Print the new source as a source.v1 object.")
@@ -96,6 +98,7 @@ def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> 
             version_label=given["version_label"],
             weight=given["weight"],
             stars=given["stars"],
+            code=given["code"],
         )
         added = workspace.add_source(new, Callbacks(waiting=print_waiting, notice=print_notice))
         _write_source(added, as_json=as_json)
@@ -216,6 +219,7 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
 @click.option("--add-rule", "more_rules", multiple=True, metavar="TEXT", help="One more remark.")
 @click.option("--no-rules", is_flag=True, help="No remarks any more.")
 @click.option("--version-label", metavar="TEXT", help="The edition of its contents.")
+@click.option("--code/--no-code", default=None, help="Read its source code too, or not.")
 @click.option("--stars", type=_STARS, metavar="N", help=_STARS_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print the changed source as a source.v1 object.")
 @shared_options
@@ -223,28 +227,28 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
 def edit(invocation: Invocation, /, source_id: str, as_json: bool, **given: Any) -> None:
     """Change the details of the source ID; repeated options replace their whole list.
 
-    New patterns take effect when the folder is indexed next, everything else at once. A source of the
-    configuration file is changed there.
+    New patterns and --code take effect when the folder is indexed next, everything else at once. A source
+    of the configuration file is changed there.
     """
     for option, flag in (("include", "no_include"), ("exclude", "no_exclude"), ("rules", "no_rules")):
         if given[option] and given[flag]:
             names = f"--{option.removesuffix('s')} and --{flag.replace('_', '-')}"
             raise UsageError(f"{names} exclude each other", "leave one of them out")
-    if all(value is None or value is False or value == () for value in given.values()):
+    if given["code"] is None and not any(given[name] not in (None, False, ()) for name in given):
         raise UsageError("there is nothing to change", "see `kebab source edit --help`")
     callbacks = Callbacks(waiting=print_waiting, notice=print_notice)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         before = _known(workspace, source_id)
         after = workspace.edit_source(before.source_id, lambda source: _edited(source, given), callbacks)
         _write_source(after, as_json=as_json)
-    if (after.include, after.exclude) != (before.include, before.exclude):
-        notify("`kebab ingest` applies the patterns")
+    if (after.include, after.exclude, after.code) != (before.include, before.exclude, before.code):
+        notify("`kebab ingest` applies the patterns and --code")
 
 
 def _edited(source: Source, given: Given) -> Source:
     changes: dict[str, Any] = {
         name: given[name]
-        for name in ("title", "description", "version_label", "stars")
+        for name in ("title", "description", "version_label", "code", "stars")
         if given[name] is not None
     }
     if "title" in changes:

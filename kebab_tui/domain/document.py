@@ -138,6 +138,7 @@ class Block:
     """Adjacent lines `first..last` (1-based, inclusive) that belong together.
 
     `level` is 1-6 for a heading and 0 otherwise; `text` is a heading's plain text.
+    A heading may have no lines (`last` is `first - 1`): the name of the code that follows.
     No block begins or ends with a blank line.
     """
 
@@ -205,6 +206,8 @@ class Source:
     """Deprecated: nothing reads it."""
     stars: int = 0
     """As given by the user, such as those of the project on a forge."""
+    code: bool = False
+    """Read files of code too."""
     state: SourceState = "new"
     documents: int = 0
     chunks: int = 0

@@ -78,7 +78,7 @@ def strip_markup(text: str) -> str:
         shown = "\n".join(parts)
     else:
         shown = _prose(text)
-    return _trimmed(shown) or _trimmed(text)
+    return trim_lines(shown) or trim_lines(text)
 
 
 def strip_inline_markup(text: str) -> str:
@@ -86,7 +86,8 @@ def strip_inline_markup(text: str) -> str:
     return _INLINE.sub(_shown, text).strip() or text
 
 
-def _trimmed(text: str) -> str:
+def trim_lines(text: str) -> str:
+    """The lines that are not blank, with single spaces."""
     return "\n".join(" ".join(words) for line in text.split("\n") if (words := line.split()))
 
 

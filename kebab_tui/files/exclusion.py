@@ -12,7 +12,7 @@ import stat
 from dataclasses import dataclass
 
 from kebab_tui.files.ignore import IgnoreRule, Scope
-from kebab_tui.formats.registry import format_of
+from kebab_tui.formats.registry import Format, format_of
 
 _EDITOR_FILE = re.compile(r"(?s).+~|\..+\.sw[a-z]|4913|#.+#|\.#.+|\._.+|\.goutputstream-.+")
 
@@ -41,6 +41,12 @@ def is_editor_file(name: str) -> bool:
     return _EDITOR_FILE.fullmatch(name) is not None
 
 
+def format_within(scope: Scope, prefix: str, name: str) -> Format | None:
+    """The format of the file `name` in `prefix`; None if there is none, or it is turned off."""
+    kind = format_of(name)
+    return kind if kind and scope.reads(kind.id, name, prefix + name) else None
+
+
 def exclusion_of_folder(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
     """Check the folder `name` in `prefix` (empty for the root, else it ends with a slash)."""
     path = f"{prefix}{name}"
@@ -50,10 +56,8 @@ def exclusion_of_folder(root: str, prefix: str, name: str, scope: Scope) -> Excl
     return Exclusion("ignored by", rule) if rule else None
 
 
-def exclusion_of_file(
-    root: str, prefix: str, name: str, scope: Scope, off: frozenset[str]
-) -> Exclusion | None:
-    """Check the file `name` in `prefix`; `off`: formats that the settings turn off."""
+def exclusion_of_file(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
+    """Check the file `name` in `prefix`."""
     path = f"{prefix}{name}"
     if is_editor_file(name):
         return Exclusion("temporary file of an editor")
@@ -62,7 +66,7 @@ def exclusion_of_file(
     kind = format_of(name)
     if kind is None:
         return Exclusion("unsupported file type")
-    if kind.id in off:
+    if not scope.reads(kind.id, name, path):
         return Exclusion(f"its type is turned off: {kind.id} = false under [reading] in the settings")
     if rule := scope.rule_against(name, path):
         return Exclusion("ignored by", rule)

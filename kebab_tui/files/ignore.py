@@ -51,6 +51,7 @@ _BRACKET = re.compile(r"(?s)\[(?P<not>[!^]?)(?P<body>\]?(?:\\.|\[:[a-z]*:\]|[^\]
 _MEMBER = re.compile(r"(?s)\[:(?P<name>[a-z]*):\]|(?P<low>\\.|.)(?:-(?P<high>\\.|[^\]]))?")
 _PIECE = re.compile(rf"(?s)(?P<glob>[*?]|{_BRACKET.pattern[4:]})|(?P<slash>/)|\\?(?P<plain>.)")
 _GLOB = re.compile(r"[*?\[\\]")
+_LETTER = re.compile(r"\w")
 _LONGEST = 4096
 _NOTHING = "(?!)"
 _ANY_FOLDERS = "(?:[^/]+/)*?"
@@ -131,6 +132,10 @@ class Scope:
     included: bool = True
     """Whether `include` matches this folder."""
     nearest_first: tuple[Matcher, ...] = ()
+    off: frozenset[str] = frozenset()
+    """The formats that are turned off, but for files that `named` matches."""
+    named: Matcher | None = None
+    """The patterns of `include` that name an ending, such as `*.py`, or a file."""
     checkpoint: Checkpoint = field(default=UNLIMITED, compare=False)
     """Called for each name, and before each pattern is compiled."""
     private: bool = False
@@ -167,6 +172,15 @@ class Scope:
         rule = self.include.match(_normal(name), _normal(path))
         return self.included if rule is None else not rule.pattern.negated
 
+    def reads(self, kind: str, name: str, path: str) -> bool:
+        """Return whether files of a format are read; the other rules apply too."""
+        if kind not in self.off:
+            return True
+        if self.named is None:
+            return False
+        rule = self.named.match(_normal(name), _normal(path))
+        return rule is not None and not rule.pattern.negated
+
     def with_rules(self, folder: str, rules: Sequence[IgnoreRule]) -> Scope:
         """Add the rules of the ignore files in this folder."""
         return replace(self, nearest_first=(Matcher(folder, rules, self.checkpoint), *self.nearest_first))
@@ -186,13 +200,29 @@ class Scope:
 
 
 def scope_of_root(
-    include: Iterable[str], exclude: Iterable[str], checkpoint: Checkpoint = UNLIMITED
+    include: Iterable[str],
+    exclude: Iterable[str],
+    checkpoint: Checkpoint = UNLIMITED,
+    off: frozenset[str] = frozenset(),
 ) -> Scope:
     """Parse the patterns of a source; raise if one is invalid."""
+    include = tuple(include)
     wanted = _matcher_of_globs("include", include)
     return Scope(
-        _matcher_of_globs("exclude", exclude), wanted, included=wanted is None, checkpoint=checkpoint
+        _matcher_of_globs("exclude", exclude),
+        wanted,
+        included=wanted is None,
+        off=off,
+        named=_matcher_of_globs("include", filter(_names_files, include)),
+        checkpoint=checkpoint,
     )
+
+
+def _names_files(glob: str) -> bool:
+    """Whether a pattern states an ending (`*.py`, `src/**/*.p[yx]`) or a whole name (`Makefile`)."""
+    name = glob.rpartition("/")[2]
+    ending = name.rpartition(".")[2] if "." in name else ""
+    return bool(_LETTER.search(ending if _GLOB.search(name) else name))
 
 
 def _matcher_of_globs(origin: str, globs: Iterable[str]) -> Matcher | None:

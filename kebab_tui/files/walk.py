@@ -25,7 +25,13 @@ from typing import cast
 from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
 from kebab_tui.domain.document import Fingerprint, OtherFiles, fingerprint_of
 from kebab_tui.domain.errors import UnreadableFileError
-from kebab_tui.files.exclusion import LeftOut, exclusion_of_file, exclusion_of_folder, is_editor_file
+from kebab_tui.files.exclusion import (
+    LeftOut,
+    exclusion_of_file,
+    exclusion_of_folder,
+    format_within,
+    is_editor_file,
+)
 from kebab_tui.files.ignore import (
     PRIVATE_FILE,
     RULE_FILES,
@@ -38,7 +44,7 @@ from kebab_tui.files.ignore import (
 from kebab_tui.files.read import read_file
 from kebab_tui.files.root import check_root
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
-from kebab_tui.formats.registry import Format, format_of
+from kebab_tui.formats.registry import OPT_IN, Format
 
 _NAME = itemgetter(0)
 _RULE_FILE_LIMITS = ReadLimits(MEGABYTE)
@@ -55,8 +61,11 @@ class WalkRules:
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    off: frozenset[str] = frozenset()
-    """The ids of formats whose files are no notes."""
+    off: frozenset[str] = OPT_IN
+    """The formats whose files are no notes, unless a pattern of `include` names their ending."""
+
+    def scope(self, checkpoint: Checkpoint = UNLIMITED) -> Scope:
+        return scope_of_root(self.include, self.exclude, checkpoint, self.off)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +104,9 @@ def survey(root: str, rules: WalkRules) -> Iterator[Entry]:
 
     Slower than `walk`. A folder that is left out is one entry; ignore files are not listed.
     """
-    scope = scope_of_root(rules.include, rules.exclude)
+    scope = rules.scope()
     check_root(root)
-    return _walk(root, "", scope, rules.off, True, Counter())
+    return _walk(root, "", scope, True, Counter())
 
 
 def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
@@ -105,7 +114,7 @@ def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
     steps = path.split("/")
     if "\0" in path or any(step in ("", ".", "..") for step in steps):
         return "outside the folder"
-    scope = scope_of_root(rules.include, rules.exclude)
+    scope = rules.scope()
     prefix = ""
     for folder in steps[:-1]:
         scope = _with_ignore_files(root, prefix, scope)
@@ -113,8 +122,7 @@ def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
             return f"its folder {prefix}{folder} is {excluded}" if excluded.rule else str(excluded)
         prefix = f"{prefix}{folder}/"
         scope = scope.below(folder + "/", prefix)
-    inner = _with_ignore_files(root, prefix, scope)
-    excluded = exclusion_of_file(root, prefix, steps[-1], inner, rules.off)
+    excluded = exclusion_of_file(root, prefix, steps[-1], _with_ignore_files(root, prefix, scope))
     return str(excluded) if excluded else None
 
 
@@ -137,8 +145,7 @@ class PathScanner:
 
     def __init__(self, root: str, rules: WalkRules, checkpoint: Checkpoint = UNLIMITED) -> None:
         self._root = root
-        self._off = rules.off
-        self._outer: dict[str, Scope | None] = {"": scope_of_root(rules.include, rules.exclude, checkpoint)}
+        self._outer: dict[str, Scope | None] = {"": rules.scope(checkpoint)}
         self._inner: dict[str, Scope | None] = {}
         self._others: Counter[str] = Counter()
 
@@ -179,7 +186,7 @@ class PathScanner:
             if stat.S_ISDIR(status.st_mode):
                 yield from self._below(path + "/", Counter())
             elif stat.S_ISREG(status.st_mode):
-                kind = format_of(name, self._off)
+                kind = self._format_of(prefix, name)
                 if kind is not None and self._takes_file(prefix, name):
                     scope = self._scope_in(prefix)
                     private = scope is None or scope.is_private(name, path)
@@ -192,12 +199,16 @@ class PathScanner:
         prefix, name = _split(path)
         if name in RULE_FILES:
             return self._scope_above(prefix) is not None
-        return format_of(name, self._off) is not None and self._takes_file(prefix, name)
+        return self._format_of(prefix, name) is not None and self._takes_file(prefix, name)
 
     def _below(self, prefix: str, others: Counter[str]) -> Iterator[FoundFile | WalkProblem]:
         scope = self._scope_above(prefix)
-        found = _walk(self._root, prefix, scope, self._off, False, others) if scope is not None else iter(())
+        found = _walk(self._root, prefix, scope, False, others) if scope is not None else iter(())
         return cast("Iterator[FoundFile | WalkProblem]", found)
+
+    def _format_of(self, prefix: str, name: str) -> Format | None:
+        scope = self._outer[""]
+        return format_within(scope, prefix, name) if scope else None
 
     def _takes_file(self, prefix: str, name: str) -> bool:
         scope = None if name.startswith(".") else self._scope_in(prefix)
@@ -234,9 +245,7 @@ class PathScanner:
         return known[prefix]
 
 
-def _walk(
-    root: str, folder: str, scope: Scope, off: frozenset[str], explain: bool, others: Counter[str]
-) -> Iterator[Entry]:
+def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[str]) -> Iterator[Entry]:
     """Walk `folder` (empty for the root, else it ends with a slash); `scope` holds the rules above it.
 
     Yields `LeftOut` only with `explain`. `others` gets the extensions of files of unsupported types.
@@ -245,9 +254,7 @@ def _walk(
     while pending:
         prefix, scope = pending.pop()
         try:
-            folders, files, other_names, rule_files = _list(
-                f"{root}/{prefix}", scope.checkpoint, off, explain
-            )
+            folders, files, other_names, rule_files = _list(root, prefix, scope, explain)
         except OSError as error:
             yield WalkProblem(prefix.removesuffix("/"), _reason(error))
             continue
@@ -265,7 +272,7 @@ def _walk(
         for name, entry, kind in sorted(files, key=_NAME):
             path = prefix + name
             if kind is None or (not takes_all and scope.leaves_out(name, path)):
-                if explain and (excluded := exclusion_of_file(root, prefix, name, scope, off)):
+                if explain and (excluded := exclusion_of_file(root, prefix, name, scope)):
                     yield LeftOut(path, excluded)
                 continue
             try:
@@ -284,8 +291,8 @@ def _walk(
         pending += reversed(below)
 
 
-def _list(folder: str, checkpoint: Checkpoint, off: frozenset[str], explain: bool) -> _Listing:
-    """List the folders, the files with their types, files of other types, and the rule files in `folder`.
+def _list(root: str, prefix: str, scope: Scope, explain: bool) -> _Listing:
+    """List the folders, the files with their types, files of other types, and the rule files in a folder.
 
     With `explain`, also hidden names and, with type None, entries that cannot be notes.
     """
@@ -293,11 +300,11 @@ def _list(folder: str, checkpoint: Checkpoint, off: frozenset[str], explain: boo
     files: list[tuple[str, os.DirEntry[str], Format | None]] = []
     others: list[str] = []
     rule_files: list[str] = []
-    with os.scandir(folder) as entries:
-        checkpoint()
+    with os.scandir(f"{root}/{prefix}") as entries:
+        scope.checkpoint()
         for number, entry in enumerate(entries, start=1):
             if number & SELDOM == 0:
-                checkpoint()
+                scope.checkpoint()
             name = entry.name
             hidden = name[0] == "."
             if hidden:
@@ -307,7 +314,11 @@ def _list(folder: str, checkpoint: Checkpoint, off: frozenset[str], explain: boo
                     continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(name)
-            elif not hidden and (kind := format_of(name, off)) and entry.is_file(follow_symlinks=False):
+            elif (
+                not hidden
+                and (kind := format_within(scope, prefix, name))
+                and entry.is_file(follow_symlinks=False)
+            ):
                 files.append((name, entry, kind))
             elif explain and name not in RULE_FILES:
                 files.append((name, entry, None))

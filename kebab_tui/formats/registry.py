@@ -13,6 +13,7 @@ from importlib import import_module
 
 from kebab_tui.domain.checkpoint import Checkpoint
 from kebab_tui.domain.document import DocumentType, PageText, ParsedNote
+from kebab_tui.formats import code_languages
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,10 @@ class Format:
     """CPU time limit for a small file."""
     max_bytes: int | None = None
     """Larger files are skipped; None: the limit in the settings."""
+    names: tuple[str, ...] = ()
+    """Names of files without an extension."""
+    opt_in: bool = False
+    """Read only where the user asks for it: its files are many, and would bury the notes."""
     isolated: bool = False
     """Parsed in a child process with limits, because a foreign library reads untrusted bytes."""
     paged: bool = False
@@ -71,35 +76,44 @@ FORMATS: dict[str, Format] = {
             isolated=True,
             paged=True,
         ),
+        # Its parser runs only the grammars in a child, and goes on without them if that fails.
+        Format(
+            "code",
+            code_languages.EXTENSIONS,
+            "kebab_tui.formats.code",
+            version=1,
+            cpu_seconds=2,
+            max_bytes=2**20,
+            names=code_languages.NAMES,
+            opt_in=True,
+        ),
     )
 }
 
-_STATED_TYPES = ("code",)
-"""Types that front matter may state, though no format here reads such files yet."""
+OPT_IN = frozenset(known.id for known in FORMATS.values() if known.opt_in)
+"""The formats that are off by default."""
 
 
-def format_of(name: str, off: frozenset[str] = frozenset()) -> Format | None:
-    """Look up the format by the extension, in any case; a name such as `.md` has no extension.
-
-    None also for a format in `off`.
-    """
+def format_of(name: str) -> Format | None:
+    """Look up the format by the extension, in any case; a name such as `.md` has no extension."""
     dot = name.rfind(".")
-    if dot > 0:
-        extension = name[dot:].lower()
-        for known in FORMATS.values():
-            if extension in known.extensions:
-                return None if known.id in off else known
+    extension = name[dot:].lower() if dot > 0 else ""
+    for known in FORMATS.values():
+        if extension in known.extensions or name in known.names:
+            return known
     return None
 
 
 def extensions() -> tuple[str, ...]:
-    """The ends of the names of all files that are read."""
-    return tuple(extension for known in FORMATS.values() for extension in known.extensions)
+    """The ends of the names of all files that are read without being asked for."""
+    return tuple(
+        extension for known in FORMATS.values() if not known.opt_in for extension in known.extensions
+    )
 
 
 def document_types() -> tuple[DocumentType, ...]:
     """The types that a document can have, for filters and completions."""
-    return tuple(dict.fromkeys((*FORMATS, *_STATED_TYPES)))
+    return tuple(FORMATS)
 
 
 def made_by(chunker: str) -> Mapping[str, str]:

@@ -61,6 +61,7 @@ def declared_sources(entries: Sequence[SourceSettings]) -> list[Source]:
                 trust=Trust.parse(entry.trust) or Trust.PRIMARY,
                 rules=entry.rules,
                 stars=entry.stars,
+                code=entry.code,
             )
         )
     return declared

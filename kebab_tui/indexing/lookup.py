@@ -281,7 +281,7 @@ def matching_position(hit: SearchHit, located: Located, query: str, recipe: Reci
         return top
     text = "\n".join(lines[located.span.first - 1 : located.span.last])
     if hit.retrieval.lexical_rank is None and hit.retrieval.vector_rank is not None:
-        at: int | None = after_heading(text)
+        at: int | None = 0 if hit.type == "code" else after_heading(text)
     else:
         at = best_match(text, highlight_phrases(query))
     if at is None:

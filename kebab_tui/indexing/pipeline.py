@@ -39,7 +39,7 @@ class Recipe:
     chunk_limits: ChunkLimits = ChunkLimits()
     max_bytes: Mapping[str, int] = field(default_factory=dict)
     """Limits of single formats, by their ids, that the settings change."""
-    off: frozenset[str] = frozenset()
+    off: frozenset[str] = registry.OPT_IN
     """The formats that the settings turn off."""
 
     chunker: str = field(init=False)
@@ -60,7 +60,7 @@ class Recipe:
 
     def rules_of(self, source: Source) -> WalkRules:
         """Which files of a source are notes."""
-        return WalkRules(source.include, source.exclude, self.off)
+        return WalkRules(source.include, source.exclude, self.off - {"code"} if source.code else self.off)
 
 
 @dataclass(frozen=True, slots=True)

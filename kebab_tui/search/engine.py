@@ -272,7 +272,7 @@ def hydrate(
         if ranked.row not in found:
             continue
         chunk, document = found[ranked.row].chunk, found[ranked.row].document
-        excerpt = snippet(chunk.text, ranked.phrases, snippet_chars)
+        excerpt = snippet(chunk.text, ranked.phrases, snippet_chars, is_code=document.type == "code")
         state = probe(found[ranked.row])
         hits.append(
             SearchHit(

@@ -19,7 +19,7 @@ from itertools import accumulate, chain, pairwise
 from typing import NamedTuple, TypeAlias
 
 from kebab_tui.domain.hit import Highlight
-from kebab_tui.domain.markup import strip_markup
+from kebab_tui.domain.markup import strip_markup, trim_lines
 from kebab_tui.domain.tokens import CJK, OTHER, Token, folded_tokens, identifiers, plain_words, stem
 from kebab_tui.search.match import Gram, Prefix, Term
 from kebab_tui.search.match_tree import relaxed, unfinished_word
@@ -46,14 +46,15 @@ class Snippet(NamedTuple):
     highlights: tuple[Highlight, ...]
 
 
-def snippet(text: str, phrases: Sequence[Term], limit: int = 220) -> Snippet:
+def snippet(text: str, phrases: Sequence[Term], limit: int = 220, *, is_code: bool = False) -> Snippet:
     """The `limit` characters of a chunk with the most different matches, then the rarest ones.
 
-    Markup is removed, white space is collapsed, and a heading at the top is omitted: the heading
-    path shows it. The snippet begins with a sentence if the matches then fit, else with a word. It
-    never exceeds the limit, ellipses included.
+    Markup is removed, unless the text is code; white space is collapsed, and a heading at the top is
+    omitted: the heading path shows it. The snippet begins with a sentence if the matches then fit, else
+    with a word. It never exceeds the limit, ellipses included.
     """
-    lines = _plain(text[:_MOST_READ])
+    text = text[:_MOST_READ]
+    lines = trim_lines(text) if is_code else _plain(text)
     found = marks(lines, phrases)
     if len(lines) <= limit:
         return Snippet(lines.replace("\n", " "), merged(found))

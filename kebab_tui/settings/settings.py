@@ -91,6 +91,8 @@ class ReadingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Read PDF files; false: they are no notes, and leave the index at the next scan."""
     max_pdf_mb: Annotated[int, Meta(ge=1, le=256)] = 64
     """The same limit for PDF files."""
+    code: bool = False
+    """Read source code in all folders; a folder added with `--code` reads it anyway."""
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -170,6 +172,8 @@ class SourceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Remarks added to every quotation from this folder."""
     stars: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
     """Its stars, such as those of a project; they count for its score in `kebab source search`."""
+    code: bool = False
+    """Read its source code too."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -21,6 +21,7 @@ from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.pages import cite
 from kebab_tui.domain.text import UNSAFE
+from kebab_tui.formats.code_languages import code_language
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation
 from kebab_tui.search.ranking import NEAR_ENOUGH, PLACE_EVERY, Fused, FusionSettings
 from kebab_tui.search.why_not import Filtered
@@ -68,6 +69,7 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "title": hit.title,
         "type": hit.type,
         "lang": hit.lang,
+        "code_language": code_language(hit.path, hit.type),
         "kind": hit.kind,
         "trust": hit.trust.label,
         "heading_path": _headings(hit.heading_path),
@@ -155,6 +157,7 @@ def document(value: Document) -> Json:
         "title": value.title,
         "type": value.type,
         "lang": value.lang,
+        "code_language": code_language(value.path, value.type),
         "trust": value.trust.label,
         **{kind.plural: list(values_of(value.facets, kind.id)) for kind in FACETS.values()},
         "state": value.state,
@@ -195,6 +198,7 @@ def source(value: Source, source_score: float) -> Json:
         "version_label": value.version_label,
         "weight": value.weight,
         "stars": value.stars,
+        "code": value.code,
         "source_score": source_score,
         "state": value.state,
         "documents": value.documents,

@@ -15,6 +15,7 @@ from kebab_tui.domain.document import Source
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import ChunkId
 from kebab_tui.domain.text import one_line, sanitize
+from kebab_tui.formats.code_languages import code_language
 from kebab_tui.formats.registry import format_of
 from kebab_tui.search.libraries import FoundLibrary
 
@@ -100,10 +101,10 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def _content(hit: SearchHit, *, all_fenced: bool) -> str:
-    """The text as it is if it is prose or has closed fences of its own, else in a fence."""
+    """The text as it is if it is prose or a note with closed fences of its own, else in a fence."""
     text = sanitize(hit.text)
     has_fences, is_open = _fences(text)
-    is_plain = (has_fences or hit.kind == "info") and not all_fenced
+    is_plain = (hit.kind == "info" or (has_fences and hit.type != "code")) and not all_fenced
     if is_plain and not is_open and not _OWN_LINE.search(text):
         return text
     return fenced(text, _language(hit, text))
@@ -122,7 +123,9 @@ def _fences(text: str) -> tuple[bool, bool]:
 
 
 def _language(hit: SearchHit, text: str) -> str:
-    """The language of the first fence in a passage of code, else by the extension of the file."""
+    """The language of a file of code, else of the first fence in a passage, else by the file's extension."""
+    if of_code := code_language(hit.path, hit.type):
+        return of_code
     known = format_of(hit.path)
     kind = known.id if known else ""
     if hit.kind == "info":

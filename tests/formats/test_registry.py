@@ -32,6 +32,9 @@ from tests.wire.test_schemas import check
         ("a.mdx", "markdown"),
         ("메모.txt", "note"),
         ("a.TEXT", "note"),
+        ("a.py", "code"),
+        ("A.Rs", "code"),
+        ("Makefile", "code"),
     ],
 )
 def test_a_file_has_the_type_of_its_ending_in_any_case(name: str, type_: str) -> None:
@@ -41,7 +44,9 @@ def test_a_file_has_the_type_of_its_ending_in_any_case(name: str, type_: str) ->
 
 
 def test_the_ending_of_a_typed_name_does_not_matter() -> None:
-    endings = [extension for kind in FORMATS.values() for extension in kind.extensions]
+    # With code, `node.js` may also be the whole name of a note.
+    kinds = [kind for kind in FORMATS.values() if not kind.opt_in]
+    endings = [extension for kind in kinds for extension in kind.extensions]
     assert {typed_name_key(f"infra/Ports{ending}") for ending in endings} == {"ports"}
 
 
@@ -101,7 +106,7 @@ def test_a_registered_format_is_in_json_that_keeps_its_schema(vault: Vault) -> N
 
 def test_the_doctor_counts_the_files_of_a_registered_format(vault: Vault) -> None:
     details = {finding.check: finding.detail for finding in vault.workspace.doctor()}
-    assert details["formats"].endswith("markdown 1, note 1, pdf 0, toy 1")
+    assert details["formats"].endswith("markdown 1, note 1, pdf 0, code 0, toy 1")
 
 
 def test_why_not_judges_a_note_of_a_registered_format(vault: Vault) -> None:

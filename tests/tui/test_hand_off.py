@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from kebab_tui.domain.citation import Located
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.ids import SourceId
 from kebab_tui.editor import Launch, OpenResult
 from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import hand_off
@@ -97,6 +99,22 @@ async def test_the_editor_begins_at_the_line_with_the_most_words(desk: Desk) -> 
         await until(pilot, lambda: desk.opened)
     (argv,) = desk.opened
     assert argv[1:3] == ("+5", "+normal! 02l")
+
+
+async def test_code_is_opened_at_the_line_that_matches(desk: Desk) -> None:
+    source = Source(SourceId("notes"), "notes", str(desk.notes), code=True)
+    with closing(Workspace(Settings(), str(desk.data))) as workspace:
+        workspace.remove_source(source.source_id, Callbacks())
+        workspace.add_source(source, Callbacks())
+    desk.write("wheel.py", "def __spin__():\n    # the xylem\n    return 1\n")
+    desk.index()
+    app = desk.screen("xylem")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await until(pilot, lambda: "wheel.py › __spin__" in " ".join(painted(app).split()))
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.opened)
+    assert desk.lines == ["+2"]
 
 
 async def test_a_note_found_by_its_name_is_opened_at_its_top(desk: Desk) -> None:

@@ -69,6 +69,13 @@ def test_nothing_takes_a_cell_from_a_title_that_fits(width: int) -> None:
     assert _texts(hit(title="x" * 300), look)[0].rstrip().endswith("x…")
 
 
+def test_the_names_of_code_are_no_markup() -> None:
+    code = hit(path="a/__init__.py", title="__init__.py", type="code", heading_path="Kettle > __init__")
+    first, _ = _texts(code, HitStyle(90))
+    assert first.split()[:4] == ["__init__.py", "›", "Kettle", "›"]
+    assert "› __init__ " in first
+
+
 def test_a_long_title_goes_on_before_the_passage() -> None:
     first, second = hit_lines(
         hit(title="A very long title of a note that somebody wrote one day"), HitStyle(51)

@@ -30,6 +30,7 @@ FENCED = [
         ("note.md", "so **it** is", StyledRange(3, 9, "strong")),
         ("tool.py", "import os", StyledRange(0, 6, "keyword")),
         ("tool.rs", "// why", StyledRange(0, 6, "comment")),
+        ("Makefile", "# why", StyledRange(0, 5, "comment")),
     ],
 )
 def test_the_suffix_of_the_file_selects_the_lexer(name: str, line: str, stretch: StyledRange) -> None:

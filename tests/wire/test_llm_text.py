@@ -76,7 +76,7 @@ def test_the_context_of_both_kinds_with_rules() -> None:
         "\n"
         "### Deploy\n"
         "deploy.py:L1-L9\n"
-        "```py\n"
+        "```python\n"
         "print(1)\n"
         "```"
     )

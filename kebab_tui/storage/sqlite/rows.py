@@ -51,7 +51,7 @@ CHUNK_COLUMNS = (
 )
 SOURCE_COLUMNS = (
     "s.source_id, s.title, s.root, s.description, s.include, s.exclude, s.trust, s.rules, s.version_label, "
-    "s.weight, s.stars, s.state"
+    "s.weight, s.stars, s.code, s.state"
 )
 
 Condition = tuple[str, list[str | int]]
@@ -119,7 +119,8 @@ def to_source(row: Row, documents: int = 0, chunks: int = 0) -> Source:
         version_label=row[8],
         weight=row[9],
         stars=row[10],
-        state=cast(SourceState, row[11]),
+        code=bool(row[11]),
+        state=cast(SourceState, row[12]),
         documents=documents,
         chunks=chunks,
     )
@@ -139,6 +140,7 @@ def source_values(source: Source) -> tuple[Any, ...]:
         source.version_label,
         source.weight,
         source.stars,
+        source.code,
     )
 
 

@@ -261,7 +261,7 @@ SELECT d.rowid AS id, d.doc_id, '' AS grams, kebab_name(d.path, s.root) || coale
     WHERE f.doc_id = d.doc_id AND f.kind = 'alias'), '') AS names
 FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
 """,
-    5: "CREATE TEMP VIEW sources AS SELECT *, 0 AS stars FROM main.sources;\n",
+    5: "CREATE TEMP VIEW sources AS SELECT *, 0 AS stars, 0 AS code FROM main.sources;\n",
 }
 """For each step that changed tables: TEMP views that give a reader of the schema before it those after it.
 
@@ -344,9 +344,10 @@ def migrate(connection: sqlite3.Connection) -> None:
             db.execute(statement)
         db.execute("PRAGMA user_version = 4")
 
-    @steps(name="0005_stars")
-    def stars(db: Database) -> None:
+    @steps(name="0005_stars_and_code")
+    def stars_and_code(db: Database) -> None:
         db.execute("ALTER TABLE sources ADD COLUMN stars INTEGER NOT NULL DEFAULT 0")
+        db.execute("ALTER TABLE sources ADD COLUMN code INTEGER NOT NULL DEFAULT 0")
         db.execute("PRAGMA user_version = 5")
 
     # Always our own connection: sqlite_utils might choose another SQLite.

@@ -36,7 +36,7 @@ _LINE = 400
 _LONGEST_FENCE = 300
 _FENCE = re.compile(r" {0,3}(?:[-*+>] )?(```|~~~)")
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx"})
-_PLAIN = frozenset({"", ".txt", ".text"})
+_PLAIN = frozenset({".txt", ".text"})
 _FENCED_CODE = (
     r"^(?P<opening>[ \t]*(?:[-*+>] )?(?P<mark>```|~~~)[`~]*[ \t]*(?P<name>[\w+#.-]*)[^`\n]*\n)"
     r"(?P<code>[\s\S]*?)"
@@ -138,12 +138,14 @@ class StyledRange(NamedTuple):
 
 
 class Syntax:
-    """The kinds of text in one note, by the suffix of its file name."""
+    """The kinds of text in one note, by the suffix of its file name, or a whole name such as `Makefile`."""
 
     def __init__(self, name: str, lines: SourceLines) -> None:
         ending = os.path.splitext(name)[1].lower()
         self._is_markdown = ending in MARKDOWN
-        self._language = "markdown" if self._is_markdown else "" if ending in _PLAIN else f"*{ending}"
+        self._language = (
+            "markdown" if self._is_markdown else "" if ending in _PLAIN else f"*{ending}" if ending else name
+        )
         self._lines = lines
         self._blocks: LRUCache[tuple[int, int], list[list[StyledRange]]] = LRUCache(64)
 

@@ -230,8 +230,9 @@ def _ends(path: str) -> Iterator[str]:
 
 def _names(hit: SearchHit) -> tuple[str, str]:
     """The title, and the headings as they follow it."""
-    heading = "".join(f" {STEP} {strip_inline_markup(step)}" for step in hit.headings)
-    return sanitize_line(strip_inline_markup(shown_title(hit))), sanitize_line(heading)
+    plain = str if hit.type == "code" else strip_inline_markup  # `__init__` is not emphasis
+    heading = "".join(f" {STEP} {plain(step)}" for step in hit.headings)
+    return sanitize_line(plain(shown_title(hit))), sanitize_line(heading)
 
 
 def _broken(title: str, width: int) -> tuple[str, str]:
