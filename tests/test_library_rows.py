@@ -216,7 +216,7 @@ def test_row_4_15_filters_decide_which_passages_and_sources_count(kebab: Kebab) 
 
     assert found() == [("react", 2), ("vue", 1)]
     assert found(paths_none=("state.md",)) == [("react", 1), ("vue", 1)]
-    assert found(sources=("vue",)) == [("vue", 1)]
+    assert found(within=("vue",)) == [("vue", 1)]
     workspace.close()
 
 
