@@ -21,7 +21,7 @@ DocumentType = str
 """One of `formats.registry.document_types`."""
 Language = Literal["ko", "en", "und"]
 DocumentState = Literal["ok", "failed", "skipped"]
-DocumentFlag = Literal["bad_front_matter", "lossy_decoding"]
+DocumentFlag = Literal["bad_front_matter", "lossy_decoding", "values_left_out"]
 
 LANGUAGES: tuple[Language, ...] = ("ko", "en", "und")
 
@@ -86,6 +86,12 @@ class Document:
     flags: tuple[DocumentFlag, ...] = ()
     chunks: int = 0
     indexed_ns: int = 0
+    dated: str = ""
+    """The day that it states itself, as 2026-03-08; empty if none: then the time of its file counts."""
+    dated_by: str = ""
+    """Where: `updated`, `date` or `created` of front matter, or its `name`."""
+    counts: tuple[tuple[str, int], ...] = ()
+    """The number of its values of each kind that `facets` lacks, because a note may have thousands."""
 
     @property
     def name(self) -> str:
@@ -108,6 +114,10 @@ class ParsedNote:
     trust: Trust | None = None
     facets: tuple[Facet, ...] = ()
     flags: tuple[DocumentFlag, ...] = ()
+    dated: str = ""
+    """The day that it states, as 2026-03-08; empty if none."""
+    dated_by: str = ""
+    """The key of front matter that states the day."""
 
 
 BlockKind = Literal["heading", "prose", "code", "table", "comment"]

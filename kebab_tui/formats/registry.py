@@ -40,8 +40,8 @@ _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
 FORMATS: dict[str, Format] = {
     known.id: known
     for known in (
-        Format("markdown", _MARKDOWN, "kebab_tui.formats.markdown", version=2),
-        Format("note", (".txt", ".text"), "kebab_tui.formats.plain_text", version=2),
+        Format("markdown", _MARKDOWN, "kebab_tui.formats.markdown", version=3),
+        Format("note", (".txt", ".text"), "kebab_tui.formats.plain_text", version=3),
     )
 }
 

@@ -123,8 +123,8 @@ def test_raising_the_version_of_a_format_reads_only_its_files(
     assert toy.read == ["c.toy"]
     assert vault.outcomes() == {}
     assert vault.rows("SELECT path, made_by FROM documents ORDER BY path") == [
-        ("a.md", "markdown@2/2:1200-4000"),
-        ("b.txt", "note@2/2:1200-4000"),
+        ("a.md", "markdown@3/2:1200-4000"),
+        ("b.txt", "note@3/2:1200-4000"),
         ("c.toy", "toy@2/2:1200-4000"),
     ]
 
