@@ -40,6 +40,7 @@ class IndexStatus:
     expected_lexical_version: str
     vectors: VectorState
     sources: list[Source]
+    source_scores: list[float]
     runs: list[IndexRun]
     database: str
     database_bytes: int
@@ -92,7 +93,8 @@ def index_status(engine: Engine) -> IndexStatus:
             figures=catalogue.figures(),
             expected_lexical_version=index.version(engine.recipe.all_made_by),
             vectors=vector_state(engine.semantics, index),
-            sources=catalogue.sources(),
+            sources=(sources := catalogue.sources()),
+            source_scores=[rated(source) for source in sources],
             runs=catalogue.runs(_LISTED_RUNS),
             database=index.location,
             database_bytes=index.size(),
@@ -100,6 +102,14 @@ def index_status(engine: Engine) -> IndexStatus:
             upgrading=registry.upgrade_of(catalogue.makers(), engine.recipe.chunker),
             other_files=catalogue.other_files(),
         )
+
+
+def rated(source: Source) -> float:
+    """The score of a source from 0 to 10, by its present state."""
+    from kebab_tui.files.git import has_remote
+    from kebab_tui.search.libraries import source_score
+
+    return source_score(source, has_remote=has_remote(source.root))
 
 
 def pending(semantics: VectorSearch, reader: Reader) -> Pending:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.engine import SearchEngine
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.find_names import FoundNote
+    from kebab_tui.search.libraries import FoundLibrary
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.query_language import Chip, ParsedQuery
     from kebab_tui.search.ranking import FusionSettings
@@ -259,6 +260,35 @@ class Workspace:
         except StoreLostError:
             return self._parts.index.known_sources() or []
 
+    @_healed
+    def find_libraries(
+        self, name: str, query: str = "", limit: int = 10, filters: SearchFilters | None = None
+    ) -> list[FoundLibrary]:
+        """The indexed sources called or described so, or with passages that match, best first.
+
+        `query`: what their passages are counted by instead of the name. `filters` decide which passages
+        count, and, by `sources`, which sources are listed.
+        """
+        from kebab_tui.search.libraries import content_query, rank_libraries
+
+        filters = filters or SearchFilters()
+        try:
+            with self._parts.index.reader.catalogue() as catalogue:  # the count is of the same moment
+                hits = self._parts.engine.count_by_source(content_query(name, query, filters))
+                sources = catalogue.sources()
+        except NotIndexedError:
+            return []
+        if filters.sources:
+            sources = [source for source in sources if source.source_id in filters.sources]
+        return rank_libraries(sources, name, hits, limit, self.source_score)
+
+    @staticmethod
+    def source_score(source: Source) -> float:
+        """How established a source is, from 0 to 10. Looks for its git repository."""
+        from kebab_tui.doctor import rated
+
+        return rated(source)
+
     def check_folder(self, folder: str) -> None:
         """Raise if a folder is missing, unless it is a source already: sources may come back."""
         from kebab_tui.files.root import check_root
@@ -354,6 +384,20 @@ class Workspace:
         from kebab_tui.indexing.session import source_id_for
 
         return source_id_for(root, {source.source_id for source in self.sources()})
+
+    def edit_source(
+        self, source: SourceId, edited: Callable[[Source], Source], callbacks: Callbacks
+    ) -> Source:
+        """Change the details of a source, unless the configuration file states them."""
+        from kebab_tui.indexing.ingest import declared_sources
+
+        if source in {declared.source_id for declared in declared_sources(self.settings.sources)}:
+            raise UsageError(
+                f"the source {source} is declared in the configuration file",
+                "change its entry under [[sources]] there, then run `kebab ingest`",
+            )
+        with self._parts.refilled_session("source edit", callbacks) as session:
+            return session.edit(source, edited)
 
     def remove_source(self, source: SourceId, callbacks: Callbacks) -> None:
         with self._parts.refilled_session("source remove", callbacks) as session:

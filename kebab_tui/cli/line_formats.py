@@ -1,27 +1,24 @@
-"""Three output formats of `kebab search`: quickfix lines for editors, Markdown quotations, and context.
+"""Two output formats of `kebab search`: quickfix lines for editors, and Markdown quotations.
 
 `path:line:col:text`: the line and byte column of the first match, 1-based. A path that an editor could
-not parse is left out, and counted on stderr. Quotations and context hold exactly the cited lines. A passage
-cannot end its own quotation: each line has a prefix, or a fence longer than any fence inside.
+not parse is left out, and counted on stderr. Quotations hold exactly the cited lines, each with a prefix.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from kebab_tui.cli.output import field, notify, plural, write
-from kebab_tui.domain.document import Source
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.text import sanitize
+from kebab_tui.wire.llm_text import escaped
 
 _AMBIGUOUS = re.compile(r'[\n"]|:\d+:|\$[\w{]|(?:^|[ ,])~', re.ASCII)
 """Ends the line or the name, or vim replaces it by a variable or a home folder."""
 _MISREAD = re.compile(r'[^"]"[^"]+"\D*\d+: ')
 """Matches the first entry of vim's 'errorformat', which would read another file name from it."""
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
-_MARKUP = re.compile(r"([\\`*_\[\]<|])")
 
 
 def write_quickfix(hits: Sequence[SearchHit], here: str, *, terminal: bool) -> None:
@@ -75,50 +72,6 @@ def markdown(hits: Sequence[SearchHit]) -> Iterator[str]:
         yield from (f"> {line}".rstrip() for line in sanitize(hit.text).split("\n"))
         yield ">"
         span = hit.citation.uri[len(hit.citation.path) :]
-        link = f"[{_plain(str(hit.citation))}]({quote(hit.raw_path)}{span})"
-        heading = f" · {_plain(hit.heading_path)}" if hit.heading_path else ""
+        link = f"[{escaped(str(hit.citation))}]({quote(hit.raw_path)}{span})"
+        heading = f" · {escaped(hit.heading_path)}" if hit.heading_path else ""
         yield f"> — {link}{heading}"
-
-
-def context(hits: Sequence[SearchHit], sources: Iterable[Source]) -> Iterator[str]:
-    """The rules of the folders, then each passage below its title and citation, separated by `---`."""
-    found = {hit.source for hit in hits}
-    rules = [rule for source in sources if source.source_id in found for rule in source.rules]
-    if rules:
-        yield "## Rules"
-        yield ""
-        yield from (f"- {field(rule)}" for rule in rules)
-        yield ""
-        yield "---"
-        yield ""
-    for place, hit in enumerate(hits):
-        if place:
-            yield from ("", "---", "")
-        yield f"### {field(hit.title)}"
-        yield ""
-        cited = f"{hit.heading_path} — {hit.citation}" if hit.heading_path else str(hit.citation)
-        yield f"*{_plain(cited)}*"
-        yield ""
-        text = sanitize(hit.text)
-        if hit.kind == "code" and not _is_fenced(text):
-            fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-            yield from (fence, text, fence)
-        else:
-            yield text
-
-
-def _is_fenced(text: str) -> bool:
-    """Whether the passage has fences, all of them closed."""
-    open_fence = ""
-    seen = False
-    for mark, rest in _FENCE.findall(text):
-        if not open_fence:
-            open_fence, seen = mark, True
-        elif mark.startswith(open_fence) and not rest.strip():
-            open_fence = ""
-    return seen and not open_fence
-
-
-def _plain(text: str) -> str:
-    """Escape Markdown markup."""
-    return _MARKUP.sub(r"\\\1", field(text))

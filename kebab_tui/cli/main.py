@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 VERBS: dict[str, tuple[str, str, str]] = {
     "tui": ("kebab_tui.cli.main", "tui_command", "Open the full-screen search; the same as `kebab-tui`."),
     "init": ("kebab_tui.cli.source", "init_command", "Write a commented starter configuration file."),
-    "source": ("kebab_tui.cli.source", "source_command", "Add, list or remove folders of notes."),
+    "source": (
+        "kebab_tui.cli.source",
+        "source_command",
+        "Add, search, list, edit or remove folders of notes.",
+    ),
     "ingest": ("kebab_tui.cli.index", "ingest_command", "Update the index from the notes."),
     "watch": ("kebab_tui.cli.index", "watch_command", "Update the index continuously as notes change."),
     "search": ("kebab_tui.cli.search", "search_command", "Find passages and cite their exact lines."),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.domain.text import sanitize
+from kebab_tui.domain.text import one_line
 
 if TYPE_CHECKING:
     from kebab_tui.wire.encode import Json
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 DEFAULT_WIDTH = 80
 LINKS_VARIABLE = "KEBAB_HYPERLINKS"
 
-_ROW_BREAKERS = str.maketrans({"\n": "␊", "\t": "␉"})
 _LINKING_PROGRAMS = {"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio", "WarpTerminal"}
 _LINKING_TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour", "rio")
 _FIRST_LINKING_VTE = 5000
@@ -67,7 +66,7 @@ def confirmed(question: str, *, yes: bool) -> bool:
 
 def field(text: str) -> str:
     """Sanitised text for one cell of a row: on one line, without control characters."""
-    return sanitize(text).translate(_ROW_BREAKERS)
+    return one_line(text)
 
 
 def plural(count: int, noun: str) -> str:

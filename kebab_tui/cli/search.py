@@ -174,9 +174,9 @@ def _write(answer: SearchOutput, form: str, workspace: Workspace, *, full: bool)
 
             lines = markdown(hits)
         case "context":
-            from kebab_tui.cli.line_formats import context
+            from kebab_tui.wire.llm_text import passages
 
-            lines = context(hits, workspace.sources())
+            lines = [passages(hits, workspace.sources())] if hits else []
         case _:
             from kebab_tui.cli.search_output import answer_lines
 

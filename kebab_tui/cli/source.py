@@ -8,21 +8,23 @@ from __future__ import annotations
 import os
 import re
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_flag, shared_options
-from kebab_tui.cli.options import TRUST_LABELS, chosen_format, format_options
+from kebab_tui.cli.options import TRUST_LABELS, Given, chosen_format, format_options
 from kebab_tui.cli.output import confirmed, field, notify, plural, table_lines, write, write_json
 from kebab_tui.cli.progress import print_notice, print_waiting
-from kebab_tui.domain.document import Source, Trust
+from kebab_tui.domain.document import MOST_STARS, Source, Trust
 from kebab_tui.domain.errors import ConfigError, NotFoundError, UsageError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.workspace import Callbacks, Workspace
 
 _NAME = re.compile(r"\w[\w.-]{0,63}")
 _COLUMNS = ("id", "state", "notes", "passages", "title", "folder")
+_FOUND_COLUMNS = ("id", "score", "source score", "hits", "passages", "title", "folder")
 _NEXT = """\
 next:
   kebab ingest ~/notes         index a folder of notes
@@ -34,7 +36,7 @@ _NAME_ANOTHER = "name another file: kebab init --path FILE"
 @click.group()
 @shared_options
 def source_command() -> None:
-    """Add, list or remove folders of notes."""
+    """Add, search, list, edit or remove folders of notes."""
 
 
 def _name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -45,10 +47,18 @@ def _name(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
     return value
 
 
-def _weight(ctx: click.Context, param: click.Parameter, value: float) -> float:
+def _weight(ctx: click.Context, param: click.Parameter, value: float | None) -> float:
+    if value is None:
+        return 1.0
     if not 0 <= value <= 100:  # NaN fails here too
         raise click.BadParameter("expected a weight from 0 to 100")
+    if not ctx.resilient_parsing:
+        notify("warning: --weight has no effect; --stars counts in `kebab source search`")
     return value
+
+
+_STARS = click.IntRange(0, MOST_STARS)
+_STARS_HELP = "Its stars, such as those of a project; they count for its score in `source search`."
 
 
 @source_command.command()
@@ -61,13 +71,8 @@ def _weight(ctx: click.Context, param: click.Parameter, value: float) -> float:
 @click.option("--trust", type=click.Choice(TRUST_LABELS), default="primary", help="Its trust level.")
 @click.option("--rule", "rules", multiple=True, metavar="TEXT", help="A remark added to every quotation.")
 @click.option("--version-label", default="", metavar="TEXT", help="The edition of its contents.")
-@click.option(
-    "--weight",
-    type=float,
-    default=1.0,
-    callback=_weight,
-    help="Stored with the source; the ranking does not use it.",
-)
+@click.option("--stars", type=_STARS, default=0, metavar="N", help=_STARS_HELP)
+@click.option("--weight", type=float, hidden=True, callback=_weight)
 @click.option("--json", "as_json", is_flag=True, help="Print the new source as a source.v1 object.")
 @shared_options
 @pass_invocation
@@ -90,15 +95,76 @@ def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> 
             rules=given["rules"],
             version_label=given["version_label"],
             weight=given["weight"],
+            stars=given["stars"],
         )
         added = workspace.add_source(new, Callbacks(waiting=print_waiting, notice=print_notice))
-    if as_json:
-        from kebab_tui.wire.encode import source
-
-        write_json(source(added))
-    else:
-        write(f"{field(added.source_id)}\t{field(added.root)}")
+        _write_source(added, as_json=as_json)
+    if not as_json:
         notify("added; `kebab ingest` indexes its notes")
+
+
+def _write_source(source: Source, *, as_json: bool) -> None:
+    if as_json:
+        from kebab_tui.wire.encode import source as encoded
+
+        write_json(encoded(source, Workspace.source_score(source)))
+    else:
+        write(f"{field(source.source_id)}\t{field(source.root)}")
+
+
+@source_command.command()
+@click.argument("name")
+@click.argument("query", nargs=-1, metavar="[QUERY…]")
+@click.option(
+    "--limit", "-n", type=click.IntRange(1), default=10, metavar="N", help="At most N; default: 10."
+)
+@format_options("human", "txt", "json")
+@shared_options
+@pass_invocation
+def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: int, **given: Any) -> int:
+    """Find the indexed folders that are called NAME or have passages that match.
+
+    A folder is listed if its title, id or description contains NAME, or if its passages match QUERY, or
+    all words of NAME without a QUERY. With "" as NAME every folder is listed.
+
+    \b
+    Its score is the sum of:
+      100      NAME is the title
+       50      the title begins with NAME
+       20      the description or the id contains NAME
+      0-10     a point for 100 passages
+      0-10     the source score: stars, passages, a git remote, indexed, described
+      0-20     its share of the matching passages, compared with the folder that has most
+    """
+    form, asked = chosen_format(given), " ".join(query)
+    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+        found = workspace.find_libraries(name, asked, limit)
+    if form == "json":
+        from kebab_tui.wire.encode import found_libraries
+
+        write_json(found_libraries(name, asked, found))
+    elif form == "txt":
+        from kebab_tui.wire.llm_text import library_list
+
+        write(library_list(found))
+    else:
+        rows = (
+            (
+                one.source.source_id,
+                f"{one.score:.2f}",
+                f"{one.source_score:.1f}",
+                str(one.content_hits),
+                str(one.source.chunks),
+                one.source.title,
+                one.source.root,
+            )
+            for one in found
+        )
+        for line in table_lines(_FOUND_COLUMNS, rows):
+            write(line)
+        if not found:
+            notify("no folder is called so or has passages that match; see `kebab source list`")
+    return 0 if found else 1
 
 
 @source_command.command("list")
@@ -113,7 +179,8 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
     if form == "json":
         from kebab_tui.wire.encode import listing, source
 
-        write_json(listing("source", map(source, sources), len(sources)))
+        items = (source(found, Workspace.source_score(found)) for found in sources)
+        write_json(listing("source", items, len(sources)))
         return
     if form == "txt":
         for number, found in enumerate(sources, 1):
@@ -138,17 +205,77 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
 
 @source_command.command()
 @click.argument("source_id", metavar="ID")
+@click.option("--title", metavar="TEXT", help="The displayed name; empty: the folder's name.")
+@click.option("--description", metavar="TEXT", help="A description.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Only these files, instead of those before.")
+@click.option("--no-include", is_flag=True, help="Files of all names again.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Not these files, instead of those before.")
+@click.option("--no-exclude", is_flag=True, help="Leave out no files.")
+@click.option("--trust", type=click.Choice(TRUST_LABELS), help="Its trust level.")
+@click.option("--rule", "rules", multiple=True, metavar="TEXT", help="A remark in place of all others.")
+@click.option("--add-rule", "more_rules", multiple=True, metavar="TEXT", help="One more remark.")
+@click.option("--no-rules", is_flag=True, help="No remarks any more.")
+@click.option("--version-label", metavar="TEXT", help="The edition of its contents.")
+@click.option("--stars", type=_STARS, metavar="N", help=_STARS_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print the changed source as a source.v1 object.")
+@shared_options
+@pass_invocation
+def edit(invocation: Invocation, /, source_id: str, as_json: bool, **given: Any) -> None:
+    """Change the details of the source ID; repeated options replace their whole list.
+
+    New patterns take effect when the folder is indexed next, everything else at once. A source of the
+    configuration file is changed there.
+    """
+    for option, flag in (("include", "no_include"), ("exclude", "no_exclude"), ("rules", "no_rules")):
+        if given[option] and given[flag]:
+            names = f"--{option.removesuffix('s')} and --{flag.replace('_', '-')}"
+            raise UsageError(f"{names} exclude each other", "leave one of them out")
+    if all(value is None or value is False or value == () for value in given.values()):
+        raise UsageError("there is nothing to change", "see `kebab source edit --help`")
+    callbacks = Callbacks(waiting=print_waiting, notice=print_notice)
+    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+        before = _known(workspace, source_id)
+        after = workspace.edit_source(before.source_id, lambda source: _edited(source, given), callbacks)
+        _write_source(after, as_json=as_json)
+    if (after.include, after.exclude) != (before.include, before.exclude):
+        notify("`kebab ingest` applies the patterns")
+
+
+def _edited(source: Source, given: Given) -> Source:
+    changes: dict[str, Any] = {
+        name: given[name]
+        for name in ("title", "description", "version_label", "stars")
+        if given[name] is not None
+    }
+    if "title" in changes:
+        changes["title"] = changes["title"] or os.path.basename(source.root) or source.root
+    if given["trust"]:
+        changes["trust"] = Trust.parse(given["trust"])
+    for name in ("include", "exclude"):
+        if given[name] or given[f"no_{name}"]:
+            changes[name] = given[name]
+    rules = given["rules"] if given["rules"] or given["no_rules"] else source.rules
+    return replace(source, rules=(*rules, *given["more_rules"]), **changes)
+
+
+def _known(workspace: Workspace, source_id: str) -> Source:
+    sources = workspace.sources()
+    for source in sources:
+        if source.source_id == source_id:
+            return source
+    names = ", ".join(source.source_id for source in sources) or "none"
+    raise NotFoundError(f"there is no source named {source_id!r}", f"the sources are: {names}")
+
+
+@source_command.command()
+@click.argument("source_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @shared_options
 @pass_invocation
 def remove(invocation: Invocation, source_id: str, yes: bool) -> int:
     """Remove the source ID and its notes from the index. No file is changed."""
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
-        sources = workspace.sources()
-        source = next((known for known in sources if known.source_id == source_id), None)
-        if source is None:
-            names = ", ".join(known.source_id for known in sources) or "none"
-            raise NotFoundError(f"there is no source named {source_id!r}", f"the sources are: {names}")
+        source = _known(workspace, source_id)
         notes = f"{plural(source.documents, 'note')} ({plural(source.chunks, 'passage')})"
         question = f"remove {notes} of {field(source.source_id)} from the index; no file is changed"
         if not confirmed(question, yes=yes):

@@ -171,6 +171,7 @@ class Chunk:
 
 
 SourceState = Literal["new", "indexed", "paused"]
+MOST_STARS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +192,9 @@ class Source:
     rules: tuple[str, ...] = ()
     version_label: str = ""
     weight: float = 1.0
+    """Deprecated: nothing reads it."""
+    stars: int = 0
+    """As given by the user, such as those of the project on a forge."""
     state: SourceState = "new"
     documents: int = 0
     chunks: int = 0

@@ -54,6 +54,7 @@ def is_korean(text: str) -> bool:
 LONGEST_MARK_RUN = 8
 REPLACEMENT = "\ufffd"
 INVISIBLE = "\u2426"
+_ROW_BREAKERS = str.maketrans({"\n": "␊", "\t": "␉"})
 
 _OBEYED = r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
 _UNSEEN = (
@@ -86,6 +87,11 @@ def sanitize(text: str) -> str:
     if _SUSPECT.search(text) is None:
         return text
     return re.sub(_REPLACED, _replacement, text)
+
+
+def one_line(text: str) -> str:
+    """Sanitised text on one line: for a cell of a table or a heading."""
+    return sanitize(text).translate(_ROW_BREAKERS)
 
 
 def _replacement(match: re.Match[str]) -> str:

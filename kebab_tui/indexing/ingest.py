@@ -57,6 +57,7 @@ def declared_sources(entries: Sequence[SourceSettings]) -> list[Source]:
                 exclude=entry.exclude,
                 trust=Trust.parse(entry.trust) or Trust.PRIMARY,
                 rules=entry.rules,
+                stars=entry.stars,
             )
         )
     return declared

@@ -9,12 +9,12 @@ import contextlib
 import os
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from kebab_tui.domain.document import Source
-from kebab_tui.domain.errors import DiskFaultError, SourceError, StoreError, UsageError
+from kebab_tui.domain.errors import DiskFaultError, NotFoundError, SourceError, StoreError, UsageError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.root import check_root
 from kebab_tui.storage.ports import Index, Waiting, WriterSession
@@ -110,6 +110,15 @@ class Session:
         if source.source_id in self._taken():
             raise UsageError(f"a source named {source.source_id} exists already", "choose another --id")
         self._check_nesting(source, self.sources())
+        self.writer.save_sources([source])
+        return source
+
+    def edit(self, source_id: SourceId, edited: Callable[[Source], Source]) -> Source:
+        """Change the details of a source."""
+        source = next((known for known in self.sources() if known.source_id == source_id), None)
+        if source is None:
+            raise NotFoundError(f"there is no source named {source_id}", "see `kebab source list`")
+        source = edited(source)
         self.writer.save_sources([source])
         return source
 

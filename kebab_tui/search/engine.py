@@ -7,7 +7,7 @@ and unavailable means become notices in the response.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -99,6 +99,13 @@ class SearchEngine:
         with self._begun(query) as search:
             answer = self._find(search)
             return explanation.explain(search, self._respond(search, answer), answer, self._options.weights)
+
+    def count_by_source(self, query: SearchQuery) -> Mapping[str, int]:
+        """How many passages of each source have all the words, or else any of them; one count for all."""
+        if not query.text.strip():
+            return {}
+        with self._begun(query) as search:
+            return lexical.count_by_source(search)
 
     def why_not(self, query: SearchQuery, document: Document) -> WhyNot:
         """The reason that keeps an indexed note out of the response, or its rank in it."""

@@ -8,7 +8,7 @@ does not change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -82,13 +82,10 @@ class LexicalLeg(NamedTuple):
 
 def find(search: Search, *, first_answer: bool = False) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the ranking."""
-    parsed, query, limits = search.parsed, search.query, search.limits
-    if parsed.raw is not None:
-        tiers: tuple[Tier, ...] = (Tier("raw", Expression(parse_raw(parsed.raw), ())),)
-    else:
-        tiers = prepare(search, first_answer).tiers
-        if first_answer:
-            return _newest(search, tiers)
+    query, limits = search.query, search.limits
+    tiers = _tiers(search, first_answer)
+    if first_answer and search.parsed.raw is None:
+        return _newest(search, tiers)
     ranked = named = _named(search, tiers)
     rows, total = [one.row for one in named], len(named)
     for tier in tiers:
@@ -102,6 +99,21 @@ def find(search: Search, *, first_answer: bool = False) -> Answer:
     if limits.cut:
         without_limits = len(named) + sum(count(search, tier.wanted, rows) for tier in tiers)
     return Answer("lexical", page, kept, below_limits(kept, without_limits))
+
+
+def count_by_source(search: Search) -> Mapping[str, int]:
+    """The matches of the first tier that has any, by source; of a query of only filters, what passes."""
+    for tier in _tiers(search):
+        if found := search.snapshot.count_by_source(tier.wanted.among(search.filters)):
+            return found
+    is_list = search.parsed.is_only_filters and search.parsed.filters.active
+    return search.snapshot.count_by_source(Among(search.filters)) if is_list else {}
+
+
+def _tiers(search: Search, first_answer: bool = False) -> tuple[Tier, ...]:
+    if search.parsed.raw is not None:
+        return (Tier("raw", Expression(parse_raw(search.parsed.raw), ())),)
+    return prepare(search, first_answer).tiers
 
 
 def _named(search: Search, tiers: Sequence[Tier]) -> list[Ranked]:

@@ -136,6 +136,10 @@ class Snapshot(Protocol):
         """
         ...
 
+    def count_by_source(self, among: Among) -> Mapping[str, int]:
+        """How many chunks there are in each source; sources without any are absent."""
+        ...
+
     def better(self, among: Among, than: Scored, *, scored: Match | None = None) -> int:
         """How many chunks rank above the given one."""
         ...

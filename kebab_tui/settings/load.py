@@ -255,8 +255,13 @@ def _flat(tree: dict[str, Any], owner: type[Struct], prefix: Key, where: Where) 
             continue
         if section and is_list(items[name]) and isinstance(value, list):
             for number, entry in enumerate(value):
-                for entry_name in entry if isinstance(entry, dict) else ():
-                    _require_known(entry_name, section, key, (*key, number, entry_name), where)
+                for entry_name in list(entry) if isinstance(entry, dict) else ():
+                    path = (*key, number, entry_name)
+                    if (*key, entry_name) in REMOVED:
+                        _warn(f"{where(path)}: {_dotted(path)} has no effect any more; remove it")
+                        del entry[entry_name]
+                    else:
+                        _require_known(entry_name, section, key, path, where)
         if is_mapping(items[name]) and isinstance(value, dict):
             for own_name, entry in value.items():  # msgspec would name only the table of a wrong value
                 if not (isinstance(entry, list) and all(isinstance(text, str) for text in entry)):

@@ -22,7 +22,7 @@ RENAMED: dict[Key, Key] = {("search", "second_look"): ("search", "rerank")}
 RENAMED_ACTIONS = {"second_look": "rerank"}
 """The same for the names of actions under [keys]."""
 
-REMOVED: frozenset[Key] = frozenset({("index", "bulk_chunks")})
+REMOVED: frozenset[Key] = frozenset({("index", "bulk_chunks"), ("sources", "weight")})
 """Settings without effect. An old configuration may still have them; a warning asks to delete them."""
 
 OTHER_SPELLINGS: dict[Key, Key] = {("search", "default_top"): ("search", "default_k"), **RENAMED}
@@ -152,6 +152,8 @@ class SourceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The trust level of its notes; a note can set its own."""
     rules: tuple[str, ...] = ()
     """Remarks added to every quotation from this folder."""
+    stars: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
+    """Its stars, such as those of a project; they count for its score in `kebab source search`."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

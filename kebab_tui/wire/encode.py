@@ -26,6 +26,7 @@ from kebab_tui.search.why_not import Filtered
 
 if TYPE_CHECKING:
     from kebab_tui.search.find_names import FoundNote
+    from kebab_tui.search.libraries import FoundLibrary
     from kebab_tui.vector_search import ModelInfo, Switch
 
 Json = dict[str, Any]
@@ -178,7 +179,7 @@ def chunk(value: Chunk, path: str) -> Json:
     }
 
 
-def source(value: Source) -> Json:
+def source(value: Source, source_score: float) -> Json:
     return {
         "schema_version": "source.v1",
         "source_id": value.source_id,
@@ -191,6 +192,8 @@ def source(value: Source) -> Json:
         "rules": list(value.rules),
         "version_label": value.version_label,
         "weight": value.weight,
+        "stars": value.stars,
+        "source_score": source_score,
         "state": value.state,
         "documents": value.documents,
         "chunks": value.chunks,
@@ -231,6 +234,22 @@ def found_notes(query: str, notes: Iterable[FoundNote]) -> Json:
     ]
     return {
         "schema_version": "found_note_list.v1",
+        "query": query,
+        "items": items,
+        "returned": len(items),
+    }
+
+
+def found_libraries(name: str, query: str, found: Iterable[FoundLibrary]) -> Json:
+    """The folders of `kebab source search`, best first: each a source.v1 with more fields."""
+    items = [
+        source(one.source, one.source_score)
+        | {"score": one.score, "parts": one.parts._asdict(), "content_hits": one.content_hits}
+        for one in found
+    ]
+    return {
+        "schema_version": "library_list.v1",
+        "name": name,
         "query": query,
         "items": items,
         "returned": len(items),

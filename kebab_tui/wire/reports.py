@@ -112,7 +112,9 @@ def index_status(status: IndexStatus) -> Json:
         "other_files": _other_files(status.other_files),
         "chunks": figures.chunks,
         "words": figures.words,
-        "sources": [source(item) for item in status.sources],
+        "sources": [
+            source(item, score) for item, score in zip(status.sources, status.source_scores, strict=True)
+        ],
         "runs": [
             {
                 "kind": run.kind,

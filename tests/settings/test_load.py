@@ -11,13 +11,14 @@ from unittest import mock
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
-from kebab_tui.domain.document import Trust
+from kebab_tui.domain.document import MOST_STARS, Trust
 from kebab_tui.domain.errors import ConfigError
 from kebab_tui.domain.query import SEARCH_MODES, SearchMode
 from kebab_tui.domain.toml import line_of
 from kebab_tui.settings.load import load_settings
-from kebab_tui.settings.settings import ModeName, Settings, TrustLabel
+from kebab_tui.settings.settings import ModeName, Settings, SourceSettings, TrustLabel, expectation
 
 
 @pytest.fixture
@@ -116,6 +117,14 @@ def test_a_removed_key_is_ignored_with_a_warning(file: Path, capsys: pytest.Capt
     assert f"{file}:2: index.bulk_chunks has no effect any more" in capsys.readouterr().err
 
 
+def test_the_weight_of_a_folder_is_ignored_with_a_warning(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text("[[sources]]\npath = 'a'\nstars = 7\n[[sources]]\npath = 'b'\nweight = 2.5")
+    assert [source.stars for source in load(file).sources] == [7, 0]
+    assert f"{file}:6: sources[2].weight has no effect any more" in capsys.readouterr().err
+
+
 def test_a_byte_order_mark_and_windows_line_ends_are_no_obstacle(file: Path) -> None:
     file.write_bytes(b"\xef\xbb\xbf[search]\r\ndefault_k = 4\r\n")
     assert load(file).search.default_k == 4
@@ -170,6 +179,8 @@ def test_trust_and_modes_are_spelt_as_the_domain_spells_them() -> None:
     assert mode in get_args(ModeName)
     assert get_args(ModeName) == SEARCH_MODES
     assert set(get_args(TrustLabel)) == {trust.label for trust in Trust}
+    stars = next(item for item in fields(SourceSettings) if item.name == "stars")
+    assert expectation(stars) == f"an integer from 0 to {MOST_STARS}"
 
 
 # refusals: the place, the reason, the way out

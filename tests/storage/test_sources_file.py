@@ -56,6 +56,8 @@ def test_an_entry_of_an_older_or_newer_version_is_a_folder(path: Path) -> None:
         entry(9, root="/a\0b"),
         entry(9, root="/a\ud800"),
         entry(9, source_id=""),
+        entry(9, stars=-1),
+        entry(9, stars=2**63),
         entry(9, source_id="\udfff"),
         entry(9, title=["x"]),
         entry(9, include="*.md"),

@@ -299,6 +299,11 @@ class _Snapshot:
             return sum(one.bm25 <= worst for one in self._ranked(among, scored, leaving_out))
         return len(self.which(list(self._store.chunks), among) - set(leaving_out))
 
+    def count_by_source(self, among: Among) -> Mapping[str, int]:
+        rows = self.which(list(self._store.chunks), among)
+        docs = (self._store.chunks[row].chunk.doc_id for row in rows)
+        return Counter(self._store.notes[doc].document.source for doc in docs)
+
     def better(self, among: Among, than: Scored, *, scored: Match | None = None) -> int:
         ranked = self._ranked(among, scored)
         return ranked.index(than) if than in ranked else len(ranked)

@@ -29,6 +29,8 @@ from tests.wire.test_schemas import check
 
 OLDEST, LAST = next(iter(COMMITS)), list(COMMITS)[-1]
 WITH_VECTORS = list(COMMITS)[2:]
+READ_AGAIN = "9fe2ce9"
+"""The last whose notes are read by another version now."""
 
 
 @pytest.fixture(params=COMMITS)
@@ -78,11 +80,12 @@ def test_an_older_index_is_searched_as_it_is_and_not_changed(vault: Vault) -> No
     before = (vault.data / "kebab.sqlite").read_bytes()
     found = answers(vault)
     notices = {notice.code for notice in vault.workspace.search(SearchQuery("scale", "lexical")).notices}
-    assert "index_stale" in notices
+    assert ("index_stale" in notices) == (vault.workspace.status().upgrading is not None)
     assert found["word"] == ["kettle.md"]
     for name in ("kettel", "주전자", "여행/"):
         assert vault.workspace.find(name), name
-    assert found["facets"] == [("alias", "주전자"), ("tag", "kitchen"), ("tag", "tea")]
+    facets: list[tuple[str, str]] = [one for one in found["facets"] if one[0] in ("alias", "tag")]  # type: ignore[attr-defined]
+    assert facets == [("alias", "주전자"), ("tag", "kitchen"), ("tag", "tea")]
     assert len(found["notes"]) == len(NOTES)  # type: ignore[arg-type]
     vault.workspace.close()
     assert (vault.data / "kebab.sqlite").read_bytes() == before
@@ -104,7 +107,8 @@ def test_an_upgraded_index_answers_as_a_new_one(vault: Vault, tmp_path: Path) ->
 
 def test_the_doctor_finds_an_older_index_healthy_and_leaves_it_as_it_is(vault: Vault) -> None:
     levels = {finding.check: finding.level for finding in vault.workspace.doctor()}
-    assert levels["database"] == levels["index version"] == "warning"
+    is_read_again = vault.workspace.status().upgrading is not None
+    assert (levels["database"], levels["index version"] == "warning") == ("warning", is_read_again)
     assert "problem" not in levels.values()
     assert vault.rows("PRAGMA user_version") < [(schema.SCHEMA_VERSION,)]
 
@@ -170,7 +174,7 @@ def test_the_status_counts_what_is_left_to_be_read_again(tmp_path: Path) -> None
     kebab = Kebab(tmp_path / "data", tmp_path / "home")
     notes = tmp_path / "notes"
     write_notes(notes)
-    unpack(LAST, kebab.data, notes)
+    unpack(READ_AGAIN, kebab.data, notes)
     assert "upgrading: 0 of 5 notes; run `kebab ingest`" in kebab("index", "--status").lines
     status = kebab("index", "--status", "--json").json
     check(status, "index_status.v1")
@@ -210,7 +214,7 @@ def killed_at(statement: int, database: Path) -> int | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("start", "versions"), [("older", {1, 2, 3}), ("new", {0, 1, 2, 3})])
+@pytest.mark.parametrize(("start", "versions"), [("older", {1, 2, 3, 4}), ("new", {0, 1, 2, 3, 4})])
 def test_a_migration_that_is_killed_at_any_statement_is_finished_by_the_next(
     start: str, versions: set[int], tmp_path: Path
 ) -> None:

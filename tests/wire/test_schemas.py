@@ -163,6 +163,15 @@ def test_lists(indexed: Kebab) -> None:
     assert one(indexed, "source", "list", "--json")["schema_version"] == "source_list.v1"
 
 
+def test_libraries(indexed: Kebab) -> None:
+    for argv in (("notes",), ("", "docker"), ("nothing is called so",)):
+        found = one(indexed, "source", "search", *argv, "--json")
+        assert len(found["items"]) == found["returned"]
+        for library in found["items"]:
+            check(library, "source.v1")
+            assert library["score"] == pytest.approx(sum(library["parts"].values()), abs=1e-9)
+
+
 def test_notes_found_by_name(indexed: Kebab) -> None:
     for argv in (("docker",), ("infra/dok",), ("ㅅㅁㄹ",), ()):
         found = one(indexed, "find", *argv, "--json")
@@ -191,6 +200,7 @@ def test_what_writing_verbs_report(tmp_path: Path) -> None:
     assert one(kebab, "doctor", "--json")["ok"] is False
     assert one(kebab, "source", "list", "--json")["items"] == []
     assert one(kebab, "source", "add", str(folder), "--json")["state"] == "new"
+    assert one(kebab, "source", "edit", "notes", "--stars", "9", "--json")["source_score"] == 1.0
     assert one(kebab, "ingest", "--json")["added"] == 2
     assert one(kebab, "search", "word", "--json", "--full")["returned"] == 1
     assert one(kebab, "list", "--json")["total"] == 3

@@ -27,6 +27,7 @@ COMMANDS = {
     "inspection": "inspect infra/docker.md:L11 --json",
     "found_note_list": "find doker -n 3 --json",
     "source_list": "source list --json",
+    "library_list": "source search notes docker --json",
 }
 
 

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kebab_tui import own_files
-from kebab_tui.domain.document import Source
+from kebab_tui.domain.document import MOST_STARS, Source
 from kebab_tui.domain.errors import DiskFaultError, NotIndexedError, StoreDamagedError, StoreLostError
 from kebab_tui.domain.text import RECIPE_VERSION, embedded_hash
 from kebab_tui.storage.lock import DataFolder
@@ -262,5 +262,6 @@ def _to_source(entry: Any) -> Source | None:
         f"{source.source_id}{source.version_label}".encode()
     except (AttributeError, ValueError, msgspec.ValidationError):
         return None
-    is_valid = source.source_id and os.path.isabs(root) and b"\0" not in root and math.isfinite(source.weight)
+    is_valid = source.source_id and os.path.isabs(root) and b"\0" not in root
+    is_valid = is_valid and math.isfinite(source.weight) and 0 <= source.stars <= MOST_STARS
     return source if is_valid else None

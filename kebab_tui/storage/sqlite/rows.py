@@ -50,7 +50,7 @@ CHUNK_COLUMNS = (
 )
 SOURCE_COLUMNS = (
     "s.source_id, s.title, s.root, s.description, s.include, s.exclude, s.trust, s.rules, s.version_label, "
-    "s.weight, s.state"
+    "s.weight, s.stars, s.state"
 )
 
 Condition = tuple[str, list[str | int]]
@@ -104,7 +104,8 @@ def to_source(row: Row, documents: int = 0, chunks: int = 0) -> Source:
         rules=tuple(json.loads(row[7])),
         version_label=row[8],
         weight=row[9],
-        state=cast(SourceState, row[10]),
+        stars=row[10],
+        state=cast(SourceState, row[11]),
         documents=documents,
         chunks=chunks,
     )
@@ -123,6 +124,7 @@ def source_values(source: Source) -> tuple[Any, ...]:
         as_json(source.rules),
         source.version_label,
         source.weight,
+        source.stars,
     )
 
 

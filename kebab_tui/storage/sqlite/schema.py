@@ -19,7 +19,7 @@ from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 APPLICATION_ID = 0x6B656261  # "keba"
 GRAMS_VERSION = 2
 
@@ -261,8 +261,9 @@ SELECT d.rowid AS id, d.doc_id, '' AS grams, kebab_name(d.path, s.root) || coale
     WHERE f.doc_id = d.doc_id AND f.kind = 'alias'), '') AS names
 FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
 """,
+    5: "CREATE TEMP VIEW sources AS SELECT *, 0 AS stars FROM main.sources;\n",
 }
-"""For each step that moved data: TEMP views that give a reader of the schema before it the tables after it.
+"""For each step that changed tables: TEMP views that give a reader of the schema before it those after it.
 
 They may select from `main.TABLE`; a view with the name of a table stands in its place.
 """
@@ -342,6 +343,11 @@ def migrate(connection: sqlite3.Connection) -> None:
         for statement in (NAMES_TABLE, NAMES_FTS_TABLE, *NAMES_TRIGGERS, *moves, UPDATE_TRIGGER):
             db.execute(statement)
         db.execute("PRAGMA user_version = 4")
+
+    @steps(name="0005_stars")
+    def stars(db: Database) -> None:
+        db.execute("ALTER TABLE sources ADD COLUMN stars INTEGER NOT NULL DEFAULT 0")
+        db.execute("PRAGMA user_version = 5")
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))

@@ -184,6 +184,20 @@ class StoreSnapshot:
                 self.revision, (statement, *values), lambda: self._number(statement, values)
             )
 
+    def count_by_source(self, among: Among) -> dict[str, int]:
+        values: Sequence[str | float]
+        if among.match is None:
+            found, values = _chosen(among, "c.id AS row")
+        else:
+            where, values = _where(_folded(among))
+            found = f"SELECT rowid AS row FROM chunks_fts WHERE {where}"
+        statement = (
+            f"SELECT d.source_id, count(*) FROM ({found}) f CROSS JOIN chunks c ON c.id = f.row "
+            "JOIN documents d ON d.doc_id = c.doc_id GROUP BY d.source_id"
+        )
+        with _raw_query_errors():
+            return dict(self._connection.execute(statement, values).fetchall())
+
     def better(self, among: Among, than: Scored, *, scored: Match | None = None) -> int:
         where, values = _where(among, scored)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"

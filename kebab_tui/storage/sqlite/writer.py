@@ -153,11 +153,11 @@ class StoreWriter:
         with self._transaction() as connection:
             connection.executemany(
                 "INSERT INTO sources(source_id, title, root, description, include, exclude, trust, rules, "
-                "version_label, weight, state, added_ns) VALUES (?,?,?,?,?,?,?,?,?,?,'new',?) "
+                "version_label, weight, stars, state, added_ns) VALUES (?,?,?,?,?,?,?,?,?,?,?,'new',?) "
                 "ON CONFLICT(source_id) DO UPDATE SET title = excluded.title, root = excluded.root, "
                 "description = excluded.description, include = excluded.include, exclude = excluded.exclude, "
                 "trust = excluded.trust, rules = excluded.rules, version_label = excluded.version_label, "
-                "weight = excluded.weight",
+                "weight = excluded.weight, stars = excluded.stars",
                 [(*rows.source_values(source), now + place) for place, source in enumerate(sources)],
             )
             self._bump()
