@@ -319,12 +319,20 @@ class Workspace:
         return file_states(self._parts.index.reader, self._parts.recipe.made_by)
 
     @_healed
-    def inspect(self, target: str) -> Inspection:
-        """Look up a note or a chunk by path, citation, id or name, with the state of its file."""
-        from kebab_tui.indexing.lookup import inspect
+    def inspect(self, target: str, *, shareable: bool = False) -> Inspection:
+        """Look up a note or a chunk by path, citation, id or name, with the state of its file.
+
+        `shareable`: as if there were only those notes that may be shared now.
+        """
+        from kebab_tui.indexing.lookup import inspect, inspect_shareable
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return inspect(catalogue, target, self._find)
+            if not shareable:
+                return inspect(catalogue, target, self._find)
+            filters = SearchFilters(shareable=True)
+            return inspect_shareable(
+                catalogue, target, lambda text, limit: self._find(text, limit, filters=filters)
+            )
 
     def locate(self, hit: SearchHit) -> Located:
         """Locate the chunk of a hit in the current file."""
@@ -345,6 +353,17 @@ class Workspace:
 
         with self._parts.index.reader.catalogue() as catalogue:
             return locate_citation(catalogue, target, self._parts.recipe, self._find)
+
+    @staticmethod
+    def may_share(root: str, raw_path: bytes) -> bool:
+        """Whether a note is not private at this moment, whatever the index knows; False if unreadable.
+
+        To be asked about each note right before its text leaves; `SearchFilters.shareable` finds only
+        notes that were not private when they were indexed. `root`: of the source, as in a hit.
+        """
+        from kebab_tui.indexing.lookup import may_share
+
+        return may_share(root, raw_path)
 
     def status(self) -> IndexStatus:
         from kebab_tui.doctor import index_status

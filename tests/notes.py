@@ -12,7 +12,7 @@ from kebab_tui.domain.facets import Facet
 from kebab_tui.domain.ids import SourceId, document_id
 
 SOURCE = SourceId("notes")
-MADE_BY = "parser/chunker"
+MADE_BY = "parser@1/chunker"
 
 
 def a_source(root: str = "/notes", name: str = "notes") -> Source:

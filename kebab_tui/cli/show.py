@@ -52,7 +52,7 @@ def list_command(
     """List the notes of the index and their state.
 
     PATH-GLOB: * matches within one folder, ** across folders; without a wildcard it is a part of
-    the path. In a pipe: path, state, type, tags, passages and reason, between tabs.
+    the path. In a pipe: path, state, type, tags, passages and reason (or: private), between tabs.
     """
     form = chosen_format(given)
     with closing(invocation.open_index()) as workspace:
@@ -71,7 +71,7 @@ def list_command(
                 note.type,
                 *(",".join(values_of(note.facets, kind.id)) for kind in _LISTED),
                 str(note.chunks),
-                note.reason,
+                "; ".join(filter(None, (note.reason, "private" if note.is_private else ""))),
             )
             for note in found
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kebab_tui.domain.document import Document, Fingerprint, Passage, Trust
+from kebab_tui.domain.document import Document, DocumentFlag, Fingerprint, Passage, Trust
 from kebab_tui.domain.ids import DocId
 
 
@@ -35,7 +35,10 @@ class SaveNote:
 
 @dataclass(frozen=True, slots=True)
 class MarkNote:
-    """Record that a note could not be read; `keep_text` keeps its last indexed chunks."""
+    """Record that a note could not be read; `keep_text` keeps its last indexed chunks, facts and stamps.
+
+    Only state, reason and flags are then those of `document`.
+    """
 
     document: Document
     made_by: str
@@ -60,11 +63,12 @@ class MoveNotes:
 
 @dataclass(frozen=True, slots=True)
 class TouchNote:
-    """Store the new stamp of a file with unchanged text."""
+    """Store the new stamp of a file with unchanged text, and its flags if they are given."""
 
     doc_id: DocId
     fingerprint: Fingerprint
     checked_ns: int = 0
+    flags: tuple[DocumentFlag, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

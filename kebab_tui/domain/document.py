@@ -21,7 +21,8 @@ DocumentType = str
 """One of `formats.registry.document_types`."""
 Language = Literal["ko", "en", "und"]
 DocumentState = Literal["ok", "failed", "skipped"]
-DocumentFlag = Literal["bad_front_matter", "lossy_decoding", "values_left_out"]
+DocumentFlag = Literal["bad_front_matter", "lossy_decoding", "values_left_out", "private", "private_by_rule"]
+"""`private`: its front matter says so; `private_by_rule`: a `.kebabprivate` does."""
 
 LANGUAGES: tuple[Language, ...] = ("ko", "en", "und")
 
@@ -92,6 +93,11 @@ class Document:
     """Where: `updated`, `date` or `created` of front matter, or its `name`."""
     counts: tuple[tuple[str, int], ...] = ()
     """The number of its values of each kind that `facets` lacks, because a note may have thousands."""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it was private when it was read."""
+        return "private" in self.flags or "private_by_rule" in self.flags
 
     @property
     def name(self) -> str:

@@ -166,7 +166,7 @@ class NoteLinks:
 
 @dataclass(frozen=True, slots=True)
 class SimilarNote:
-    """A note of a near meaning. `cosine` compares the notes; `citation` is the nearest passage, with its text."""
+    """A note of a near meaning. `cosine` compares the notes; `citation` and `text` are a passage."""
 
     document: Document
     root: str

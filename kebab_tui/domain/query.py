@@ -57,10 +57,17 @@ class SearchFilters:
     """Every one must occur in the title, ignoring case."""
     headings: tuple[str, ...] = ()
     """Every one must occur in the heading path, ignoring case."""
+    shareable: bool = False
+    """Leave out private notes, and those not known not to be: not read yet, or by an early version."""
 
     @property
     def active(self) -> bool:
         return self != SearchFilters()
+
+    @property
+    def chosen(self) -> bool:
+        """Whether there is a filter beside `shareable`, which no user chooses."""
+        return self != SearchFilters(shareable=self.shareable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Matches names against ignore files, as git does.
 
-Rules come from `.gitignore`, `.ignore` and `.kebabignore` in any folder. The rules of a
+Rules come from `.gitignore`, `.ignore` and `.kebabignore` in any folder; those of `.kebabprivate`
+do not leave a note out but make it private, by the same syntax and nesting. The rules of a
 nearer folder override those of its parents; within a folder a later file overrides an
 earlier one, and within a file a later line an earlier one. Reads nothing outside the root
 (no global excludes) and does not walk: a pattern matches only the entry itself, so the
@@ -25,6 +26,8 @@ from kebab_tui.domain.checkpoint import UNLIMITED, Checkpoint
 from kebab_tui.domain.errors import UsageError
 
 IGNORE_FILES = (".gitignore", ".ignore", ".kebabignore")
+PRIVATE_FILE = ".kebabprivate"
+RULE_FILES = (*IGNORE_FILES, PRIVATE_FILE)
 _LINES_BETWEEN_CHECKPOINTS = 31
 """A bit mask. Each of these lines may have thousands of characters."""
 
@@ -92,6 +95,21 @@ def rules_of_file(origin: str, data: bytes, checkpoint: Checkpoint = UNLIMITED) 
     return rules
 
 
+def rules_of_private_file(
+    origin: str, data: bytes, checkpoint: Checkpoint = UNLIMITED
+) -> tuple[list[IgnoreRule], int]:
+    """Parse a `.kebabprivate`; also the number of the first line that should mark notes but cannot, or 0."""
+    rules = rules_of_file(origin, data, checkpoint)
+    parsed = {rule.origin for rule in rules}
+    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
+    wrong = (
+        number
+        for number, line in enumerate(lines, start=1)
+        if line.strip() and not line.startswith((b"#", b"!")) and f"{origin}:{number}" not in parsed
+    )
+    return rules, 1 if b"\0" in data else next(wrong, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """All rules that apply to the entries of one folder.
@@ -108,6 +126,10 @@ class Scope:
     nearest_first: tuple[Matcher, ...] = ()
     checkpoint: Checkpoint = field(default=UNLIMITED, compare=False)
     """Called for each name, and before each pattern is compiled."""
+    private: bool = False
+    """Whether all notes below are private."""
+    private_rules: tuple[Matcher, ...] = ()
+    """Of `.kebabprivate` files, the nearest first."""
 
     takes_all: bool = field(init=False)
 
@@ -122,11 +144,16 @@ class Scope:
         """Return the line that excludes an entry; None if the strongest matching line is negated."""
         self.checkpoint()
         name, path = _normal(name), _normal(path)
-        matchers = (self.exclude, *self.nearest_first) if self.exclude else self.nearest_first
-        for matcher in matchers:
-            if rule := matcher.match(name, path):
-                return None if rule.pattern.negated else rule
-        return None
+        return _first_rule(
+            (self.exclude, *self.nearest_first) if self.exclude else self.nearest_first, name, path
+        )
+
+    def is_private(self, name: str, path: str) -> bool:
+        """Return whether a `.kebabprivate` matches an entry or a folder above it."""
+        if self.private or not self.private_rules:
+            return self.private
+        self.checkpoint()
+        return _first_rule(self.private_rules, _normal(name), _normal(path)) is not None
 
     def includes(self, name: str, path: str) -> bool:
         if self.include is None:
@@ -138,12 +165,18 @@ class Scope:
         """Add the rules of the ignore files in this folder."""
         return replace(self, nearest_first=(Matcher(folder, rules, self.checkpoint), *self.nearest_first))
 
+    def with_private_rules(self, folder: str, rules: Sequence[IgnoreRule]) -> Scope:
+        """Add the rules of the `.kebabprivate` in this folder."""
+        return replace(self, private_rules=(Matcher(folder, rules, self.checkpoint), *self.private_rules))
+
     def below(self, name: str, path: str) -> Scope:
         """Return the scope for a subfolder."""
-        if self.include is None:
+        included, private = self.included, self.is_private(name, path)
+        if self.include is not None:
+            included = self.includes(name, path)
+        if (included, private) == (self.included, self.private):
             return self
-        included = self.includes(name, path)
-        return self if included == self.included else replace(self, included=included)
+        return replace(self, included=included, private=private)
 
 
 def scope_of_root(
@@ -167,6 +200,14 @@ def _matcher_of_globs(origin: str, globs: Iterable[str]) -> Matcher | None:
             )
         rules.append(IgnoreRule(pattern, glob, origin))
     return Matcher("", rules) if rules else None
+
+
+def _first_rule(nearest_first: Iterable[Matcher], name: str, path: str) -> IgnoreRule | None:
+    """The strongest rule that matches an entry (NFC); None if it is negated."""
+    for matcher in nearest_first:
+        if rule := matcher.match(name, path):
+            return None if rule.pattern.negated else rule
+    return None
 
 
 class Matcher:

@@ -1,4 +1,4 @@
-"""Reads a file of a source: its bytes, fingerprint and hash, all of the same moment.
+"""Reads a file of a source: its bytes, fingerprint and hash, all of the same moment; or only its head.
 
 Opens each folder on the path without following symbolic links, so a path cannot leave the
 root even if folders are replaced during the read. Never blocks on a pipe or a device, never
@@ -60,6 +60,20 @@ def read_file(root: str, path: str, limits: ReadLimits) -> FileContent:
         if fingerprint == after:
             break
     return FileContent(data, fingerprint, hashlib.sha256(data).hexdigest())
+
+
+def read_head(root: str, path: str, most: int) -> bytes:
+    """Read at most the first `most` bytes of `path`, relative to `root`."""
+    try:
+        descriptor = _open_inside(root, path)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise UnreadableFileError("not a regular file")
+            return _read_at_most(descriptor, most, most)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _unreadable(error) from error
 
 
 def _open_inside(root: str, path: str) -> int:

@@ -3,7 +3,8 @@
 Yields files of a known type that no rule leaves out, and counts those of other types.
 Skips names that begin with a dot. Does not follow symbolic links: a linked folder could be
 anywhere or contain itself, and a linked file is either outside the root or found under its
-own name. Reads only the ignore files, and does not compare with earlier walks.
+own name. Reads only the ignore files and `.kebabprivate`, and does not compare with earlier walks.
+If a `.kebabprivate` cannot be read or understood as a whole, all notes below its folder are private.
 
 Paths are relative to the root, with `/`; bytes that are not UTF-8 become surrogates
 (`os.fsencode` restores them).
@@ -17,7 +18,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import cast
 
@@ -25,14 +26,22 @@ from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
 from kebab_tui.domain.document import Fingerprint, OtherFiles, fingerprint_of
 from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.files.exclusion import LeftOut, exclusion_of_file, exclusion_of_folder, is_editor_file
-from kebab_tui.files.ignore import IGNORE_FILES, IgnoreRule, Scope, rules_of_file, scope_of_root
+from kebab_tui.files.ignore import (
+    PRIVATE_FILE,
+    RULE_FILES,
+    IgnoreRule,
+    Scope,
+    rules_of_file,
+    rules_of_private_file,
+    scope_of_root,
+)
 from kebab_tui.files.read import read_file
 from kebab_tui.files.root import check_root
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.formats.registry import Format, format_of
 
 _NAME = itemgetter(0)
-_IGNORE_FILE_LIMITS = ReadLimits(MEGABYTE)
+_RULE_FILE_LIMITS = ReadLimits(MEGABYTE)
 _GONE = (errno.ENOENT, errno.ENOTDIR)
 _EXTENSION = re.compile(r"[\w+-]{1,16}")
 _MOST_EXTENSIONS = 10_000
@@ -53,6 +62,8 @@ class FoundFile:
     path: str
     fingerprint: Fingerprint
     format: Format
+    private: bool = False
+    """Whether a `.kebabprivate` matches the note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,17 @@ def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
         scope = scope.below(folder + "/", prefix)
     excluded = exclusion_of_file(root, prefix, steps[-1], _with_ignore_files(root, prefix, scope))
     return str(excluded) if excluded else None
+
+
+def is_private(root: str, path: str) -> bool:
+    """Return whether a `.kebabprivate` now matches the note at `path`, relative to `root`."""
+    *folders, name = path.split("/")
+    scope, prefix = Scope(), ""
+    for folder in folders:
+        scope = _with_private_file(root, prefix, scope)
+        prefix = f"{prefix}{folder}/"
+        scope = scope.below(folder + "/", prefix)
+    return _with_private_file(root, prefix, scope).is_private(name, path)
 
 
 class PathScanner:
@@ -155,14 +177,16 @@ class PathScanner:
             elif stat.S_ISREG(status.st_mode):
                 kind = format_of(name)
                 if kind is not None and self._takes_file(prefix, name):
-                    yield FoundFile(path, fingerprint_of(status), kind)
+                    scope = self._scope_in(prefix)
+                    private = scope is None or scope.is_private(name, path)
+                    yield FoundFile(path, fingerprint_of(status), kind, private)
 
     def takes(self, path: str, *, is_folder: bool) -> bool:
         """Return whether names and rules allow an entry at `path`; it need not exist."""
         if is_folder:
             return self._scope_above(f"{path}/" if path else "") is not None
         prefix, name = _split(path)
-        if name in IGNORE_FILES:
+        if name in RULE_FILES:
             return self._scope_above(prefix) is not None
         return format_of(name) is not None and self._takes_file(prefix, name)
 
@@ -215,14 +239,13 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[s
     while pending:
         prefix, scope = pending.pop()
         try:
-            folders, files, other_names, ignore_files = _list(f"{root}/{prefix}", scope.checkpoint, explain)
+            folders, files, other_names, rule_files = _list(f"{root}/{prefix}", scope.checkpoint, explain)
         except OSError as error:
             yield WalkProblem(prefix.removesuffix("/"), _reason(error))
             continue
-        if ignore_files:
-            rules, problems = _read_ignore_files(root, prefix, ignore_files, scope.checkpoint)
+        if rule_files:
+            scope, problems = _read_rules(root, prefix, rule_files, scope)
             yield from problems
-            scope = scope.with_rules(prefix, rules)
         takes_all = scope.takes_all
         for name in other_names:
             if not is_editor_file(name) and (takes_all or not scope.leaves_out(name, prefix + name)):
@@ -238,7 +261,8 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[s
                     yield LeftOut(path, excluded)
                 continue
             try:
-                yield FoundFile(path, fingerprint_of(entry.stat(follow_symlinks=False)), kind)
+                found = fingerprint_of(entry.stat(follow_symlinks=False))
+                yield FoundFile(path, found, kind, scope.is_private(name, path))
             except OSError as error:
                 # Also for a deleted file: a share that is unmounted during the walk looks the same.
                 yield WalkProblem(path, _reason(error))
@@ -253,14 +277,14 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[s
 
 
 def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
-    """List the folders, the files with their types, files of other types, and the ignore files in `folder`.
+    """List the folders, the files with their types, files of other types, and the rule files in `folder`.
 
     With `explain`, also hidden names and, with type None, entries that cannot be notes.
     """
     folders: list[str] = []
     files: list[tuple[str, os.DirEntry[str], Format | None]] = []
     others: list[str] = []
-    ignore_files: list[str] = []
+    rule_files: list[str] = []
     with os.scandir(folder) as entries:
         checkpoint()
         for number, entry in enumerate(entries, start=1):
@@ -269,43 +293,68 @@ def _list(folder: str, checkpoint: Checkpoint, explain: bool) -> _Listing:
             name = entry.name
             hidden = name[0] == "."
             if hidden:
-                if name in IGNORE_FILES:
-                    ignore_files.append(name)
+                if name in RULE_FILES:
+                    rule_files.append(name)
                 if not explain:
                     continue
             if entry.is_dir(follow_symlinks=False):
                 folders.append(name)
             elif not hidden and (kind := format_of(name)) and entry.is_file(follow_symlinks=False):
                 files.append((name, entry, kind))
-            elif explain and name not in IGNORE_FILES:
+            elif explain and name not in RULE_FILES:
                 files.append((name, entry, None))
             elif not hidden and kind is None and entry.is_file(follow_symlinks=False):
                 others.append(name)
-    return folders, files, others, ignore_files
+    return folders, files, others, rule_files
 
 
 def _with_ignore_files(root: str, prefix: str, scope: Scope) -> Scope:
-    """Add the rules of a folder's own ignore files; ignore those that cannot be read."""
-    present = [name for name in IGNORE_FILES if os.path.lexists(f"{root}/{prefix}{name}")]
-    if not present:
+    """Add the rules of a folder's own rule files; ignore files that cannot be read have none."""
+    present = [name for name in RULE_FILES if _may_exist(f"{root}/{prefix}{name}")]
+    return _read_rules(root, prefix, present, scope)[0] if present else scope
+
+
+def _with_private_file(root: str, prefix: str, scope: Scope) -> Scope:
+    """Add the rules of a folder's own `.kebabprivate`."""
+    if scope.private or not _may_exist(f"{root}/{prefix}{PRIVATE_FILE}"):
         return scope
-    return scope.with_rules(prefix, _read_ignore_files(root, prefix, present, scope.checkpoint)[0])
+    return _read_rules(root, prefix, [PRIVATE_FILE], scope)[0]
 
 
-def _read_ignore_files(
-    root: str, prefix: str, names: list[str], checkpoint: Checkpoint
-) -> tuple[list[IgnoreRule], list[WalkProblem]]:
-    """Read the ignore files of one folder, weakest first."""
+def _may_exist(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except OSError as error:
+        return error.errno not in _GONE
+    return True
+
+
+def _read_rules(root: str, prefix: str, names: list[str], scope: Scope) -> tuple[Scope, list[WalkProblem]]:
+    """Add the rule files of one folder to the scope, weakest first."""
     rules: list[IgnoreRule] = []
     problems = []
-    for name in sorted(names, key=IGNORE_FILES.index):
+    for name in sorted(names, key=RULE_FILES.index):
+        path, is_private = prefix + name, name == PRIVATE_FILE
         try:
-            content = read_file(root, prefix + name, _IGNORE_FILE_LIMITS)
+            data = read_file(root, path, _RULE_FILE_LIMITS).data
         except UnreadableFileError as error:
-            problems.append(WalkProblem(prefix + name, f"ignore file not applied: {error.message}"))
-        else:
-            rules += rules_of_file(prefix + name, content.data, checkpoint)
-    return rules, problems
+            consequence = (
+                "all notes in its folder count as private" if is_private else "ignore file not applied"
+            )
+            problems.append(WalkProblem(path, f"{consequence}: {error.message}"))
+            scope = replace(scope, private=scope.private or is_private)
+            continue
+        if not is_private:
+            rules += rules_of_file(path, data, scope.checkpoint)
+            continue
+        private_rules, wrong = rules_of_private_file(path, data, scope.checkpoint)
+        if wrong:
+            reason = f"all notes in its folder count as private: line {wrong} is not a pattern"
+            problems.append(WalkProblem(path, reason))
+            scope = replace(scope, private=True)
+        elif private_rules:
+            scope = scope.with_private_rules(prefix, private_rules)
+    return scope.with_rules(prefix, rules) if rules else scope, problems
 
 
 def _reason(error: OSError) -> str:

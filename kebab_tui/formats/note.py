@@ -11,6 +11,9 @@ matter becomes prose.
   strings (`title: 1.10` stays `1.10`); no tags, no merge keys. Values of an unexpected type
   are ignored. If the YAML is invalid, its plain `key: value` lines are still read. A `---`
   before a blank line is a rule, not front matter.
+- Private: front matter that states `private` with any value but those of `_PUBLIC`, whatever keeps
+  it from being front matter otherwise: invalid YAML, a blank line first, no end, `+++` instead of
+  `---`. Looks at the first 64 K characters of a file, so that the head of a file tells the same.
 - Facets: values of front matter by the keys of each kind, tags, links, tasks and inline properties in
   prose, each with its line. A note that states more values than are kept has the flag `values_left_out`.
 - Properties: every key of front matter, nested ones as `a.b`; each value of a list.
@@ -99,6 +102,14 @@ _DATED_BY = ("updated", "date", "created")
 _MAX_NODES = 10_000
 """Nodes of front matter that are read for properties: an alias may stand for many."""
 _DEEPEST = 8
+_PUBLIC = (*_ABSENT, "false", "no", "off", "0")
+_PRIVATE_LINE = re.compile(
+    r"(?P<indent>[\s{,?-]*)(?P<quote>[\"']?)private(?P=quote)\s*[:=\uff1a](?P<value>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
+PRIVACY_BYTES = 8 * _MAX_YAML + 4
+"""So many bytes of a file tell whether it is private, in any encoding, with any ends of lines."""
 
 _HANGUL = re.compile(f"[{MODERN_HANGUL}\u1100-\u11ff]")
 _ACCENTED = re.compile("[À-ɏ]")
@@ -169,6 +180,7 @@ def read_note(
             *(("bad_front_matter",) if front.bad else ()),
             *(("values_left_out",) if left_out or front.left_out else ()),
             *text.flags,
+            *(("private",) if states_private(lines) else ()),
         ),
         dated=front.dated,
         dated_by=front.dated_by,
@@ -276,6 +288,44 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         dated_by=dated_by,
         left_out=bool(left_out),
     )
+
+
+def states_private(lines: Iterable[str]) -> bool:
+    """Whether the front matter in these lines, the first of a file, makes the note private."""
+    inside: list[str] | None = None
+    fence, left = "", _MAX_YAML
+    for line in chain.from_iterable(line[: _MAX_YAML + 1].split("\r") for line in lines):
+        left -= len(line) + 1
+        if left < 0:
+            break
+        bare = line.strip("\ufeff").strip() if inside is None else line.rstrip()
+        if inside is None:
+            if bare and bare not in ("---", "+++"):
+                return False
+            inside, fence = ([], bare) if bare else (None, "")
+        elif bare == fence or (bare == "..." and fence == "---"):
+            break
+        else:
+            inside.append(line)
+    text = "\n".join(inside or ())
+    if "private" not in text.lower():
+        return False
+    values = _load(text) if fence == "---" else None
+    if values is not None and "private" in values and _is_set(values["private"]):
+        return True
+    # Also if the YAML is valid: of two lines with the key, it has the last one only.
+    for at, line in enumerate(inside or ()):
+        stated = _PRIVATE_LINE.match(line)
+        if stated and (values is None or not stated["indent"]):
+            below = inside[at + 1][:1] if inside and at + 1 < len(inside) else ""
+            value = _COMMENT.sub("", stated["value"]).strip().rstrip(",}").strip().strip("\"'")
+            if _is_set(value) or (values is None and not value and below in (" ", "\t", "-")):
+                return True
+    return False
+
+
+def _is_set(value: object) -> bool:
+    return not isinstance(value, str) or value.strip().lower() not in _PUBLIC
 
 
 def _front_facets(values: Mapping[str, object], lines: Sequence[str], left_out: set[str]) -> Iterator[Facet]:

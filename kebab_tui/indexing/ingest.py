@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kebab_tui.chunking.sections import ChunkLimits
-from kebab_tui.domain.change import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote
+from kebab_tui.domain.change import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote, TouchNote
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Fingerprint, Source, Trust
 from kebab_tui.domain.errors import SourceError, UsageError
@@ -262,6 +262,8 @@ class Ingest:
                 taken.add(change.document.doc_id)
                 saved_ns = change.document.fingerprint.ctime_ns
                 self.batch.add_and_maybe_commit(change, FileChange(source.source_id, file, saved_ns))
+            elif file.outcome == "changed" and change is not None:
+                self.batch.add_and_maybe_commit(change, FileChange(source.source_id, file))
             elif change is not None:  # only the stamp changed: nothing to report
                 self.batch.add_and_maybe_commit(change)
             if not moved:
@@ -301,6 +303,10 @@ def _outcome(path: str, change: Change | None, was: KnownFile | None) -> FileOut
     match change:
         case SaveNote():
             return FileOutcome(shown, "added" if was is None else "changed")
+        case TouchNote(flags=flags) if flags is not None:
+            return FileOutcome(
+                shown, "changed", "private now" if "private_by_rule" in flags else "no longer private"
+            )
         case MarkNote(document) if document.state != "ok":
             return FileOutcome(shown, document.state, document.reason)
     if was is not None and was.state != "ok":

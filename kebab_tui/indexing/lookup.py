@@ -23,9 +23,10 @@ from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.exclusion import LeftOut
 from kebab_tui.files.file_state import file_state
-from kebab_tui.files.read import VanishedFileError, read_file
-from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, WalkRules, explain_ignored, survey
+from kebab_tui.files.read import VanishedFileError, read_file, read_head
+from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, WalkRules, explain_ignored, is_private, survey
 from kebab_tui.formats.decode import decode
+from kebab_tui.formats.note import PRIVACY_BYTES, states_private
 from kebab_tui.formats.registry import format_of
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import clipped, locate, locate_within
@@ -37,6 +38,8 @@ from kebab_tui.storage.ports import Catalogue, KnownFile, Reader
 
 Find = Callable[[str, int], "list[FoundNote]"]
 """Finds at most so many notes by name."""
+Keep = Callable[[Document], bool]
+"""Whether a note may be found."""
 StateOfFile = Literal["ok", "failed", "skipped", "pending", "ignored"]
 
 _NO_LINES = re.compile(r"(?s)(?P<path>.+)[:#]L?\d+(?:-L?\d+)?")
@@ -88,20 +91,39 @@ class ListedFile:
     rule_at: str = ""
 
 
-def inspect(catalogue: Catalogue, target: str, find: Find) -> Inspection:
-    """Look up a path, a citation, a chunk id or a name; raises NotFoundError with the reason."""
-    if _CHUNK_ID.fullmatch(target) and (named := catalogue.chunks_named(target)):
+def inspect_shareable(catalogue: Catalogue, target: str, find: Find) -> Inspection:
+    """The same as `inspect`, as if there were only those notes that may be shared now."""
+
+    def keep(document: Document) -> bool:
+        itself = SearchFilters(doc_ids=(document.doc_id,), shareable=True)
+        _, is_listed = catalogue.documents(itself, limit=0)
+        return bool(is_listed) and may_share(catalogue.root_of(document.source), document.raw_path)
+
+    def find_kept(text: str, limit: int) -> list[FoundNote]:
+        return [note for note in find(text, limit) if keep(note.document)]
+
+    return inspect(catalogue, target, find_kept, keep)
+
+
+def inspect(catalogue: Catalogue, target: str, find: Find, keep: Keep | None = None) -> Inspection:
+    """Look up a path, a citation, a chunk id or a name; raises NotFoundError with the reason.
+
+    With `keep`, the error does not tell whether there is a file.
+    """
+    if _CHUNK_ID.fullmatch(target):
+        owned = ((chunk, catalogue.document(chunk.doc_id)) for chunk in catalogue.chunks_named(target))
+        named = [(chunk, note) for chunk, note in owned if note is not None and (keep is None or keep(note))]
         if len(named) > 1:
             raise NotFoundError(f"several passages begin with {target}", "give more digits of the id")
-        document = catalogue.document(named[0].doc_id)
-        assert document is not None  # a foreign key ensures it
-        return _inspection(catalogue, document, tuple(named), named[0].span)
-    document = find_document(catalogue, target)
+        for chunk, note in named:
+            return _inspection(catalogue, note, (chunk,), chunk.span)
+    document = find_document(catalogue, target, keep)
     if document is not None:
         return _inspection(catalogue, document, tuple(catalogue.chunks_of(document.doc_id)))
     citation = parse_citation(target)
-    document = find_document(catalogue, citation.path) if citation else None
-    if citation is None and (stem := _NO_LINES.fullmatch(target)) and find_document(catalogue, stem["path"]):
+    document = find_document(catalogue, citation.path, keep) if citation else None
+    stem = None if citation else _NO_LINES.fullmatch(target)
+    if stem is not None and find_document(catalogue, stem["path"], keep):
         raise NotFoundError(
             f"{target} names no lines", "lines count from 1, and the last is not before the first: PATH:L5-L9"
         )
@@ -109,6 +131,8 @@ def inspect(catalogue: Catalogue, target: str, find: Find) -> Inspection:
         return _inspection(catalogue, called, tuple(catalogue.chunks_of(called.doc_id)))
     if document is None and citation is not None:
         document = note_named(citation.path, find, exact=True)
+    if (citation is None or document is None) and keep is not None:
+        raise NotFoundError(f"not in the index: {target}", "search for its words or its name")
     if citation is None or document is None:
         verdict = why_not_indexed(catalogue.sources(), target, None)
         raise NotFoundError(f"not in the index: {target} ({verdict.detail})", verdict.advice)
@@ -129,15 +153,20 @@ def _inspection(
     return Inspection(document, chunks, root, state, cited)
 
 
-def find_document(catalogue: Catalogue, path: str) -> Document | None:
+def find_document(catalogue: Catalogue, path: str, keep: Keep | None = None) -> Document | None:
     """The note at a path: a path on disk, within a source, or the end of one; it must be unambiguous."""
+
+    def kept(notes: list[Document]) -> list[Document]:
+        return notes if keep is None else list(filter(keep, notes))
+
     if (found := _source_containing(catalogue.sources(), path)) is not None:
         source, inner = found
-        here = [note for note in catalogue.documents_at(inner) if note.source == source.source_id]
+        here = kept([note for note in catalogue.documents_at(inner) if note.source == source.source_id])
         if here:
             return _same_bytes(here, inner)[0]
-    notes = catalogue.documents_at(path.removeprefix("./"))
-    notes = _same_bytes(notes, path) or catalogue.documents_ending(display_path(path), _MANY)
+    notes = _same_bytes(kept(catalogue.documents_at(path.removeprefix("./"))), path)
+    if not notes:
+        notes = kept(catalogue.documents_ending(display_path(path), _MANY if keep is None else -1))[:_MANY]
     if len(notes) > 1:
         names = ", ".join(f"{note.source}: {note.path}" for note in notes)
         raise NotFoundError(f"several notes are named {path}: {names}", "give the whole path")
@@ -305,6 +334,19 @@ def _lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:
         raise
     except UnreadableFileError:
         return None
+
+
+def may_share(root: str, raw_path: bytes) -> bool:
+    """Whether a note is not private now, by its file and the `.kebabprivate` of its folders.
+
+    False if that cannot be seen: the note is gone, unreadable, or behind a link.
+    """
+    path = os.fsdecode(raw_path)
+    try:
+        head = decode(read_head(root, path, PRIVACY_BYTES))
+    except UnreadableFileError:
+        return False
+    return not states_private(head.lines) and not is_private(root, path)
 
 
 def file_states(reader: Reader, made_by: Mapping[str, str]) -> Iterator[ListedFile]:

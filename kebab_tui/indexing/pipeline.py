@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kebab_tui.chunking.chunker import chunk
@@ -15,7 +15,7 @@ from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain import document
 from kebab_tui.domain.change import Change, MarkNote, SaveNote, TouchNote
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongError
-from kebab_tui.domain.document import Document, Fingerprint, Trust
+from kebab_tui.domain.document import Document, DocumentFlag, Fingerprint, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
 from kebab_tui.domain.facets import NAME, WORD_KINDS, Facet, values_of
 from kebab_tui.domain.ids import DocId, SourceId, document_id
@@ -90,14 +90,15 @@ def change_of(
     known, made_by = target.known, recipe.made_by[found.format.id]
     stamp = target.source, target.path, found.fingerprint
     if stamp in patience.too_slow and known is not None and known.state == "failed":
-        return None
+        return _marked(UnreadableFileError(known.reason), found, target, made_by, taken)
     now_ns = time.time_ns()
     try:
         content = read_file(target.root, target.path, recipe.limits_of(found.format))
         current = (content.content_hash, made_by, "ok")
         if known and not target.moved and (known.content_hash, known.made_by, known.state) == current:
-            fingerprint = content.fingerprint
-            return TouchNote(known.doc_id, fingerprint, checked_ns(known, fingerprint, now_ns))
+            fingerprint, flags = content.fingerprint, _flags(known.flags, found)
+            changed_flags = None if flags == known.flags else flags
+            return TouchNote(known.doc_id, fingerprint, checked_ns(known, fingerprint, now_ns), changed_flags)
         kind = found.format
         seconds = kind.cpu_seconds + len(content.data) / MEGABYTE * registry.CPU_SECONDS_A_MEGABYTE
         checkpoint = Checkpoint(seconds, patience.stopping)
@@ -133,7 +134,7 @@ def change_of(
         fingerprint=content.fingerprint,
         content_hash=content.content_hash,
         facets=(*note.facets, Facet(NAME.id, name)),
-        flags=note.flags,
+        flags=_flags(note.flags, found),
     )
     words = (value for kind in WORD_KINDS for value in values_of(note.facets, kind))
     titles = distinct_names((indexed_title, name, stem_of(path), *words))
@@ -147,7 +148,8 @@ def _marked(
     state, known = ("skipped" if skipped else "failed"), target.known
     # A failed note keeps stamp and version of its last successful read; only skipped ones have current ones.
     is_current = known and (not skipped or (known.fingerprint, known.made_by) == (found.fingerprint, made_by))
-    if known and is_current and (known.state, known.reason) == (state, error.message):
+    flags = _flags(known.flags if known and not skipped else (), found)
+    if known and is_current and (known.state, known.reason, known.flags) == (state, error.message, flags):
         return None
     marked = Document(
         doc_id=_doc_id(target, "", taken),
@@ -163,8 +165,15 @@ def _marked(
         content_hash=known.content_hash if known and not skipped else "",
         state="skipped" if skipped else "failed",
         reason=error.message,
+        flags=flags,
     )
     return MarkNote(marked, made_by, keep_text=not skipped)
+
+
+def _flags(of_text: Iterable[DocumentFlag], found: FoundFile) -> tuple[DocumentFlag, ...]:
+    """The flags of a text, with that of the rules for its file."""
+    own = tuple(flag for flag in of_text if flag != "private_by_rule")
+    return (*own, "private_by_rule") if found.private else own
 
 
 def _doc_id(target: FileTarget, content_hash: str, taken: Container[DocId]) -> DocId:

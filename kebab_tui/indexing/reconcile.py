@@ -58,6 +58,7 @@ def compare(
             and item.fingerprint == file.fingerprint
             and file.made_by == made_by[item.format.id]
             and file.state == "ok"
+            and item.private == ("private_by_rule" in file.flags)
             and max(file.fingerprint.mtime_ns, file.fingerprint.ctime_ns) + _RACY_NS < file.checked_ns
         ):
             plan.unchanged += 1

@@ -18,7 +18,7 @@ OUTCOMES: tuple[Outcome, ...] = ("added", "changed", "moved", "removed", "failed
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """`detail`: the reason of a failure, or the old path of a moved note."""
+    """`detail`: the reason of a failure, the old path of a moved note, or what `.kebabprivate` changed."""
 
     path: str
     outcome: Outcome

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Literal
 
-from kebab_tui.files.ignore import IGNORE_FILES
+from kebab_tui.files.ignore import RULE_FILES
 from kebab_tui.indexing.path_queue import PathBatch, PathQueue
 
 Task = Literal["pause", "index", "embed", "save_vectors", "unload_model", "tidy", "wait"]
@@ -32,7 +32,7 @@ SAVE_AFTER_S, SAVES_APART_S = 5.0, 60.0
 UNLOAD_AFTER_S = 30.0
 _ASLEEP_S = 1.0
 _MOST_UNREADABLE = 100
-_IGNORE_FILES = tuple(map(os.fsencode, IGNORE_FILES))
+_RULE_FILES = tuple(map(os.fsencode, RULE_FILES))
 
 
 def _seconds_asleep() -> float:
@@ -112,7 +112,7 @@ class Schedule:
         """A batch is in the index. No event announces that its unreadable paths are readable: retry them."""
         self._busy_at = self._clock()
         self._retries.pop(DISK, None)
-        places = {path for path in unseen if path.rpartition(b"/")[2] not in _IGNORE_FILES}
+        places = {path for path in unseen if path.rpartition(b"/")[2] not in _RULE_FILES}
         if len(places) > _MOST_UNREADABLE:  # the folders of many files
             places = {path.rpartition(b"/")[0] for path in places}
         if is_rejected or len(places) > _MOST_UNREADABLE:  # the root of many folders

@@ -13,13 +13,13 @@ from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.text import display_path
-from kebab_tui.files.ignore import IGNORE_FILES
+from kebab_tui.files.ignore import RULE_FILES
 from kebab_tui.files.walk import PathScanner, WalkRules
 from kebab_tui.indexing.path_queue import PathBatch, PathQueue
 from kebab_tui.indexing.status import FolderState
 from kebab_tui.indexing.watcher import FolderWatch, WatchState
 
-_IGNORE_FILES = tuple(map(os.fsencode, IGNORE_FILES))
+_RULE_FILES = tuple(map(os.fsencode, RULE_FILES))
 
 
 class WatchedFolders:
@@ -73,10 +73,10 @@ class WatchedSource:
 
     def scanner_for(self, batch: PathBatch) -> PathScanner:
         """The rules for the scan of a batch; read again if ignore files may have changed."""
-        ignore_files_changed = any(path.rpartition(b"/")[2] in _IGNORE_FILES for path in batch.paths)
-        if batch.whole or batch.subtrees or ignore_files_changed:  # a folder may contain ignore files
+        rules_changed = any(path.rpartition(b"/")[2] in _RULE_FILES for path in batch.paths)
+        if batch.whole or batch.subtrees or rules_changed:  # a folder may contain ignore files
             self._read_rules()
-        if ignore_files_changed and self.watch is not None:
+        if rules_changed and self.watch is not None:
             self.watch.renew("the ignore rules changed")  # watch other folders and scan all notes
         return self._scanner
 

@@ -145,12 +145,17 @@ class SearchEngine:
             query = replace(query, rerank=self._options.hybrid.rerank)
         limits = Limits.of(query, self._options.hybrid.rrf_k)
         with self._corpus.snapshot() as snapshot:
+            if filters.shareable and not snapshot.has_private():
+                filters = replace(filters, shareable=False)
             if parsed.filters.sources and (known := snapshot.sources()):
                 check_sources(parsed.filters.sources, known, begun=query.text if query.typing else "")
             typed, typing = query.text, query.typing
             corrections: tuple[Correction, ...] = ()
             if not query.exact:
-                text, corrections = correct(typed, parsed.tokens, snapshot, self._knows_word, typing=typing)
+                text, corrections = correct(
+                    typed, parsed.tokens, snapshot, self._knows_word,
+                    typing=typing, shareable=filters.shareable,
+                )  # fmt: skip
                 if corrections:
                     query, parsed = replace(query, text=text), parse(text, now, typing=typing)
                     words = ", ".join(f"{one.searched} (for {one.typed})" for one in corrections)
@@ -183,7 +188,7 @@ class SearchEngine:
             return Answer(query.mode, notices=(_EMPTY_INDEX,))
         begun = parsed.is_only_filters and query.typing and parsed.is_only_begun
         without = () if query.mode == "vector" else match_tree.excluded_alone(parsed)
-        if begun or without or (parsed.is_only_filters and search.filters.active):
+        if begun or without or (parsed.is_only_filters and search.filters.chosen):
             return _browsed(search, without)
         if search.semantics is None:
             return lexical.find(search, first_answer=first_answer)

@@ -206,7 +206,7 @@ def prepare(search: Search, first_answer: bool = False) -> LexicalQuery:
         unfinished = snapshot.unfinished(prefix, _UNFINISHED)
     begun = None
     finished = match_tree.open_end(parsed) if prefix is not None else None
-    if finished is not None and snapshot.has(finished):
+    if finished is not None and snapshot.has(finished, shareable=search.filters.shareable):
         begun = match_tree.strict(parsed, unfinished=unfinished, instead=instead, starred=starred)
         unfinished = instead = None
     strict = match_tree.strict(parsed, unfinished=unfinished, instead=instead, starred=starred)

@@ -148,8 +148,12 @@ class Snapshot(Protocol):
         """The chunk ids, which order equal scores."""
         ...
 
-    def has(self, match: Match) -> bool:
-        """Whether any chunk of the corpus matches, regardless of filters."""
+    def has(self, match: Match, *, shareable: bool = False) -> bool:
+        """Whether any chunk of the corpus matches, regardless of filters but `shareable`."""
+        ...
+
+    def has_private(self) -> bool:
+        """Whether the filter `shareable` leaves out any note with text; asked by every search that has it."""
         ...
 
     def browse(

@@ -22,8 +22,8 @@ from kebab_tui.domain.hit import Correction
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import edits
 from kebab_tui.search.lexer import QueryToken
-from kebab_tui.search.match import Prefix, Word, any_of
-from kebab_tui.search.ports import Snapshot
+from kebab_tui.search.match import Match, Prefix, Term, Word, any_of
+from kebab_tui.search.ports import Among, Snapshot
 from kebab_tui.search.query_language import MAX_WORDS, Leaf
 from kebab_tui.search.words import PARTICLES, compounds, grams_phrase, unit, whole_word, without_ending
 
@@ -54,12 +54,21 @@ KnowsWord = Callable[[str, bool], bool]
 
 
 def correct(
-    text: str, tokens: Sequence[QueryToken], snapshot: Snapshot, knows_word: KnowsWord, *, typing: bool
+    text: str,
+    tokens: Sequence[QueryToken],
+    snapshot: Snapshot,
+    knows_word: KnowsWord,
+    *,
+    typing: bool,
+    shareable: bool = False,
 ) -> tuple[str, tuple[Correction, ...]]:
-    """The query with corrected words, and the words that differ."""
+    """The query with corrected words, and the words that differ.
+
+    `shareable`: as if there were no private notes.
+    """
     after_keys = {token.end for token in tokens if token.role == "unknown_key"}
     words = [token for token in tokens if token.role == "word" and token.start not in after_keys]
-    speller = _Speller(snapshot, knows_word, is_short_query=len(words) <= _SHORT_QUERY)
+    speller = _Speller(snapshot, knows_word, shareable, is_short_query=len(words) <= _SHORT_QUERY)
     pieces: list[str] = []
     corrections: list[Correction] = []
     at = 0
@@ -102,17 +111,28 @@ def _core(typed: str) -> tuple[str, str, str, str]:
 class _Speller:
     """Looks words up in one snapshot. A plain class: making a dataclass would delay a search."""
 
-    def __init__(self, snapshot: Snapshot, knows_word: KnowsWord, *, is_short_query: bool) -> None:
+    def __init__(
+        self, snapshot: Snapshot, knows_word: KnowsWord, shareable: bool, *, is_short_query: bool
+    ) -> None:
         self.snapshot = snapshot
         self.knows_word = knows_word
+        self.filters = SearchFilters(shareable=shareable)
         self.is_short_query = is_short_query
         self.lookups = 0
 
+    def has(self, match: Match) -> bool:
+        return self.snapshot.has(match, shareable=self.filters.shareable)
+
+    def begun(self, beginning: str) -> list[str]:
+        """The most frequent word that begins so; if there are private notes, only if others have it, too."""
+        words = self.snapshot.common_words(beginning, _MOST_CHECKED if self.filters.shareable else 1)
+        return [word for word in words if not self.filters.shareable or self.has(Word(word))][:1]
+
     def latin(self, typed: str, particle: str, *, unfinished: bool) -> str | None:
         word = typed.lower()
-        if not _SHORTEST <= len(word) <= _LONGEST or self.snapshot.has(Word(word)):
+        if not _SHORTEST <= len(word) <= _LONGEST or self.has(Word(word)):
             return None
-        if unfinished and self.snapshot.common_words(word, 1):
+        if unfinished and self.begun(word):
             return None
         if self.knows_word(word, unfinished):
             return None
@@ -141,15 +161,15 @@ class _Speller:
         """The beginning of the most frequent word, with two letters swapped: so hits come and stay."""
         begun = {}
         for one in likely:
-            if likely[one] == _SWAPPED and (words := self.snapshot.common_words(one, 1)):
+            if likely[one] == _SWAPPED and (words := self.begun(one)):
                 begun[one] = words[0]
         seen = self.snapshot.listed(list(begun.values()))
         ranked = sorted(begun, key=lambda one: -seen[begun[one]])
-        return next((one for one in ranked if self.snapshot.has(Word(begun[one]))), None)
+        return next((one for one in ranked if self.has(Word(begun[one]))), None)
 
     def _first_indexed(self, ranked: Sequence[str]) -> str | None:
         """The list of words may name some that no note has any more."""
-        return next((one for one in ranked[:_MOST_CHECKED] if self.snapshot.has(Word(one))), None)
+        return next((one for one in ranked[:_MOST_CHECKED] if self.has(Word(one))), None)
 
     def hangul(self, typed: str) -> str | None:
         if not typed or len(typed) > _LONGEST or typed[1:] in PARTICLES or self._has_hangul(typed):
@@ -171,7 +191,7 @@ class _Speller:
 
     def _has_hangul(self, typed: str) -> bool:
         """Whether the notes have a word as typed, the word before its ending, or the two it is made of."""
-        has, bare = self.snapshot.has, without_ending(typed)
+        has, bare = self.has, without_ending(typed)
         if has(grams_phrase((typed,))):
             return True
         is_there = bare != typed and has(grams_phrase((bare,)))
@@ -185,10 +205,10 @@ class _Speller:
 
         if not typed.isascii():
             word = keys_of(typed).lower()
-            return word if len(word) >= _SHORTEST_LATIN and self.snapshot.has(Word(word)) else None
+            return word if len(word) >= _SHORTEST_LATIN and self.has(Word(word)) else None
         hangul = hangul_keys(typed)
         found = unit(Leaf(hangul, "word")) if hangul and len(hangul) > 1 else None
-        return hangul if found is not None and self.snapshot.has(found) else None
+        return hangul if found is not None and self.has(found) else None
 
     def _nearest_hangul(self, word: str) -> str | None:
         from kebab_tui.domain.keyboard import neighbours  # as above
@@ -209,24 +229,29 @@ class _Speller:
         return self._best_hangul(word, [one for one in swapped if one != word])
 
     def _has_pair(self, word: str, at: int) -> bool:
-        return self.snapshot.has(grams_phrase((word[at : at + 2],)))
+        return self.has(grams_phrase((word[at : at + 2],)))
 
     def _best_hangul(self, word: str, found: Sequence[str]) -> str | None:
         """The most frequent of the words that may be searched instead of `word`."""
         if word == without_ending(word):
             found = [one for one in found if one == without_ending(one)]
-        spelled = {one: grams_phrase((one,)) for one in found if self.snapshot.has(Prefix(one, _NOT_GRAMS))}
+        spelled = {one: grams_phrase((one,)) for one in found if self.has(Prefix(one, _NOT_GRAMS))}
         if len(word) <= _ONLY_NAMES:
             spelled = {one: whole_word(one) for one in spelled}
         if len(word) <= _ONLY_NAMES or not self.is_short_query or word.endswith(_INFLECTED):
             # Names are in the full text, too, which is quicker to ask.
-            has, names_with = self.snapshot.has, self.snapshot.names_with
+            names_with, filters = self.snapshot.names_with, self.filters
             spelled = {
-                one: how for one, how in spelled.items() if has(how) and names_with(how, SearchFilters(), 1)
+                one: how for one, how in spelled.items() if self.has(how) and names_with(how, filters, 1)
             }
-        counted = {one: self.snapshot.frequency(how) for one, how in spelled.items()}
+        counted = {one: self._count(how) for one, how in spelled.items()}
         best = max(counted, key=lambda one: (counted[one], one), default="")
         return best if best and counted[best] else None
+
+    def _count(self, term: Term) -> int:
+        if self.filters.shareable:
+            return self.snapshot.count(Among(self.filters, match=term))
+        return self.snapshot.frequency(term)
 
 
 # Slips in Latin words

@@ -59,7 +59,9 @@ def judge(search: Search, document: Document) -> WhyNot:
     rows = snapshot.chunk_rows(document.doc_id)
     single = list(_single_filters(search.filters))
     dropping = [name for name, one in single if not snapshot.passes(rows, one)]
-    if not dropping and search.filters.active and not snapshot.passes(rows, search.filters):
+    if search.filters.shareable and not snapshot.passes(rows, SearchFilters(shareable=True)):
+        return WhyNot(path, "filtered", "it is private, or not known not to be")
+    if not dropping and search.filters.chosen and not snapshot.passes(rows, search.filters):
         dropping = [f"{' and '.join(name for name, _ in single)} together"]
     if dropping:
         return WhyNot(path, "filtered", f"left out by {', '.join(dropping)}", "drop the filter to see it")
@@ -86,11 +88,15 @@ def judge(search: Search, document: Document) -> WhyNot:
 
 
 def count_filtered(search: Search) -> Filtered | None:
-    """The effect of all filters together and of each alone; None without filters."""
-    if not search.filters.active:
+    """The effect of all filters together and of each alone; None without filters.
+
+    Private notes that are left out are not counted at all.
+    """
+    if not search.filters.chosen:
         return None
 
     def count(filters: SearchFilters) -> int:
+        filters = replace(filters, shareable=search.filters.shareable)
         return search.snapshot.browse(filters, 0, 0)[1]
 
     notes = count(SearchFilters())
@@ -104,7 +110,7 @@ def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters
         yield str(one), SearchFilters((one,))
     for field in fields(filters):
         value = getattr(filters, field.name)
-        if field.name == "facets" or value in ((), None):
+        if field.name in ("facets", "shareable") or value in ((), None):
             continue
         if field.name.endswith("_ns"):
             moment = datetime.fromtimestamp(value // 10**9, UTC).astimezone()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.document import (
         Chunk,
         Document,
+        DocumentFlag,
         DocumentState,
         Fingerprint,
         OtherFiles,
@@ -47,6 +48,7 @@ class KnownFile:
     reason: str
     checked_ns: int
     """When the content was last read and compared."""
+    flags: tuple[DocumentFlag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,17 @@ def test_for_a_file_that_is_not_indexed_it_shows_why(kebab: Kebab, notes: Path) 
     assert ".gitignore" in done.err
 
 
+def test_private_notes_are_listed_and_marked(kebab: Kebab, notes: Path) -> None:
+    (notes / "diary.md").write_text("---\nprivate: true\n---\nlisteners\n")
+    (notes / ".kebabprivate").write_text("rust.md\n")
+    kebab("ingest", str(notes))
+    assert kebab("inspect", "diary.md").out.count("\nflags: private\n") == 1
+    assert kebab("inspect", "rust.md").out.count("\nflags: private by rule\n") == 1
+    private = [line.split("\t")[0] for line in kebab("list").lines if line.split("\t")[-1] == "private"]
+    assert private == ["diary.md", "rust.md"]
+    assert "diary.md" in kebab("search", "listeners").out
+
+
 # index
 
 

@@ -26,7 +26,9 @@ from kebab_tui.workspace import Callbacks, WatchCallbacks
 from tests.vault import Rows, Vault
 
 PATIENCE_S = 120.0
-_DOCUMENTS = "SELECT path, title, type, lang, content_hash, state, reason FROM documents ORDER BY raw_path"
+_DOCUMENTS = (
+    "SELECT path, title, type, lang, flags, content_hash, state, reason FROM documents ORDER BY raw_path"
+)
 _CHUNKS = (
     "SELECT d.path, c.ordinal, c.kind, c.line_first, c.line_last, c.heading_path, c.text, c.title "
     "FROM chunks c JOIN documents d USING (doc_id) ORDER BY d.raw_path, c.ordinal"

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing.report import NoteChange
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.backends import BACKENDS, Backend
 from kebab_tui.storage.ports import Index
 from kebab_tui.tui.launch import build_parser
-from kebab_tui.workspace import Callbacks, WatchCallbacks
+from kebab_tui.workspace import Callbacks, WatchCallbacks, Workspace
 from tests.command_line import Done, Kebab, indexed_sample
 from tests.embedding.tiny_models import write_tiny
 from tests.indexing.keeping import until
@@ -108,6 +108,34 @@ def test_notes_are_listed_inspected_and_missed_as_in_sqlite(local: Kebab, toy: T
         expected, found = local(*argv), toy(*argv)
         assert (found.code, found.err) == (expected.code, expected.err)
         assert answer(found) == answer(expected)
+
+
+def test_private_notes_are_flagged_and_left_out_as_in_sqlite(tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    vault.write("open.md", "word\n")
+    vault.write("own.md", "---\nprivate: true\n---\nword\n")
+    vault.write("diary/a.md", "word\n")
+    toy = Workspace(Settings(index=IndexSettings(url="toy://private")), str(tmp_path / "toy"))
+    shareable = SearchFilters(shareable=True)
+    for rules, expected in (
+        ("diary/\n", ["open.md"]),
+        ("*.md\n!a.md\n", ["diary/a.md"]),
+        ("", ["diary/a.md", "open.md"]),
+    ):
+        vault.write(".kebabprivate", rules)
+        for workspace in (vault.workspace, toy):
+            workspace.ingest([str(vault.root)], Callbacks())
+            response = workspace.search(SearchQuery("word", "lexical", filters=shareable))
+            assert sorted(hit.path for hit in response.hits) == expected
+            assert response.total_matches == len(expected)
+            assert [note.path for note in workspace.documents(shareable)[0]] == expected
+            assert sorted(note.document.path for note in workspace.find("", filters=shareable)) == expected
+    everywhere = [
+        [(note.path, note.flags) for note in one.documents(SearchFilters())[0]]
+        for one in (vault.workspace, toy)
+    ]
+    assert everywhere[0] == everywhere[1]
+    vault.workspace.close()
 
 
 def test_the_help_and_the_errors_name_every_backend(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:

@@ -171,6 +171,7 @@ def _note_passes(document: Document, filters: SearchFilters) -> bool:
         and (filters.trust_min is None or document.trust >= filters.trust_min)
         and (filters.after_ns is None or document.fingerprint.mtime_ns >= filters.after_ns)
         and (filters.before_ns is None or document.fingerprint.mtime_ns < filters.before_ns)
+        and not (filters.shareable and (document.is_private or not document.content_hash))
     )
 
 
@@ -362,8 +363,12 @@ class _Snapshot:
     def chunk_ids(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, str]:
         return {row: self._store.chunks[row].chunk.chunk_id for row in rows if row in self._store.chunks}
 
-    def has(self, match: Match) -> bool:
-        return self.frequency(match) > 0
+    def has(self, match: Match, *, shareable: bool = False) -> bool:
+        return self.count(Among(SearchFilters(shareable=shareable), match=match)) > 0
+
+    def has_private(self) -> bool:
+        everything = list(self._store.chunks)
+        return len(self.which(everything, Among(SearchFilters(shareable=True)))) < len(everything)
 
     def browse(
         self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[Match] = ()
@@ -528,6 +533,7 @@ class _Catalogue:
                 note.document.state,
                 note.document.reason,
                 note.checked_ns,
+                note.document.flags,
             )
             for note in self._of(source)
         }
@@ -816,7 +822,9 @@ class _Writer:
             case MarkNote(document):
                 known = notes.get(document.doc_id)
                 if known is not None and change.keep_text:
-                    kept = replace(known.document, state=document.state, reason=document.reason)
+                    kept = replace(
+                        known.document, state=document.state, reason=document.reason, flags=document.flags
+                    )
                     notes[document.doc_id] = replace(known, document=kept)
                     return ChunkCounts()
                 notes[document.doc_id] = _Note(document, change.made_by)
@@ -825,8 +833,9 @@ class _Writer:
                 for move in moves:
                     moved = replace(notes[move.doc_id].document, path=move.path, raw_path=move.raw_path)
                     notes[move.doc_id] = _Note(moved, "")
-            case TouchNote(doc_id, fingerprint, checked_ns):
+            case TouchNote(doc_id, fingerprint, checked_ns, flags):
                 document = replace(notes[doc_id].document, fingerprint=fingerprint)
+                document = document if flags is None else replace(document, flags=flags)
                 notes[doc_id] = replace(notes[doc_id], document=document, checked_ns=checked_ns)
             case RemoveNote(doc_id):
                 notes.pop(doc_id)

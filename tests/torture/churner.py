@@ -21,7 +21,7 @@ _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 _BODIES = 300
 """So few that most passages of a large folder share their vectors with others."""
 _IGNORED = ("draft*\n", "*.txt\n!keep.txt\n", "reading list/\n")
-_IGNORE_FILES = (".gitignore", ".kebabignore")
+_RULE_FILES = (".gitignore", ".kebabignore", ".kebabprivate")
 
 
 class Churner:
@@ -210,7 +210,7 @@ class Churner:
 
     def _change_rules(self) -> None:
         folder = os.path.join(self._root, self._dice.choice(("", *_FOLDERS)))
-        path = os.path.join(folder, self._dice.choice(_IGNORE_FILES))
+        path = os.path.join(folder, self._dice.choice(_RULE_FILES))
         if os.path.exists(path):
             os.remove(path)
         else:

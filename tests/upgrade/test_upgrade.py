@@ -124,6 +124,30 @@ def test_names_are_found_before_the_notes_are_read_again(vault: Vault) -> None:
         ]
 
 
+def test_no_note_of_an_older_index_is_shared_before_it_is_read_again(vault: Vault) -> None:
+    """The older program did not know which notes are private."""
+    secret = vault.root / "kettle.md"
+    status = secret.stat()
+    text = secret.read_text().replace("---\ntags", "---\nprivate: 1\ntags")
+    secret.write_text(text[: status.st_size])
+    os.utime(secret, ns=(status.st_atime_ns, status.st_mtime_ns))
+    stamp = status.st_mtime_ns, secret.stat().st_ctime_ns, secret.stat().st_ino
+    with sqlite3.connect(vault.data / "kebab.sqlite") as database:  # as if the older program had read it
+        database.execute(
+            "UPDATE documents SET mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = 'kettle.md'", stamp
+        )
+    database.close()
+    shareable = SearchFilters(shareable=True)
+    for query in ("scale", "bread", ""):
+        assert vault.workspace.search(SearchQuery(query, "lexical", filters=shareable)).total_matches == 0
+    assert vault.workspace.documents(shareable) == ([], 0)
+    assert vault.workspace.find("", filters=shareable) == []
+    vault.workspace.ingest([], Callbacks())
+    listed, _ = vault.workspace.documents(shareable)
+    assert sorted(note.path for note in listed) == sorted(set(NOTES) - {"kettle.md"})
+    assert vault.workspace.inspect("kettle.md").document.flags == ("private",)
+
+
 @pytest.mark.parametrize("vault", WITH_VECTORS, indirect=True)
 def test_vectors_of_unchanged_texts_are_kept(vault: Vault) -> None:
     vectors = "SELECT text_hash, model, vector FROM embeddings ORDER BY 1"

@@ -21,7 +21,7 @@ from kebab_tui.domain.change import (
     SaveNote,
     TouchNote,
 )
-from kebab_tui.domain.document import Document, Fingerprint, Trust
+from kebab_tui.domain.document import Document, DocumentFlag, Fingerprint, Trust
 from kebab_tui.domain.facets import NAME_KINDS, values_of
 from kebab_tui.domain.ids import DocId, chunk_ids, text_hash
 from kebab_tui.domain.names import distinct_names
@@ -58,6 +58,7 @@ _MOVE_CHUNK = "UPDATE chunks SET ordinal = ?, kind = ?, line_first = ?, line_las
 _TOUCH = (
     "UPDATE documents SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, checked_ns = ? WHERE doc_id = ?"
 )
+_FLAG = "UPDATE documents SET flags = ? WHERE doc_id = ? AND flags <> ?"
 _FAIL = "UPDATE documents SET state = ?, reason = ? WHERE doc_id = ?"
 
 UNSTORABLE = (
@@ -97,6 +98,8 @@ class Batch:
                 stamp = change.fingerprint
                 values = (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode)
                 self._connection.execute(_TOUCH, (*values, change.checked_ns, change.doc_id))
+                if change.flags is not None:
+                    self._flag(change.doc_id, change.flags)
             case RemoveNote():
                 self._drop_chunks(self._rows_of(change.doc_id))
                 self._connection.execute("DELETE FROM documents WHERE doc_id = ?", (change.doc_id,))
@@ -110,16 +113,19 @@ class Batch:
         match change:
             case SaveNote(document) | MarkNote(document):
                 known = self._connection.execute(
-                    "SELECT doc_id, state, reason FROM documents "
+                    "SELECT doc_id, state, reason, flags FROM documents "
                     "WHERE doc_id = ? OR (source_id = ? AND raw_path = ?)",
                     (document.doc_id, document.source, document.raw_path),
                 ).fetchone()
-                if known is None or known[1:] != ("failed", reason):
+                if known is None or known[1:3] != ("failed", reason):
+                    # Private if the text that stays is, or the one that could not be stored.
+                    stored = rows.to_flags(known[3]) if known else ()
+                    flags = (*stored, *(flag for flag in document.flags if flag not in stored))
                     bare = replace(
                         document, doc_id=known[0] if known else document.doc_id,
                         title=document.path.rpartition("/")[2], lang="und",
                         fingerprint=Fingerprint(0, 0, 0, 0), content_hash="",
-                        state="failed", reason=reason, facets=(), flags=(),
+                        state="failed", reason=reason, facets=(), flags=flags,
                     )  # fmt: skip
                     self._mark(MarkNote(bare, "", keep_text=True))
             case TouchNote(doc_id):
@@ -220,7 +226,13 @@ class Batch:
         values = (document.state, document.reason, document.doc_id)
         if not change.keep_text or self._connection.execute(_FAIL, values).rowcount == 0:
             self._write_document(document, None, change.made_by, 0)
+        else:
+            self._flag(document.doc_id, document.flags)
         self.visible = True
+
+    def _flag(self, doc: DocId, flags: tuple[DocumentFlag, ...]) -> None:
+        row = rows.as_json(flags)
+        self.visible |= self._connection.execute(_FLAG, (row, doc, row)).rowcount > 0
 
     def _write_document(
         self, document: Document, own_trust: Trust | None, made_by: str, checked_ns: int

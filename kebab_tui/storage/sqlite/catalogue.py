@@ -20,8 +20,8 @@ from kebab_tui.storage.sqlite.connection import meta_value
 _DOCUMENTS_FROM = "FROM documents d JOIN sources s USING (source_id) WHERE"
 _DOCUMENTS = f"SELECT {rows.DOCUMENT_COLUMNS} {_DOCUMENTS_FROM}"
 _KNOWN = (
-    "SELECT raw_path, doc_id, size, mtime_ns, ctime_ns, inode, "
-    "content_hash, made_by, state, reason, checked_ns FROM documents WHERE"
+    "SELECT raw_path, doc_id, content_hash, made_by, state, reason, checked_ns, flags, "
+    "size, mtime_ns, ctime_ns, inode FROM documents WHERE"
 )
 
 
@@ -53,10 +53,12 @@ class StoreCatalogue:
         return found
 
     def _known(self, condition: str, *values: str | bytes) -> dict[bytes, KnownFile]:
-        return {
-            row[0]: KnownFile(DocId(row[1]), Fingerprint(*row[2:6]), *row[6:])
-            for row in self._connection.execute(f"{_KNOWN} {condition}", values)
-        }
+        known = {}
+        for row in self._connection.execute(f"{_KNOWN} {condition}", values):
+            path, doc_id, content_hash, made_by, state, reason, checked_ns, flags, *stamp = row
+            facts = content_hash, made_by, state, reason, checked_ns, rows.to_flags(flags)
+            known[path] = KnownFile(DocId(doc_id), Fingerprint(*stamp), *facts)
+        return known
 
     def failed(self) -> int:
         """Number of notes that the last run could not read."""

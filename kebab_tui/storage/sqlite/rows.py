@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from kebab_tui.domain.citation import SourceSpan
@@ -55,7 +56,20 @@ SOURCE_COLUMNS = (
 
 Condition = tuple[str, list[str | int]]
 
+# What reads names at all may read them: a failed note keeps the flags and the mark of its last reading. The
+# first versions of two formats knew no private notes; a note without a hash was never read.
+PRIVATE = (
+    "d.flags LIKE '%\"private%' OR d.content_hash = '' OR d.made_by NOT LIKE '%@%' "
+    "OR d.made_by GLOB 'markdown@[12]/*' OR d.made_by GLOB 'note@[12]/*'"
+)
+"""Notes that the filter `shareable` leaves out."""
+
 FROM = "chunks c JOIN documents d ON d.doc_id = c.doc_id JOIN sources s ON s.source_id = d.source_id"
+
+
+@lru_cache
+def to_flags(row: str) -> tuple[DocumentFlag, ...]:
+    return cast(tuple[DocumentFlag, ...], tuple(json.loads(row)))
 
 
 def to_document(row: Row) -> Document:
@@ -72,7 +86,7 @@ def to_document(row: Row) -> Document:
         content_hash=row[12],
         state=cast(DocumentState, row[13]),
         reason=row[14],
-        flags=cast(tuple[DocumentFlag, ...], tuple(json.loads(row[15]))),
+        flags=to_flags(row[15]),
         indexed_ns=row[16],
         facets=tuple(Facet(*values) for values in json.loads(row[17])),
         chunks=row[18],
@@ -169,9 +183,15 @@ def passing_chunks(filters: SearchFilters, script: Script | None = None, columns
     in_script = {None: "1", "hangul": "c.hangul", "other": "NOT c.hangul"}[script]
     if not filters.active:
         return f"SELECT {columns} FROM chunks c WHERE {in_script}", []
-    where_document, values = _all(_document_conditions(filters))
-    where_chunk, more = _all([*_chunk_conditions(filters), (in_script, [])])
-    if not values:
+    of_document, of_chunk = _document_conditions(filters), _chunk_conditions(filters)
+    if filters.shareable and len(of_document) == 1:  # then few notes do not pass
+        of_document, of_chunk = (
+            [],
+            [*of_chunk, (f"c.doc_id NOT IN (SELECT d.doc_id FROM documents d WHERE {PRIVATE})", [])],
+        )
+    where_document, values = _all(of_document)
+    where_chunk, more = _all([*of_chunk, (in_script, [])])
+    if not of_document:
         return f"SELECT {columns} FROM chunks c WHERE {where_chunk}", more
     documents = (
         f"SELECT d.doc_id FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE {where_document}"
@@ -202,6 +222,8 @@ def _document_conditions(filters: SearchFilters) -> list[Condition]:
         conditions.append(("d.mtime_ns >= ?", [filters.after_ns]))
     if filters.before_ns is not None:
         conditions.append(("d.mtime_ns < ?", [filters.before_ns]))
+    if filters.shareable:
+        conditions.append((f"NOT ({PRIVATE})", []))
     return conditions
 
 

@@ -128,7 +128,7 @@ class StoreSnapshot:
         leaving_out: Sequence[ChunkRow] = (),
         newest: int | None = None,
     ) -> list[Scored]:
-        where, values = _where(among, scored, leaving_out)
+        where, values = self._where(among, scored, leaving_out)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         if newest is not None:
             found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
@@ -173,10 +173,10 @@ class StoreSnapshot:
             chosen, values = _chosen(among)
             statement = f"SELECT count(*) FROM ({chosen})"
         elif worst is None:
-            where, values = _where(_folded(among), None, leaving_out)
+            where, values = self._where(_folded(among), None, leaving_out)
             statement = f"SELECT count(*) FROM chunks_fts WHERE {where}"
         else:
-            where, values = _where(among, scored, leaving_out)
+            where, values = self._where(among, scored, leaving_out)
             scores = f"SELECT {self._bm25} AS score FROM chunks_fts WHERE {where}"
             statement, values = f"SELECT count(*) FROM ({scores}) WHERE score <= ?", [*values, worst]
         with _raw_query_errors():
@@ -189,7 +189,7 @@ class StoreSnapshot:
         if among.match is None:
             found, values = _chosen(among, "c.id AS row")
         else:
-            where, values = _where(_folded(among))
+            where, values = self._where(_folded(among))
             found = f"SELECT rowid AS row FROM chunks_fts WHERE {where}"
         statement = (
             f"SELECT d.source_id, count(*) FROM ({found}) f CROSS JOIN chunks c ON c.id = f.row "
@@ -199,7 +199,7 @@ class StoreSnapshot:
             return dict(self._connection.execute(statement, values).fetchall())
 
     def better(self, among: Among, than: Scored, *, scored: Match | None = None) -> int:
-        where, values = _where(among, scored)
+        where, values = self._where(among, scored)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         statement = (
             f"SELECT count(*) FROM ({found}) WHERE score < ? OR "
@@ -212,10 +212,26 @@ class StoreSnapshot:
         statement = "SELECT id, chunk_id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
         return dict(self._connection.execute(statement, (json.dumps(list(wanted)),)).fetchall())
 
-    def has(self, match: Match) -> bool:
-        statement = "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?)"
-        found = self._matches.get(self.revision, match, lambda: self._number(statement, [fts5(match)]))
-        return found > 0
+    def has(self, match: Match, *, shareable: bool = False) -> bool:
+        def compute() -> int:
+            where, values = self._where(Among(SearchFilters(shareable=shareable), match=match))
+            return self._number(f"SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE {where})", values)
+
+        return self._matches.get(self.revision, (match, shareable), compute) > 0
+
+    def has_private(self) -> bool:
+        return self._private_rows != "[]"
+
+    @cached_property
+    def _private_rows(self) -> str:
+        """The chunks that the filter `shareable` leaves out, as JSON."""
+        statement = (
+            "SELECT json_group_array(c.id) FROM documents d CROSS JOIN chunks c ON c.doc_id = d.doc_id "
+            f"WHERE {rows.PRIVATE}"
+        )
+        return self._answers.get(
+            self.revision, statement, lambda: str(self._connection.execute(statement).fetchone()[0])
+        )
 
     def browse(
         self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[Match] = ()
@@ -464,7 +480,7 @@ class StoreSnapshot:
             statement, values = _chosen(among)
             statement += " AND c.id IN (SELECT value FROM json_each(?))"
         else:
-            where, values = _where(_folded(among))
+            where, values = self._where(_folded(among))
             statement = f"SELECT rowid FROM chunks_fts WHERE {where}"
             statement += " AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
         found = self._connection.execute(statement, [*values, json.dumps(list(wanted))])
@@ -476,6 +492,36 @@ class StoreSnapshot:
             f"SELECT count(*) FROM {rows.FROM} WHERE c.id IN (SELECT value FROM json_each(?)) AND {where}"
         )
         return self._number(statement, [json.dumps(wanted), *values]) > 0
+
+    def _where(
+        self, among: Among, scored: Match | None = None, leaving_out: Sequence[ChunkRow] = ()
+    ) -> tuple[str, list[str | float]]:
+        """The condition on the full text. A plus hides a row list from FTS5: it would search once per row."""
+        if among.match is None:
+            raise ValueError("nothing to match")
+        where, parameters = "chunks_fts MATCH ?", list[str | float]([fts5(scored or among.match)])
+        if scored is not None:
+            where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+            parameters.append(fts5(among.match))
+        if len(among.filters.doc_ids) == 1:  # FTS5 reads only this range; a note's rows are mostly neighbours
+            own = "(SELECT {}(id) FROM chunks WHERE doc_id = ?)"
+            where += f" AND chunks_fts.rowid BETWEEN {own.format('min')} AND {own.format('max')}"
+            parameters += [among.filters.doc_ids[0]] * 2
+        others = replace(among.filters, shareable=False)
+        if others.active or among.script is not None:
+            passing, more = rows.passing_chunks(others, among.script)
+            where += f" AND +chunks_fts.rowid IN ({passing})"
+            parameters += more
+        if among.filters.shareable and self.has_private():  # mostly few rows, unlike those that pass
+            where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
+            parameters.append(self._private_rows)
+        for excluded in among.without:
+            where += " AND +chunks_fts.rowid NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+            parameters.append(fts5(excluded))
+        if leaving_out:
+            where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
+            parameters.append(json.dumps(list(leaving_out)))
+        return where, parameters
 
     def _number(self, statement: str, values: Sequence[str | float]) -> int:
         return int(self._connection.execute(statement, values).fetchone()[0])
@@ -502,33 +548,6 @@ def _chosen(among: Among, columns: str = "c.id") -> rows.Condition:
         statement += " AND c.id NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
         values = [*values, fts5(any_of(among.without))]
     return statement, values
-
-
-def _where(
-    among: Among, scored: Match | None = None, leaving_out: Sequence[ChunkRow] = ()
-) -> tuple[str, list[str | float]]:
-    """The condition on the full text. A plus hides a row list from FTS5, which would search once per row."""
-    if among.match is None:
-        raise ValueError("nothing to match")
-    where, parameters = "chunks_fts MATCH ?", list[str | float]([fts5(scored or among.match)])
-    if scored is not None:
-        where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
-        parameters.append(fts5(among.match))
-    if len(among.filters.doc_ids) == 1:  # FTS5 reads only this range; a note's rows are mostly neighbours
-        own = "(SELECT {}(id) FROM chunks WHERE doc_id = ?)"
-        where += f" AND chunks_fts.rowid BETWEEN {own.format('min')} AND {own.format('max')}"
-        parameters += [among.filters.doc_ids[0]] * 2
-    if among.filters.active or among.script is not None:
-        passing, more = rows.passing_chunks(among.filters, among.script)
-        where += f" AND +chunks_fts.rowid IN ({passing})"
-        parameters += more
-    for excluded in among.without:
-        where += " AND +chunks_fts.rowid NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
-        parameters.append(fts5(excluded))
-    if leaving_out:
-        where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
-        parameters.append(json.dumps(list(leaving_out)))
-    return where, parameters
 
 
 def _folded(among: Among) -> Among:
