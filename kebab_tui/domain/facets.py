@@ -7,7 +7,9 @@ Values come from front matter, by the keys that the kind names, or from the pars
 
 from __future__ import annotations
 
+import math
 import re
+import time
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -116,6 +118,31 @@ def property_text(key: str, value: str) -> str:
     return f"{_clean_key(key)}={value}"
 
 
+def compare(value: str, how: str, other: str) -> bool:
+    """Compare two values of a property: as numbers, as days, else as folded texts."""
+    left, right = _comparable(value), _comparable(other)
+    if type(left) is not type(right):
+        return False
+    if how == "=":
+        return left == right
+    if how[0] == ">":
+        return left > right or (how == ">=" and left == right)  # type: ignore[operator]  # of one type
+    return left < right or (how == "<=" and left == right)  # type: ignore[operator]
+
+
+def _comparable(text: str) -> float | str:
+    try:
+        number = float(text) if text[:1] in "+-.0123456789" and "_" not in text else math.nan
+    except ValueError:
+        number = math.nan
+    return (clean_date(text) or fold(text)) if math.isnan(number) else number
+
+
+def day_of(moment_ns: int) -> str:
+    """The local day of a moment."""
+    return time.strftime("%Y-%m-%d", time.localtime(moment_ns // 1_000_000_000))
+
+
 def _clean_key(text: str) -> str:
     return re.sub(r"[=<>!:,\s]+", " ", text).strip().lower()
 
@@ -143,6 +170,7 @@ PROPERTY = FacetKind(
 """Every key of front matter and every inline `key:: value`, as `key=value`."""
 TASK = FacetKind("task", "tasks", key="task", clean=lambda text: text.strip().lower(), most=20_000, many=True)
 """`open` or `done`; `extra` is its text."""
+TASK_STATES = ("open", "done")
 LINK = FacetKind("link", "links", fold=link_key, longest=1_000, most=20_000, many=True)
 """A link to a file, as written but for the anchor, which is the `target`; `extra`: see `WrittenLink`."""
 URL = FacetKind("url", "urls", fold=host_of, longest=2_000, most=20_000, many=True)

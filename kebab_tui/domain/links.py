@@ -17,7 +17,7 @@ from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Literal
 
 from kebab_tui.domain.citation import Citation, SourceSpan
-from kebab_tui.domain.names import EXTENSION, is_called_after_its_folder
+from kebab_tui.domain.names import EXTENSION, is_called_after_its_folder, stem_of
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Document
@@ -57,20 +57,24 @@ def link_key(written: str) -> str:
     return without_extension(path.rstrip("/"))
 
 
-def path_keys(path: str) -> Iterator[str]:
-    """The keys of links that may lead to a path: its ends, with and without the extension."""
+def path_forms(path: str) -> list[str]:
+    """How a link may write a path, folded: with and without its extension, and as the folder of an index."""
     whole = folded_path(path)
-    for form in dict.fromkeys((whole, without_extension(whole), *_folder_of_index(whole))):
+    folder = whole.rpartition("/")[0]
+    forms = [whole, without_extension(whole), posixpath.join(folder, stem_of(whole))]
+    if folder and is_called_after_its_folder(whole):
+        forms.append(folder)
+    return list(dict.fromkeys(forms))
+
+
+def path_keys(path: str) -> Iterator[str]:
+    """The keys of links that may mean a path: the ends of its forms."""
+    for form in path_forms(path):
         yield form
         at = form.find("/")
         while at >= 0:
             yield form[at + 1 :]
             at = form.find("/", at + 1)
-
-
-def _folder_of_index(path: str) -> Iterator[str]:
-    if "/" in path and is_called_after_its_folder(path):
-        yield path.rpartition("/")[0]
 
 
 def host_of(address: str) -> str:
