@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from kebab_tui.domain.links import host_of, link_key
 from kebab_tui.domain.names import name_key
@@ -109,13 +110,8 @@ def split_property(text: str) -> tuple[str, str, str]:
     """The key, the comparison and the value of a typed property; without a comparison only the key."""
     found = _COMPARED.match(text)
     if found is None:
-        return _clean_key(text), "", ""
-    return _clean_key(found["key"]), found["how"].replace(":", "="), found["value"].strip()
-
-
-def property_text(key: str, value: str) -> str:
-    """A property as the value of a facet."""
-    return f"{_clean_key(key)}={value}"
+        return "" if text.strip()[:1] in ("<", ">", "=", ":") else clean_key(text), "", ""
+    return clean_key(found["key"]), found["how"].replace(":", "="), found["value"].strip()
 
 
 def compare(value: str, how: str, other: str) -> bool:
@@ -143,7 +139,9 @@ def day_of(moment_ns: int) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(moment_ns // 1_000_000_000))
 
 
-def _clean_key(text: str) -> str:
+@lru_cache(maxsize=1024)  # notes share keys
+def clean_key(text: str) -> str:
+    """The key of a property as it is stored; it has no sign of a comparison."""
     return re.sub(r"[=<>!:,\s]+", " ", text).strip().lower()
 
 

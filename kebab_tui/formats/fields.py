@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from kebab_tui.domain.facets import PROPERTY, TASK, Facet, property_text
+from kebab_tui.domain.facets import PROPERTY, TASK, Facet, clean_key, fold
 from kebab_tui.formats.prose import Prose
 
 LONGEST_VALUE = 200
@@ -26,6 +26,7 @@ _DONE_MARKERS = ("DONE", "CANCELED", "CANCELLED")
 _MARKER = re.compile(
     rf"^[ \t]*[-*+][ \t]+({'|'.join(_OPEN_MARKERS + _DONE_MARKERS)})[ \t]+(?=\S)", re.MULTILINE
 )
+_ANY_MARKER = re.compile(r"- (?:TODO|DO|NOW|LATER|WAITING|IN-P|CANCEL)|[*+] (?:TODO|DO|NOW|LATER)")
 _DONE = ("x", "X", "-", *_DONE_MARKERS)
 
 _FIELD = re.compile(r"::(?=[ \t\n]|\Z)[ \t]*")
@@ -45,7 +46,7 @@ def tasks_of(prose: Prose) -> Iterator[Facet]:
         start = text.rfind("\n", 0, match.start()) + 1
         if match.start() - start <= _LONGEST_PREFIX and _ITEM.fullmatch(text, start, match.start()):
             yield from _task(prose, match)
-    if any(marker in text for marker in (*_OPEN_MARKERS, *_DONE_MARKERS)):
+    if _ANY_MARKER.search(text):
         for match in _MARKER.finditer(text):
             yield from _task(prose, match)
 
@@ -102,6 +103,18 @@ def property_values(text: str) -> list[str]:
     return [name for name in names if name]
 
 
-def property_facet(key: str, value: str, line: int | None) -> Facet:
-    shown = value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1].rstrip() + "…"
-    return Facet(PROPERTY.id, property_text(key, shown), line)
+def properties(found: Iterable[tuple[str, str, int | None]], left_out: set[str]) -> list[Facet]:
+    """The distinct facets of keys and values with their lines, as many as are kept."""
+    known: dict[str, Facet] = {}
+    for key, value, line in found:
+        name = clean_key(key)
+        shown = value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1].rstrip() + "…"
+        text = f"{name}={shown}"
+        folded = fold(text)
+        if folded in known or not name:
+            continue
+        if len(known) == PROPERTY.most or len(text) > PROPERTY.longest:
+            left_out.add(PROPERTY.id)
+        else:
+            known[folded] = Facet(PROPERTY.id, text, line)
+    return list(known.values())

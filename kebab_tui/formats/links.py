@@ -110,7 +110,7 @@ def _wikilinks(text: str) -> Iterator[tuple[int, int, LinkForm, str, str]]:
 def _inline(text: str) -> Iterator[tuple[int, int, LinkForm, str, str]]:
     for match in _INLINE.finditer(text):
         start = _opening(text, match.start())
-        if start >= 0:
+        if start >= 0 and not _WIKI.match(text, start):  # `[[a]](b)` is a wikilink and text
             is_image = start > 0 and text[start - 1] == "!" and not _is_escaped(text, start - 1)
             shown = text[start + 1 : match.start()]
             yield (

@@ -59,7 +59,7 @@ from kebab_tui.domain.facets import (
 from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.text import KOREAN_SHARE, MODERN_HANGUL
 from kebab_tui.formats.decode import decode
-from kebab_tui.formats.fields import inline_properties, property_facet, property_values, tasks_of
+from kebab_tui.formats.fields import inline_properties, properties, property_values, tasks_of
 from kebab_tui.formats.links import links_of, wikilinks_of
 from kebab_tui.formats.markdown_lines import plain_text
 from kebab_tui.formats.prose import Prose
@@ -155,16 +155,16 @@ def read_note(
                 yield from (Facet(kind.id, part, line) for part in kind.split(value))
 
     tags = stated(TAG, inline(TAG), inline_tags(prose, numbers, checkpoint))
-    properties = (property_facet(*one) for one in fields)
+    stated_properties = [*front.properties, *((key, one_line(value), line) for key, value, line in fields)]
     titles = distinct(TITLE, _stated_titles(front, body))
     linked = chain(wikilinks_of(lines[: front.length], 1), links_of(written, checkpoint))
     many = list(chain(tasks_of(written), linked))
     facets = (
         *sorted(tags, key=lambda facet: TAG.fold(facet.value)),
         *stated(ALIAS, inline(ALIAS)),
-        *(facet for facet in front.facets if facet.kind not in (TAG.id, ALIAS.id, PROPERTY.id)),
+        *(facet for facet in front.facets if facet.kind not in (TAG.id, ALIAS.id)),
         *titles.values(),
-        *stated(PROPERTY, properties),
+        *properties(stated_properties, left_out),
         *(facet for kind in (TASK, LINK, URL) for facet in _enough(kind, many, left_out)),
     )
     return ParsedNote(
@@ -246,6 +246,8 @@ class FrontMatter:
     title: str = ""
     title_line: int | None = None
     facets: tuple[Facet, ...] = ()
+    properties: tuple[tuple[str, str, int | None], ...] = ()
+    """Every value of every key, with its line."""
     trust: Trust | None = None
     lang: Language | None = None
     type: DocumentType | None = None
@@ -272,7 +274,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     lang = _scalar(values, "lang", "language").lower().replace("_", "-").split("-")[0]
     type_ = _scalar(values, "type").lower()
     left_out: set[str] = set()
-    facets = (*_front_facets(values, inside, left_out), *_properties(values, inside, left_out))
+    facets = tuple(_front_facets(values, inside, left_out))
     days = ((clean_date(_scalar(values, key)), key) for key in _DATED_BY)
     dated, dated_by = next((found for found in days if found[0]), ("", ""))
     return FrontMatter(
@@ -281,6 +283,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         title=_scalar(values, "title"),
         title_line=next((n for n, line in enumerate(inside, 2) if line[:6].lower() == "title:"), None),
         facets=facets,
+        properties=tuple(_properties(values, inside, left_out)),
         trust=Trust.parse(_scalar(values, "trust", "trust_level")),
         lang=next((language for language in LANGUAGES if language == lang), None),
         type=next((kind for kind in document_types() if kind == type_), None),
@@ -344,35 +347,34 @@ def _front_facets(values: Mapping[str, object], lines: Sequence[str], left_out: 
             yield Facet(kind.id, facet.value, line_of(folded))
 
 
-def _properties(values: Mapping[str, object], lines: Sequence[str], left_out: set[str]) -> Iterable[Facet]:
-    """Every value of every key."""
-    keys = ((line.partition(":")[0].strip("\"' ").lower(), number) for number, line in enumerate(lines, 2))
-    line_of = {key: number for key, number in reversed(list(keys)) if key}
+def _properties(
+    values: Mapping[str, object], lines: Sequence[str], left_out: set[str]
+) -> Iterator[tuple[str, str, int | None]]:
+    line_of: dict[str, int] = {}
+    for number, line in enumerate(lines, 2):
+        line_of.setdefault(line.partition(":")[0].strip("\"' ").lower(), number)
     nodes = 0
 
-    def flat(key: str, value: object, depth: int) -> Iterator[tuple[str, str]]:
+    def flat(key: str, value: object, line: int | None, depth: int) -> Iterator[tuple[str, str, int | None]]:
         nonlocal nodes
         nodes += 1
         if nodes > _MAX_NODES or depth > _DEEPEST:
             left_out.add(PROPERTY.id)
+        elif isinstance(value, str):
+            text = "" if value.lower() in _ABSENT else one_line(value)
+            for part in property_values(text):
+                yield key, part, line
         elif isinstance(value, dict) and value:
             for name, inner in value.items():
-                yield from flat(f"{key}.{name}", inner, depth + 1)
+                yield from flat(f"{key}.{name}", inner, line, depth + 1)
         elif isinstance(value, list) and value:
             for inner in value:
-                yield from flat(key, inner, depth + 1)
-        elif isinstance(value, str):
-            text = one_line(value)
-            yield from ((key, part) for part in property_values("" if text.lower() in _ABSENT else text))
+                yield from flat(key, inner, line, depth + 1)
         else:
-            yield key, ""
+            yield key, "", line
 
-    found = (
-        property_facet(name, text, line_of.get(key))
-        for key, value in values.items()
-        for name, text in flat(key, value, 0)
-    )
-    return distinct(PROPERTY, found, left_out=left_out).values()
+    for key, value in values.items():
+        yield from flat(key, value, line_of.get(key), 0)
 
 
 def _line_finder(kind: FacetKind, lines: Sequence[str]) -> Callable[[str], int | None]:
@@ -456,7 +458,7 @@ def distinct(kind: FacetKind, *groups: Iterable[Facet], left_out: set[str] | Non
             continue
         if len(value) <= kind.longest and len(known) < kind.most:
             known[key] = facet if value == facet.value else replace(facet, value=value)
-        elif left_out is not None and (len(value) <= kind.longest or kind.compared):
+        elif left_out is not None and len(value) <= kind.longest:
             left_out.add(kind.id)
         if len(known) == kind.most and left_out is None:
             break

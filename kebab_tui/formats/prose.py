@@ -38,6 +38,8 @@ class Prose:
 
     def is_hidden(self, at: int) -> bool:
         """Whether a character is inside of code or of a comment."""
+        if not self._has_marks:
+            return False
         start, end = 0, len(self.text)
         if not self._has_comments:  # no code goes beyond an empty line
             start = self.text.rfind("\n\n", 0, at) + 1
@@ -54,6 +56,10 @@ class Prose:
             ends = list(accumulate((end for _, end in ranges), max))  # ranges may lie within others
             self._regions[start] = [start for start, _ in ranges], ends
         return _is_within(at, *self._regions[start])
+
+    @cached_property
+    def _has_marks(self) -> bool:
+        return "`" in self.text or self._has_comments
 
     @cached_property
     def _has_comments(self) -> bool:

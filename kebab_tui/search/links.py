@@ -2,7 +2,8 @@
 
 A link means, in this order: a path relative to its note, a path in its source, the end of a path (or a
 name), a stated title, an alias; normalised and in any case. Of several notes the nearest counts: in the
-own source, then by the distance of the folders. Whatever else it could mean is told, too.
+own source, then by the distance of the folders. Whatever else it could mean is told, too. A name without
+a folder and an extension is no path.
 """
 
 from __future__ import annotations
@@ -104,6 +105,9 @@ class Resolver:
         written = unicodedata.normalize("NFC", path.replace("\\", "/"))
         folder = posixpath.dirname(note.path)
         is_rooted, is_relative = written.startswith("/"), written.startswith(("./", "../"))
+        is_name = "/" not in written and not EXTENSION.search(written)  # and no path
+        if is_name and (found := self._by_ends(note, written)):
+            return found
         if not is_rooted and (found := self._at(note, posixpath.join(folder, written))):
             return found
         if not is_relative and (found := self._at(note, written.lstrip("/"))):

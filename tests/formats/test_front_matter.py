@@ -23,7 +23,7 @@ def head(*lines: str) -> FrontMatter:
 
 
 def without_properties(front: FrontMatter) -> FrontMatter:
-    return replace(front, facets=tuple(facet for facet in front.facets if facet.kind != "prop"))
+    return replace(front, properties=())
 
 
 def test_every_fact_of_a_note_is_read() -> None:

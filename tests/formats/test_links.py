@@ -33,6 +33,7 @@ def links(text: str) -> list[tuple[str, str]]:
         ("[a [nested] text](b.md)", [("b.md", "a [nested] text")]),
         ("[![alt](i.png)](b.md)", [("b.md", "![alt](i.png)"), ("i.png", "alt")]),
         ("[x](#here)", [("#here", "x")]),
+        ("[[a|b]](`code`) [[c]](d)", [("a", "b"), ("c", "c")]),
         ("[[한국어 노트#제목|보기]]", [("한국어 노트#제목", "보기")]),
         ("a\\[b](c.md) \\[[a]] !\\[[b]]", []),
         ("[x](a(b)c.md) [y](a\\)b.md)", [("a(b)c.md", "x"), ("a)b.md", "y")]),
