@@ -1,6 +1,7 @@
 """An index of each earlier schema, made by the program of its time from `NOTES`.
 
 python -m tests.upgrade        prints what the upgrade of each takes
+python -m tests.upgrade FOLDER prints the same for an index of these notes, made by the last of the commits
 python -m tests.upgrade COMMIT makes the index of a commit again
 """
 
@@ -22,6 +23,7 @@ COMMITS = {
     "132dc55": "chunks cut by the second version",
     "9fe2ce9": "tags and aliases in one table; no names, no parts of identifiers",
     "f246886": "names, identifiers by their parts; no stars of sources",
+    "4863d82": "stars of sources; no links, properties, tasks and dates",
 }
 """Each earlier form of the tables or of what fills them, oldest first."""
 
