@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.names import EXTENSION, is_called_after_its_folder, stem_of
@@ -88,9 +88,10 @@ def is_external(target: str) -> bool:
     return _ADDRESS.match(target) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenLink:
-    """A link as it stands in a note. `path` is empty for a link to a place in the same note.
+class WrittenLink(NamedTuple):
+    """A link as it stands in a note. A tuple, because a note may have thousands.
+
+    `path` is empty for a link to a place in the same note.
 
     `column`: where it begins in its line, in bytes of UTF-8, from 1.
     """
@@ -118,8 +119,7 @@ class WrittenLink:
         return f"{self.path}#{self.anchor}" if self.anchor else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedNote:
+class LinkedNote(NamedTuple):
     """A note at one end of a link."""
 
     doc_id: DocId

@@ -159,7 +159,7 @@ def find_document(catalogue: Catalogue, path: str, keep: Keep | None = None) -> 
     def kept(notes: list[Document]) -> list[Document]:
         return notes if keep is None else list(filter(keep, notes))
 
-    if (found := _source_containing(catalogue.sources(), path)) is not None:
+    if (found := _source_containing(catalogue.sources(counted=False), path)) is not None:
         source, inner = found
         here = kept([note for note in catalogue.documents_at(inner) if note.source == source.source_id])
         if here:

@@ -52,11 +52,10 @@ def note_links(
         def outline_of(doc: DocId, path: str) -> Outline | None:
             return Outline.of(path, catalogue.chunks_of(doc))
 
-        every = links_of(
-            snapshot, direction, note, filters,
+        page, total = links_of(
+            snapshot, direction, note, filters, slice(offset, None if limit < 0 else offset + limit),
             lambda other: outline_of(other.doc_id, other.path), _FileFinder(filters.shareable).find,
         )  # fmt: skip
-        page = every[offset : None if limit < 0 else offset + limit]
         targets = {} if document is None else {document.doc_id: document}
         wanted = {one.candidates[0].doc_id for one in page if one.candidates} - targets.keys()
         if wanted:
@@ -74,7 +73,7 @@ def note_links(
         )
         for one in page
     )
-    return NoteLinks(links, len(every))
+    return NoteLinks(links, total)
 
 
 class _FileFinder:

@@ -13,11 +13,12 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.errors import FilterError, UnfinishedFilterError
-from kebab_tui.domain.facets import LINK, URL, fold
+from kebab_tui.domain.facets import LINK, URL, Facet, fold
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.links import (
     LinkDirection,
@@ -41,8 +42,7 @@ FindFile = Callable[[LinkedNote, str], str]
 """The path of a file that is no note, by the note that links to it and its path as written; empty if none."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundLink:
+class FoundLink(NamedTuple):
     """A link with all that it could mean; the first of `candidates` is what it means."""
 
     note: LinkedNote
@@ -60,6 +60,7 @@ class Resolver:
         self._snapshot = snapshot
         self._filters = filters
         self._asked: set[str] = set()
+        self._prepared: set[str] = set()
         self._known: set[DocId] = set()
         self._has_indexes = False
         self._by_end: dict[str, list[tuple[str, LinkedNote]]] = defaultdict(list)
@@ -69,7 +70,11 @@ class Resolver:
 
     def prepare(self, links: Iterable[tuple[LinkedNote, str]]) -> None:
         """Read the notes that these links may mean, at once."""
-        keys = {key for note, path in links for key in _name_keys(note, path)} - self._asked
+        by_path: dict[str, list[LinkedNote]] = defaultdict(list)
+        for note, path in links:
+            by_path[path].append(note)
+        keys = {key for path, notes in by_path.items() for key in _name_keys(notes, path)} - self._asked
+        self._prepared |= by_path.keys()
         if keys:
             self._asked |= keys
             self._add(self._snapshot.called(sorted(keys), self._filters))
@@ -80,7 +85,8 @@ class Resolver:
             return (note,)
         place = note.source, posixpath.dirname(note.path), path
         if place not in self._resolved:
-            self.prepare([(note, path)])
+            if path not in self._prepared or is_called_after_its_folder(path):
+                self.prepare([(note, path)])
             self._resolved[place] = self._meant(note, path)
         return self._resolved[place]
 
@@ -153,15 +159,15 @@ class Resolver:
         return ()
 
 
-def _name_keys(note: LinkedNote, path: str) -> Iterator[str]:
-    """The keys of the names of the notes that a link may mean."""
+def _name_keys(notes: Sequence[LinkedNote], path: str) -> Iterator[str]:
+    """The keys of the names of the notes that a link in these notes may mean."""
     key = link_key(path)
     last = key.rpartition("/")[2]
     yield name_key(last)
     yield name_key(stem_of(last))
     if last != key:
         yield name_key(path)
-    if is_called_after_its_folder(last):
+    for note in notes if is_called_after_its_folder(last) else ():
         root = posixpath.basename(note.root.rstrip("/"))
         for start in (posixpath.dirname(note.path), ""):
             folder = posixpath.dirname(posixpath.normpath(posixpath.join(start, path.lstrip("/"))))
@@ -169,6 +175,9 @@ def _name_keys(note: LinkedNote, path: str) -> Iterator[str]:
 
 
 def _nearest_first(note: LinkedNote, path: str, found: Iterable[LinkedNote]) -> tuple[LinkedNote, ...]:
+    distinct = tuple(dict.fromkeys(found))
+    if len(distinct) < 2:
+        return distinct
     own = note.path.split("/")[:-1]
     written = unicodedata.normalize("NFC", path)
 
@@ -183,7 +192,7 @@ def _nearest_first(note: LinkedNote, path: str, found: Iterable[LinkedNote]) -> 
         is_exact = written in other.path
         return other.source != note.source, away, not is_exact, len(other.path), other.path
 
-    return tuple(sorted(dict.fromkeys(found), key=order))
+    return tuple(sorted(distinct, key=order))
 
 
 def links_of(
@@ -191,21 +200,36 @@ def links_of(
     direction: LinkDirection,
     note: LinkedNote | None,
     filters: SearchFilters,
+    page: slice,
     outline_of: OutlineOf,
     find_file: FindFile,
-) -> list[FoundLink]:
-    """The links from, to or in a note, or in all notes; `filters`: the notes that may be at either end."""
+) -> tuple[list[FoundLink], int]:
+    """A page of the links from, to or in a note, or in all notes, and the number of all.
+
+    `filters`: the notes that may be at either end.
+    """
     if direction == "in":
-        return [] if note is None else _backlinks(snapshot, note, filters, outline_of)
+        to_note = [] if note is None else list(_links_to(snapshot, (note,), filters))
+        found = []
+        for other, facet, candidates in to_note[page]:
+            link = WrittenLink.of(facet)
+            found.append(FoundLink(other, link, candidates, *_anchored(link, candidates[0], outline_of)))
+        return found, len(to_note)
     own = filters if note is None else SearchFilters(doc_ids=(note.doc_id,))
-    kind = URL if direction == "external" else LINK
-    written = [(other, WrittenLink.of(facet)) for other, facet in snapshot.links([kind.id], own)]
+    written = snapshot.links([(URL if direction == "external" else LINK).id], own)
+    total = len(written)
+    if direction != "broken":
+        written = written[page]
+    links = [(other, WrittenLink.of(facet)) for other, facet in written]
     if direction == "external":
-        return [FoundLink(other, link) for other, link in written]
+        return [FoundLink(other, link) for other, link in links], total
     resolver = Resolver(snapshot, filters)
-    resolver.prepare((other, link.path) for other, link in written)
-    found = (_found(resolver, other, link, outline_of, find_file) for other, link in written)
-    return [one for one in found if direction == "out" or one.problem is not None]
+    resolver.prepare((other, link.path) for other, link in links)
+    found = [_found(resolver, other, link, outline_of, find_file) for other, link in links]
+    if direction == "broken":
+        found = [one for one in found if one.problem is not None]
+        return found[page], len(found)
+    return found, total
 
 
 def resolved(snapshot: Snapshot, filters: SearchFilters, *, begun: str = "") -> SearchFilters:
@@ -258,18 +282,9 @@ def linking_nowhere(snapshot: Snapshot, name: str, filters: SearchFilters) -> se
     return {other.doc_id for other, facet in written if not resolver.meant(other, facet.value)}
 
 
-def _backlinks(
-    snapshot: Snapshot, note: LinkedNote, filters: SearchFilters, outline_of: OutlineOf
-) -> list[FoundLink]:
-    return [
-        FoundLink(other, link, candidates, *_anchored(link, note, outline_of))
-        for other, link, candidates in _links_to(snapshot, (note,), filters)
-    ]
-
-
 def _links_to(
     snapshot: Snapshot, notes: Sequence[LinkedNote], filters: SearchFilters
-) -> Iterator[tuple[LinkedNote, WrittenLink, tuple[LinkedNote, ...]]]:
+) -> Iterator[tuple[LinkedNote, Facet, tuple[LinkedNote, ...]]]:
     """The links of other notes that mean one of these notes."""
     wanted = {note.doc_id for note in notes}
     called = snapshot.called(None, SearchFilters(doc_ids=tuple(wanted)))
@@ -281,7 +296,7 @@ def _links_to(
     for other, facet in written:
         candidates = resolver.meant(other, facet.value)
         if candidates and candidates[0].doc_id in wanted and other.doc_id != candidates[0].doc_id:
-            yield other, WrittenLink.of(facet), candidates
+            yield other, facet, candidates
 
 
 def _found(

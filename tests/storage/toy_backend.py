@@ -575,7 +575,7 @@ class _Catalogue:
     def __init__(self, store: _Store) -> None:
         self._store = store
 
-    def sources(self) -> list[Source]:
+    def sources(self, *, counted: bool = True) -> list[Source]:
         found = []
         for source in self._store.sources.values():
             notes = self._of(source.source_id)
