@@ -144,16 +144,15 @@ class Scope:
         """Return the line that excludes an entry; None if the strongest matching line is negated."""
         self.checkpoint()
         name, path = _normal(name), _normal(path)
-        return _first_rule(
-            (self.exclude, *self.nearest_first) if self.exclude else self.nearest_first, name, path
-        )
+        matchers = (self.exclude, *self.nearest_first) if self.exclude else self.nearest_first
+        return _strongest_rule(matchers, name, path)
 
     def is_private(self, name: str, path: str) -> bool:
         """Return whether a `.kebabprivate` matches an entry or a folder above it."""
         if self.private or not self.private_rules:
             return self.private
         self.checkpoint()
-        return _first_rule(self.private_rules, _normal(name), _normal(path)) is not None
+        return _strongest_rule(self.private_rules, _normal(name), _normal(path)) is not None
 
     def includes(self, name: str, path: str) -> bool:
         if self.include is None:
@@ -202,7 +201,7 @@ def _matcher_of_globs(origin: str, globs: Iterable[str]) -> Matcher | None:
     return Matcher("", rules) if rules else None
 
 
-def _first_rule(nearest_first: Iterable[Matcher], name: str, path: str) -> IgnoreRule | None:
+def _strongest_rule(nearest_first: Iterable[Matcher], name: str, path: str) -> IgnoreRule | None:
     """The strongest rule that matches an entry (NFC); None if it is negated."""
     for matcher in nearest_first:
         if rule := matcher.match(name, path):

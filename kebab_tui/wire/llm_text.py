@@ -21,10 +21,11 @@ NO_LIBRARIES = "No libraries found matching your search."
 _SEPARATOR = "\n\n---\n\n"
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
 _OWN_LINE = re.compile(
-    r"(?:\A|\n[ \t]*\n) {0,3}(?:-[ \t]*){3,}(?:\n|\Z)|^ {0,3}#+[ \t]+Library Rules",
+    r"(?:\A|\n[ \t]*\n) {0,3}(?:-[ \t]*){3,}(?:\n|\Z)|^ {0,3}#+[ \t]+Library Rules"
+    r"|(?::L\d+(?:-L\d+)?|#p(?:ara)?=[\d-]+)(?: \(in |[ \t]*$)",
     re.MULTILINE | re.IGNORECASE,
 )
-"""A separator, or the heading of the rules. Dashes right below a line of text underline it."""
+"""A separator, the heading of the rules, or a citation. Dashes right below a line of text underline it."""
 _LANGUAGE = re.compile(r"[ \t{.]*([\w+#-]+)")
 _MARKUP = re.compile(r"([\\`*_\[\]<|])")
 

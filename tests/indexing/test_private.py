@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Sequence
 
 import pytest
@@ -123,6 +124,31 @@ def test_a_move_that_is_not_read_yet_does_not_share_the_note(vault: Vault) -> No
 
         session.writer.apply([MoveNotes((Move(DocId(vault.ids()["a.md"]), "b.md", b"b.md"),))])
     assert shareable(vault) == []
+
+
+@pytest.mark.parametrize(
+    ("made_by", "is_shared"),
+    [
+        ("markdown@2/2:1200-4000", False),
+        ("note@2/2:1200-4000", False),
+        ("markdown@1/1:1200-4000", False),
+        ("2:1200-4000", False),
+        ("", False),
+        ("markdown@3/1:900-3000", True),
+        ("markdown@20/2:1200-4000", True),
+        ("pdf@1/2:1200-4000", True),
+    ],
+)
+def test_notes_of_versions_that_knew_no_private_notes_are_not_shared(
+    vault: Vault, made_by: str, is_shared: bool
+) -> None:
+    vault.write("a.md", "word\n")
+    vault.ingest()
+    with sqlite3.connect(vault.data / "kebab.sqlite") as database:
+        database.execute("UPDATE documents SET made_by = ?", (made_by,))
+    database.close()
+    vault.restart()
+    assert shareable(vault) == ["a.md"] * is_shared
 
 
 def test_files_never_read_are_not_shared_even_by_name(vault: Vault) -> None:

@@ -68,8 +68,8 @@ SOURCE_COLUMNS = (
 
 Condition = tuple[str, list[str | int]]
 
-# What reads names at all may read them: a failed note keeps the flags and the mark of its last reading. The
-# first versions of two formats knew no private notes; a note without a hash was never read.
+# A note without a hash was never read, and the first versions of two formats did not flag private notes. A
+# failed note keeps flags, hash and version of its last reading.
 PRIVATE = (
     "d.flags LIKE '%\"private%' OR d.content_hash = '' OR d.made_by NOT LIKE '%@%' "
     "OR d.made_by GLOB 'markdown@[12]/*' OR d.made_by GLOB 'note@[12]/*'"
@@ -207,11 +207,9 @@ def passing_chunks(filters: SearchFilters, script: Script | None = None, columns
     if not filters.active:
         return f"SELECT {columns} FROM chunks c WHERE {in_script}", []
     of_document, of_chunk = _document_conditions(filters), _chunk_conditions(filters)
-    if filters.shareable and len(of_document) == 1:  # then few notes do not pass
-        of_document, of_chunk = (
-            [],
-            [*of_chunk, (f"c.doc_id NOT IN (SELECT d.doc_id FROM documents d WHERE {PRIVATE})", [])],
-        )
+    if filters.shareable and len(of_document) == 1:  # mostly few notes are private, unlike those that pass
+        of_document = []
+        of_chunk.append((f"c.doc_id NOT IN (SELECT d.doc_id FROM documents d WHERE {PRIVATE})", []))
     where_document, values = _all(of_document)
     where_chunk, more = _all([*of_chunk, (in_script, [])])
     if not of_document:
