@@ -34,6 +34,8 @@ class Facet:
 
 def fold(text: str) -> str:
     """Key for the comparison of names: NFC, case-folded."""
+    if text.isascii():
+        return text.lower()
     return unicodedata.normalize("NFC", text).casefold()
 
 

@@ -198,6 +198,8 @@ def _enough(kind: FacetKind, facets: Iterable[Facet], left_out: set[str]) -> lis
 
 def one_line(text: str) -> str:
     """Normalise to one line: no control characters, single spaces, NFC; the first 8,000 characters."""
+    if text.isascii() and text.isprintable() and "  " not in text and len(text) <= _LONGEST_LINE:
+        return text.strip()
     bare = _UNPRINTABLE.sub(" ", text[:_LONGEST_LINE])
     return " ".join(unicodedata.normalize("NFC", bare).split())
 
@@ -361,8 +363,7 @@ def _properties(
         if nodes > _MAX_NODES or depth > _DEEPEST:
             left_out.add(PROPERTY.id)
         elif isinstance(value, str):
-            text = "" if value.lower() in _ABSENT else one_line(value)
-            for part in property_values(text):
+            for part in property_values("" if value.lower() in _ABSENT else one_line(value)):
                 yield key, part, line
         elif isinstance(value, dict) and value:
             for name, inner in value.items():
@@ -374,7 +375,10 @@ def _properties(
             yield key, "", line
 
     for key, value in values.items():
-        yield from flat(key, value, line_of.get(key), 0)
+        if isinstance(value, str) and "[[" not in value:  # most are: no need to look deeper
+            yield key, "" if value.lower() in _ABSENT else one_line(value), line_of.get(key)
+        else:
+            yield from flat(key, value, line_of.get(key), 0)
 
 
 def _line_finder(kind: FacetKind, lines: Sequence[str]) -> Callable[[str], int | None]:

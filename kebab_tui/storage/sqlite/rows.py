@@ -12,7 +12,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import count
 from typing import Any, cast
 
 from kebab_tui.domain.citation import SourceSpan
@@ -176,12 +175,19 @@ def to_other_files(row: str) -> OtherFiles:
 
 def facet_rows(document: Document) -> Iterator[tuple[str | int | None, ...]]:
     """Values for all columns of the table `facets`."""
-    ordinals = {False: count(), True: count(MANY)}
+    doc, few, many = document.doc_id, 0, MANY
     for facet in document.facets:
         kind = FACETS[facet.kind]
-        value, target, extra = (text and storable(text) for text in (facet.value, facet.target, facet.extra))
-        ordinal = next(ordinals[kind.many])
-        yield document.doc_id, ordinal, kind.id, kind.fold(value or ""), value, facet.line, target, extra
+        value, target, extra = storable(facet.value), facet.target, facet.extra
+        if target is not None:
+            target = storable(target)
+        if extra is not None:
+            extra = storable(extra)
+        if kind.many:
+            ordinal, many = many, many + 1
+        else:
+            ordinal, few = few, few + 1
+        yield doc, ordinal, kind.id, kind.fold(value), value, facet.line, target, extra
 
 
 def as_json(values: Sequence[str]) -> str:
