@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kebab_tui.embedding.card import ModelCard
     from kebab_tui.embedding.encoder import Encoder
     from kebab_tui.embedding.model_folders import ListedModel
+    from kebab_tui.search.ports import VectorIndex
     from kebab_tui.storage.ports import FollowedVectors, Index, Writer
 
 FILE_NAME = "model.txt"
@@ -39,6 +40,14 @@ class _OpenModel(NamedTuple):
     card: ModelCard
     follower: FollowedVectors
     semantics: Semantics
+
+
+class OpenVectors(NamedTuple):
+    """The vectors of the selected model. `model`: its fingerprint."""
+
+    searched: VectorIndex
+    model: str
+    dims: int
 
 
 class VectorSearch:
@@ -83,6 +92,20 @@ class VectorSearch:
             return knows_word(self.card(), word, begun)
         except ModelError:
             return False
+
+    def vectors(self) -> OpenVectors:
+        """The vectors without the model, which takes longer to open; raises ModelError if there are none."""
+        card = self.card()
+        with self._opening:
+            if self._follower is None or self._followed != card.fingerprint:
+                if not self._has_vectors(card):
+                    raise ModelError("no vectors yet", "run `kebab index --embed` to make them")
+                follower = self.new_follower(card)
+                follower.open()
+                self.close()
+                self._follower, self._followed = follower, card.fingerprint
+            self._follower.catch_up()
+            return OpenVectors(self._follower.index, card.fingerprint, card.dims)
 
     def open_by_steps(self) -> Iterator[None]:
         """Open model and vectors, step by step; does nothing while there are no vectors."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.document import Document, DocumentState, PageText, Source
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
+    from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
     from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.lookup import CitedPlace, Inspection, ListedFile
     from kebab_tui.indexing.pipeline import Recipe
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.ranking import FusionSettings
     from kebab_tui.search.why_not import WhyNot
     from kebab_tui.settings.settings import Settings
-    from kebab_tui.storage.ports import Finding, Index
+    from kebab_tui.storage.ports import Finding, Index, SqlLimits, SqlResult
     from kebab_tui.vector_search import ModelService, VectorSearch
 
 
@@ -149,6 +150,13 @@ class Workspace:
         return check_option(key, value, spelled, now)
 
     @staticmethod
+    def merge_filters(a: SearchFilters, b: SearchFilters) -> SearchFilters:
+        """Both filters together."""
+        from kebab_tui.search.query_language import merge
+
+        return merge(a, b)
+
+    @staticmethod
     def marks(text: str, query: str) -> tuple[Highlight, ...]:
         """Highlights for the words of a query in any text, by the rules of the index."""
         from kebab_tui.search.snippet import highlight, highlight_phrases
@@ -250,7 +258,7 @@ class Workspace:
         reader = self._parts.index.reader
         with reader.catalogue() as catalogue, reader.snapshot() as snapshot:
             found = []
-            for note, name in find_names(snapshot, text, filters or SearchFilters(), offset + limit)[offset:]:
+            for note, name in find_names(snapshot, text, self._resolved(filters), offset + limit)[offset:]:
                 document = catalogue.document(note.doc)
                 assert document is not None  # of the same snapshot
                 found.append(FoundNote(document, catalogue.root_of(document.source), name))
@@ -330,7 +338,7 @@ class Workspace:
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
     ) -> tuple[list[Document], int]:
         with self._parts.index.reader.catalogue() as catalogue:
-            return catalogue.documents(filters, states, limit, offset)
+            return catalogue.documents(self._resolved(filters), states, limit, offset)
 
     def file_states(self) -> Iterator[ListedFile]:
         """Every file of every source with its current state; failed files come first."""
@@ -345,6 +353,74 @@ class Workspace:
 
         with self._parts.index.reader.catalogue() as catalogue:
             return inspect(catalogue, target, self._parts.recipe, self._find)
+
+    def _inspected(self, target: str, filters: SearchFilters) -> Inspection:
+        """What a target names: for an agent, only among the notes that it may see."""
+        if not filters.shareable:
+            return self.inspect(target)
+        from kebab_tui.indexing.quote import inspect_shared
+
+        with self._parts.index.reader.catalogue() as catalogue:
+            return inspect_shared(
+                catalogue, target, filters, lambda name, limit: self._find(name, limit, 0, filters)
+            )
+
+    @_healed
+    def links(
+        self,
+        target: str,
+        direction: LinkDirection,
+        filters: SearchFilters | None = None,
+        limit: int = -1,
+        offset: int = 0,
+    ) -> NoteLinks:
+        """The links of a note by path, citation, id or name; of all notes if `target` is empty.
+
+        `filters`: which notes may be at either end; others count as not indexed.
+        """
+        from kebab_tui.indexing.related import note_links
+
+        reader = self._parts.index.reader
+        with reader.catalogue():  # one snapshot
+            filters = self._resolved(filters)
+            found = self._inspected(target, filters) if target else None
+            return note_links(reader, found, direction, filters, limit, offset)
+
+    @_healed
+    def similar(
+        self, target: str, limit: int = 10, filters: SearchFilters | None = None
+    ) -> list[SimilarNote]:
+        """The notes nearest in meaning to a note, or to a passage by citation or id, in any language."""
+        from kebab_tui.indexing.related import similar_notes
+
+        reader = self._parts.index.reader
+        with reader.catalogue():
+            filters = self._resolved(filters)
+            found = self._inspected(target, filters)
+            return similar_notes(reader, found, self._parts.semantics.vectors(), limit, filters)
+
+    @_healed
+    def sql(self, statement: str, limits: SqlLimits | None = None) -> SqlResult:
+        """The rows of one SELECT; raises SqlError."""
+        from kebab_tui.storage.ports import SqlLimits
+
+        return self._parts.index.sql(statement, limits or SqlLimits())
+
+    @staticmethod
+    def sql_limits(rows: int, seconds: float) -> SqlLimits:
+        """The limits of a process that runs one statement and ends."""
+        from kebab_tui.storage.ports import SqlLimits
+
+        return SqlLimits(rows=rows, seconds=seconds, heap_bytes=512 << 20)
+
+    def _resolved(self, filters: SearchFilters | None) -> SearchFilters:
+        """The filters with the notes that `links:` stands for."""
+        if filters is None or not filters.links:
+            return filters or SearchFilters()
+        from kebab_tui.search.links import resolved
+
+        with self._parts.index.reader.snapshot() as snapshot:
+            return resolved(snapshot, filters)
 
     def locate(self, hit: SearchHit) -> Located:
         """Locate the chunk of a hit in the current file."""

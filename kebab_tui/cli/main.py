@@ -30,9 +30,12 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "watch": ("kebab_tui.cli.index", "watch_command", "Update the index continuously as notes change."),
     "search": ("kebab_tui.cli.search", "search_command", "Find passages and cite their exact lines."),
     "find": ("kebab_tui.cli.find", "find_command", "Find notes by name, also misspelt or shortened."),
+    "links": ("kebab_tui.cli.related", "links_command", "Show the links of a note, and those to it."),
+    "similar": ("kebab_tui.cli.related", "similar_command", "Find notes of a near meaning."),
     "list": ("kebab_tui.cli.show", "list_command", "List the notes of the index and their state."),
     "inspect": ("kebab_tui.cli.show", "inspect_command", "Show all details of one note or passage."),
     "open": ("kebab_tui.cli.show", "open_command", "Open a note at its cited line or page."),
+    "sql": ("kebab_tui.cli.sql", "sql_command", "Query the index by SQL, read-only."),
     "index": ("kebab_tui.cli.index", "index_command", "Show, complete or rebuild the index."),
     "model": (
         "kebab_tui.cli.model",

@@ -99,8 +99,23 @@ _FILTERS = (
     ),
     click.option("--in", "sources", multiple=True, metavar="SOURCE", help="In this source."),
     click.option("--trust-min", type=_FilterChoice("trust", TRUST_LABELS), help="At least this trust level."),
-    click.option("--after", metavar="DATE", help=f"Changed since this date; {_DATES}."),
-    click.option("--before", metavar="DATE", help="Changed before this date."),
+    click.option(
+        "--after", metavar="DATE",
+        help=f"Dated since this date by front matter or name, else changed since; {_DATES}.",
+    ),
+    click.option("--before", metavar="DATE", help="Dated or changed before this date."),
+    *(
+        click.option(f"--{sign}{key}", f"{sign}{key}".replace("-", "_"), multiple=True, metavar=metavar,
+                     callback=_checked(key), help=f"{text}.")
+        for sign, key, metavar, text in (
+            ("", "modified", "DATE", "Only files changed since this date, or before <DATE"),
+            ("", "links", "NOTE", "Only notes that link to this one"),
+            ("no-", "links", "NOTE", "Only notes that do not link to this one"),
+            ("", "linkedby", "NOTE", "Only notes that this one links to"),
+            ("", "has", "KIND", "Only notes with any links, tasks, properties …"),
+            ("no-", "has", "KIND", "Only notes without any"),
+        )
+    ),
     click.option("--doc-id", "doc_ids", multiple=True, metavar="ID", help="Only this note."),
 )  # fmt: skip
 
@@ -169,6 +184,13 @@ def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
         facets += facet_filters(kind, "any", given[kind.id])
         facets += facet_filters(kind, "all", ",".join(given[kind.plural]).split(","))
         facets += facet_filters(kind, "none", given[f"no_{kind.id}"])
+    more = SearchFilters()
+    for key in ("modified", "links", "linkedby", "has"):
+        for value in given[key]:
+            more = Workspace.merge_filters(more, _filter_of(key, value))
+    for key in ("links", "has"):
+        for value in given[f"no_{key}"]:
+            more = Workspace.merge_filters(more, _filter_of(key, value).excluding())
     return SearchFilters(
         facets=tuple(facets),
         types=given["types"],
@@ -180,4 +202,8 @@ def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
         after_ns=None if after is None else _filter_of("after", after).after_ns,
         before_ns=None if before is None else _filter_of("before", before).before_ns,
         doc_ids=tuple(DocId(doc_id) for doc_id in given["doc_ids"]),
+        modified_after_ns=more.modified_after_ns,
+        modified_before_ns=more.modified_before_ns,
+        links=more.links,
+        has=more.has,
     )

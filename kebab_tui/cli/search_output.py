@@ -30,6 +30,8 @@ _BADGE_TEXTS: dict[known.Badge, str] = {
     "stale": "stale: the file changed since",
 }
 
+_DAY_FROM = {"modified": "time of the file", "name": "name of the note"}
+
 
 def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[str]:
     """All lines of the answer, without the notices."""
@@ -57,6 +59,7 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
         if full:
             yield from (f"{_INDENT}│ {line}" for line in sanitize(hit.text).split("\n"))
         if answer.explained is not None:
+            yield f"{_INDENT}date: {hit.day} ({_DAY_FROM.get(hit.day_from, hit.day_from)})"
             yield from (_INDENT + line for line in explanation_lines(answer.explained.hits[index].tree))
     if answer.explained is not None:
         if answer.explained.filtered is not None:

@@ -142,6 +142,10 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
     for kind in FACETS.values():
         if values := values_of(document.facets, kind.id):
             write(f"{kind.plural}: {field(', '.join(values))}")
+    for kind_id, count in document.counts:
+        write(f"{FACETS[kind_id].plural}: {count:,}")
+    if document.dated:
+        write(f"dated: {document.dated} ({document.dated_by})")
     if document.flags:
         write(f"flags: {', '.join(flag.replace('_', ' ') for flag in document.flags)}")
     write(f"size: {plural(document.fingerprint.size, 'byte')}")

@@ -22,7 +22,12 @@ DocumentType = str
 Language = Literal["ko", "en", "und"]
 DocumentState = Literal["ok", "failed", "skipped"]
 DocumentFlag = Literal[
-    "bad_front_matter", "lossy_decoding", "private", "private_by_rule", "pages_without_text"
+    "bad_front_matter",
+    "lossy_decoding",
+    "values_left_out",
+    "private",
+    "private_by_rule",
+    "pages_without_text",
 ]
 """`private`: its front matter says so; `private_by_rule`: a `.kebabprivate` does."""
 
@@ -89,6 +94,12 @@ class Document:
     flags: tuple[DocumentFlag, ...] = ()
     chunks: int = 0
     indexed_ns: int = 0
+    dated: str = ""
+    """The day that it states itself, as 2026-03-08; empty if none: then the time of its file counts."""
+    dated_by: str = ""
+    """Where: `updated`, `date` or `created` of front matter, or its `name`."""
+    counts: tuple[tuple[str, int], ...] = ()
+    """The number of its values of each kind that `facets` lacks, because a note may have thousands."""
 
     @property
     def is_private(self) -> bool:
@@ -116,6 +127,10 @@ class ParsedNote:
     trust: Trust | None = None
     facets: tuple[Facet, ...] = ()
     flags: tuple[DocumentFlag, ...] = ()
+    dated: str = ""
+    """The day that it states, as 2026-03-08; empty if none."""
+    dated_by: str = ""
+    """The key of front matter that states the day."""
     pages: tuple[int, ...] = ()
     """For a document with pages: the line where each begins; no block crosses a page."""
 

@@ -89,6 +89,12 @@ class RawQueryError(KebabError):
     code = "bad_raw_query"
 
 
+class SqlError(UsageError):
+    """A statement of `kebab sql` is not allowed, wrong, or beyond a limit."""
+
+    code = "bad_sql"
+
+
 class FilterError(UsageError):
     """A filter in a query has no valid value; without it, the answer would be too wide."""
 

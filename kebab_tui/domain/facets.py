@@ -7,11 +7,16 @@ Values come from front matter, by the keys that the kind names, or from the pars
 
 from __future__ import annotations
 
+import math
 import re
+import time
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
 
+from kebab_tui.domain.links import host_of, link_key
 from kebab_tui.domain.names import name_key
 
 
@@ -29,11 +34,18 @@ class Facet:
 
 def fold(text: str) -> str:
     """Key for the comparison of names: NFC, case-folded."""
+    if text.isascii():
+        return text.lower()
     return unicodedata.normalize("NFC", text).casefold()
 
 
 def split_at_commas(text: str) -> list[str]:
     return text.split(",")
+
+
+_DAY = re.compile(r"\s*(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)", re.ASCII)
+_DAILY = re.compile(r"(\d{4})(?:([-_.])(\d{2})\2(\d{2})(?!\d)|(\d{2})(\d{2})\Z)", re.ASCII)
+_COMPARED = re.compile(r"(?s)(?P<key>[^=<>!:]+)(?P<how>[<>]=?|=|:)(?P<value>.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +72,19 @@ class FacetKind:
     fold: Callable[[str], str] = fold
     """Key for the comparison of values."""
     longest: int = 8_000
-    """Longer values are ignored."""
+    """Longer values are left out."""
+    most: int = 64
+    """Values of a note; what is left out is a flag of the note."""
+    many: bool = False
+    """A note may state thousands, equal ones too. A `Document` has only their number."""
+    compared: bool = False
+    """Values are `key=value`; a filter by `key`, `key=value` or `key>value` finds them."""
 
 
 def _clean_tag(text: str) -> str:
-    return text.strip().lstrip("#").strip("/ ")
+    exact = "=" * text.lstrip().startswith("=")
+    bare = text.strip().removeprefix(exact).strip().lstrip("#").strip("/ ")
+    return f"{exact}{bare}" if bare else ""
 
 
 def _split_tags(text: str) -> list[str]:
@@ -73,15 +93,68 @@ def _split_tags(text: str) -> list[str]:
     return [part.strip().strip("\"'") for part in parts]
 
 
-def _clean_date(text: str) -> str:
-    """The day of a date or a time, as 2026-03-08."""
-    found = re.match(r"\s*(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)", text, re.ASCII)
-    return f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}" if found else ""
+def clean_date(text: str) -> str:
+    """The day of a date or a time, as 2026-03-08; nothing for a day that no calendar has."""
+    found = _DAY.match(text)
+    try:
+        return date(int(found[1]), int(found[2]), int(found[3])).isoformat() if found else ""
+    except ValueError:
+        return ""
+
+
+def daily_name(name: str) -> str:
+    """The day that a daily note is named after: `2026-03-08`, `2026_03_08 Sunday`, `20260308`."""
+    found = _DAILY.match(name)
+    return clean_date(f"{found[1]}-{found[3] or found[5]}-{found[4] or found[6]}") if found else ""
+
+
+def split_property(text: str) -> tuple[str, str, str]:
+    """The key, the comparison and the value of a typed property; without a comparison only the key."""
+    found = _COMPARED.match(text)
+    if found is None:
+        return "" if text.strip()[:1] in ("<", ">", "=", ":") else clean_key(text), "", ""
+    return clean_key(found["key"]), found["how"].replace(":", "="), found["value"].strip()
+
+
+def compare(value: str, how: str, other: str) -> bool:
+    """Compare two values of a property: as numbers, as days, else as folded texts."""
+    left, right = _comparable(value), _comparable(other)
+    if type(left) is not type(right):
+        return False
+    if how == "=":
+        return left == right
+    if how[0] == ">":
+        return left > right or (how == ">=" and left == right)  # type: ignore[operator]  # of one type
+    return left < right or (how == "<=" and left == right)  # type: ignore[operator]
+
+
+def _comparable(text: str) -> float | str:
+    try:
+        number = float(text) if text[:1] in "+-.0123456789" and "_" not in text else math.nan
+    except ValueError:
+        number = math.nan
+    return (clean_date(text) or fold(text)) if math.isnan(number) else number
+
+
+def day_of(moment_ns: int) -> str:
+    """The local day of a moment."""
+    return time.strftime("%Y-%m-%d", time.localtime(moment_ns // 1_000_000_000))
+
+
+@lru_cache(maxsize=1024)  # notes share keys
+def clean_key(text: str) -> str:
+    """The key of a property as it is stored; it has no sign of a comparison."""
+    return re.sub(r"[=<>!:,\s]+", " ", text).strip().lower()
+
+
+def _clean_property(text: str) -> str:
+    key, how, value = split_property(text)
+    return f"{key}{how}{value}" if key and (value or not how or how == "=") else ""
 
 
 TAG = FacetKind(
     "tag", "tags", key="tag", nested=True, listed=True, front_matter=("tags", "tag"),
-    split=_split_tags, clean=_clean_tag, longest=100,
+    split=_split_tags, clean=_clean_tag, longest=100, most=1_000,
 )  # fmt: skip
 NAME_KINDS = ("name", "alias", "title")
 """The facets by which a note is called, the strongest first."""
@@ -90,10 +163,23 @@ NAME = FacetKind("name", "names", key="name", within=NAME_KINDS, fold=name_key)
 ALIAS = FacetKind("alias", "aliases", front_matter=("aliases", "alias"), fold=name_key)
 TITLE = FacetKind("title", "titles", fold=name_key)
 """The titles that a note states: in front matter and in its first H1."""
-DATE = FacetKind("date", "dates", front_matter=("date", "created", "updated"), clean=_clean_date)
+DATE = FacetKind("date", "dates", front_matter=("date", "created", "updated"), clean=clean_date)
 PAGES = FacetKind("page", "pages")
 """The labels of the pages of a document (see `domain.pages`)."""
-FACETS: dict[str, FacetKind] = {kind.id: kind for kind in (TAG, NAME, ALIAS, TITLE, DATE, PAGES)}
+PROPERTY = FacetKind(
+    "prop", "properties", key="prop", clean=_clean_property, longest=400, most=512, compared=True
+)
+"""Every key of front matter and every inline `key:: value`, as `key=value`."""
+TASK = FacetKind("task", "tasks", key="task", clean=lambda text: text.strip().lower(), most=20_000, many=True)
+"""`open` or `done`; `extra` is its text."""
+TASK_STATES = ("open", "done")
+LINK = FacetKind("link", "links", fold=link_key, longest=1_000, most=20_000, many=True)
+"""A link to a file, as written but for the anchor, which is the `target`; `extra`: see `WrittenLink`."""
+URL = FacetKind("url", "urls", fold=host_of, longest=2_000, most=20_000, many=True)
+"""A link to an address; `extra` as that of a link."""
+FACETS: dict[str, FacetKind] = {
+    kind.id: kind for kind in (TAG, NAME, ALIAS, TITLE, DATE, PAGES, PROPERTY, TASK, LINK, URL)
+}
 WORD_KINDS = (ALIAS.id, TAG.id, DATE.id)
 """The facets whose values are searched as words of the title."""
 

@@ -84,6 +84,10 @@ class SearchHit:
     index_version: str
     chunker_version: str
     indexed_ns: int
+    day: str = ""
+    """What `after:` and `before:` compare: the day that the note states, else the one of its file's time."""
+    day_from: str = "modified"
+    """`updated`, `date` or `created` of front matter, its `name`, or `modified`: the time of its file."""
     source_title: str = ""
     trust: Trust = Trust.PRIMARY
     embedding_model: str | None = None

@@ -23,10 +23,14 @@ def stem_of(path: str) -> str:
     return name[: name.rfind(".")] if name.rfind(".") > 0 else name
 
 
+def is_called_after_its_folder(path: str) -> bool:
+    return stem_of(path).casefold() in _CALLED_AFTER_THEIR_FOLDER
+
+
 def name_of(path: str, root: str = "") -> str:
     """The name of the note at `path`, relative to the folder `root`."""
     stem = stem_of(path)
-    if stem.casefold() not in _CALLED_AFTER_THEIR_FOLDER:
+    if not is_called_after_its_folder(path):
         return stem
     folder = path.rpartition("/")[0] or root.rstrip("/")
     return folder.rpartition("/")[2] or stem

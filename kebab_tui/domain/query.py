@@ -7,7 +7,7 @@ nanoseconds since the epoch, `after` inclusive, `before` exclusive.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kebab_tui.domain.document import ChunkKind, DocumentType, Language, Trust
@@ -39,6 +39,31 @@ def facet_filters(kind: FacetKind, match: FacetMatch, typed: Iterable[str]) -> t
 
 
 @dataclass(frozen=True, slots=True)
+class LinkFilter:
+    """Notes that link to one of these notes, or that one of these links to (`linkedby`)."""
+
+    key: Literal["links", "linkedby"]
+    names: tuple[str, ...]
+    negated: bool = False
+    docs: tuple[DocId, ...] | None = None
+    """The notes that pass, once the names are resolved."""
+
+    def __str__(self) -> str:
+        return f"{'-' * self.negated}{self.key}:{','.join(self.names)}"
+
+
+@dataclass(frozen=True, slots=True)
+class HasFilter:
+    """Notes with a value of one of these kinds of facets."""
+
+    kinds: tuple[str, ...]
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"{'-' * self.negated}has:{','.join(FACETS[kind].plural for kind in self.kinds)}"
+
+
+@dataclass(frozen=True, slots=True)
 class SearchFilters:
     facets: tuple[FacetFilter, ...] = ()
     """At most one for each kind and `match`."""
@@ -51,7 +76,14 @@ class SearchFilters:
     paths_none: tuple[str, ...] = ()
     trust_min: Trust | None = None
     after_ns: int | None = None
+    """By the day that a note states itself, else by the time of its file; as `before_ns`."""
     before_ns: int | None = None
+    modified_after_ns: int | None = None
+    """By the time of the file; as `modified_before_ns`."""
+    modified_before_ns: int | None = None
+    links: tuple[LinkFilter, ...] = ()
+    """Every one must pass; as in `has`."""
+    has: tuple[HasFilter, ...] = ()
     doc_ids: tuple[DocId, ...] = ()
     titles: tuple[str, ...] = ()
     """Every one must occur in the title, ignoring case."""
@@ -65,6 +97,14 @@ class SearchFilters:
     @property
     def active(self) -> bool:
         return self != SearchFilters()
+
+    def excluding(self) -> SearchFilters:
+        """Only the filters by links, kinds and paths, turned into their opposites."""
+        return SearchFilters(
+            paths_none=self.paths,
+            links=tuple(replace(one, negated=True) for one in self.links),
+            has=tuple(replace(one, negated=True) for one in self.has),
+        )
 
     @property
     def chosen(self) -> bool:

@@ -15,7 +15,10 @@ matter becomes prose.
   it from being front matter otherwise: invalid YAML, a blank line first, no end, `+++`, `;;;` or
   JSON instead of `---`. Looks at the first 64 K characters of a file, so that the head of a file
   tells the same.
-- Facets: values of front matter by the keys of each kind, and tags in prose, each with its line.
+- Facets: values of front matter by the keys of each kind, tags, links, tasks and inline properties in
+  prose, each with its line. A note that states more values than are kept has the flag `values_left_out`.
+- Properties: every key of front matter, nested ones as `a.b`; each value of a list.
+- Date: the first valid one of `updated`, `date` and `created` in front matter.
 - Tags: `#tag` in prose after a line start, space, comma, `|`, `>`, `*` or parenthesis, with
   at least one letter, and not a colour; not in code, links or addresses. NFC, unique
   regardless of case.
@@ -41,11 +44,26 @@ from kebab_tui.domain.document import (
     ParsedNote,
     Trust,
 )
-from kebab_tui.domain.facets import FACETS, TAG, TITLE, Facet, FacetKind
+from kebab_tui.domain.facets import (
+    ALIAS,
+    FACETS,
+    LINK,
+    PROPERTY,
+    TAG,
+    TASK,
+    TITLE,
+    URL,
+    Facet,
+    FacetKind,
+    clean_date,
+)
 from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.text import KOREAN_SHARE, MODERN_HANGUL
 from kebab_tui.formats.decode import decode
+from kebab_tui.formats.fields import inline_properties, properties, property_values, tasks_of
+from kebab_tui.formats.links import links_of, wikilinks_of
 from kebab_tui.formats.markdown_lines import plain_text
+from kebab_tui.formats.prose import Prose
 from kebab_tui.formats.registry import document_types
 
 ScanLines = Callable[[Sequence[str], int, Checkpoint], tuple[Block, ...]]
@@ -59,8 +77,6 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _LINE_MARKS = re.compile(r"[\s>]*+(?:(?:[-+*]|\d{1,9}[.)])[ \t]++)?(?:\[[ xX]\][ \t]++)?")
 _WORD = re.compile(r"\w")
 
-MAX_VALUES = 64
-"""Of one kind of facet in a note."""
 _MAX_LINE = 4_000
 _NOT_PROSE = re.compile(
     r"(?<!`)(?P<ticks>`++)(?:[^`]++|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)(?!`)"  # code
@@ -83,6 +99,10 @@ _MAX_OPENED = 500
 _OPENED_IN_A_LINE = re.compile(r"(?<!\S)[-?](?!\S)")
 _PLAIN_LINE = re.compile(r"(?P<key>[A-Za-z_]+)[ \t]*:[ \t]+(?P<value>\S.*)")
 _ABSENT = ("", "~", "null")
+_DATED_BY = ("updated", "date", "created")
+_MAX_NODES = 10_000
+"""Nodes of front matter that are read for properties: an alias may stand for many."""
+_DEEPEST = 8
 _PUBLIC = (*_ABSENT, "false", "no", "off", "0")
 _PRIVATE_LINE = re.compile(
     r"(?P<indent>[\s{,?-]*)(?P<quote>[\"']?)private(?P=quote)\s*[:=\uff1a](?P<value>.*)",
@@ -121,9 +141,36 @@ def read_note(
     checkpoint()
     is_shown = front.bad or (front.length and not body)
     head = (Block("prose", 1, front.length),) if is_shown else ()
-    stated = [facet for facet in front.facets if facet.kind == TAG.id]
-    tags = distinct(TAG, stated, inline_tags(prose, numbers, checkpoint))
+    written = Prose(prose, numbers, checkpoint)
+    fields = [
+        (key, value, line)
+        for key, text, line in inline_properties(written)
+        for value in property_values(text)
+    ]
+    left_out: set[str] = set()
+
+    def stated(kind: FacetKind, *groups: Iterable[Facet]) -> Iterable[Facet]:
+        front_matter = (facet for facet in front.facets if facet.kind == kind.id)
+        return distinct(kind, front_matter, *groups, left_out=left_out).values()
+
+    def inline(kind: FacetKind) -> Iterator[Facet]:
+        for key, value, line in fields:
+            if key.lower() in kind.front_matter:
+                yield from (Facet(kind.id, part, line) for part in kind.split(value))
+
+    tags = stated(TAG, inline(TAG), inline_tags(prose, numbers, checkpoint))
+    stated_properties = [*front.properties, *((key, one_line(value), line) for key, value, line in fields)]
     titles = distinct(TITLE, _stated_titles(front, body))
+    linked = chain(wikilinks_of(lines[: front.length], 1), links_of(written, checkpoint))
+    many = list(chain(tasks_of(written), linked))
+    facets = (
+        *sorted(tags, key=lambda facet: TAG.fold(facet.value)),
+        *stated(ALIAS, inline(ALIAS)),
+        *(facet for facet in front.facets if facet.kind not in (TAG.id, ALIAS.id)),
+        *titles.values(),
+        *properties(stated_properties, left_out),
+        *(facet for kind in (TASK, LINK, URL) for facet in _enough(kind, many, left_out)),
+    )
     return ParsedNote(
         title=next((facet.value for facet in titles.values()), ""),
         indexed_title=title_of(front.title, body, lines, path),
@@ -132,21 +179,31 @@ def read_note(
         lines=lines,
         blocks=(*head, *body),
         trust=front.trust,
-        facets=(
-            *(tags[folded] for folded in sorted(tags)),
-            *(facet for facet in front.facets if facet.kind != TAG.id),
-            *titles.values(),
-        ),
+        facets=facets,
         flags=(
             *(("bad_front_matter",) if front.bad else ()),
+            *(("values_left_out",) if left_out or front.left_out else ()),
             *text.flags,
             *(("private",) if states_private(lines) else ()),
         ),
+        dated=front.dated,
+        dated_by=front.dated_by,
     )
+
+
+def _enough(kind: FacetKind, facets: Iterable[Facet], left_out: set[str]) -> list[Facet]:
+    """The values of one kind, equal ones too, as many as are kept."""
+    known = [facet for facet in facets if facet.kind == kind.id]
+    kept = [facet for facet in known if len(facet.value) <= kind.longest][: kind.most]
+    if len(kept) < len(known):
+        left_out.add(kind.id)
+    return kept
 
 
 def one_line(text: str) -> str:
     """Normalise to one line: no control characters, single spaces, NFC; the first 8,000 characters."""
+    if text.isascii() and text.isprintable() and "  " not in text and len(text) <= _LONGEST_LINE:
+        return text.strip()
     bare = _UNPRINTABLE.sub(" ", text[:_LONGEST_LINE])
     return " ".join(unicodedata.normalize("NFC", bare).split())
 
@@ -195,9 +252,15 @@ class FrontMatter:
     title: str = ""
     title_line: int | None = None
     facets: tuple[Facet, ...] = ()
+    properties: tuple[tuple[str, str, int | None], ...] = ()
+    """Every value of every key, with its line."""
     trust: Trust | None = None
     lang: Language | None = None
     type: DocumentType | None = None
+    dated: str = ""
+    dated_by: str = ""
+    left_out: bool = False
+    """Whether it states more values than are kept."""
 
 
 def read_front_matter(lines: Sequence[str]) -> FrontMatter:
@@ -216,15 +279,23 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         values = {match["key"].lower(): match["value"].strip("\"'") for match in found if match}
     lang = _scalar(values, "lang", "language").lower().replace("_", "-").split("-")[0]
     type_ = _scalar(values, "type").lower()
+    left_out: set[str] = set()
+    facets = tuple(_front_facets(values, inside, left_out))
+    days = ((clean_date(_scalar(values, key)), key) for key in _DATED_BY)
+    dated, dated_by = next((found for found in days if found[0]), ("", ""))
     return FrontMatter(
         length=length,
         bad=bad,
         title=_scalar(values, "title"),
         title_line=next((n for n, line in enumerate(inside, 2) if line[:6].lower() == "title:"), None),
-        facets=tuple(_front_facets(values, inside)),
+        facets=facets,
+        properties=tuple(_properties(values, inside, left_out)),
         trust=Trust.parse(_scalar(values, "trust", "trust_level")),
         lang=next((language for language in LANGUAGES if language == lang), None),
         type=next((kind for kind in document_types() if kind == type_), None),
+        dated=dated,
+        dated_by=dated_by,
+        left_out=bool(left_out),
     )
 
 
@@ -270,7 +341,7 @@ def _is_set(value: object) -> bool:
     return not isinstance(value, str) or value.strip().lower() not in _PUBLIC
 
 
-def _front_facets(values: Mapping[str, object], lines: Sequence[str]) -> Iterator[Facet]:
+def _front_facets(values: Mapping[str, object], lines: Sequence[str], left_out: set[str]) -> Iterator[Facet]:
     for kind in FACETS.values():
         if values.keys().isdisjoint(kind.front_matter):
             continue
@@ -281,8 +352,41 @@ def _front_facets(values: Mapping[str, object], lines: Sequence[str]) -> Iterato
         written = (
             Facet(kind.id, text) for key in kind.front_matter for text in kind.split(_scalar(values, key))
         )
-        for folded, facet in (distinct(kind, listed) or distinct(kind, written)).items():
+        found = distinct(kind, listed, left_out=left_out) or distinct(kind, written, left_out=left_out)
+        for folded, facet in found.items():
             yield Facet(kind.id, facet.value, line_of(folded))
+
+
+def _properties(
+    values: Mapping[str, object], lines: Sequence[str], left_out: set[str]
+) -> Iterator[tuple[str, str, int | None]]:
+    line_of: dict[str, int] = {}
+    for number, line in enumerate(lines, 2):
+        line_of.setdefault(line.partition(":")[0].strip("\"' ").lower(), number)
+    nodes = 0
+
+    def flat(key: str, value: object, line: int | None, depth: int) -> Iterator[tuple[str, str, int | None]]:
+        nonlocal nodes
+        nodes += 1
+        if nodes > _MAX_NODES or depth > _DEEPEST:
+            left_out.add(PROPERTY.id)
+        elif isinstance(value, str):
+            for part in property_values("" if value.lower() in _ABSENT else one_line(value)):
+                yield key, part, line
+        elif isinstance(value, dict) and value:
+            for name, inner in value.items():
+                yield from flat(f"{key}.{name}", inner, line, depth + 1)
+        elif isinstance(value, list) and value:
+            for inner in value:
+                yield from flat(key, inner, line, depth + 1)
+        else:
+            yield key, "", line
+
+    for key, value in values.items():
+        if isinstance(value, str) and "[[" not in value:  # most are: no need to look deeper
+            yield key, "" if value.lower() in _ABSENT else one_line(value), line_of.get(key)
+        else:
+            yield from flat(key, value, line_of.get(key), 0)
 
 
 def _line_finder(kind: FacetKind, lines: Sequence[str]) -> Callable[[str], int | None]:
@@ -354,14 +458,21 @@ def inline_tags(
                 yield Facet(TAG.id, tag, number)
 
 
-def distinct(kind: FacetKind, *groups: Iterable[Facet]) -> dict[str, Facet]:
-    """Join in order, by folded value, clean and in NFC; at most `MAX_VALUES`."""
+def distinct(kind: FacetKind, *groups: Iterable[Facet], left_out: set[str] | None = None) -> dict[str, Facet]:
+    """Join in order, by folded value, clean and in NFC; as many as are kept.
+
+    `left_out` gets the kind if there are more.
+    """
     known: dict[str, Facet] = {}
     for facet in chain(*groups):
         value = unicodedata.normalize("NFC", kind.clean(facet.value))
-        if 0 < len(value) <= kind.longest and (key := kind.fold(value)) not in known:
+        if not value or (key := kind.fold(value)) in known:
+            continue
+        if len(value) <= kind.longest and len(known) < kind.most:
             known[key] = facet if value == facet.value else replace(facet, value=value)
-        if len(known) == MAX_VALUES:
+        elif left_out is not None and len(value) <= kind.longest:
+            left_out.add(kind.id)
+        if len(known) == kind.most and left_out is None:
             break
     return known
 

@@ -143,7 +143,7 @@ def inspection_of(
 
 def find_document(catalogue: Catalogue, path: str) -> Document | None:
     """The note at a path: a path on disk, within a source, or the end of one; it must be unambiguous."""
-    if (found := _source_containing(catalogue.sources(), path)) is not None:
+    if (found := _source_containing(catalogue.sources(counted=False), path)) is not None:
         source, inner = found
         here = [note for note in catalogue.documents_at(inner) if note.source == source.source_id]
         if here:

@@ -17,7 +17,7 @@ from kebab_tui.domain.change import Change, MarkNote, SaveNote, TouchNote
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped, TookTooLongError
 from kebab_tui.domain.document import Document, DocumentFlag, Fingerprint, Source, Trust
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
-from kebab_tui.domain.facets import NAME, WORD_KINDS, Facet, values_of
+from kebab_tui.domain.facets import NAME, WORD_KINDS, Facet, daily_name, values_of
 from kebab_tui.domain.ids import DocId, SourceId, document_id
 from kebab_tui.domain.names import distinct_names, name_of, stem_of
 from kebab_tui.domain.text import display_path
@@ -130,6 +130,9 @@ def change_of(
     path = display_path(target.path)
     name = name_of(path, display_path(target.root))
     indexed_title = note.indexed_title or note.title or name
+    dated, dated_by = note.dated, note.dated_by
+    if not dated and (day := daily_name(stem_of(path))):
+        dated, dated_by = day, "name"
     saved = Document(
         doc_id=_doc_id(target, content.content_hash, taken),
         source=target.source,
@@ -143,6 +146,8 @@ def change_of(
         content_hash=content.content_hash,
         facets=(*note.facets, Facet(NAME.id, name)),
         flags=_flags(note.flags, found),
+        dated=dated,
+        dated_by=dated_by,
     )
     words = (value for kind in WORD_KINDS for value in values_of(note.facets, kind))
     titles = distinct_names((indexed_title, name, stem_of(path), *words))

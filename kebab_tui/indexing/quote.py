@@ -107,7 +107,7 @@ def quote_target(
     catalogue: Catalogue, target: str, filters: SearchFilters, recipe: Recipe, find: Find
 ) -> QuotedNote:
     """A path, a citation, a chunk id or a name; `find` must apply the filters. Raises NotFoundError."""
-    found = _inspected(catalogue, target, filters, find)
+    found = inspect_shared(catalogue, target, filters, find)
     document = found.document
     if found.file_state != "same":
         document = replace(document, title=document.name)
@@ -154,7 +154,8 @@ def _shareable_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str
     return lines
 
 
-def _inspected(catalogue: Catalogue, target: str, filters: SearchFilters, find: Find) -> Inspection:
+def inspect_shared(catalogue: Catalogue, target: str, filters: SearchFilters, find: Find) -> Inspection:
+    """The same as `lookup.inspect`, as if there were only the notes that pass, and nothing outside sources."""
     if _CHUNK_ID.fullmatch(target):
         chunks = catalogue.chunks_named(target)
         if len(chunks) == 1 and (document := catalogue.document(chunks[0].doc_id)):
@@ -162,14 +163,14 @@ def _inspected(catalogue: Catalogue, target: str, filters: SearchFilters, find: 
                 raise _not_found(target)
             return inspection_of(catalogue, document, tuple(chunks), chunks[0].span)
     if document := _at_path(catalogue, target, filters):
-        return inspection_of(catalogue, document, ())
+        return inspection_of(catalogue, document, tuple(catalogue.chunks_of(document.doc_id)))
     citation = parse_citation(target)
     if citation is not None and (
         document := _at_path(catalogue, citation.path, filters) or _named(catalogue, citation.path, find)
     ):
         return inspection_of(catalogue, document, _within(catalogue, document, citation.span), citation.span)
     if document := _named(catalogue, target, find):
-        return inspection_of(catalogue, document, ())
+        return inspection_of(catalogue, document, tuple(catalogue.chunks_of(document.doc_id)))
     raise _not_found(target)
 
 

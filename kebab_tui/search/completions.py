@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, islice
 
-from kebab_tui.domain.facets import FACETS
+from kebab_tui.domain.facets import FACETS, NAME
 from kebab_tui.domain.text import closest, sanitize
 from kebab_tui.search.filter_keys import (
     FILTER_KEYS,
@@ -33,13 +33,14 @@ MAX_COMPLETIONS = 20_000
 _MOST_OFFERED = 100
 _MOST_REPLACEMENTS = 4
 _SHORTEST_KEY = 2
-_PART_KEYS = frozenset({"name", "path", "title", "heading"})
+_PART_KEYS = frozenset({"name", "path", "title", "heading", "prop"})
 """A part of a value is a value of these."""
 _SYLLABLES_PER_LEAD = 588
 _NEEDS_QUOTES = re.compile(r"[\s,()]")
 _NEVER_TYPED = re.compile(r'["\n\t]')
 """A value with one of these cannot be written in a query, nor one with a character that is not shown."""
 _DATES = ("7d", "30d", "365d", "today", "yesterday")
+_DATE_KEYS = ("after", "before", "modified")
 
 _KEY_MEANINGS = {
     "tag": "notes with a tag",
@@ -50,13 +51,20 @@ _KEY_MEANINGS = {
     "lang": "notes in a language",
     "in": "notes of a source",
     "trust": "notes at least so trusted",
-    "after": "modified since a date",
-    "before": "modified before a date",
+    "after": "dated since a date",
+    "before": "dated before a date",
+    "modified": "files changed since a date",
+    "links": "notes that link to a note",
+    "linkedby": "notes that a note links to",
+    "has": "notes with any links, tasks, …",
+    "prop": "notes by a property",
+    "task": "notes with open or done tasks",
     "title": "notes by a part of the title",
     "heading": "passages under a heading",
 }
 _MEANINGS: Mapping[str, Mapping[str, str]] = {
     "kind": {"info": "text", "code": "code blocks"},
+    "task": {"open": "to do", "done": "done or cancelled"},
     "lang": {"ko": "Korean", "en": "English", "und": "other languages"},
     "trust": {"secondary": "or primary", "generated": "any"},
     "after": {
@@ -133,7 +141,7 @@ class Completions:
             return bool(typed)
         if problem_of(key, typed, _now()) is not None:
             return False
-        return key in ("after", "before") or typed.casefold() in map(str.casefold, self.values[key])
+        return key in _DATE_KEYS or typed.casefold() in map(str.casefold, self.values[key])
 
     def replacements(self, text: str) -> list[str]:
         """Valid filters in place of a wrong one, the nearest first."""
@@ -240,8 +248,9 @@ def completions_of(
         for key in FILTER_KEYS
     }
     known |= {"in": dict(sources), "path": {**folders, **dict.fromkeys(notes)}}
-    known |= dict.fromkeys(("after", "before"), dict.fromkeys(_DATES))
+    known |= dict.fromkeys(_DATE_KEYS, dict.fromkeys(_DATES))
     known |= {kind.key: dict(facets.get(kind.id, ())) for kind in FACETS.values() if kind.key is not None}
+    known |= dict.fromkeys(("links", "linkedby"), dict.fromkeys(known[NAME.key or ""]))
     return Completions({key: _first(values) for key, values in known.items()})
 
 

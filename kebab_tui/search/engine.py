@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import ModelError
+from kebab_tui.domain.facets import day_of
 from kebab_tui.domain.hit import (
     CORRECTED,
     Correction,
@@ -30,6 +31,7 @@ from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.filter_keys import check_sources, nearest_key
 from kebab_tui.search.limits import HybridOptions, Limits, threshold_notices
+from kebab_tui.search.links import resolved
 from kebab_tui.search.match import Match
 from kebab_tui.search.ports import Corpus, FieldWeights, FileProbe, SemanticsSource, Snapshot
 from kebab_tui.search.query_language import merge, parse
@@ -150,6 +152,7 @@ class SearchEngine:
             if parsed.filters.sources and (known := filters.within or snapshot.sources()):
                 check_sources(parsed.filters.sources, known, begun=query.text if query.typing else "")
             typed, typing = query.text, query.typing
+            filters = resolved(snapshot, filters, begun=typed if typing else "")
             corrections: tuple[Correction, ...] = ()
             if not query.exact:
                 text, corrections = correct(
@@ -301,6 +304,8 @@ def hydrate(
                 index_version=version,
                 chunker_version=found[ranked.row].chunker_version,
                 indexed_ns=document.indexed_ns,
+                day=document.dated or day_of(document.fingerprint.mtime_ns),
+                day_from=document.dated_by or "modified",
                 source_title=found[ranked.row].source_title,
                 trust=document.trust,
                 embedding_model=None if answer.encoded is None else answer.encoded.semantics.model,

@@ -16,9 +16,9 @@ from typing import TypeVar
 
 from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
 from kebab_tui.domain.errors import FilterError, UnfinishedFilterError
-from kebab_tui.domain.facets import FACETS, FacetKind
+from kebab_tui.domain.facets import FACETS, NAME, TASK_STATES, FacetKind
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.domain.query import SearchFilters, facet_filters
+from kebab_tui.domain.query import HasFilter, LinkFilter, SearchFilters, facet_filters
 from kebab_tui.domain.text import closest, glob_problem
 from kebab_tui.formats.registry import document_types
 
@@ -48,13 +48,16 @@ _MEANT_KEYS = {
     "language": "lang",
     "date": "after",
     "created": "after",
-    "modified": "after",
     "updated": "after",
     "newer": "after",
     "since": "after",
     "older": "before",
     "until": "before",
     "section": "heading",
+    "backlinks": "links",
+    "linksto": "links",
+    "property": "prop",
+    "properties": "prop",
 }
 _MEANT_VALUES = {
     "type": {"md": "markdown", "text": "note", "txt": "note"},
@@ -126,7 +129,7 @@ def interpret(typed: TypedFilter, now: datetime) -> SearchFilters:
         return found
     if kind := _FACET_KEYS.get(key):
         return SearchFilters(facet_filters(kind, "none", values))
-    return SearchFilters(paths_none=found.paths)
+    return found.excluding()
 
 
 def check_option(key: str, value: str, spelled: Callable[[str, str], str], now: datetime) -> SearchFilters:
@@ -216,8 +219,14 @@ def parse_date(text: str, now: datetime) -> int | None:
         return None
 
 
+_CHOSEN_FACETS = ("task",)
+"""Keys of facets with values that are known."""
+
+
 def _facet_reader(kind: FacetKind) -> Callable[[tuple[str, ...], datetime], SearchFilters]:
     def read(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+        if kind.key in _CHOSEN_FACETS:
+            _chosen(kind.key, values, choices(kind.key))
         for value in values:
             if not kind.clean(value):
                 raise BadValue(value, f"expected {expected(kind.key or kind.id)}", None, begun=True)
@@ -275,6 +284,31 @@ def _instants(key: str, values: tuple[str, ...], now: datetime) -> list[int]:
     return found
 
 
+def _modified(values: tuple[str, ...], now: datetime) -> SearchFilters:
+    """`DATE` and `>=DATE` mean since, `<DATE` before; of several the narrower."""
+    before = tuple(value.removeprefix("<") for value in values if value.startswith("<"))
+    after = tuple(value.lstrip(">=") for value in values if not value.startswith("<"))
+    return SearchFilters(
+        modified_after_ns=max(_instants("modified", after, now), default=None),
+        modified_before_ns=min(_instants("modified", before, now), default=None),
+    )
+
+
+def _has(values: tuple[str, ...], _now: datetime) -> SearchFilters:
+    kinds = []
+    for value in values:
+        name = value.lower()
+        kind = next((kind for kind in FACETS.values() if name in (kind.id, kind.plural)), None)
+        if kind is None or kind.plural not in choices("has"):
+            near = nearest(name, choices("has"))
+            begun = any(one.startswith(name) for one in choices("has"))
+            raise BadValue(
+                value, f"expected {expected('has')}", None if near is None else ("has", near), begun=begun
+            )
+        kinds.append(kind.id)
+    return SearchFilters(has=(HasFilter(tuple(kinds)),))
+
+
 _FACET_KEYS = {kind.key: kind for kind in FACETS.values() if kind.key is not None}
 _READERS: dict[str, Callable[[tuple[str, ...], datetime], SearchFilters]] = {
     **{key: _facet_reader(kind) for key, kind in _FACET_KEYS.items()},
@@ -286,11 +320,15 @@ _READERS: dict[str, Callable[[tuple[str, ...], datetime], SearchFilters]] = {
     "trust": _trust,
     "after": lambda values, now: SearchFilters(after_ns=max(_instants("after", values, now))),
     "before": lambda values, now: SearchFilters(before_ns=min(_instants("before", values, now))),
+    "modified": _modified,
+    "links": lambda values, _: SearchFilters(links=(LinkFilter("links", values),)),
+    "linkedby": lambda values, _: SearchFilters(links=(LinkFilter("linkedby", values),)),
+    "has": _has,
     "title": lambda values, _: SearchFilters(titles=values),
     "heading": lambda values, _: SearchFilters(headings=values),
 }
 FILTER_KEYS = tuple(_READERS)
-NEGATABLE_KEYS = (*_FACET_KEYS, "path")
+NEGATABLE_KEYS = (*_FACET_KEYS, "links", "linkedby", "has", "path")
 
 _DATES = "a date: 2026, 2026-01, 2026-01-31, 7d, 2w, today or yesterday"
 _SHAPES = {
@@ -298,6 +336,10 @@ _SHAPES = {
     "in": "the name of a source",
     "after": _DATES,
     "before": _DATES,
+    "modified": f"{_DATES}; <DATE for before it",
+    "links": "the name or path of a note",
+    "linkedby": "the name or path of a note",
+    "prop": "a key, key=value or key>value",
     "name": "a part of the name",
     "title": "a part of the title",
     "heading": "a part of a heading",
@@ -311,5 +353,7 @@ def choices(key: str) -> tuple[str, ...]:
         "kind": lambda: CHUNK_KINDS,
         "lang": lambda: LANGUAGES,
         "trust": lambda: _TRUST_LABELS,
+        "task": lambda: TASK_STATES,
+        "has": lambda: tuple(kind.plural for kind in FACETS.values() if kind is not NAME),
     }
     return known[key]() if key in known else ()

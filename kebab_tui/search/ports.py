@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from kebab_tui.domain.document import Chunk, Document
+from kebab_tui.domain.facets import Facet
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.match import Match, Term
 
@@ -80,6 +82,13 @@ class NamedNote(NamedTuple):
     source: str
     path: str
     mtime_ns: int
+
+
+class CalledNote(NamedTuple):
+    """A note with its names, each with its kind: name, alias or title."""
+
+    note: LinkedNote
+    names: tuple[tuple[str, str], ...]
 
 
 Script = Literal["hangul", "other"]
@@ -183,6 +192,20 @@ class Snapshot(Protocol):
         """
         ...
 
+    def links(
+        self, kinds: Sequence[str], filters: SearchFilters, *, keys: Sequence[str] | None = None
+    ) -> list[tuple[LinkedNote, Facet]]:
+        """The links of these kinds in the notes that pass, by path and place; with `keys`, only those."""
+        ...
+
+    def called(self, keys: Sequence[str] | None, filters: SearchFilters) -> list[CalledNote]:
+        """The notes that pass and have a name, alias or stated title of one of these keys; of any if None."""
+        ...
+
+    def called_after_folders(self, filters: SearchFilters) -> list[CalledNote]:
+        """The notes that pass and whose names are those of their folders, such as `index.md`."""
+        ...
+
     def hydrate(self, rows: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]: ...
 
     def unfinished(self, prefix: str, limit: int) -> list[str]:
@@ -224,6 +247,10 @@ class Snapshot(Protocol):
         ...
 
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]: ...
+
+    def notes_of(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, DocId]:
+        """The note of each of these chunks that still exist."""
+        ...
 
     def chunks_of(self, docs: Sequence[DocId]) -> Mapping[ChunkRow, DocId]:
         """The chunks of a few notes, each with its note."""

@@ -364,5 +364,5 @@ def merge(a: SearchFilters, b: SearchFilters) -> SearchFilters:
             joined[name] = tuple(dict.fromkeys((*ours, *theirs)))
         else:
             limits = [limit for limit in (ours, theirs) if limit is not None]
-            joined[name] = (min if name == "before_ns" else max)(limits, default=None)
+            joined[name] = (min if name.endswith("before_ns") else max)(limits, default=None)
     return SearchFilters(**joined)  # type: ignore[arg-type]  # each value has the type of its field

@@ -21,6 +21,7 @@ WhyNotStage = Literal["not indexed", "filtered", "no match", "below score", "ran
 _FILTER_NAMES = {
     "types": "type", "kinds": "kind", "langs": "lang", "sources": "in", "paths": "path",
     "paths_none": "-path", "trust_min": "trust", "after_ns": "after", "before_ns": "before",
+    "modified_after_ns": "modified", "modified_before_ns": "modified",
     "doc_ids": "doc", "titles": "title", "headings": "heading",
 }  # fmt: skip
 _OTHER_WORDS = "use fewer or other words"
@@ -108,9 +109,13 @@ def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters
     """Each filter alone, with its text as a user would type it."""
     for one in filters.facets:
         yield str(one), SearchFilters((one,))
+    for link in filters.links:
+        yield str(link), SearchFilters(links=(link,))
+    for has in filters.has:
+        yield str(has), SearchFilters(has=(has,))
     for field in fields(filters):
         value = getattr(filters, field.name)
-        if field.name in ("facets", "within", "shareable") or value in ((), None):
+        if field.name in ("facets", "links", "has", "within", "shareable") or value in ((), None):
             continue
         if field.name.endswith("_ns"):
             moment = datetime.fromtimestamp(value // 10**9, UTC).astimezone()

@@ -8,6 +8,7 @@ characters are written as `\\uXXXX`, which a JSON reader decodes to the same tex
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import HEADING_SEPARATOR, Chunk, Document, Source
 from kebab_tui.domain.facets import FACETS, values_of
 from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
+from kebab_tui.domain.links import is_external
 from kebab_tui.domain.pages import cite
 from kebab_tui.domain.text import UNSAFE
 from kebab_tui.formats.code_languages import code_language
@@ -27,8 +29,10 @@ from kebab_tui.search.ranking import NEAR_ENOUGH, PLACE_EVERY, Fused, FusionSett
 from kebab_tui.search.why_not import Filtered
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.links import LinkedNote, NoteLink, NoteLinks, SimilarNote
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.libraries import FoundLibrary
+    from kebab_tui.storage.ports import SqlResult
     from kebab_tui.vector_search import ModelInfo, Switch
 
 Json = dict[str, Any]
@@ -159,7 +163,14 @@ def document(value: Document) -> Json:
         "lang": value.lang,
         "code_language": code_language(value.path, value.type),
         "trust": value.trust.label,
-        **{kind.plural: list(values_of(value.facets, kind.id)) for kind in FACETS.values()},
+        **{
+            kind.plural: dict(value.counts).get(kind.id, 0)
+            if kind.many
+            else list(values_of(value.facets, kind.id))
+            for kind in FACETS.values()
+        },
+        "dated": value.dated or None,
+        "dated_by": value.dated_by or None,
         "state": value.state,
         "reason": value.reason,
         "flags": list(value.flags),
@@ -262,6 +273,91 @@ def found_libraries(name: str, query: str, found: Iterable[FoundLibrary]) -> Jso
     }
 
 
+def link_list(target: str, direction: str, found: NoteLinks) -> Json:
+    """The links of `kebab links` in one direction."""
+    items = [note_link(one) for one in found.links]
+    return {
+        "schema_version": "link_list.v1",
+        "query": target,
+        "direction": direction,
+        "items": items,
+        "returned": len(items),
+        "total": found.total,
+    }
+
+
+def note_link(value: NoteLink) -> Json:
+    link, target, cited = value.link, value.target, value.target_citation
+    external = link.form == "url" or is_external(link.path)
+    return {
+        "note": _linked_note(value.note),
+        "citation": citation(value.citation),
+        "column": link.column,
+        "form": link.form,
+        "text": link.text,
+        "written": str(link),
+        "url": link.path if external else None,
+        "target": None
+        if target is None or cited is None
+        else {
+            "doc_id": target.doc_id,
+            "source_id": target.source,
+            "path": target.path,
+            "title": target.title,
+            "citation": citation(cited),
+        },
+        "file": value.file or None,
+        "problem": value.problem,
+        "candidates": [_linked_note(one) for one in value.candidates],
+    }
+
+
+def _linked_note(value: LinkedNote) -> Json:
+    return {
+        "doc_id": value.doc_id,
+        "source_id": value.source,
+        "path": value.path,
+        "location": os.path.join(value.root, os.fsdecode(value.raw_path)),
+        "title": value.title,
+    }
+
+
+def similar_list(target: str, notes: Iterable[SimilarNote]) -> Json:
+    """The notes of `kebab similar`, the nearest first."""
+    items = [
+        {
+            "doc_id": note.document.doc_id,
+            "source_id": note.document.source,
+            "path": note.document.path,
+            "location": os.path.join(note.root, os.fsdecode(note.document.raw_path)),
+            "title": note.document.title,
+            "lang": note.document.lang,
+            "cosine": _score(note.cosine),
+            "citation": citation(note.citation),
+            "text": note.text,
+        }
+        for note in notes
+    ]
+    return {"schema_version": "similar_list.v1", "query": target, "items": items, "returned": len(items)}
+
+
+def sql_result(found: SqlResult) -> Json:
+    """The answer of `kebab sql`; a BLOB as hexadecimal digits."""
+    rows = [[cell.hex() if isinstance(cell, bytes) else cell for cell in row] for row in found.rows]
+    return {
+        "schema_version": "sql_result.v1",
+        "columns": list(found.columns),
+        "rows": [[_finite(cell) for cell in row] for row in rows],
+        "returned": len(rows),
+        "cut": found.cut or None,
+    }
+
+
+def _finite(cell: object) -> object:
+    """JSON has no infinity."""
+    return str(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
 def _headings(path: str) -> list[str]:
     return path.split(HEADING_SEPARATOR) if path else []
 
@@ -284,6 +380,7 @@ def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
     """One hit of a response: its tree, and older fields that repeat it; null where its mode has none."""
     tree, near, settings = explained.tree, explained.sentence, among.fusion
     encoded: Json = {"schema_version": "explanation.v1", "tree": _tree(tree)}
+    encoded["date"] = {"day": explained.hit.day, "from": explained.hit.day_from}
     encoded |= dict.fromkeys(("lexical", "semantic", "fusion", "settings"))
     for step in tree.children:
         if step.label == "words" and step.children:

@@ -67,9 +67,9 @@ def test_an_unknown_source_is_an_error_that_names_the_nearest(indexed: Kebab) ->
 
 
 def test_an_unknown_key_is_searched_and_named(indexed: Kebab) -> None:
-    near, far = indexed("search", "rust creatd:2026"), indexed("search", "rust links:ownership")
+    near, far = indexed("search", "rust creatd:2026"), indexed("search", "rust zotero:ownership")
     assert (near.code, far.code) == (0, 0)
     assert "Unknown filter creatd: searched as text. Did you mean after:?" in near.err
-    assert "Unknown filter links: searched as text. The filters are tag:, name:, path:," in far.err
-    notices = indexed("search", "rust links:ownership", "--json").json["notices"]
+    assert "Unknown filter zotero: searched as text. The filters are tag:, name:, path:," in far.err
+    notices = indexed("search", "rust zotero:ownership", "--json").json["notices"]
     assert "unknown_key" in {notice["code"] for notice in notices}

@@ -122,8 +122,10 @@ def test_each_filter_lets_only_its_own_pass(
 
 def test_dates_trust_and_ids_filter_too(indexed: Kebab) -> None:
     everything = paths(indexed, "docker")
-    assert paths(indexed, "docker", "--after", "2025-12", "--before", "2026-02") == everything
-    assert paths(indexed, "docker", "--after", "2026-02") == set()
+    assert paths(indexed, "docker", "--modified", "2025-12", "--modified", "<2026-02") == everything
+    assert paths(indexed, "docker", "--modified", "2026-02") == set()
+    dated = paths(indexed, "docker", "--after", "2026-02-28", "--before", "2026-03")
+    assert dated == {"infra/docker.md"}, "front matter comes before the time of the file"
     assert paths(indexed, "docker", "--trust-min", "generated") == everything
     one = indexed("search", "docker", "-n", "1", "--json").json["hits"][0]
     assert paths(indexed, "docker", "--doc-id", one["doc_id"]) == {one["doc_path"]}

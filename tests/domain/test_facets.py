@@ -29,7 +29,7 @@ def test_the_query_filters_by_it(mood: Any) -> None:
         "mood:HAPPY,sad": ["happy.md", "sad.md"],
         "alpha -mood:calm": ["plain.md", "sad.md"],
     }
-    assert "only tag:, name:, mood: and path: can be excluded" in mood["notice"]
+    assert "mood:, links:, linkedby:, has: and path: can be excluded" in mood["notice"]
 
 
 def test_options_filter_by_it(mood: Any) -> None:

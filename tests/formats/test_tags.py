@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.domain.facets import TAG, Facet
+from kebab_tui.domain.document import ParsedNote
+from kebab_tui.domain.facets import TAG, Facet, values_of
 from kebab_tui.formats import note
-from kebab_tui.formats.note import MAX_VALUES, distinct
+from kebab_tui.formats.markdown import parse
+from kebab_tui.formats.note import distinct
 from tests.effort import cpu_seconds, sizes
 
 
@@ -86,11 +88,14 @@ def test_a_tag_has_the_line_of_its_first_occurrence() -> None:
     assert [(facet.value, facet.line) for facet in found.values()] == [("a", 8), ("b", 8), ("c", 9)]
 
 
-def test_a_note_has_at_most_sixty_four_tags() -> None:
-    assert MAX_VALUES == 64
-    assert inline_tags([f"#tag{number}" for number in range(100)]) == tuple(
-        f"tag{number}" for number in range(64)
-    )
+def test_a_note_has_at_most_a_thousand_tags_and_says_that_it_has_more() -> None:
+    def read(count: int) -> ParsedNote:
+        return parse("\n".join(f"#tag{number}" for number in range(count)).encode(), "a.md")
+
+    assert len(values_of(read(1_000).facets, "tag")) == 1_000
+    assert read(1_000).flags == ()
+    assert len(values_of(read(10_000).facets, "tag")) == 1_000
+    assert read(10_000).flags == ("values_left_out",)
 
 
 def test_a_tag_as_long_as_a_sentence_is_none() -> None:

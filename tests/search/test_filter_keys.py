@@ -25,7 +25,7 @@ def test_a_slip_or_another_tools_name_is_recognised(typed: str, meant: str) -> N
 
 
 @pytest.mark.parametrize(
-    "typed", ["http", "text", "next", "prop", "std", "foo", "note", "localhost", "error", "x"]
+    "typed", ["http", "text", "next", "todo", "std", "foo", "note", "localhost", "error", "x"]
 )
 def test_other_words_before_a_colon_are_not_keys(typed: str) -> None:
     assert nearest_key(typed) is None

@@ -195,7 +195,14 @@ def test_filters_stand_anywhere_among_the_words() -> None:
 
 @pytest.mark.parametrize("key", FILTER_KEYS)
 def test_keys_are_the_same_in_capitals(key: str) -> None:
-    value = {"lang": "ko", "kind": "code", "type": "note", "trust": "primary"}.get(key, "2026")
+    value = {
+        "lang": "ko",
+        "kind": "code",
+        "type": "note",
+        "trust": "primary",
+        "task": "open",
+        "has": "links",
+    }.get(key, "2026")
     small = _parse(f"git {key}:{value}")
     assert small.filters.active
     for other in (key.upper(), key.title()):
@@ -270,7 +277,11 @@ def test_a_value_that_cannot_become_valid_is_an_error_while_it_is_typed(text: st
         ("after:0000", "2026-01-31", "double quotes"),
         ("path:a[b", "never closed", "double quotes"),
         ("-path:a[b", "never closed", "double quotes"),
-        ("-lang:ko", "only tag:, name: and path:", "leave out the minus"),
+        (
+            "-lang:ko",
+            "only tag:, name:, prop:, task:, links:, linkedby:, has: and path:",
+            "leave out the minus",
+        ),
     ],
 )
 def test_a_bad_value_is_an_error_with_what_to_do(text: str, named: str, hint: str) -> None:
@@ -299,7 +310,7 @@ def test_a_mistyped_key_is_searched_and_named(text: str, meant: str) -> None:
     assert [token.role for token in parsed.tokens] == ["unknown_key", "word"]
 
 
-@pytest.mark.parametrize("text", ["prop:x", "links:a b", 'prop:"a b"', "Foo:bar", "-node:fs", "prop:한글"])
+@pytest.mark.parametrize("text", ["foo:x", "zotero:a b", 'foo:"a b"', "Foo:bar", "-node:fs", "foo:한글"])
 def test_an_unknown_key_without_a_near_one_is_named_with_all_keys(text: str) -> None:
     parsed = _parse(f"{text} git")
     (notice,) = parsed.notices

@@ -39,10 +39,11 @@ from kebab_tui.domain.document import (
     Trust,
     chunker_of,
 )
-from kebab_tui.domain.errors import NotFoundError, NotIndexedError, RawQueryError, StoreBusyError
-from kebab_tui.domain.facets import FACETS, NAME_KINDS, values_of
+from kebab_tui.domain.errors import NotFoundError, NotIndexedError, RawQueryError, SqlError, StoreBusyError
+from kebab_tui.domain.facets import FACETS, NAME_KINDS, Facet, compare, day_of, split_property, values_of
 from kebab_tui.domain.ids import ChunkRow, DocId, SourceId, chunk_ids, text_hash
-from kebab_tui.domain.names import name_key
+from kebab_tui.domain.links import LinkedNote
+from kebab_tui.domain.names import is_called_after_its_folder, name_key
 from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.domain.text import display_path, embedded_hash, glob_regex, is_korean
 from kebab_tui.domain.tokens import grams, plain_words, stem
@@ -52,6 +53,7 @@ from kebab_tui.search.match import All, Any, Gram, Match, Not, Prefix, Raw
 from kebab_tui.search.name_pattern import NamePattern
 from kebab_tui.search.ports import (
     Among,
+    CalledNote,
     Collection,
     FieldCounts,
     FieldWeights,
@@ -70,6 +72,8 @@ from kebab_tui.storage.ports import (
     PendingCount,
     PendingText,
     Rescan,
+    SqlLimits,
+    SqlResult,
     VectorCount,
     Waiting,
     WriterSession,
@@ -143,7 +147,18 @@ class _Store:
         )
 
     def shown(self, note: _Note) -> Document:
-        return replace(note.document, chunks=len(self.of(note.document.doc_id)))
+        document = note.document
+        counts = Counter(facet.kind for facet in document.facets if FACETS[facet.kind].many)
+        return replace(
+            document,
+            chunks=len(self.of(document.doc_id)),
+            facets=tuple(facet for facet in document.facets if not FACETS[facet.kind].many),
+            counts=tuple(counts.items()),
+        )
+
+    def linked(self, document: Document) -> LinkedNote:
+        place = document.source, self.sources[document.source].root, document.path, document.raw_path
+        return LinkedNote(document.doc_id, *place, document.title)
 
     def passes(self, stored: _Stored, filters: SearchFilters) -> bool:
         if filters.kinds and stored.chunk.kind not in filters.kinds:
@@ -170,10 +185,31 @@ def _note_passes(document: Document, filters: SearchFilters) -> bool:
         and not any(re.match(glob_regex(one), path) for one in filters.paths_none)
         and all(part.casefold() in document.title.casefold() for part in filters.titles)
         and (filters.trust_min is None or document.trust >= filters.trust_min)
-        and (filters.after_ns is None or document.fingerprint.mtime_ns >= filters.after_ns)
-        and (filters.before_ns is None or document.fingerprint.mtime_ns < filters.before_ns)
+        and (filters.after_ns is None or _dated(document, filters.after_ns) >= 0)
+        and (filters.before_ns is None or _dated(document, filters.before_ns) < 0)
+        and document.fingerprint.mtime_ns >= (filters.modified_after_ns or -(2**63))
+        and document.fingerprint.mtime_ns < (filters.modified_before_ns or 2**63)
+        and all((document.doc_id in (one.docs or ())) != one.negated for one in filters.links)
+        and all(_has_kind(document, one.kinds) != one.negated for one in filters.has)
         and not (filters.shareable and (document.is_private or not document.content_hash))
     )
+
+
+def _dated(document: Document, moment_ns: int) -> int:
+    """Negative before the moment."""
+    if document.dated:
+        return 1 if document.dated >= day_of(moment_ns) else -1
+    return document.fingerprint.mtime_ns - moment_ns
+
+
+def _has_kind(document: Document, kinds: Sequence[str]) -> bool:
+    return any(facet.kind in kinds for facet in document.facets)
+
+
+def _compares(held: set[str], typed: str) -> bool:
+    key, how, other = split_property(typed)
+    values = [value for name, _, value in (one.partition("=") for one in held) if name == key.casefold()]
+    return any(not how or compare(value, how, other.casefold()) for value in values)
 
 
 def _with_parents(values: Iterable[str], kind: str) -> set[str]:
@@ -189,9 +225,13 @@ def _has_facets(document: Document, wanted: FacetFilter) -> bool:
     if kind.within:
         names = [kind.fold(one.value) for one in document.facets if one.kind in kind.within]
         held = {part for part in map(kind.fold, wanted.values) if any(part in name for name in names)}
+    if kind.compared:
+        found = [_compares(held, value) for value in wanted.values]
+        return {"any": any(found), "all": all(found), "none": not any(found)}[wanted.match]
     if kind.nested:
         parts = (value.split("/") for value in held)
-        held = {"/".join(names[: depth + 1]) for names in parts for depth in range(len(names))}
+        below = {"/".join(names[: depth + 1]) for names in parts for depth in range(len(names))}
+        held = below | {f"={value}" for value in held}
     folded = {kind.fold(value) for value in wanted.values}
     return {"any": not held.isdisjoint(folded), "all": folded <= held, "none": held.isdisjoint(folded)}[
         wanted.match
@@ -425,6 +465,35 @@ class _Snapshot:
             found.append(NamedNote(document.doc_id, row, names, *place))
         return found
 
+    def links(
+        self, kinds: Sequence[str], filters: SearchFilters, *, keys: Sequence[str] | None = None
+    ) -> list[tuple[LinkedNote, Facet]]:
+        return [
+            (self._store.linked(note), facet)
+            for note in self._passing(filters)
+            for facet in sorted(note.facets, key=lambda facet: facet.line or 0)
+            if facet.kind in kinds and (keys is None or FACETS[facet.kind].fold(facet.value) in keys)
+        ]
+
+    def called(self, keys: Sequence[str] | None, filters: SearchFilters) -> list[CalledNote]:
+        found = []
+        for note in self._passing(filters):
+            names = tuple((facet.kind, facet.value) for facet in note.facets if facet.kind in NAME_KINDS)
+            if keys is None or any(name_key(name) in keys for _, name in names):
+                found.append(CalledNote(self._store.linked(note), names))
+        return found
+
+    def called_after_folders(self, filters: SearchFilters) -> list[CalledNote]:
+        return [one for one in self.called(None, filters) if is_called_after_its_folder(one.note.path)]
+
+    def _passing(self, filters: SearchFilters) -> list[Document]:
+        notes = (note.document for note in self._store.notes.values())
+        passing = (note for note in notes if _note_passes(note, filters))
+        return sorted(passing, key=lambda note: (note.path, note.source))
+
+    def notes_of(self, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, DocId]:
+        return {row: self._store.chunks[row].chunk.doc_id for row in rows if row in self._store.chunks}
+
     def hydrate(self, rows: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]:
         found = {}
         for row in rows:
@@ -507,7 +576,7 @@ class _Catalogue:
     def __init__(self, store: _Store) -> None:
         self._store = store
 
-    def sources(self) -> list[Source]:
+    def sources(self, *, counted: bool = True) -> list[Source]:
         found = []
         for source in self._store.sources.values():
             notes = self._of(source.source_id)
@@ -1015,6 +1084,9 @@ class ToyIndex:
 
     def change_check(self) -> Callable[[], bool]:
         return lambda: True
+
+    def sql(self, statement: str, limits: SqlLimits) -> SqlResult:
+        raise SqlError("this index is not SQL", "use an index in a folder")
 
     def check(self, chunker: str) -> Iterator[Finding]:
         try:

@@ -57,10 +57,10 @@ def in_grey(text: str, known: Completions = KNOWN) -> str | None:
 @pytest.mark.parametrize(
     ("text", "first"),
     [
-        ("ta", ["tag:"]),
-        ("TA", ["tag:"]),
+        ("ta", ["tag:", "task:"]),
+        ("TA", ["tag:", "task:"]),
         ("rust pa", ["path:"]),
-        ("-ta", ["tag:"]),
+        ("-ta", ["tag:", "task:"]),
         ("-ty", []),
         ("t", []),
         ("before", []),

@@ -1,6 +1,7 @@
 """An index of each earlier schema, made by the program of its time from `NOTES`.
 
 python -m tests.upgrade        prints what the upgrade of each takes
+python -m tests.upgrade FOLDER prints the same for an index of these notes, made by the last of the commits
 python -m tests.upgrade COMMIT makes the index of a commit again
 """
 

@@ -20,19 +20,25 @@ from kebab_tui.workspace import Callbacks, Workspace
 from tests.upgrade import COMMITS, INDEXES, unpack, write_notes
 
 
+def run(commit: str, place: Path, *verbs: list[str]) -> None:
+    """Run command lines of the program of a commit on the index in `place/data`."""
+    program = place / "program"
+    archive = subprocess.run(["git", "archive", commit], capture_output=True, check=True)
+    with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
+        files.extractall(program, filter="data")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(place), "PYTHONPATH": str(program)}
+    kebab = [sys.executable, "-m", "kebab_tui"]
+    for verb in verbs:
+        argv = [*kebab, *verb, "--data-dir", str(place / "data")]
+        subprocess.run(argv, env=environ, cwd=program, check=verb[0] == "ingest")
+
+
 def make(commit: str) -> None:
     """Index the notes with the program of a commit, with vectors where it had a model."""
     with tempfile.TemporaryDirectory() as place:
-        program, notes, data = (Path(place) / name for name in ("program", "notes", "data"))
+        notes, data = (Path(place) / name for name in ("notes", "data"))
         write_notes(notes)
-        archive = subprocess.run(["git", "archive", commit], capture_output=True, check=True)
-        with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
-            files.extractall(program, filter="data")
-        environ = {"PATH": os.environ["PATH"], "HOME": place, "PYTHONPATH": str(program)}
-        kebab = [sys.executable, "-m", "kebab_tui"]
-        where = ["--data-dir", str(data)]
-        subprocess.run([*kebab, "ingest", str(notes), *where], env=environ, cwd=program, check=True)
-        subprocess.run([*kebab, "index", "--embed", *where], env=environ, cwd=program, check=False)
+        run(commit, Path(place), ["ingest", str(notes)], ["index", "--embed"])
         connection = sqlite3.connect(data / "kebab.sqlite")
         connection.execute("VACUUM INTO ?", (str(data / "whole.sqlite"),))
         connection.close()
@@ -41,14 +47,18 @@ def make(commit: str) -> None:
         (INDEXES / f"{commit}.sqlite.xz").write_bytes(lzma.compress(whole, preset=9 | lzma.PRESET_EXTREME))
 
 
-def report() -> None:
+def report(folder: str = "") -> None:
     """One line for each index: the time of the schema steps, of reading again, and the sizes."""
     print(f"{'index':<10}{'steps ms':>10}{'read ms':>10}{'kB before':>11}{'kB after':>10}")
-    for commit in COMMITS:
+    for commit in [list(COMMITS)[-1]] if folder else COMMITS:
         with tempfile.TemporaryDirectory() as place:
             root, data = Path(place) / "notes", Path(place) / "data"
-            write_notes(root)
-            database = unpack(commit, data, root)
+            if folder:
+                run(commit, Path(place), ["ingest", folder, "--quiet"])
+                database = data / "kebab.sqlite"
+            else:
+                write_notes(root)
+                database = unpack(commit, data, root)
             before, began = database.stat().st_size, time.perf_counter()
             StoreWriter(DataFolder(str(data))).close()
             stepped = time.perf_counter()
@@ -61,7 +71,10 @@ def report() -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] and os.path.isdir(sys.argv[1]):
+        report(os.path.abspath(sys.argv[1]))
     for name in sys.argv[1:]:
-        make(name)
+        if not os.path.isdir(name):
+            make(name)
     if not sys.argv[1:]:
         report()

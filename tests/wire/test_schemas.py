@@ -85,7 +85,7 @@ SEARCHES = [
     ("",),
     ("docker", "--mode", "hybrid", "--min-score", "0.9"),
     ("tag:docker", "--explain"),
-    ("tga:x links:y serach:x docker",),
+    ("tga:x zotero:y serach:x docker",),
     ("docker", "-n", "1", "--offset", "1"),
 ]
 

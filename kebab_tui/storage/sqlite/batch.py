@@ -31,13 +31,14 @@ from kebab_tui.storage.sqlite import rows, schema, vocabulary
 
 _SAVE_DOCUMENT = (
     "INSERT INTO documents(doc_id, source_id, raw_path, path, title, type, lang, trust, flags, "
-    "size, mtime_ns, ctime_ns, inode, content_hash, made_by, state, reason, indexed_ns, checked_ns) "
-    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
+    "size, mtime_ns, ctime_ns, inode, content_hash, made_by, state, reason, indexed_ns, checked_ns, dated, "
+    "dated_by) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
     "ON CONFLICT(doc_id) DO UPDATE SET title = excluded.title, type = excluded.type, lang = excluded.lang, "
     "trust = excluded.trust, flags = excluded.flags, size = excluded.size, "
     "mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode, "
     "content_hash = excluded.content_hash, made_by = excluded.made_by, state = excluded.state, "
-    "reason = excluded.reason, indexed_ns = excluded.indexed_ns, checked_ns = excluded.checked_ns"
+    "reason = excluded.reason, indexed_ns = excluded.indexed_ns, checked_ns = excluded.checked_ns, "
+    "dated = excluded.dated, dated_by = excluded.dated_by"
 )
 _INSERT_CHUNK = (
     "INSERT INTO chunks(chunk_id, doc_id, ordinal, kind, line_first, line_last, page, "
@@ -247,16 +248,11 @@ class Batch:
                 rows.as_json(document.flags),
                 stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode,
                 document.content_hash, made_by, document.state, document.reason, now, checked_ns,
+                document.dated, document.dated_by,
             ),
         )  # fmt: skip
         self._connection.execute("DELETE FROM facets WHERE doc_id = ?", (document.doc_id,))
-        self._connection.executemany(
-            _INSERT_FACET,
-            [
-                (document.doc_id, ordinal, *rows.facet_values(facet))
-                for ordinal, facet in enumerate(document.facets)
-            ],
-        )
+        self._connection.executemany(_INSERT_FACET, rows.facet_rows(document))
         called = (name for kind in NAME_KINDS for name in values_of(document.facets, kind))
         names = rows.storable(distinct_names(called))
         for statement in (_DROP_NAMES, _SAVE_NAMES):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -31,11 +32,14 @@ class StoreCatalogue:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def sources(self) -> list[Source]:
+    def sources(self, *, counted: bool = True) -> list[Source]:
+        of_source = "d WHERE d.source_id = s.source_id"
+        counts = (
+            f"(SELECT count(*) FROM documents {of_source}), "
+            f"(SELECT count(*) FROM chunks c JOIN documents d USING (doc_id) {of_source.removeprefix('d ')})"
+        )
         statement = (
-            f"SELECT {rows.SOURCE_COLUMNS}, "
-            "(SELECT count(*) FROM documents d WHERE d.source_id = s.source_id), "
-            "(SELECT count(*) FROM chunks c JOIN documents d USING (doc_id) WHERE d.source_id = s.source_id) "
+            f"SELECT {rows.SOURCE_COLUMNS}, {counts if counted else '0, 0'} "
             "FROM sources s ORDER BY s.added_ns, s.source_id"
         )
         return [rows.to_source(row[:-2], row[-2], row[-1]) for row in self._connection.execute(statement)]
@@ -87,8 +91,19 @@ class StoreCatalogue:
 
     def documents_at(self, path: str) -> list[Document]:
         """Notes of any source with this display path."""
-        statement = f"{_DOCUMENTS} d.path = ? ORDER BY d.source_id, d.raw_path"
-        return [rows.to_document(row) for row in self._connection.execute(statement, (display_path(path),))]
+        shown = display_path(path)
+        forms = {os.fsencode(unicodedata.normalize(form, shown)) for form in ("NFC", "NFD")}
+        # By the index on files; a path of another normalisation needs a look at every note.
+        by_file = "d.source_id IN (SELECT source_id FROM sources) AND d.raw_path IN (?, ?, ?) AND d.path = ?"
+        found: list[Document] = []
+        for condition, values in (
+            (by_file, (os.fsencode(path), min(forms), max(forms), shown)),
+            ("d.path = ?", (shown,)),
+        ):
+            if not found:
+                statement = f"{_DOCUMENTS} {condition} ORDER BY d.source_id, d.raw_path"
+                found = [rows.to_document(row) for row in self._connection.execute(statement, values)]
+        return found
 
     def documents_ending(self, ending: str, limit: int) -> list[Document]:
         """Notes whose path ends with these path components."""

@@ -18,8 +18,8 @@ from typing import Any
 
 from kebab_tui import own_files
 from kebab_tui.domain import errors
-from kebab_tui.domain.facets import fold
-from kebab_tui.domain.names import distinct_names, name_key, name_of, stem_of
+from kebab_tui.domain.facets import compare, fold
+from kebab_tui.domain.names import distinct_names, is_called_after_its_folder, name_key, name_of, stem_of
 from kebab_tui.domain.text import RECIPE_VERSION, display_path, embedded_hash, glob_regex
 from kebab_tui.storage.sqlite import schema
 from kebab_tui.storage.sqlite.rows import indexed_grams
@@ -346,7 +346,9 @@ def _register_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("kebab_contains", 2, contains, deterministic=True)
     connection.create_function("kebab_fold", 1, fold, deterministic=True)
     connection.create_function("kebab_name_key", 1, name_key, deterministic=True)
+    connection.create_function("kebab_compare", 3, compare, deterministic=True)
     connection.create_function("kebab_name", 2, name, deterministic=True)
+    connection.create_function("kebab_after_folder", 1, is_called_after_its_folder, deterministic=True)
     connection.create_function("kebab_names", 1, names, deterministic=True)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -29,8 +29,9 @@ from kebab_tui.domain.document import (
     SourceState,
     Trust,
 )
-from kebab_tui.domain.facets import FACETS, Facet, FacetKind
+from kebab_tui.domain.facets import FACETS, NAME, Facet, FacetKind, day_of, split_property
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
+from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import storable as storable
 from kebab_tui.domain.tokens import grams
@@ -38,14 +39,24 @@ from kebab_tui.search.ports import Script
 
 Row = sqlite3.Row | tuple[Any, ...]
 
-DOCUMENT_COLUMNS = (
+MANY = 1_000_000
+"""The first ordinal of the facets of kinds of which a note may have thousands."""
+_OWN_FACETS = f"FROM facets f WHERE f.doc_id = d.doc_id AND f.ordinal {{}} {MANY}"
+_FACETS = f"SELECT json_group_array(json_array(f.kind, f.value, f.line, f.target, f.extra)) {_OWN_FACETS}"
+_DOCUMENT = (
     "d.doc_id, d.source_id, d.path, d.raw_path, d.title, d.type, d.lang, coalesce(d.trust, s.trust), "
     "d.size, d.mtime_ns, d.ctime_ns, d.inode, d.content_hash, "
-    "d.state, d.reason, d.flags, d.indexed_ns, "
-    "(SELECT json_group_array(json_array(f.kind, f.value, f.line, f.target, f.extra)) "
-    "FROM facets f WHERE f.doc_id = d.doc_id), "
-    "(SELECT count(*) FROM chunks c WHERE c.doc_id = d.doc_id)"
+    "d.state, d.reason, d.flags, d.indexed_ns, d.dated, d.dated_by, "
+    "(SELECT count(*) FROM chunks c WHERE c.doc_id = d.doc_id), "
 )
+DOCUMENT_COLUMNS = (
+    f"{_DOCUMENT}({_FACETS.format('<')}), (SELECT json_group_array(json_array(kind, n)) FROM "
+    f"(SELECT f.kind, count(*) AS n {_OWN_FACETS.format('>=')} GROUP BY f.kind))"
+)
+HIT_DOCUMENT_COLUMNS = f"{_DOCUMENT}({_FACETS.format('<')} AND f.kind = '{NAME.id}'), '[]'"
+"""All that a hit shows of its note, which may have a thousand facets and a hundred passages."""
+LINKED_NOTE = "d.doc_id, d.source_id, s.root, d.path, d.raw_path, d.title"
+LINKED_NOTE_WIDTH = 6
 CHUNK_COLUMNS = (
     "c.id, c.chunk_id, c.doc_id, c.ordinal, c.kind, c.heading_path, c.text, c.line_first, c.line_last, c.page"
 )
@@ -88,9 +99,16 @@ def to_document(row: Row) -> Document:
         reason=row[14],
         flags=to_flags(row[15]),
         indexed_ns=row[16],
-        facets=tuple(Facet(*values) for values in json.loads(row[17])),
-        chunks=row[18],
+        dated=row[17],
+        dated_by=row[18],
+        chunks=row[19],
+        facets=tuple(Facet(*values) for values in json.loads(row[20])),
+        counts=tuple((kind, number) for kind, number in json.loads(row[21])),
     )
+
+
+def to_linked_note(row: Row) -> LinkedNote:
+    return LinkedNote(DocId(row[0]), SourceId(row[1]), os.fsdecode(row[2]), row[3], row[4], row[5])
 
 
 def to_chunk(row: Row) -> Chunk:
@@ -157,10 +175,21 @@ def to_other_files(row: str) -> OtherFiles:
     return OtherFiles(count, tuple((name, files) for name, files in types))
 
 
-def facet_values(facet: Facet) -> tuple[str | int | None, ...]:
-    """Values for kind, folded, value, line, target and extra."""
-    value, target, extra = (text and storable(text) for text in (facet.value, facet.target, facet.extra))
-    return facet.kind, FACETS[facet.kind].fold(value or ""), value, facet.line, target, extra
+def facet_rows(document: Document) -> Iterator[tuple[str | int | None, ...]]:
+    """Values for all columns of the table `facets`."""
+    doc, few, many = document.doc_id, 0, MANY
+    for facet in document.facets:
+        kind = FACETS[facet.kind]
+        value, target, extra = storable(facet.value), facet.target, facet.extra
+        if target is not None:
+            target = storable(target)
+        if extra is not None:
+            extra = storable(extra)
+        if kind.many:
+            ordinal, many = many, many + 1
+        else:
+            ordinal, few = few, few + 1
+        yield doc, ordinal, kind.id, kind.fold(value), value, facet.line, target, extra
 
 
 def as_json(values: Sequence[str]) -> str:
@@ -219,10 +248,25 @@ def _document_conditions(filters: SearchFilters) -> list[Condition]:
     conditions += [("kebab_contains(?, d.title)", [part]) for part in filters.titles]
     if filters.trust_min is not None:
         conditions.append(("coalesce(d.trust, s.trust) >= ?", [int(filters.trust_min)]))
-    if filters.after_ns is not None:
-        conditions.append(("d.mtime_ns >= ?", [filters.after_ns]))
-    if filters.before_ns is not None:
-        conditions.append(("d.mtime_ns < ?", [filters.before_ns]))
+    for sign, moment in ((">=", filters.after_ns), ("<", filters.before_ns)):
+        if moment is not None:
+            stated = f"CASE d.dated WHEN '' THEN d.mtime_ns {sign} ? ELSE d.dated {sign} ? END"
+            conditions.append((stated, [moment, day_of(moment)]))
+    for sign, moment in ((">=", filters.modified_after_ns), ("<", filters.modified_before_ns)):
+        if moment is not None:
+            conditions.append((f"d.mtime_ns {sign} ?", [moment]))
+    for link in filters.links:
+        if link.docs is None:
+            raise ValueError(f"{link} is not resolved")
+        passing = f"+d.doc_id {'NOT ' * link.negated}IN (SELECT value FROM json_each(?))"
+        conditions.append((passing, [json.dumps(link.docs)]))
+    for has in filters.has:
+        some = (
+            f"EXISTS (SELECT 1 FROM facets f WHERE f.doc_id = d.doc_id AND f.kind = ? "
+            f"AND f.ordinal {'>=' if FACETS[kind].many else '<'} {MANY})"
+            for kind in has.kinds
+        )
+        conditions.append((f"{'NOT ' * has.negated}({' OR '.join(some)})", list(has.kinds)))
     if filters.shareable:
         conditions.append((f"NOT ({PRIVATE})", []))
     return conditions
@@ -245,11 +289,31 @@ def _with_facet(kind: FacetKind, values: Sequence[str], excluded: bool) -> Condi
             *kind.within,
             *folded,
         ]
-    found = "SELECT f.doc_id FROM json_each(?) w CROSS JOIN facets f ON f.kind = ? AND "
-    selects = [f"{found} f.folded = w.value"]
-    if kind.nested:  # "0" is the character after "/"
-        selects.append(f"{found} f.folded >= w.value || '/' AND f.folded < w.value || '0'")
-    return f"{condition}({' UNION ALL '.join(selects)})", [as_json(folded), kind.id] * len(selects)
+    if kind.compared:
+        found = [_compared(kind, value) for value in values]
+        selects = " UNION ALL ".join(select for select, _ in found)
+        return f"{condition}({selects})", [value for _, parts in found for value in parts]
+    select = "SELECT f.doc_id FROM json_each(?) w CROSS JOIN facets f ON f.kind = ? AND"
+    both = [(f"{select} f.folded = w.value", folded)]
+    if kind.nested:  # "0" is the character after "/"; `=a` finds nothing below
+        below = [value for value in folded if not value.startswith("=")]
+        both = [
+            (f"{select} f.folded = w.value", [value.removeprefix("=") for value in folded]),
+            (f"{select} f.folded >= w.value || '/' AND f.folded < w.value || '0'", below),
+        ]
+    selects = " UNION ALL ".join(select for select, _ in both)
+    return f"{condition}({selects})", [one for _, wanted in both for one in (as_json(wanted), kind.id)]
+
+
+def _compared(kind: FacetKind, value: str) -> Condition:
+    """A SELECT of the notes with a key, a value of it, or one that compares with it."""
+    key, how, other = split_property(value)
+    folded = kind.fold(key)
+    of_key = "SELECT f.doc_id FROM facets f WHERE f.kind = ? AND f.folded >= ? AND f.folded < ?"
+    values: list[str | int] = [kind.id, f"{folded}=", f"{folded}>"]  # ">" is the character after "="
+    if not how:
+        return of_key, values
+    return f"{of_key} AND kebab_compare(substr(f.folded, ?), ?, ?)", [*values, len(folded) + 2, how, other]
 
 
 def _one_of(column: str, values: Sequence[str]) -> Condition:

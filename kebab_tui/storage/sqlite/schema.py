@@ -19,7 +19,7 @@ from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 APPLICATION_ID = 0x6B656261  # "keba"
 GRAMS_VERSION = 2
 
@@ -244,6 +244,50 @@ DROP INDEX IF EXISTS chunks_by_document;
 CREATE INDEX chunks_by_document ON chunks(doc_id, kind, hangul);
 """
 
+DATES = """
+ALTER TABLE documents ADD COLUMN dated TEXT NOT NULL DEFAULT '';
+ALTER TABLE documents ADD COLUMN dated_by TEXT NOT NULL DEFAULT '';
+"""
+
+_NOTE = "FROM facets f JOIN documents d ON d.doc_id = f.doc_id WHERE f.kind"
+_NUMERIC = "p.value GLOB '*[0-9]*' AND p.value NOT GLOB '*[^0-9.eE+-]*' AND p.value NOT GLOB '[eE]*'"
+_NAMED = "replace(f.folded, rtrim(f.folded, replace(f.folded, '/', '')), '')"
+SQL_VIEWS = f"""
+CREATE VIEW notes AS
+SELECT d.doc_id AS id, d.source_id AS source, d.path, d.title,
+  (SELECT f.value FROM facets f WHERE f.doc_id = d.doc_id AND f.kind = 'name') AS name,
+  d.type, d.lang, d.state, d.reason, d.size,
+  CASE coalesce(d.trust, s.trust) WHEN 3 THEN 'primary' WHEN 2 THEN 'secondary' ELSE 'generated' END AS trust,
+  strftime('%Y-%m-%dT%H:%M:%SZ', d.mtime_ns / 1000000000, 'unixepoch') AS modified,
+  CASE d.dated WHEN '' THEN date(d.mtime_ns / 1000000000, 'unixepoch', 'localtime') ELSE d.dated END AS day,
+  CASE d.dated WHEN '' THEN 'modified' ELSE d.dated_by END AS day_from,
+  instr(d.flags, '"private') > 0 AS private,
+  (SELECT count(*) FROM chunks c WHERE c.doc_id = d.doc_id) AS passages
+FROM documents d JOIN sources s ON s.source_id = d.source_id;
+CREATE VIEW passages AS
+SELECT c.chunk_id AS id, c.doc_id AS note_id, d.path, c.ordinal AS number, c.kind, c.heading_path AS heading,
+  c.line_first AS first_line, c.line_last AS last_line, c.page, c.text, c.id AS row
+FROM chunks c JOIN documents d ON d.doc_id = c.doc_id;
+CREATE VIEW names AS
+SELECT f.doc_id AS note_id, d.path, f.kind, f.value AS name, f.line {_NOTE} IN ('name', 'alias', 'title');
+CREATE VIEW tags AS
+SELECT f.doc_id AS note_id, d.path, f.value AS tag, f.line {_NOTE} = 'tag';
+CREATE VIEW links AS
+SELECT f.doc_id AS note_id, d.path, f.line, json_extract(f.extra, '$[2]') AS "column",
+  json_extract(f.extra, '$[0]') AS form, f.value AS target, f.target AS anchor,
+  json_extract(f.extra, '$[1]') AS text, f.kind = 'url' AS external,
+  CASE f.kind WHEN 'url' THEN f.folded ELSE {_NAMED} END AS name
+{_NOTE} IN ('link', 'url');
+CREATE VIEW properties AS
+SELECT p.*, CASE WHEN {_NUMERIC} THEN CAST(p.value AS REAL) END AS number FROM (
+  SELECT f.doc_id AS note_id, d.path, substr(f.value, 1, instr(f.value, '=') - 1) AS key,
+    substr(f.value, instr(f.value, '=') + 1) AS value, f.line {_NOTE} = 'prop'
+) p;
+CREATE VIEW tasks AS
+SELECT f.doc_id AS note_id, d.path, f.value AS state, f.extra AS text, f.line {_NOTE} = 'task';
+"""
+"""The tables of `kebab sql`, by stock SQLite 3.40 alone: other programs open the file, too."""
+
 VIEWS: Mapping[int, str] = {
     3: """
 CREATE TEMP VIEW facets AS
@@ -262,6 +306,8 @@ SELECT d.rowid AS id, d.doc_id, '' AS grams, kebab_name(d.path, s.root) || coale
 FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
 """,
     5: "CREATE TEMP VIEW sources AS SELECT *, 0 AS stars, 0 AS code FROM main.sources;\n",
+    6: "CREATE TEMP VIEW documents AS SELECT *, '' AS dated, '' AS dated_by FROM main.documents;\n"
+    + SQL_VIEWS.replace("CREATE VIEW", "CREATE TEMP VIEW"),
 }
 """For each step that changed tables: TEMP views that give a reader of the schema before it those after it.
 
@@ -349,6 +395,12 @@ def migrate(connection: sqlite3.Connection) -> None:
         db.execute("ALTER TABLE sources ADD COLUMN stars INTEGER NOT NULL DEFAULT 0")
         db.execute("ALTER TABLE sources ADD COLUMN code INTEGER NOT NULL DEFAULT 0")
         db.execute("PRAGMA user_version = 5")
+
+    @steps(name="0006_dates_and_views")
+    def dates(db: Database) -> None:
+        for statement in statements_of(DATES + SQL_VIEWS):
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 6")
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))

@@ -21,14 +21,24 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.errors import RawQueryError
-from kebab_tui.domain.facets import NAME, NAME_KINDS
+from kebab_tui.domain.facets import NAME, NAME_KINDS, Facet
 from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.names import name_of
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
 from kebab_tui.search.match import Match, Not, Term, Word, any_of
-from kebab_tui.search.ports import Among, Collection, FieldCounts, FieldWeights, FoundChunk, NamedNote, Scored
+from kebab_tui.search.ports import (
+    Among,
+    CalledNote,
+    Collection,
+    FieldCounts,
+    FieldWeights,
+    FoundChunk,
+    NamedNote,
+    Scored,
+)
 from kebab_tui.storage.sqlite import recovery, rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
 from kebab_tui.storage.sqlite.fts import fts5
@@ -40,7 +50,7 @@ if TYPE_CHECKING:
 _UP = "\U0010ffff"
 _HYDRATE = (
     f"SELECT {rows.CHUNK_COLUMNS}, s.root, s.title, d.made_by, c.title, c.embed_hash, "
-    f"{rows.DOCUMENT_COLUMNS} FROM {rows.FROM} "
+    f"{rows.HIT_DOCUMENT_COLUMNS} FROM {rows.FROM} "
     "WHERE c.id IN (SELECT value FROM json_each(?))"
 )
 _CHUNK_WIDTH = len(rows.CHUNK_COLUMNS.split(", "))
@@ -54,7 +64,8 @@ _OCCURRENCES = (
 )
 _NAMES = (
     "(SELECT json_group_array(json_array(f.kind, f.value)) FROM facets f "
-    f"WHERE f.doc_id = d.doc_id AND f.kind IN ({', '.join(map(repr, NAME_KINDS))}))"
+    f"WHERE f.doc_id = d.doc_id AND f.ordinal < {rows.MANY} "
+    f"AND f.kind IN ({', '.join(map(repr, NAME_KINDS))}))"
 )
 _ANSWERS = 64
 MATCHES = 1_024
@@ -333,6 +344,56 @@ class StoreSnapshot:
             for doc, row, source, path, mtime, _, names in read
         ]
 
+    def links(
+        self, kinds: Sequence[str], filters: SearchFilters, *, keys: Sequence[str] | None = None
+    ) -> list[tuple[LinkedNote, Facet]]:
+        where, more = rows.predicate(filters)
+        joined = "JOIN documents d ON d.doc_id = f.doc_id JOIN sources s ON s.source_id = d.source_id"
+        is_kind, values = "f.kind IN (SELECT value FROM json_each(?))", [json.dumps(list(kinds))]
+        if keys is None:
+            joined = (
+                f"documents d JOIN sources s ON s.source_id = d.source_id CROSS JOIN facets f ON {is_kind}"
+            )
+            joined += f" AND f.doc_id = d.doc_id AND f.ordinal >= {rows.MANY}"
+        else:
+            joined = f"json_each(?) w CROSS JOIN facets f ON f.folded = w.value AND {is_kind} {joined}"
+            values.insert(0, rows.as_json(keys))
+        statement = (
+            f"SELECT {rows.LINKED_NOTE}, f.kind, f.value, f.line, f.target, f.extra FROM {joined} "
+            f"WHERE {where} ORDER BY d.path, d.source_id, f.line, f.ordinal"
+        )
+        notes: dict[str, LinkedNote] = {}
+        found = []
+        for row in self._connection.execute(statement, [*values, *more]):
+            note = notes.get(row[0])
+            if note is None:
+                note = notes[row[0]] = rows.to_linked_note(row)
+            found.append((note, Facet(*row[rows.LINKED_NOTE_WIDTH :])))
+        return found
+
+    def called(self, keys: Sequence[str] | None, filters: SearchFilters) -> list[CalledNote]:
+        if keys is None:
+            return self._called("?", 1, filters)
+        with_key = (
+            "d.doc_id IN (SELECT f.doc_id FROM json_each(?) w CROSS JOIN facets f "
+            f"ON f.folded = w.value AND f.kind IN ({', '.join(map(repr, NAME_KINDS))}))"
+        )
+        return self._called(with_key, rows.as_json(keys), filters)
+
+    def called_after_folders(self, filters: SearchFilters) -> list[CalledNote]:
+        return self._called("? AND kebab_after_folder(d.path)", 1, filters)
+
+    def _called(self, condition: str, value: str | int, filters: SearchFilters) -> list[CalledNote]:
+        where, more = rows.predicate(filters)
+        statement = (
+            f"SELECT {rows.LINKED_NOTE}, {_NAMES} FROM documents d "
+            f"JOIN sources s ON s.source_id = d.source_id WHERE {condition} AND {where}"
+        )
+        return [
+            CalledNote(rows.to_linked_note(row), _names(row[-1], row[3]))
+            for row in self._connection.execute(statement, [value, *more])
+        ]
+
     def hydrate(self, wanted: Sequence[ChunkRow]) -> dict[ChunkRow, FoundChunk]:
         found = {}
         for row in self._connection.execute(_HYDRATE, (json.dumps(wanted),)):
@@ -429,6 +490,10 @@ class StoreSnapshot:
     def chunk_rows(self, doc: DocId) -> list[ChunkRow]:
         statement = "SELECT id FROM chunks WHERE doc_id = ? ORDER BY ordinal"
         return [ChunkRow(row) for (row,) in self._connection.execute(statement, (doc,))]
+
+    def notes_of(self, wanted: Sequence[ChunkRow]) -> dict[ChunkRow, DocId]:
+        statement = "SELECT id, doc_id FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+        return dict(self._connection.execute(statement, (json.dumps(list(wanted)),)))
 
     def chunks_of(self, docs: Sequence[DocId]) -> dict[ChunkRow, DocId]:
         statement = "SELECT id, doc_id FROM chunks WHERE doc_id IN (SELECT value FROM json_each(?))"

@@ -17,7 +17,7 @@ from kebab_tui.storage.lock import DataFolder, WriterLock
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Source
     from kebab_tui.search.ports import FieldWeights
-    from kebab_tui.storage.ports import Finding, Waiting, WriterSession
+    from kebab_tui.storage.ports import Finding, SqlLimits, SqlResult, Waiting, WriterSession
     from kebab_tui.storage.requests import RequestFolder
     from kebab_tui.storage.sqlite.reader import StoreReader
     from kebab_tui.vectors.sync import VectorFollower
@@ -61,6 +61,11 @@ class SqliteIndex:
     def change_check(self) -> Callable[[], bool]:
         # A commit changes the log; the live state and the database are replaced, which changes the folder.
         return ChangeCheck(self._files.root, self._files.database + "-wal").may_have_changed
+
+    def sql(self, statement: str, limits: SqlLimits) -> SqlResult:
+        from kebab_tui.storage.sqlite.sql import select
+
+        return select(self._files, statement, limits)
 
     def check(self, chunker: str) -> Iterator[Finding]:
         from kebab_tui.storage.sqlite.health import check_index

@@ -51,7 +51,7 @@ _LANGUAGE = (
     *(
         row
         for kind in FACETS.values()
-        if kind.key is not None
+        if kind.key is not None and not kind.compared and not kind.many
         for row in (
             (f"{kind.key}:a,b", f"With either {'text in the ' if kind.within else ''}{kind.id}"),
             (
@@ -60,13 +60,19 @@ _LANGUAGE = (
             ),
         )
     ),
+    ("tag:=a", "With this tag, and not only one below it"),
+    ("task:open task:done", "With open tasks, with done ones"),
+    ("prop:due prop:rating>3", "With this key; with such a value"),
+    ("links:a linkedby:b", "That link to a note; that a note links to"),
+    ("has:links -has:tasks", "With any links; without tasks"),
     ("-tag:x -path:old", "Without the tag; outside the path"),
     ("path:notes/**", "Below a folder; * matches within one folder"),
     ("in:work", "In one of your folders, by its name in F12"),
     ("title:plan heading:goals", "A word in the title, in a heading"),
     ("type:markdown lang:ko", "By type, by language"),
     ("kind:code trust:primary", "By kind of passage, by trust"),
-    ("after:7d before:2026-01", "Modified since a date; before a date"),
+    ("after:7d before:2026-01", "Dated since a date; before a date"),
+    ("modified:7d", "Files changed since a date; <2026-01 before it"),
     ("'raw AND (fts5)'", "A whole query in single quotes: SQLite FTS5 syntax"),
     ('tag:rust -draft "error handling" after:30d', "An example of several together"),
 )
