@@ -22,7 +22,8 @@ COMMITS = {
     "5db224c": "Markdown read by the second version",
     "132dc55": "chunks cut by the second version",
     "9fe2ce9": "tags and aliases in one table; no names, no parts of identifiers",
-    "f246886": "names, identifiers by their parts; no stars and code of sources",
+    "f246886": "names, identifiers by their parts; no stars of sources",
+    "4863d82": "stars of sources; no links, properties, tasks and dates, no code",
 }
 """Each earlier form of the tables or of what fills them, oldest first."""
 

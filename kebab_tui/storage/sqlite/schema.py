@@ -306,7 +306,8 @@ SELECT d.rowid AS id, d.doc_id, '' AS grams, kebab_name(d.path, s.root) || coale
 FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
 """,
     5: "CREATE TEMP VIEW sources AS SELECT *, 0 AS stars, 0 AS code FROM main.sources;\n",
-    6: "CREATE TEMP VIEW documents AS SELECT *, '' AS dated, '' AS dated_by FROM main.documents;\n"
+    6: "CREATE TEMP VIEW IF NOT EXISTS sources AS SELECT *, 0 AS code FROM main.sources;\n"
+    "CREATE TEMP VIEW documents AS SELECT *, '' AS dated, '' AS dated_by FROM main.documents;\n"
     + SQL_VIEWS.replace("CREATE VIEW", "CREATE TEMP VIEW"),
 }
 """For each step that changed tables: TEMP views that give a reader of the schema before it those after it.
@@ -390,14 +391,14 @@ def migrate(connection: sqlite3.Connection) -> None:
             db.execute(statement)
         db.execute("PRAGMA user_version = 4")
 
-    @steps(name="0005_stars_and_code")
-    def stars_and_code(db: Database) -> None:
+    @steps(name="0005_stars")
+    def stars(db: Database) -> None:
         db.execute("ALTER TABLE sources ADD COLUMN stars INTEGER NOT NULL DEFAULT 0")
-        db.execute("ALTER TABLE sources ADD COLUMN code INTEGER NOT NULL DEFAULT 0")
         db.execute("PRAGMA user_version = 5")
 
-    @steps(name="0006_dates_and_views")
-    def dates(db: Database) -> None:
+    @steps(name="0006_code_dates_and_views")
+    def code_and_dates(db: Database) -> None:
+        db.execute("ALTER TABLE sources ADD COLUMN code INTEGER NOT NULL DEFAULT 0")
         for statement in statements_of(DATES + SQL_VIEWS):
             db.execute(statement)
         db.execute("PRAGMA user_version = 6")
