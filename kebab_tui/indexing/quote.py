@@ -17,6 +17,8 @@ from kebab_tui.domain.citation import Citation, Located, SourceSpan, parse_citat
 from kebab_tui.domain.document import Chunk, Document
 from kebab_tui.domain.errors import NotFoundError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
+from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.note_uri import SCHEME, parse_uri
 from kebab_tui.domain.pages import cite, page_count
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
@@ -155,7 +157,13 @@ def _shareable_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str
 
 
 def inspect_shared(catalogue: Catalogue, target: str, filters: SearchFilters, find: Find) -> Inspection:
-    """The same as `lookup.inspect`, as if there were only the notes that pass, and nothing outside sources."""
+    """The same as `lookup.inspect`, as if there were only the notes that pass, and nothing outside sources.
+
+    Also understands URIs of notes.
+    """
+    if target.startswith(SCHEME):
+        source, target = parse_uri(target)
+        filters = replace(filters, sources=(SourceId(source),))
     if _CHUNK_ID.fullmatch(target):
         chunks = catalogue.chunks_named(target)
         if len(chunks) == 1 and (document := catalogue.document(chunks[0].doc_id)):

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from kebab_tui.domain.citation import Citation, Located
 from kebab_tui.domain.document import Source
+from kebab_tui.domain.note_uri import uri_of
 from kebab_tui.domain.text import one_line, sanitize
-from kebab_tui.server.view import Passages, ReadLines, uri_of
+from kebab_tui.server.view import Passages, ReadLines, Related, RelatedLink
 from kebab_tui.wire import llm_text
 from kebab_tui.wire.encode import Json, notice
 
 if TYPE_CHECKING:
-    from kebab_tui.indexing.quote import QuotedHit
+    from kebab_tui.indexing.quote import QuotedHit, QuotedNote
     from kebab_tui.search.libraries import FoundLibrary
 
 _DIGITS = 6
@@ -93,6 +94,52 @@ def lines(found: ReadLines) -> Answer:
         data["next"] = str(found.next)
         parts.append(f"To read on: {llm_text.cited(found.next)}")
     return Answer("\n".join(parts), data)
+
+
+def related(found: Related) -> Answer:
+    note = found.note
+    parts = [f"Related to {_cited(note)}"]
+    parts += _section("Links", found.links, found.total_links)
+    parts += _section("Linked from", found.backlinks, found.total_backlinks)
+    if found.similar:
+        parts += ["", "Similar notes, by the cosine of their vectors:"]
+        parts += [f"- {cosine:.2f} {_cited(quoted)}" for quoted, cosine in found.similar]
+    parts += [f"\nNote: {one_line(one.text)}" for one in found.notices]
+    data: Json = {
+        "schema_version": "mcp_related.v1",
+        **_note(note),
+        "links": [_link(one) for one in found.links],
+        "total_links": found.total_links,
+        "backlinks": [_link(one) for one in found.backlinks],
+        "total_backlinks": found.total_backlinks,
+        "similar": [_note(quoted) | {"cosine": round(cosine, _DIGITS)} for quoted, cosine in found.similar],
+        "notices": [notice(one) for one in found.notices],
+    }
+    return Answer("\n".join(parts), data)
+
+
+def _section(title: str, links: Sequence[RelatedLink], total: int) -> Iterable[str]:
+    if total:
+        yield ""
+        yield f"{title}, {len(links)} of {total:,}:"
+    for one in links:
+        arrow = "" if one.target is None else f" → {_cited(one.target)}"
+        yield f"- {_cited(one.place)}: {one_line(str(one.link))}{arrow}"
+
+
+def _cited(note: QuotedNote) -> str:
+    return f"{llm_text.cited(note.citation)} ({note.document.source}) {one_line(note.document.title)}"
+
+
+def _link(one: RelatedLink) -> Json:
+    found = _note(one.place) | {"written": str(one.link), "text": one.link.text}
+    return found if one.target is None else found | {"target": _note(one.target)}
+
+
+def _note(note: QuotedNote) -> Json:
+    document = note.document
+    found = _citation(document.source, document.raw_path, note.citation, note.located)
+    return found | {"title": document.title, "trust": document.trust.label}
 
 
 def libraries(found: Sequence[FoundLibrary]) -> Answer:

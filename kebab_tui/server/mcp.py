@@ -28,10 +28,11 @@ from kebab_tui.domain.errors import (
     UsageError,
     failure_of,
 )
+from kebab_tui.domain.note_uri import SCHEME
 from kebab_tui.domain.text import did_you_mean, one_line
 from kebab_tui.server.stdio import Closed, Connection, Wire
 from kebab_tui.server.tools import TOOLS, UNTRUSTED
-from kebab_tui.server.view import SCHEME, AgentView
+from kebab_tui.server.view import AgentView
 from kebab_tui.workspace import Workspace
 
 T = TypeVar("T")

@@ -77,6 +77,15 @@ class Read(Struct, forbid_unknown_fields=True, kw_only=True):
     max_tokens: _Tokens = 4_000
 
 
+class RelatedTo(Struct, forbid_unknown_fields=True, kw_only=True):
+    target: Annotated[
+        str,
+        Meta(min_length=1, max_length=4_096, description="A note or a passage, as for the tool read."),
+    ]
+    source: _Source = ""
+    limit: Annotated[int, Meta(ge=1, le=50, description="At most so many of each kind.")] = 10
+
+
 class ResolveLibrary(Struct, forbid_unknown_fields=True, kw_only=True):
     library_name: Annotated[
         str, Meta(max_length=200, description="The name, or a part of it; empty lists all libraries.")
@@ -175,6 +184,10 @@ def _read(view: AgentView, asked: Read) -> Answer:
     return answers.lines(found)
 
 
+def _related(view: AgentView, asked: RelatedTo) -> Answer:
+    return answers.related(view.related(asked.target, source=asked.source, limit=asked.limit))
+
+
 def _resolve_library(view: AgentView, asked: ResolveLibrary) -> Answer:
     found = view.libraries(asked.library_name, asked.query, asked.limit)
     return answers.libraries(found)
@@ -227,6 +240,16 @@ TOOLS: dict[str, Tool] = {
             "mcp_read.v1",
             _read,
             _READ_ALIASES | {"path": "target", "maxTokens": "max_tokens", "lines": "context"},
+        ),
+        Tool(
+            "related",
+            "Find related notes",
+            "Find what a note or passage is related to: its links and where they lead, the notes that link "
+            f"to it, and notes of a similar meaning, in any language. {UNTRUSTED}",
+            RelatedTo,
+            "mcp_related.v1",
+            _related,
+            _READ_ALIASES | {"path": "target", "k": "limit", "maxResults": "limit"},
         ),
         Tool(
             "resolve-library-id",

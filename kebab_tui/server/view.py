@@ -12,24 +12,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote_to_bytes
 
 from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.document import ChunkKind, Source
-from kebab_tui.domain.errors import FilterError, NotFoundError, NotIndexedError, StoreError, UsageError
+from kebab_tui.domain.errors import (
+    FilterError,
+    ModelError,
+    NotFoundError,
+    NotIndexedError,
+    StoreError,
+    UsageError,
+)
 from kebab_tui.domain.facets import TAG
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.note_uri import uri_of
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery, facet_filters
 from kebab_tui.domain.text import duration
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Document
+    from kebab_tui.domain.links import LinkedNote, NoteLink, WrittenLink
     from kebab_tui.indexing.quote import QuotedHit, QuotedNote
     from kebab_tui.search.libraries import FoundLibrary
     from kebab_tui.workspace import Workspace
 
-SCHEME = "kebab://"
 _BYTES_A_TOKEN = 3.5
 """Of UTF-8: about 3.5 letters of English or 1.2 of Korean."""
 _MOST_RECENT = 50
@@ -62,6 +69,28 @@ class ReadLines:
     lines: tuple[str, ...]
     truncated: bool
     next: Citation | None
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedLink:
+    """A link, the line where it stands, and what it leads to, if that is a note that the agent may see."""
+
+    link: WrittenLink
+    place: QuotedNote
+    target: QuotedNote | None
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What a note is related to. The totals count links that are not listed, too."""
+
+    note: QuotedNote
+    links: tuple[RelatedLink, ...]
+    total_links: int
+    backlinks: tuple[RelatedLink, ...]
+    total_backlinks: int
+    similar: tuple[tuple[QuotedNote, float], ...]
+    notices: tuple[Notice, ...]
 
 
 class AgentView:
@@ -141,16 +170,7 @@ class AgentView:
 
     def read(self, target: str, *, source: str = "", context: int = 0, max_tokens: int) -> ReadLines:
         """The present lines of a citation with some around them, or of a note from its first line on."""
-        scope, within_source = self._scope(source), target
-        if target.startswith(SCHEME):
-            named, within_source = parse_uri(target)
-            scope = replace(scope, sources=(SourceId(named),))
-        try:
-            found = self._workspace.quote_target(within_source, scope)
-        except NotFoundError as error:
-            if not error.hint:
-                raise _unknown(target) from None
-            raise
+        found = self._quoted(target, self._scope(source))
         span, total = found.citation.span, len(found.lines)
         first, last = 1, total
         if not found.pages:
@@ -165,6 +185,62 @@ class AgentView:
         elif (span.page or 1) < found.pages:
             following = Citation(cited.path, SourceSpan(1, 1, page=(span.page or 1) + 1))
         return ReadLines(target, found, cited, first, shown, truncated, following)
+
+    def related(self, target: str, *, source: str = "", limit: int) -> Related:
+        """Links, backlinks and similar notes, each cited as it is now; of a passage if `target` cites one."""
+        scope = self._scope(source)
+        found = self._quoted(target, scope)
+        document, everywhere = found.document, self._scope()
+        whole = uri_of(document.source, document.raw_path)
+        is_passage = (
+            bool(found.pages) or len(found.lines) > found.citation.span.last - found.citation.span.first + 1
+        )
+        cited = uri_of(document.source, document.raw_path, found.citation.span) if is_passage else whole
+        workspace = self._workspace
+        out = workspace.links(whole, "out", everywhere, limit)
+        back = workspace.links(whole, "in", everywhere, limit)
+        notices: list[Notice] = []
+        try:
+            near = workspace.similar(cited, limit, everywhere)
+        except ModelError as error:
+            near, notices = [], [Notice("no_similar", f"{error.message}.", "warning")]
+
+        def place(note: LinkedNote | Document, span: SourceSpan) -> QuotedNote | None:
+            """A place in a note as it is now; None if the agent may not see it."""
+            try:
+                return workspace.quote_target(uri_of(note.source, note.raw_path, span), everywhere)
+            except NotFoundError:
+                return None
+
+        def target_of(link: NoteLink) -> QuotedNote | None:
+            return None if link.target is None else place(link.target, link.span or SourceSpan(1, 1))
+
+        links = [
+            RelatedLink(one.link, here, target_of(one))
+            for one in out.links
+            if (here := place(one.note, one.citation.span)) is not None
+        ]
+        backlinks = [
+            RelatedLink(one.link, there, None)
+            for one in back.links
+            if (there := place(one.note, one.citation.span)) is not None
+        ]
+        similar = [
+            (quoted, one.cosine)
+            for one in near
+            if (quoted := place(one.document, one.citation.span)) is not None
+        ]
+        return Related(
+            found, tuple(links), out.total, tuple(backlinks), back.total, tuple(similar), tuple(notices)
+        )
+
+    def _quoted(self, target: str, scope: SearchFilters) -> QuotedNote:
+        try:
+            return self._workspace.quote_target(target, scope)
+        except NotFoundError as error:
+            if not error.hint:
+                raise _unknown(target) from None
+            raise
 
     def libraries(self, name: str, query: str = "", limit: int = 10) -> list[FoundLibrary]:
         self._refuse_raw(query)
@@ -211,21 +287,6 @@ class AgentView:
 def tokens_of(text: str) -> int:
     """About as many tokens as a language model reads."""
     return ceil(len(text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN)
-
-
-def uri_of(source: str, raw_path: bytes, span: SourceSpan | None = None) -> str:
-    """`kebab://SOURCE/PATH#L3-L9`, or `#p=4`."""
-    ending = "" if span is None else Citation("", span).uri
-    return f"{SCHEME}{quote(source, safe='')}/{quote(raw_path)}{ending}"
-
-
-def parse_uri(uri: str) -> tuple[str, str]:
-    """The source, and the path or citation within it."""
-    name, _, rest = uri.removeprefix(SCHEME).partition("/")
-    path, _, span = rest.partition("#")
-    source = unquote_to_bytes(name).decode("utf-8", "replace")
-    within = unquote_to_bytes(path).decode("utf-8", "surrogateescape")
-    return source, f"{within}#{span}" if span else within
 
 
 def _unknown(target: str) -> NotFoundError:

@@ -114,6 +114,22 @@ def test_the_text_of_lines(view: AgentView) -> None:
     )
 
 
+def test_the_text_of_what_is_related(view: AgentView, vault: Kebab, tmp_path: Path) -> None:
+    (tmp_path / "work/hub.md").write_text("# Hub\n\nSee [[plan]].\n")
+    assert vault("ingest").code == 0
+    assert ask(view, "related", target="hub").text == (
+        "Related to hub.md:L1-L3 (work) Hub\n"
+        "\n"
+        "Links, 1 of 1:\n"
+        "- hub.md:L3 (work) Hub: plan → plan.md:L1 (work) Plan\n"
+        "\n"
+        "Note: no vectors yet."
+    )
+    assert ask(view, "related", target="plan").text == (
+        "Related to plan.md:L1-L3 (work) Plan\n\nLinked from, 1 of 1:\n- hub.md:L3 (work) Hub: plan"
+    )
+
+
 def test_the_specifications_texts(view: AgentView, vault: Kebab) -> None:
     """Rows 4-16 and 4-17: the list of libraries, and passages with the rules first."""
     assert vault("source", "edit", "work", "--rule", "Ask the owner.", "--description", "Plans").code == 0

@@ -12,7 +12,8 @@ import pytest
 
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.errors import FilterError, KebabError, NotFoundError, UsageError
-from kebab_tui.server.view import AgentView, Passages, parse_uri, tokens_of, uri_of
+from kebab_tui.domain.note_uri import parse_uri, uri_of
+from kebab_tui.server.view import AgentView, Passages, tokens_of
 from kebab_tui.settings.settings import SearchSettings, Settings
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import Kebab
@@ -306,6 +307,47 @@ def test_a_budget_sends_whole_passages_and_continues_behind_them(view: AgentView
     assert len(seen) == len(set(seen)) == passages.total == 12
     tiny = view.search("gnu", limit=10, max_tokens=200)
     assert (len(tiny.hits), tiny.truncated, tiny.next_offset) == (1, True, 1)
+
+
+# Related notes
+
+
+def test_links_both_ways_and_nothing_private(view: AgentView, vault: Kebab, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    (notes / "hub.md").write_text("# Hub\n\nSee [[port#Cause]], [[secret]], [[plan]] and [x](nothing.md).\n")
+    (notes / "diary/link.md").write_text("# Linking\n\n[[hub]]\n")
+    (notes / "back.md").write_text("# Back\n\n\nTo [[hub]].\n")
+    assert vault("ingest", str(notes)).code == 0
+    found = view.related("hub", limit=10)
+    written = {str(one.link): one.target and str(one.target.citation) for one in found.links}
+    assert written["port#Cause"] == "infra/port.md:L3-L5"
+    assert written["secret"] is None
+    assert [str(one.place.citation) for one in found.backlinks] == ["back.md:L4"]
+    assert found.total_backlinks == 1
+    (notes / "back.md").write_text("---\nprivate: true\n---\n# Back\n\n\nTo [[hub]].\n")
+    assert view.related("hub", limit=10).backlinks == ()
+    with pytest.raises(NotFoundError, match="not in the index: diary/link"):
+        view.related("diary/link", limit=10)
+
+
+def test_related_notes_stay_within_the_sources(vault: Kebab, tmp_path: Path) -> None:
+    (tmp_path / "notes/hub.md").write_text("# Hub\n\n[[plan]]\n")
+    (tmp_path / "work/there.md").write_text("# There\n\n[[hub]]\n")
+    assert vault("ingest").code == 0
+    with view_of(vault, "notes") as view:
+        found = view.related("hub", limit=10)
+        assert [one.target for one in found.links] == [None]
+        assert (found.backlinks, found.total_backlinks) == ((), 0)
+
+
+def test_similar_notes_by_meaning(embedded: Kebab) -> None:
+    with view_of(embedded) as view:
+        found = view.related("infra/port-conflict.md", limit=3)
+        (nearest, cosine), *_ = found.similar
+        assert nearest.document.path == "infra/포트-충돌.md"
+        assert cosine > 0.7
+        of_passage = view.related("infra/port-conflict.md:L40-L50", limit=3)
+        assert of_passage.similar != found.similar
 
 
 # Filters, libraries, freshness
