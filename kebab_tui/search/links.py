@@ -66,6 +66,8 @@ class Resolver:
         self._by_end: dict[str, list[tuple[str, LinkedNote]]] = defaultdict(list)
         """The forms of paths by their last part."""
         self._by_name: dict[tuple[str, str], list[LinkedNote]] = defaultdict(list)
+        self._only: dict[str, tuple[LinkedNote, ...]] = {}
+        """The note of a name that no other note has, wherever the link is."""
         self._resolved: dict[tuple[str, str, str], tuple[LinkedNote, ...]] = {}
 
     def prepare(self, links: Iterable[tuple[LinkedNote, str]]) -> None:
@@ -83,6 +85,8 @@ class Resolver:
         """The notes that a link to `path` in a note could mean equally well, the nearest first."""
         if not path:
             return (note,)
+        if (only := self._only.get(path)) is not None:
+            return only
         place = note.source, posixpath.dirname(note.path), path
         if place not in self._resolved:
             if path not in self._prepared or is_called_after_its_folder(path):
@@ -113,6 +117,8 @@ class Resolver:
         is_rooted, is_relative = written.startswith("/"), written.startswith(("./", "../"))
         is_name = "/" not in written and not EXTENSION.search(written)  # and no path
         if is_name and (found := self._by_ends(note, written)):
+            if len(found) == 1 and not is_called_after_its_folder(written):  # of those only some are read
+                self._only[path] = found
             return found
         if not is_rooted and (found := self._at(note, posixpath.join(folder, written))):
             return found

@@ -70,6 +70,6 @@ def test_an_unknown_key_is_searched_and_named(indexed: Kebab) -> None:
     near, far = indexed("search", "rust creatd:2026"), indexed("search", "rust zotero:ownership")
     assert (near.code, far.code) == (0, 0)
     assert "Unknown filter creatd: searched as text. Did you mean after:?" in near.err
-    assert "Unknown filter zotero: searched as text. The filters are tag:, name:, path:," in far.err
+    assert "Unknown filter zotero: searched as text. The filters are tag:, name:, prop:," in far.err
     notices = indexed("search", "rust zotero:ownership", "--json").json["notices"]
     assert "unknown_key" in {notice["code"] for notice in notices}
