@@ -126,7 +126,12 @@ def test_the_text_of_what_is_related(view: AgentView, vault: Kebab, tmp_path: Pa
         "Note: no vectors yet."
     )
     assert ask(view, "related", target="plan").text == (
-        "Related to plan.md:L1-L3 (work) Plan\n\nLinked from, 1 of 1:\n- hub.md:L3 (work) Hub: plan\n\nNote: no vectors yet."
+        "Related to plan.md:L1-L3 (work) Plan\n"
+        "\n"
+        "Linked from, 1 of 1:\n"
+        "- hub.md:L3 (work) Hub: plan\n"
+        "\n"
+        "Note: no vectors yet."
     )
 
 
