@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from time import monotonic
 from typing import Any, ClassVar, Protocol
 
@@ -52,7 +53,7 @@ from kebab_tui.tui.preview.rendered import LONGEST, Rendered, Renderings
 from kebab_tui.tui.preview.source_lines import FileIdentity, OpenFile, WholeText, identity
 from kebab_tui.tui.preview.syntax import Lexers
 from kebab_tui.tui.preview.wrapping import Anchor, Row, WrappedRows
-from kebab_tui.tui.widgets.segments import LineView, sanitize_line
+from kebab_tui.tui.widgets.segments import LineView, sanitize_line, wrapped
 
 SIDEWAYS = 8
 """Columns per horizontal step."""
@@ -333,9 +334,12 @@ class Preview(LineView, can_focus=True):
     def _show_error(self, error: KebabError) -> None:
         """Report why the file cannot be shown, and show the indexed text instead."""
         kept = self._hit.text.split("\n") if self._hit and self._hit.text else []
-        state = error.message if self._page is None else f"page {self._page:,}: {error.message}"
-        words = ["Indexed text:", "", *kept] if kept else []
-        self._show_words(state, [*filter(None, [error.hint]), "", *words])
+        words = ["", "Indexed text:", "", *kept] if kept else []
+        if self._page is None:
+            self._show_words(error.message, [error.hint, *words])
+            return
+        reasons = (wrapped(sanitize_line(text), self.columns) for text in (error.message, error.hint))
+        self._show_words(f"page {self._page:,} cannot be shown", [*chain.from_iterable(reasons), *words])
 
     def _show_words(self, state: str, words: Sequence[str]) -> None:
         self._remark, self._words = state, words
