@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kebab_tui.domain.citation import Citation, Located, SourceSpan, parse_citation
-from kebab_tui.domain.document import Chunk, Document
+from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import NotFoundError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.domain.pages import cite, page_count
+from kebab_tui.domain.pages import page_count
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.files.read import VanishedFileError
 from kebab_tui.files.walk import is_private
@@ -25,10 +25,13 @@ from kebab_tui.formats.note import states_private
 from kebab_tui.indexing.lookup import (
     Find,
     Inspection,
+    check_cited,
+    chunks_within,
     inspection_of,
     locate_hit,
     locate_page,
     located_now,
+    may_share,
     page_of,
     present_lines,
 )
@@ -94,7 +97,8 @@ def _quote_page_of(hit: SearchHit, recipe: Recipe) -> Quote | None:
         except UnreadableFileError:
             return None
         lines = list(page.lines[span.first - 1 : span.last])
-    citation = replace(hit.citation, span=span)
+    label = hit.citation.label if span.page == hit.citation.span.page else ""
+    citation = replace(hit.citation, span=span, label=label)
     return Quote(hit.source, hit.root, hit.raw_path, hit.title, citation, located, tuple(lines), len(lines))
 
 
@@ -112,6 +116,8 @@ def quote_target(
     lines = _shareable_lines(found.root, document.raw_path, recipe)
     if lines is None:
         raise _not_found(target)
+    if found.cited is not None:
+        check_cited(document, found.cited)
     located = located_now(found, lines, recipe)
     span = located.span if found.cited is not None else SourceSpan(1, max(len(lines), 1))
     return Quote(
@@ -128,20 +134,18 @@ def quote_target(
 
 def _quote_cited_page(found: Inspection, target: str, recipe: Recipe) -> Quote:
     """All lines of a page: the cited one, else the first."""
-    document, cited = found.document, found.cited
-    if cited is not None and cited.page is None:
-        raise NotFoundError(
-            f"{document.path} is cited by page, not by line", f"for example: {document.path}#p=1"
-        )
-    asked = SourceSpan(1, 1, page=cited.page if cited else 1)
-    located = locate_page(found, asked, recipe)
-    if located.state == "gone" or is_private(found.root, os.fsdecode(document.raw_path)):
+    document = found.document
+    if not may_share(found.root, document.raw_path):
         raise _not_found(target)
+    if found.cited is not None:
+        check_cited(document, found.cited)
+    located = locate_page(found, SourceSpan(1, 1, page=found.cited.page if found.cited else 1), recipe)
     try:
         page = page_of(found.root, document.raw_path, located.span.page or 1, recipe)
     except UnreadableFileError:
         raise _not_found(target) from None
-    citation = cite(document, SourceSpan(1, max(1, len(page.lines)), page=page.number))
+    span = SourceSpan(1, max(1, len(page.lines)), page=page.number)
+    citation = Citation(document.path, span, label=page.label)
     return Quote(
         document.source,
         found.root,
@@ -179,17 +183,11 @@ def _inspected(catalogue: Catalogue, target: str, filters: SearchFilters, find: 
     if citation is not None and (
         document := _at_path(catalogue, citation.path, filters) or _named(citation.path, find)
     ):
-        return inspection_of(catalogue, document, _within(catalogue, document, citation.span), citation.span)
+        chunks = chunks_within(catalogue, document, citation.span)
+        return inspection_of(catalogue, document, chunks, citation.span)
     if document := _named(target, find):
         return inspection_of(catalogue, document, ())
     raise _not_found(target)
-
-
-def _within(catalogue: Catalogue, document: Document, span: SourceSpan) -> tuple[Chunk, ...]:
-    chunks = catalogue.chunks_of(document.doc_id)
-    if span.page is not None:
-        return tuple(one for one in chunks if one.span.page == span.page)
-    return tuple(one for one in chunks if one.span.first <= span.last and one.span.last >= span.first)
 
 
 def _at_path(catalogue: Catalogue, path: str, filters: SearchFilters) -> Document | None:
