@@ -117,10 +117,9 @@ def inspect(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> In
     if citation is None or document is None:
         verdict = why_not_indexed(catalogue.sources(), target, None, recipe)
         raise NotFoundError(f"not in the index: {target} ({verdict.detail})", verdict.advice)
-    check_cited(document, citation.span)
-    return inspection_of(
-        catalogue, document, chunks_within(catalogue, document, citation.span), citation.span
-    )
+    span = citation.span
+    check_cited(document, span)
+    return inspection_of(catalogue, document, chunks_within(catalogue, document, span), span)
 
 
 def check_cited(document: Document, span: SourceSpan) -> None:

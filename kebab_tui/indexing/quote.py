@@ -183,8 +183,8 @@ def _inspected(catalogue: Catalogue, target: str, filters: SearchFilters, find: 
     if citation is not None and (
         document := _at_path(catalogue, citation.path, filters) or _named(citation.path, find)
     ):
-        chunks = chunks_within(catalogue, document, citation.span)
-        return inspection_of(catalogue, document, chunks, citation.span)
+        span = citation.span
+        return inspection_of(catalogue, document, chunks_within(catalogue, document, span), span)
     if document := _named(target, find):
         return inspection_of(catalogue, document, ())
     raise _not_found(target)

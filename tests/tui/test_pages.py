@@ -300,6 +300,24 @@ async def test_a_harmful_file_shows_a_reason_and_typing_goes_on(
         await shown(pilot, "hive.md")
 
 
+async def test_a_defect_is_shown_and_the_next_page_is_read(desk: Desk) -> None:
+    def page(real: Workspace, hit: SearchHit, number: int) -> PageText:
+        if hit.path == "bees.pdf":
+            raise KeyError("of the reader")
+        return real.page(hit, number)
+
+    query = '"beta stands" OR "wax moths winter"'
+    app = kebab(desk.data, lambda: Proxy(desk.data, page=page), query=query, mode="lexical")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        bees = next(place for place, hit in enumerate(app.hits._hits) if hit.path == "bees.pdf")
+        app.hits.move_to(bees)
+        await shown(pilot, "page 3 cannot be shown")
+        assert view(app)[0] == "internal error: KeyError: 'of the reader'"
+        app.hits.move_to(1 - bees)
+        await shown(pilot, "page 2 of 3")
+
+
 async def test_search_does_not_wait_for_a_page_that_is_read_slowly(desk: Desk) -> None:
     let = threading.Event()
 

@@ -34,7 +34,7 @@ from textual.worker import get_current_worker
 
 from kebab_tui.domain.citation import Located, SourceSpan
 from kebab_tui.domain.document import PageText
-from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.errors import Failure, KebabError, defect, failure_of
 from kebab_tui.domain.hit import Highlight, SearchHit
 from kebab_tui.tui.current_query import SLOW_S
 from kebab_tui.tui.page_thread import PageThread
@@ -107,7 +107,7 @@ class Preview(LineView, can_focus=True):
         """The thread has read a page, or failed to."""
 
         wanted: WantedPage
-        read: PageText | KebabError
+        read: PageText | Failure
 
     class Made(Message):
         """A thread has rendered a note that took long."""
@@ -132,7 +132,7 @@ class Preview(LineView, can_focus=True):
         """How many the document has; 0 while unknown."""
         self._asked: WantedPage | None = None
         """The page that is being read."""
-        self._failed: tuple[WantedPage, KebabError] | None = None
+        self._failed: tuple[WantedPage, Failure] | None = None
         """The last page that could not be read; it is not tried again."""
         self._turning: list[float] = []
         """Scrolls that wait for the next page; the first one led there."""
@@ -265,13 +265,14 @@ class Preview(LineView, can_focus=True):
         engine, hit = self.engine, self._hit
         self._asked = wanted
 
-        def read() -> None:
+        def run() -> None:
             try:
-                self.post_message(self.PageRead(wanted, engine.page(hit, wanted.number)))
-            except KebabError as error:
-                self.post_message(self.PageRead(wanted, error))
+                read: PageText | Failure = engine.page(hit, wanted.number)
+            except Exception as error:  # noqa: BLE001 - a defect is shown, too
+                read = failure_of(error) or defect(error)
+            self.post_message(self.PageRead(wanted, read))
 
-        self._page_thread.run("page", read)
+        self._page_thread.run("page", run)
         self.set_timer(SLOW_S, partial(self._show_reading, wanted))
 
     def _show_reading(self, wanted: WantedPage) -> None:
@@ -285,7 +286,7 @@ class Preview(LineView, can_focus=True):
             return
         self._asked = None
         turning, self._turning = self._turning, []
-        if isinstance(page, KebabError):
+        if isinstance(page, Failure):
             self._failed = wanted, page
             self._show_error(page)
             return
@@ -331,7 +332,7 @@ class Preview(LineView, can_focus=True):
             self._to_anchor(top)
         self._repaint()
 
-    def _show_error(self, error: KebabError) -> None:
+    def _show_error(self, error: KebabError | Failure) -> None:
         """Report why the file cannot be shown, and show the indexed text instead."""
         kept = self._hit.text.split("\n") if self._hit and self._hit.text else []
         words = ["", "Indexed text:", "", *kept] if kept else []
