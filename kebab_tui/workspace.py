@@ -133,6 +133,14 @@ class Workspace:
         return extensions()
 
     @staticmethod
+    def has_pages(path: str) -> bool:
+        """Whether a file of this name is shown and opened by page."""
+        from kebab_tui.formats.registry import format_of
+
+        kind = format_of(path)
+        return kind is not None and kind.paged
+
+    @staticmethod
     def remove_chip(text: str, chip: Chip) -> str:
         """Remove one filter from the text of a query."""
         from kebab_tui.search.query_language import remove_chip

@@ -117,20 +117,29 @@ def inspect(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> In
     if citation is None or document is None:
         verdict = why_not_indexed(catalogue.sources(), target, None, recipe)
         raise NotFoundError(f"not in the index: {target} ({verdict.detail})", verdict.advice)
-    span, chunks = citation.span, catalogue.chunks_of(document.doc_id)
+    span = citation.span
+    check_cited(document, span)
+    return inspection_of(catalogue, document, chunks_within(catalogue, document, span), span)
+
+
+def check_cited(document: Document, span: SourceSpan) -> None:
+    """Raise NotFoundError if the document has no such page, or is not cited in this way."""
     pages = page_count(document.facets)
-    if span.page is None:
-        if pages:
-            raise NotFoundError(
-                f"{document.path} is cited by page, not by line", f"for example: {document.path}#p=1"
-            )
-        chunks = [c for c in chunks if c.span.first <= span.last and c.span.last >= span.first]
-    else:
-        if span.page > pages:
-            last = f"its last page is {pages:,}" if pages else "it has lines: PATH:L5-L9"
-            raise NotFoundError(f"{document.path} has no page {span.page:,}", last)
-        chunks = [c for c in chunks if c.span.page == span.page]
-    return inspection_of(catalogue, document, tuple(chunks), span)
+    if span.page is None and pages:
+        raise NotFoundError(
+            f"{document.path} is cited by page, not by line", f"for example: {document.path}#p=1"
+        )
+    if span.page is not None and span.page > pages:
+        last = f"its last page is {pages:,}" if pages else "it has lines: PATH:L5-L9"
+        raise NotFoundError(f"{document.path} has no page {span.page:,}", last)
+
+
+def chunks_within(catalogue: Catalogue, document: Document, span: SourceSpan) -> tuple[Chunk, ...]:
+    """The chunks of a document that have some of these lines, or are on this page."""
+    chunks = catalogue.chunks_of(document.doc_id)
+    if span.page is not None:
+        return tuple(chunk for chunk in chunks if chunk.span.page == span.page)
+    return tuple(chunk for chunk in chunks if chunk.span.first <= span.last and chunk.span.last >= span.first)
 
 
 def inspection_of(

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kebab_tui.domain.citation import Citation, Located, SourceSpan, parse_citation
-from kebab_tui.domain.document import Chunk, Document
+from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import NotFoundError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.note_uri import SCHEME, parse_uri
-from kebab_tui.domain.pages import cite, page_count
+from kebab_tui.domain.pages import page_count
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.read import VanishedFileError
@@ -28,6 +28,8 @@ from kebab_tui.formats.note import states_private
 from kebab_tui.indexing.lookup import (
     Find,
     Inspection,
+    check_cited,
+    chunks_within,
     inspection_of,
     locate_hit,
     locate_page,
@@ -99,7 +101,9 @@ def _quote_hit_on_page(hit: SearchHit, recipe: Recipe) -> QuotedHit | None:
 
 
 def _quoted(hit: SearchHit, located: Located, text: str) -> QuotedHit:
-    hit = replace(hit, text=text, citation=replace(hit.citation, span=located.span))
+    span, old = located.span, hit.citation
+    label = old.label if span.page == old.span.page else ""
+    hit = replace(hit, text=text, citation=replace(old, span=span, label=label))
     if hit.stale:
         hit = replace(hit, title=hit.name, heading_path="", citation=replace(hit.citation, section=""))
     return QuotedHit(hit, located)
@@ -118,6 +122,8 @@ def quote_target(
     lines = _shareable_lines(found.root, document.raw_path, recipe)
     if lines is None:
         raise _not_found(target)
+    if found.cited is not None:
+        check_cited(document, found.cited)
     located = located_now(found, lines, recipe)
     span = located.span if found.cited is not None else SourceSpan(1, max(len(lines), 1))
     return QuotedNote(document, Citation(document.path, span), located, tuple(lines))
@@ -125,20 +131,19 @@ def quote_target(
 
 def _quote_page(document: Document, found: Inspection, target: str, recipe: Recipe) -> QuotedNote:
     """All lines of the cited page, else of the first one."""
-    cited = found.cited
-    if cited is not None and cited.page is None:
-        hint = f"for example: {document.path}#p=1"
-        raise NotFoundError(f"{document.path} is cited by page, not by line", hint)
-    asked = SourceSpan(1, 1, page=cited.page if cited else 1)
-    located = locate_page(found, asked, recipe)
-    if located.state == "gone" or is_private(found.root, os.fsdecode(document.raw_path)):
+    if not may_share(found.root, document.raw_path):
         raise _not_found(target)
+    if found.cited is not None:
+        check_cited(document, found.cited)
+    located = locate_page(found, SourceSpan(1, 1, page=found.cited.page if found.cited else 1), recipe)
     try:
         page = page_of(found.root, document.raw_path, located.span.page or 1, recipe)
     except UnreadableFileError:
         raise _not_found(target) from None
-    citation = cite(document, SourceSpan(1, max(1, len(page.lines)), page=page.number))
-    return QuotedNote(document, citation, located, page.lines, page.count)
+    span = SourceSpan(1, max(1, len(page.lines)), page=page.number)
+    return QuotedNote(
+        document, Citation(document.path, span, label=page.label), located, page.lines, page.count
+    )
 
 
 def _shareable_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:
@@ -176,17 +181,11 @@ def inspect_shared(catalogue: Catalogue, target: str, filters: SearchFilters, fi
     if citation is not None and (
         document := _at_path(catalogue, citation.path, filters) or _named(catalogue, citation.path, find)
     ):
-        return inspection_of(catalogue, document, _within(catalogue, document, citation.span), citation.span)
+        span = citation.span
+        return inspection_of(catalogue, document, chunks_within(catalogue, document, span), span)
     if document := _named(catalogue, target, find):
         return inspection_of(catalogue, document, tuple(catalogue.chunks_of(document.doc_id)))
     raise _not_found(target)
-
-
-def _within(catalogue: Catalogue, document: Document, span: SourceSpan) -> tuple[Chunk, ...]:
-    chunks = catalogue.chunks_of(document.doc_id)
-    if span.page is not None:
-        return tuple(one for one in chunks if one.span.page == span.page)
-    return tuple(one for one in chunks if one.span.first <= span.last and one.span.last >= span.first)
 
 
 def _at_path(catalogue: Catalogue, path: str, filters: SearchFilters) -> Document | None:

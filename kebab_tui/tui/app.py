@@ -147,9 +147,10 @@ class KebabApp(App[tuple[str, ...]]):
             self.status,
             actions=self.actions,
             editor=settings.editor,
+            viewer=settings.viewer,
             options=options,
             query=lambda: self.results.marked_query,
-            opened=self._files_edited,
+            opened=self._files_opened,
             recent=self.recent,
         )
         self._keys_in_order = KeysInOrder(self, vim=self.has_vim_keys)
@@ -591,9 +592,10 @@ class KebabApp(App[tuple[str, ...]]):
                 self.results.show_located(place.hit, place.located)
         self.hand_off.resume(message)
 
-    def _files_edited(self, paths: tuple[str, ...]) -> None:
+    def _files_opened(self, edited: tuple[str, ...]) -> None:
         self.pin_cursor()
-        self.index((), paths=paths)
+        if edited:
+            self.index((), paths=edited)
 
     @on(events.Click, "#hits")
     def _hit_clicked(self) -> None:

@@ -308,7 +308,7 @@ class Commands:
         app = self._app
         if isinstance(app.screen, FileStatesScreen):
             return app.screen.dismiss()
-        return app.push_screen(FileStatesScreen(app.actions, app.engine, app.hand_off.edit))
+        return app.push_screen(FileStatesScreen(app.actions, app.engine, app.hand_off.open_file))
 
     def do_sample_vault(self) -> None:
         from kebab_tui.tui.widgets.empty_states import sample_folder

@@ -3,7 +3,8 @@
 It opens the engine after the first paint. Every query has a generation, its results carry it,
 and the application drops all but the latest. Jobs (the next page, locating a hit, why
 not, suggestions) wait behind the query, and one long job works in steps behind all of
-them. In between and when idle, the thread polls for commits.
+them. In between and when idle, the thread polls for commits. Documents with pages are read in
+another thread.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -50,6 +52,7 @@ from kebab_tui.tui.messages import (
     SuggestionsReady,
     WhyNotReady,
 )
+from kebab_tui.tui.page_thread import PageThread
 from kebab_tui.tui.suggestions import Suggestion, ordered, shorter
 
 if TYPE_CHECKING:
@@ -124,6 +127,8 @@ class EngineThread:
         self._completions_at = 0.0
         """When to read the completions again; 0 if they are up to date."""
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        self._workspace: Workspace | None = None
+        self._pages = PageThread()
 
     def start(self, post: Post) -> None:
         """Open the engine, and post all results from now on."""
@@ -188,7 +193,8 @@ class EngineThread:
 
     def locate(self, hit: SearchHit) -> None:
         """Locate the passage of a hit in its file; replaces an earlier request."""
-        self._send(_Job("locate", lambda workspace: HitLocated(hit, workspace.locate(hit))), replaces=True)
+        job = _Job("locate", lambda workspace: HitLocated(hit, workspace.locate(hit)))
+        self._send_located((hit,), job, replaces=True)
 
     def locate_all(self, number: int, hits: Sequence[SearchHit], query: str) -> None:
         """Locate these passages, and their best matches of `query`, before an action on them."""
@@ -204,7 +210,7 @@ class EngineThread:
                     located.append(LocatedHit(hit, None, failure_of(error)))
             return HitsLocated(number, tuple(located))
 
-        self._send(_Job("locate_all", run))
+        self._send_located(hits, _Job("locate_all", run))
 
     def find_paths(self, part: str) -> None:
         """Find notes for the why-not prompt."""
@@ -279,6 +285,22 @@ class EngineThread:
             self._jobs.append(job)
             self._wake.notify()
 
+    def _send_located(self, hits: Sequence[SearchHit], job: _Job, *, replaces: bool = False) -> None:
+        """Send a job that reads the files of these hits."""
+        if self._workspace is None or all(hit.citation.span.page is None for hit in hits):
+            self._send(job, replaces=replaces)
+        else:
+            self._pages.run(job.name, partial(self._answer, self._workspace, job))
+
+    def _answer(self, workspace: Workspace, job: _Job) -> None:
+        """Run a job in the other thread."""
+        try:
+            message = job.run(workspace)
+        except Exception as error:  # noqa: BLE001 - a defect is shown, too
+            message = Refused(-1, failure_of(error) or defect(error))
+        if message is not None and not self._closing:
+            self._post(message)
+
     def _drop(self, *names: str) -> None:
         self._jobs = deque(job for job in self._jobs if job.name not in names)
 
@@ -291,6 +313,7 @@ class EngineThread:
             number = self._query.generation if self._query else -1
             self._post(Refused(number, failure_of(error) or defect(error)))
             return
+        self._workspace = workspace
         memory.keep_large_blocks_apart()
         self._may_have_changed = workspace.change_check()
         with contextlib.suppress(KebabError):  # the first query reports it

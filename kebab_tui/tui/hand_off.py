@@ -2,8 +2,10 @@
 
 First the engine thread locates the passages in their files as they are now; then the
 action goes on. A later action replaces a waiting one. A passage that moved, changed or
-is gone is reported. A pick is printed whole or not at all: if a note is gone, or a path
-would be misread by the consumer of the output, the screen stays open with an error.
+is gone is reported. Lines are opened in the editor, pages in the viewer; where no window can
+be shown, the citation of a page is copied instead. A pick is printed whole or not at all: if
+a note is gone, a page is picked as a line, or a path would be misread by the consumer of the
+output, the screen stays open with an error.
 """
 
 from __future__ import annotations
@@ -23,16 +25,26 @@ from kebab_tui.domain.citation import Located, LocatedState, TextPosition
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice, SearchHit, ambiguous_paths
 from kebab_tui.domain.text import sanitize
-from kebab_tui.editor import Launch, OpenResult, choose, line_hint, open_note
+from kebab_tui.editor import (
+    Launch,
+    NoWindowError,
+    OpenResult,
+    choose,
+    choose_viewer,
+    line_hint,
+    no_window,
+    open_note,
+)
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 from kebab_tui.tui.launch import Options, PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
+from kebab_tui.tui.preview.painting import moved_words
 from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.widgets.segments import DOT, sanitize_line
 
 if TYPE_CHECKING:
-    from kebab_tui.settings.settings import EditorSettings
+    from kebab_tui.settings.settings import EditorSettings, ViewerSettings
     from kebab_tui.tui.engine_thread import EngineThread
     from kebab_tui.tui.widgets.hits_list import HitsList
     from kebab_tui.tui.widgets.status_line import StatusLine
@@ -57,6 +69,7 @@ class HandOff:
         *,
         actions: Actions,
         editor: EditorSettings,
+        viewer: ViewerSettings,
         options: Options,
         query: Callable[[], str],
         opened: Callable[[tuple[str, ...]], None],
@@ -64,7 +77,7 @@ class HandOff:
     ) -> None:
         """`app` is suspended, left, and owns the clipboard.
 
-        `query` tells what the hits were found by; `opened` hears which files were edited.
+        `query` tells what the hits were found by; `opened` hears after each opening which files were edited.
         """
         self._app = app
         self._engine = engine
@@ -72,6 +85,7 @@ class HandOff:
         self._status = status
         self._actions = actions
         self._editor = editor
+        self._viewer = viewer
         self._options = options
         self._query = query
         self._opened = opened
@@ -80,7 +94,7 @@ class HandOff:
         self._then: Callable[[LocatedHits], None] | None = None
 
     def open(self, hits: Sequence[SearchHit]) -> None:
-        """Open the citations in the editor, one after the other."""
+        """Open the citations in the editor or the viewer, one after the other."""
         self._locate(hits, self._open)
 
     def pick(self, hits: Sequence[SearchHit]) -> None:
@@ -135,21 +149,41 @@ class HandOff:
 
     def _open(self, places: LocatedHits) -> None:
         self._report_missing(places)
-        remarks = [remark(_present(places))]
-        for place in _one_per_note(_present(places)):
+        present = _present(places)
+        remarks, edited, unseen = [remark(present)], list[str](), list[LocatedHit]()
+        for place in _one_per_note(present):
+            path = path_of(place.hit)
             try:
-                remarks.append(self.edit(path_of(place.hit), position_of(place)))
+                if (page := _page_of(place)) is None:
+                    remarks.append(line_hint(self._run_editor(path, position_of(place))))
+                    edited.append(path)
+                else:
+                    remarks.append(self._view(path, page))
+            except NoWindowError:
+                unseen.append(place)
             except KebabError as error:
                 self._status.show_error(error.message, error.hint)
+        if unseen:  # all their citations at once: a second copy would replace the first one
+            remarks += [f"no viewer {no_window(os.environ)}", self._copied(unseen), "[viewer] pdf sets it"]
         if any(remarks):
             self._status.show_message(Notice("opened", f" {DOT} ".join(dict.fromkeys(filter(None, remarks)))))
         if len(remarks) > 1:
-            self._recent.add(place.hit.doc_id for place in _present(places))
-            self._opened(tuple(path_of(place.hit) for place in _present(places)))
+            self._recent.add(place.hit.doc_id for place in present)
+            self._opened(tuple(edited))
 
-    def edit(self, path: str, position: TextPosition = _TOP) -> str:
-        """Run the editor; returns a hint for the user, raises if the editor fails."""
-        return line_hint(self._run_editor(path, position)) or ""
+    def open_file(self, path: str) -> str:
+        """Open a file at its top; returns a message for the user, raises if the program fails."""
+        from kebab_tui.workspace import Workspace  # not loaded before the first paint
+
+        return self._view(path, 1) if Workspace.has_pages(path) else line_hint(self._run_editor(path, _TOP))
+
+    def _view(self, path: str, page: int) -> str:
+        """Open a page in the viewer, which has a window of its own; returns a message for the user."""
+        launch = choose_viewer(self._viewer, "pdf", os.environ, shutil.which).at(path, page)
+        outcome = open_in_editor(self._app, launch, path)
+        if not outcome.ok:
+            raise KebabError(outcome.message)
+        return line_hint(launch) or f"page {page:,} opened in {launch.program}"
 
     def _run_editor(self, path: str, position: TextPosition, *, is_new: bool = False) -> Launch:
         launch = choose(self._editor, os.environ, shutil.which).at(path, *position)
@@ -164,6 +198,11 @@ class HandOff:
         options = self._options
         if len(_present(places)) < len(places):
             return
+        if options.pick_as != "citation" and (
+            paged := [place.hit.path for place in places if _page_of(place) is not None]
+        ):
+            self._status.show_error(f"{paged[0]} has pages, no lines", "--pick-as citation picks a page")
+            return
         for place in () if options.print0 else places:
             if character := misread(path_of(place.hit), options.pick_as):
                 where = place.hit.path if misread(place.hit.path, options.pick_as) else place.hit.root
@@ -173,6 +212,11 @@ class HandOff:
         self._app.exit(tuple(picked(places, options.pick_as)))
 
     def _copy(self, places: LocatedHits, *, with_text: bool) -> None:
+        message = self._copied(places, with_text=with_text)
+        self._status.show_message(Notice("copied", f" {DOT} ".join(filter(None, (remark(places), message)))))
+
+    def _copied(self, places: LocatedHits, *, with_text: bool = False) -> str:
+        """Copy the citations; returns a message for the user."""
         ambiguous = self._hits.twins | ambiguous_paths([place.hit for place in places])
         cited = []
         for place in places:
@@ -183,8 +227,7 @@ class HandOff:
             else:
                 cited.append(place)
         text = quotations_text(cited) if with_text else citations_text(cited)
-        message = copy(text, self._app.copy_to_clipboard, os.environ)
-        self._status.show_message(Notice("copied", f" {DOT} ".join(filter(None, (remark(places), message)))))
+        return copy(text, self._app.copy_to_clipboard, os.environ)
 
     def _report_missing(self, places: LocatedHits) -> None:
         fail = self._status.show_error
@@ -212,7 +255,9 @@ def remark(places: LocatedHits) -> str:
     if len(places) == 1 and located:
         match located[0].state:
             case "moved":
-                return f"moved {located[0].shift:+d} since it was indexed: now {located[0].span.lines}"
+                span = located[0].span
+                now = span.lines if span.page is None else f"page {span.page:,}"
+                return f"{moved_words(located[0])} since it was indexed: now {now}"
             case "changed":
                 return "changed since it was indexed: this is the most similar text"
             case "gone":
@@ -226,22 +271,26 @@ def path_of(hit: SearchHit) -> str:
     return os.fsdecode(os.path.join(os.fsencode(hit.root), hit.raw_path))
 
 
+def _page_of(place: LocatedHit) -> int | None:
+    return (place.located or place.hit.citation).span.page
+
+
 def position_of(place: LocatedHit) -> TextPosition:
     """Where an editor begins: at the best match in the passage."""
     return place.position or TextPosition((place.located or place.hit.citation).span.first)
 
 
 def picked(places: LocatedHits, picked_as: PickedAs) -> Iterator[str]:
-    """Citations with absolute paths, in the form for an editor, a reader or a script."""
+    """Citations with absolute paths, for an editor, a reader or a script; only a reader takes pages."""
     if picked_as == "editor":
         # One argument per line. Editors take a line number for their first file only.
         for number, place in enumerate(_one_per_note(places)):
-            if not number and place.hit.citation.span.page is None:
+            if not number:
                 yield f"+{position_of(place).line}"
             yield path_of(place.hit)
         return
     for place in places:
-        if place.hit.citation.span.page is not None or picked_as == "citation":
+        if picked_as == "citation":
             span = (place.located or place.hit.citation).span
             yield str(replace(place.hit.citation, path=path_of(place.hit), span=span))
         else:

@@ -53,13 +53,19 @@ def diff_hits(before: Sequence[SearchHit], after: Sequence[SearchHit]) -> HitDif
 
 def successor(of: SearchHit, hits: Sequence[SearchHit], fresh: Container[ChunkId] = ()) -> int | None:
     """The index of the hit that replaces a changed one: the nearest of the same note, fresh ones first."""
-    line = of.citation.span.first
+    span = of.citation.span
+    page, line = span.page or 0, span.first
     near = [
-        (hit.chunk_id not in fresh, abs(hit.citation.span.first - line), place)
+        (
+            hit.chunk_id not in fresh,
+            abs((hit.citation.span.page or 0) - page),
+            abs(hit.citation.span.first - line),
+            place,
+        )
         for place, hit in enumerate(hits)
         if hit.doc_id == of.doc_id
     ]
-    return min(near)[2] if near else None
+    return min(near)[3] if near else None
 
 
 class Latency:

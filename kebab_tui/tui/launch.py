@@ -135,7 +135,8 @@ def build_parser() -> argparse.ArgumentParser:
         "--pick-as",
         default="editor",
         choices=get_args(PickedAs),
-        help="what --pick prints: `+12` and FILE, a line each, for an editor, `FILE:L12-L34`, or `FILE:12`",
+        help="what --pick prints: `+12` and FILE, a line each, for an editor, `FILE:L12-L34`, or `FILE:12`; "
+        "pages of PDF files only as a citation, `FILE#p=4`",
     )
     parser.add_argument(
         "-0",

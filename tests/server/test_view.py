@@ -17,6 +17,7 @@ from kebab_tui.server.view import AgentView, Passages, tokens_of
 from kebab_tui.settings.settings import SearchSettings, Settings
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import Kebab
+from tests.formats.pdfs import Page, fixtures, pdf
 
 
 @contextmanager
@@ -396,3 +397,135 @@ def test_an_empty_index_is_an_error_with_a_hint(tmp_path: Path) -> None:
         with pytest.raises(KebabError) as error:
             found(view, "port")
         assert "kebab ingest" in error.value.hint
+
+
+# Documents with pages
+
+SWARMS = ["A colony swarms when it has more bees than room.", "Queen cells announce it."]
+
+
+@pytest.fixture
+def bees(tmp_path: Path, kebab: Kebab) -> Iterator[AgentView]:
+    """A source with a PDF file of five pages; the first two have Roman labels."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "bees.pdf").write_bytes(fixtures()["bees.pdf"])
+    done = kebab("ingest", str(folder))
+    assert done.code == 0, done.err
+    with view_of(kebab) as view:
+        yield view
+
+
+def write_pages(path: Path, *pages: list[str]) -> None:
+    path.write_bytes(pdf([Page().write(lines) for lines in pages]))
+
+
+def test_a_hit_in_a_document_is_cited_by_page(bees: AgentView) -> None:
+    quoted = found(bees, "wax moths winter").hits[0]
+    assert str(quoted.hit.citation) == "bees.pdf#p=3"
+    assert (quoted.located.state, quoted.hit.citation.label) == ("same", "1")
+    assert "Wax moths winter in that" in quoted.hit.text
+
+
+def test_a_page_is_read_by_citation_path_name_and_uri(bees: AgentView) -> None:
+    for target, page, text in (
+        ("bees.pdf#p=3", 3, "Wax moths"),
+        ("kebab://notes/bees.pdf#p=4", 4, "A colony swarms"),
+        ("bees.pdf", 1, "Keeping bees"),
+        ("bees", 1, "Keeping bees"),
+    ):
+        read = bees.read(target, max_tokens=2_000)
+        assert str(read.citation) == f"bees.pdf#p={page}", target
+        assert text in "\n".join(read.lines)
+        assert (read.first, read.truncated) == (1, False)
+
+
+def test_one_page_leads_to_the_next(bees: AgentView) -> None:
+    target, pages = "bees.pdf", list[str]()
+    while True:
+        read = bees.read(target, max_tokens=2_000)
+        pages.append(str(read.citation))
+        if read.next is None:
+            break
+        target = str(read.next)
+    assert pages == [f"bees.pdf#p={number}" for number in range(1, 6)]
+
+
+def test_a_budget_cuts_the_lines_of_a_page(bees: AgentView) -> None:
+    whole = bees.read("bees.pdf#p=3", max_tokens=2_000)
+    read = bees.read("bees.pdf#p=3", context=5, max_tokens=40)
+    assert read.truncated
+    assert read.lines == whole.lines[: len(read.lines)]
+
+
+def test_a_page_or_line_that_does_not_exist_is_not_found(bees: AgentView, tmp_path: Path) -> None:
+    (tmp_path / "notes/note.md").write_text("# Note\n\nLines.\n")
+    bees._workspace.ingest([str(tmp_path / "notes")], Callbacks())
+    for target, message, hint in (
+        ("bees.pdf#p=6", "bees.pdf has no page 6", "its last page is 5"),
+        ("bees.pdf#p=999999999", "bees.pdf has no page 999,999,999", "its last page is 5"),
+        ("bees.pdf:L3", "bees.pdf is cited by page, not by line", "for example: bees.pdf#p=1"),
+        ("kebab://notes/note.md#p=1", "note.md has no page 1", "it has lines: PATH:L5-L9"),
+    ):
+        with pytest.raises(NotFoundError) as error:
+            bees.read(target, max_tokens=500)
+        assert (error.value.message, error.value.hint) == (message, hint)
+
+
+def test_a_page_that_moved_is_cited_where_it_is_now(bees: AgentView, kebab: Kebab, tmp_path: Path) -> None:
+    path = tmp_path / "notes/a.pdf"
+    write_pages(path, ["cover"], SWARMS)
+    assert kebab("ingest", str(tmp_path / "notes")).code == 0
+    write_pages(path, ["cover"], ["preface"], SWARMS)
+    (quoted,) = (one for one in found(bees, "colony swarms").hits if one.hit.path == "a.pdf")
+    assert str(quoted.hit.citation) == "a.pdf#p=3"
+    assert (quoted.located.state, quoted.located.shift) == ("moved", 1)
+    assert quoted.hit.text.splitlines() == SWARMS
+    read = bees.read("a.pdf#p=2", max_tokens=500)
+    assert (str(read.citation), read.lines) == ("a.pdf#p=3", tuple(SWARMS))
+    assert read.note.located.state == "moved"
+
+
+def test_a_changed_page_has_its_present_text(bees: AgentView, kebab: Kebab, tmp_path: Path) -> None:
+    path = tmp_path / "notes/a.pdf"
+    write_pages(path, ["cover"], SWARMS)
+    assert kebab("ingest", str(tmp_path / "notes")).code == 0
+    write_pages(path, ["cover"], [SWARMS[0], "Give room."])
+    (quoted,) = (one for one in found(bees, "colony swarms").hits if one.hit.path == "a.pdf")
+    assert quoted.located.state == "changed"
+    assert quoted.hit.text.splitlines()[0] == SWARMS[0]
+    assert "Queen cells" not in quoted.hit.text
+    assert str(quoted.hit.citation) == "a.pdf#p=2"
+
+
+def test_a_private_document_does_not_leave(bees: AgentView, tmp_path: Path) -> None:
+    """Not from the moment of the rule on, before the index knows it; nor after."""
+    assert [document.path for document, _ in bees.recent()] == ["bees.pdf"]
+    (tmp_path / "notes/.kebabprivate").write_text("*.pdf\n")
+    for _ in range(2):
+        assert found(bees, "wax moths").hits == ()
+        assert list(bees.recent()) == []
+        for target in (
+            "bees.pdf", "bees.pdf#p=3", "bees.pdf#p=6", "bees.pdf:L3", "bees", "kebab://notes/bees.pdf#p=3",
+        ):  # fmt: skip
+            with pytest.raises(NotFoundError) as error:
+                bees.read(target, max_tokens=500)
+            assert error.value.message == f"not in the index: {target}"
+        bees._workspace.ingest([str(tmp_path / "notes")], Callbacks())
+    assert found(bees, "wax moths").total == 0
+
+
+def test_a_document_that_is_gone_damaged_or_a_link_does_not_leave(bees: AgentView, tmp_path: Path) -> None:
+    path = tmp_path / "notes/bees.pdf"
+    moved = path.rename(tmp_path / "elsewhere.pdf")
+    for harm in (lambda: None, lambda: path.write_bytes(b"%PDF-"), lambda: replace_by_link(path, moved)):
+        harm()
+        assert found(bees, "wax moths").hits == ()
+        for target in ("bees.pdf", "bees.pdf#p=3"):
+            with pytest.raises(NotFoundError):
+                bees.read(target, max_tokens=500)
+
+
+def replace_by_link(path: Path, target: Path) -> None:
+    path.unlink()
+    path.symlink_to(target)

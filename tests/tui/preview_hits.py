@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kebab_tui.domain.citation import Citation, SourceSpan
+from kebab_tui.domain.document import PageText
+from kebab_tui.domain.errors import UnreadableFileError
 from kebab_tui.domain.hit import Highlight, RetrievalDetail, SearchHit
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.formats.decode import decode
@@ -18,6 +20,9 @@ class Engine:
 
     def decode(self, data: bytes) -> Sequence[str]:
         return decode(data).lines
+
+    def page(self, hit: SearchHit, number: int) -> PageText:
+        raise UnreadableFileError("has no pages")
 
     def marks(self, text: str, query: str) -> Sequence[Highlight]:
         return highlight(text, highlight_phrases(query))

@@ -42,7 +42,7 @@ def test_problems_come_first_and_ok_files_are_a_count() -> None:
         "  notes  /home/notes" + " " * 56 + "live",
         "  ▼ failed  1  could not be read",
         "▌   broken.md                  permission denied",
-        "  ▼ skipped  1  too large or not text",
+        "  ▼ skipped  1  too large, encrypted or without text",
         "    raw.md                     binary file",
         "  ▼ pending  1  waiting to be read",
         "    new.md                     not read yet",

@@ -73,6 +73,14 @@ def test_a_passage_that_was_not_there_before_comes_before_those_that_stood_besid
     assert successor(of("a", 1, 10), [beside, moved_down], {moved_down.chunk_id}) == 1
 
 
+def test_a_passage_on_the_nearest_page_comes_before_the_nearest_line() -> None:
+    before, same_line, same_page = (
+        hit(number, "a.pdf", doc_id=DocId("a"), span=SourceSpan(line, line, page))
+        for number, line, page in ((1, 10, 4), (2, 10, 5), (3, 30, 4))
+    )
+    assert successor(before, [same_line, same_page]) == 1
+
+
 def test_a_passage_of_another_note_takes_no_ones_place() -> None:
     assert successor(of("a", 1, 10), [of("b", 2, 10)]) is None
 

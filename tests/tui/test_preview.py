@@ -352,13 +352,13 @@ async def test_a_large_file_that_arrives_late_does_not_replace_a_newer_one(
         assert rows(app.preview)[1] == "1▌ small"
 
 
-async def test_a_page_shows_the_text_of_the_page(tmp_path: Path) -> None:
-    async with (app := Host()).run_test(size=(40, 10)) as pilot:
-        app.preview.show(hit(tmp_path, "paper.pdf", SourceSpan(1, 1, page=23), "first\nsecond"))
-        await pilot.pause()
+async def test_the_indexed_passage_is_there_at_its_place_before_the_page_is_read(tmp_path: Path) -> None:
+    async with (app := Host()).run_test(size=(60, 10)):
+        app.preview.show(hit(tmp_path, "paper.pdf", SourceSpan(3, 4, page=23), "first\nsecond"))
 
         assert rows(app.preview)[0].endswith("page 23")
-        assert rows(app.preview)[1:3] == ["1▌ first", "2▌ second"]
+        assert rows(app.preview)[1:5] == ["", "", "▌ first", "▌ second"]
+        assert not app.preview.is_certain
 
 
 async def test_no_colour_leaves_marks_bold_and_text_plain(

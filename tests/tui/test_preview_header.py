@@ -39,6 +39,21 @@ def test_the_state_of_a_passage_is_shown(located: Located | None, stale: bool, s
 
 
 @pytest.mark.parametrize(
+    ("shift", "said"), [(1, "moved +1 page"), (-1, "moved -1 page"), (12, "moved +12 pages")]
+)
+def test_pages_are_counted_where_there_are_any(shift: int, said: str) -> None:
+    located = Located(SourceSpan(1, 2, page=20), "moved", shift)
+    assert state_of(hit(ROOT, "a.pdf", SourceSpan(1, 2, page=20 - shift)), located) == said
+
+
+def test_the_citation_of_a_page_is_the_present_one() -> None:
+    paged = hit(ROOT, "books/paper.pdf", SourceSpan(3, 9, page=4))
+    parts = header(paged, "page 5 of 9", 60, Located(SourceSpan(1, 7, page=5), "moved", 1))
+    assert parts[0] == ("books/paper.pdf#p=5", "path")
+    assert header(paged, "page 4 of 9", 60)[0] == ("books/paper.pdf#p=4", "path")
+
+
+@pytest.mark.parametrize(
     ("width", "shown"),
     [
         (70, "baking/bread.md · Bread › Crust · moved +7"),

@@ -40,7 +40,7 @@ from kebab_tui.tui.messages import CorpusChanged, IndexingEnded, LiveChanged
 from kebab_tui.tui.preview.syntax import Lexers
 from kebab_tui.tui.widgets import hits_list
 from kebab_tui.workspace import Callbacks, Workspace
-from tests.command_line import SAMPLE
+from tests.command_line import ROOT, SAMPLE
 from tests.tui.explaining import with_evidence
 from tests.tui.screen import WIDE, Proxy, Screen, SharedScreen, found, kebab, painted, until
 
@@ -493,6 +493,19 @@ async def test_a_file_that_is_not_what_was_indexed(look_at: Look, tmp_path: Path
 
     app = kebab(tmp_path / "data", query="spindle", mode="lexical")
     await look_at(app.run_test(size=WIDE), looked_up)
+
+
+@pytest.mark.parametrize("query", ["wax moths", "희귀본 습도"], ids=["english", "korean"])
+async def test_a_page_of_a_document(look_at: Look, tmp_path: Path, query: str) -> None:
+    shutil.copytree(ROOT / "fixtures" / "pdf", tmp_path / "notes")
+    index(tmp_path)
+
+    async def read(pilot: Screen, app: KebabApp) -> None:
+        await answered(pilot, app)
+        await until(pilot, lambda: app.preview.is_certain)
+
+    app = kebab(tmp_path / "data", query=query, mode="lexical")
+    await look_at(app.run_test(size=WIDE), read)
 
 
 IN_ASCII = """

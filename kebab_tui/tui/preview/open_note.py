@@ -1,7 +1,9 @@
-"""A note open in the preview: its lines, the cited ones, its colours and its matches; no widget.
+"""A note, or a page of a document, open in the preview: its lines, the cited ones, its colours and its
+matches; no widget.
 
 `read_at_once` reads only small files. `read_in_thread` counts the lines of a large file up
-to the cited ones, yields the note, and counts on to its end.
+to the cited ones, yields the note, and counts on to its end. `page_of_hit` stands in for a page until it
+is read.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kebab_tui.domain.citation import Located
+from kebab_tui.domain.document import PageText
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.tui.preview.matches import LONG_LINE, Find, Marks, MatchSpan
 from kebab_tui.tui.preview.painting import CHANGED, Line, Span, state_of
@@ -34,11 +37,17 @@ _LINES_BELOW = 1000
 
 
 class Note:
-    """The lines of a file with their colours and matches."""
+    """The lines of a file, or of one `page`, with their colours and matches.
 
-    def __init__(self, identity: FileIdentity | None, name: str, lines: SourceLines) -> None:
+    `identity` is None if they do not come from the file.
+    """
+
+    def __init__(
+        self, identity: FileIdentity | None, name: str, lines: SourceLines, page: PageText | None = None
+    ) -> None:
         self.identity = identity
         self.lines = lines
+        self.page = page
         self.is_markdown = os.path.splitext(name)[1].lower() in MARKDOWN
         self._syntax = Syntax(name, lines)
         self._marks: Marks | None = None
@@ -97,21 +106,42 @@ class TargetLines:
         return CITED if self.sure else NEAR
 
 
-def target_lines(hit: SearchHit, located: Located | None, lines: SourceLines) -> TargetLines:
+def target_lines(hit: SearchHit, located: Located | None, note: Note) -> TargetLines:
     """The lines of the passage, checked against the file, which may have changed just now."""
-    span = located.span if located else hit.citation.span
-    if not hit.text:
-        return TargetLines(1, 1, None, "")
-    if span.page is not None:
-        return TargetLines(1, max(lines.count, 1), True, f"page {span.page}")
+    span, lines = (located or hit.citation).span, note.lines
+    where = "" if note.page is None else page_words(note.page)
+    if not hit.text or (note.page is not None and note.page.number != span.page):
+        return TargetLines(1, 1, None, where)
     state = state_of(hit, located)
     first, last = min(span.first, max(lines.count, 1)), min(span.last, max(lines.count, 1))
     if located is not None and located.state == "gone":
-        return TargetLines(first, last, None, state)
+        return TargetLines(first, last, None, _joined(where, state))
     sure = state != CHANGED and last == span.last
     if sure and isinstance(lines, WholeText):  # a large file is not decoded as it was for the index
         sure = hit.text in "\n".join(lines.slice(first, last))
-    return TargetLines(first, last, sure, state if sure else CHANGED)
+    return TargetLines(first, last, sure, _joined(where, state if sure else CHANGED))
+
+
+def page_of_hit(hit: SearchHit, page: int) -> Note:
+    """The indexed passage at its place on a page whose other lines are unknown."""
+    span = hit.citation.span
+    is_cited = span.page == page
+    lines = (*[""] * (span.first - 1), *hit.text.split("\n")) if is_cited else ()
+    known = PageText(page, 0, hit.citation.label if is_cited else "", lines)
+    return Note(None, "", WholeText(lines), known)
+
+
+def page_words(page: PageText) -> str:
+    """`page 4 (iv) of 36`."""
+    label = f" ({page.label})" if page.label else ""
+    if not page.count:  # it is not read yet
+        return f"page {page.number:,}{label}"
+    empty = "" if any(page.lines) else ", no text"
+    return f"page {page.number:,}{label} of {page.count:,}{empty}"
+
+
+def _joined(*words: str) -> str:
+    return ", ".join(filter(None, words))
 
 
 def read_at_once(file: OpenFile, name: str, decode: Decode) -> Note | None:

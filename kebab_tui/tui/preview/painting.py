@@ -19,7 +19,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from kebab_tui.domain.citation import Located
+from kebab_tui.domain.citation import Citation, Located
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.tui.preview.matches import LONG_LINE
 from kebab_tui.tui.preview.syntax import KINDS
@@ -51,7 +51,7 @@ Part = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The visible columns and the width of the gutter."""
+    """The visible columns and the width of the gutter. `digits`: of the line numbers, 0 for none."""
 
     left: int
     width: int
@@ -114,7 +114,7 @@ def _base(line: Line, styles: Mapping[str, Style]) -> Style:
 
 def _gutter(line: Line, is_first: bool, view: View, styles: Mapping[str, Style]) -> Strip:
     base = _base(line, styles)
-    number = f"{line.number if is_first else '':>{view.digits}}"
+    number = f"{line.number if is_first and view.digits else '':>{view.digits}}"
     return Strip(
         [Segment(number, base + styles["gutter"]), Segment(f"{line.mark} ", base + styles["mark"])],
         view.digits + 2,
@@ -153,7 +153,7 @@ def state_of(hit: SearchHit, located: Located | None) -> str:
         return CHANGED if hit.stale or hit.gone else ""
     match located.state:
         case "moved":
-            return f"moved {located.shift:+d}"
+            return moved_words(located)
         case "changed":
             return CHANGED
         case "gone":
@@ -161,13 +161,23 @@ def state_of(hit: SearchHit, located: Located | None) -> str:
     return ""
 
 
-def header(hit: SearchHit, state: str, width: int) -> list[Part]:
-    """Path, title with headings, and state of the passage, together at most `width` cells; the state last."""
+def moved_words(located: Located) -> str:
+    """`moved +7`, by lines, or `moved +1 page`."""
+    pages = "" if located.span.page is None else " page" if abs(located.shift) == 1 else " pages"
+    return f"moved {located.shift:+d}{pages}"
+
+
+def header(hit: SearchHit, state: str, width: int, located: Located | None = None) -> list[Part]:
+    """Path, title with headings, and state of the passage, together at most `width` cells.
+
+    The citation stands in for the path of a document with pages. The state is cut last.
+    """
     if cell_len(state) > width // 2:
         state = state.replace(CHANGED, "changed")
     state = take(sanitize_line(state), width)
     free = width - (cell_len(_BETWEEN) + cell_len(state) if state else 0)
-    path = sanitize_line(hit.path)
+    span = (located or hit.citation).span
+    path = sanitize_line(hit.path if span.page is None else str(Citation(hit.path, span)))
     title = sanitize_line(f" {STEP} ".join([hit.title, *hit.headings]))
     room = max(free // 2, free - cell_len(path)) - cell_len(_BETWEEN)
     title = cut(title, room) if min(cell_len(title), _LEAST_TITLE) <= room else ""

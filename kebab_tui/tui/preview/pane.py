@@ -3,9 +3,12 @@
 Paints single rows. Lines are wrapped, or cut at the edge and scrolled sideways; either way
 only lines in view are measured (see `wrapping`), so that long notes and long lines stay fast.
 When lines above the view turn out higher or lower than estimated, the scroll position moves
-with them, and the view stays. A thread reads large files. The text is the present file, not
-the indexed one; the header reports the difference. The engine only decodes bytes and finds
-matches.
+with them, and the view stays. Threads read large files, and pages of documents. The text is the present
+file, not the indexed one; the header reports the difference. The engine only decodes bytes, finds matches
+and reads pages.
+
+Of a document with pages one is open, first the cited one. Going on at its end leads to the next one. Until
+a page is read, the former one stays, or the indexed passage where another hit was shown.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from time import monotonic
 from typing import Any, ClassVar, Protocol
 
@@ -28,18 +32,28 @@ from textual.strip import Strip
 from textual.style import Style as ContentStyle
 from textual.worker import get_current_worker
 
-from kebab_tui.domain.citation import Located
-from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.citation import Located, SourceSpan
+from kebab_tui.domain.document import PageText
+from kebab_tui.domain.errors import Failure, KebabError, defect, failure_of
 from kebab_tui.domain.hit import Highlight, SearchHit
+from kebab_tui.tui.current_query import SLOW_S
+from kebab_tui.tui.page_thread import PageThread
 from kebab_tui.tui.preview import painting
 from kebab_tui.tui.preview.matches import MatchSpan
-from kebab_tui.tui.preview.open_note import Note, TargetLines, read_at_once, read_in_thread, target_lines
+from kebab_tui.tui.preview.open_note import (
+    Note,
+    TargetLines,
+    page_of_hit,
+    read_at_once,
+    read_in_thread,
+    target_lines,
+)
 from kebab_tui.tui.preview.painting import Line, View, column_of, header, paint, paint_row
 from kebab_tui.tui.preview.rendered import LONGEST, Rendered, Renderings
-from kebab_tui.tui.preview.source_lines import OpenFile, WholeText, identity
+from kebab_tui.tui.preview.source_lines import FileIdentity, OpenFile, WholeText, identity
 from kebab_tui.tui.preview.syntax import Lexers
 from kebab_tui.tui.preview.wrapping import Anchor, Row, WrappedRows
-from kebab_tui.tui.widgets.segments import LineView, sanitize_line
+from kebab_tui.tui.widgets.segments import LineView, sanitize_line, wrapped
 
 SIDEWAYS = 8
 """Columns per horizontal step."""
@@ -59,6 +73,17 @@ class PreviewEngine(Protocol):
 
     def marks(self, text: str, query: str) -> Sequence[Highlight]: ...
 
+    def page(self, hit: SearchHit, number: int) -> PageText: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPage:
+    """A page of a file as it is now."""
+
+    path: bytes
+    identity: FileIdentity | None
+    number: int
+
 
 class Preview(LineView, can_focus=True):
     """A note, the rendered note, or a message; the header is in the frame, or a fixed row without one.
@@ -77,6 +102,13 @@ class Preview(LineView, can_focus=True):
         generation: int
         read: Note | KebabError
 
+    @dataclass
+    class PageRead(Message):
+        """The thread has read a page, or failed to."""
+
+        wanted: WantedPage
+        read: PageText | Failure
+
     class Made(Message):
         """A thread has rendered a note that took long."""
 
@@ -94,6 +126,17 @@ class Preview(LineView, can_focus=True):
         """Shown in the header after the state of the passage."""
         self._words: Sequence[str] = ()
         """The lines of a message instead of a note."""
+        self._page: int | None = None
+        """The page that the user has come to."""
+        self._pages = 0
+        """How many the document has; 0 while unknown."""
+        self._asked: WantedPage | None = None
+        """The page that is being read."""
+        self._failed: tuple[WantedPage, Failure] | None = None
+        """The last page that could not be read; it is not tried again."""
+        self._turning: list[float] = []
+        """Scrolls that wait for the next page; the first one led there."""
+        self._page_thread = PageThread()
         self.is_rendering = False
         """Whether to show rendered Markdown instead of source lines, where possible."""
         self._rendered: Rendered | None = None
@@ -119,21 +162,28 @@ class Preview(LineView, can_focus=True):
     def show(self, hit: SearchHit, located: Located | None = None, query: str = "") -> None:
         """Show the file of a hit with the matches of `query`; a note that is open keeps its place."""
         is_other = self._hit is None or hit.chunk_id != self._hit.chunk_id
+        page = (located or hit.citation).span.page
+        if is_other or page != self._span.page:
+            self._page, self._turning = page, []
+        if self._hit is None or hit.doc_id != self._hit.doc_id:
+            self._pages, self._asked = 0, None
         self._generation += 1
         self._hit, self._located, self._query = hit, located, query
         path = os.path.join(os.fsencode(hit.root), hit.raw_path)
         note = self._note
-        if note is None or note.identity is None or note.identity != identity(path):
+        open_page = None if note is None or note.page is None else note.page.number
+        is_open = note is not None and note.identity is not None and note.identity == identity(path)
+        if note is None or not is_open or open_page != self._page:
             self._read(path, hit, is_other)
             return
-        is_same_view = query == self._marked_query and target_lines(hit, located, note.lines) == self._target
+        is_same_view = query == self._marked_query and target_lines(hit, located, note) == self._target
         if is_other or not is_same_view:
             self._open(note, is_other)
 
     @property
     def is_certain(self) -> bool:
         """Whether the lines of the citation have the text of the passage."""
-        return self._target.sure is True
+        return self._target.sure is True and self._note is not None and self._note.identity is not None
 
     def is_showing(self, hit: SearchHit, located: Located) -> bool:
         """Whether the passage is shown at these lines."""
@@ -149,13 +199,14 @@ class Preview(LineView, can_focus=True):
     def clear(self, message: str = "") -> None:
         """Show no note, but a message if given."""
         self._generation += 1
-        self._hit = self._note = None
+        self._hit = self._note = self._asked = None
+        self._turning = []
         self._show_words("", message.splitlines())
 
     def _read(self, path: bytes, hit: SearchHit, is_other: bool) -> None:
         assert self.engine is not None
-        if hit.citation.span.page is not None:
-            self._open(Note(None, "", WholeText(hit.text.split("\n"))), is_other)
+        if self._page is not None:
+            self._show_page(path, is_other)
             return
         try:
             file = OpenFile(path)
@@ -188,6 +239,80 @@ class Preview(LineView, can_focus=True):
         else:
             self._open(message.read, message.read is not self._note)
 
+    @property
+    def _span(self) -> SourceSpan:
+        """The cited lines; there must be a hit."""
+        assert self._hit is not None
+        return (self._located or self._hit.citation).span
+
+    def _show_page(self, path: bytes, is_other: bool) -> None:
+        """Read the page that the user has come to, unless that is being done or has failed."""
+        assert self._hit is not None
+        assert self._page is not None
+        wanted = WantedPage(path, identity(path), self._page)
+        if self._failed is not None and wanted == self._failed[0]:
+            if is_other:
+                self._show_error(self._failed[1])
+            return
+        if is_other or self._note is None:
+            self._open(page_of_hit(self._hit, self._page), is_other=True)
+        if wanted != self._asked:
+            self._read_page(wanted)
+
+    def _read_page(self, wanted: WantedPage) -> None:
+        assert self.engine is not None
+        assert self._hit is not None
+        engine, hit = self.engine, self._hit
+        self._asked = wanted
+
+        def run() -> None:
+            try:
+                read: PageText | Failure = engine.page(hit, wanted.number)
+            except Exception as error:  # noqa: BLE001 - a defect is shown, too
+                read = failure_of(error) or defect(error)
+            self.post_message(self.PageRead(wanted, read))
+
+        self._page_thread.run("page", run)
+        self.set_timer(SLOW_S, partial(self._show_reading, wanted))
+
+    def _show_reading(self, wanted: WantedPage) -> None:
+        if wanted == self._asked:
+            self._remark = f"reading page {wanted.number:,}"
+            self._repaint()
+
+    def on_preview_page_read(self, message: Preview.PageRead) -> None:
+        wanted, page = message.wanted, message.read
+        if wanted != self._asked:
+            return
+        self._asked = None
+        turning, self._turning = self._turning, []
+        if isinstance(page, Failure):
+            self._failed = wanted, page
+            self._show_error(page)
+            return
+        before = self._note.page if self._note is not None and self._note.identity is not None else None
+        self._page, self._pages = page.number, page.count
+        note = Note(wanted.identity, "", WholeText(page.lines), page)
+        self._open(note, is_other=before is None or before.number != page.number)
+        if turning:
+            (self.action_scroll_home if turning[0] > 0 else self.action_scroll_end)()
+        for pages in turning[1:]:
+            self.scroll_by_pages(pages)
+
+    def _turn(self, pages: float) -> bool:
+        """At an end of a page: read the next page there, if there is one."""
+        if self._page is None or self._hit is None:
+            return False
+        rows = self.virtual_size.height - self._header_rows
+        is_at_end = self.scroll_offset.y <= 0 if pages < 0 else self.scroll_offset.y + self.page_rows >= rows
+        number = self._page + (1 if pages > 0 else -1)
+        if not is_at_end or not 1 <= number <= self._pages:
+            return False
+        self._page, self._turning = number, [pages]
+        path = os.path.join(os.fsencode(self._hit.root), self._hit.raw_path)
+        self._read_page(WantedPage(path, identity(path), number))
+        return True
+
     def _open(self, note: Note, is_other: bool) -> None:
         assert self._hit is not None
         assert self.engine is not None
@@ -195,7 +320,7 @@ class Preview(LineView, can_focus=True):
         if note is not self._note or query != self._marked_query:
             note.mark(lambda text: engine.marks(text, query))
         self._note, self._words, self._marked_query = note, (), query
-        before, self._target = self._target, target_lines(self._hit, self._located, note.lines)
+        before, self._target = self._target, target_lines(self._hit, self._located, note)
         self._search = iter(())
         top = self._top()
         self._take_rendering(note, keep=not is_other)
@@ -207,10 +332,15 @@ class Preview(LineView, can_focus=True):
             self._to_anchor(top)
         self._repaint()
 
-    def _show_error(self, error: KebabError) -> None:
+    def _show_error(self, error: KebabError | Failure) -> None:
         """Report why the file cannot be shown, and show the indexed text instead."""
-        kept = self._hit.text.split("\n") if self._hit else []
-        self._show_words(error.message, [error.hint, "", "Indexed text:", "", *kept])
+        kept = self._hit.text.split("\n") if self._hit and self._hit.text else []
+        words = ["", "Indexed text:", "", *kept] if kept else []
+        if self._page is None:
+            self._show_words(error.message, [error.hint, *words])
+            return
+        reasons = (wrapped(sanitize_line(text), self.columns) for text in (error.message, error.hint))
+        self._show_words(f"page {self._page:,} cannot be shown", [*chain.from_iterable(reasons), *words])
 
     def _show_words(self, state: str, words: Sequence[str]) -> None:
         self._remark, self._words = state, words
@@ -267,13 +397,13 @@ class Preview(LineView, can_focus=True):
         return note.line(number, self._target.sign(number), columns, self._match, lexers)
 
     def _view(self, note: Note) -> View:
-        return View(self._left, self.columns, len(str(note.lines.count)))
+        return View(self._left, self.columns, len(str(note.lines.count)) if note.page is None else 0)
 
     def _header(self, width: int) -> list[painting.Part]:
         if self._hit is None:
             return [("preview", "title")]
         state = ", ".join(word for word in (self._target.state, self._remark) if word)
-        return header(self._hit, state, width)
+        return header(self._hit, state, width, self._located)
 
     @property
     def _header_rows(self) -> int:
@@ -453,7 +583,11 @@ class Preview(LineView, can_focus=True):
         self.scroll_by(1)
 
     def scroll_by_pages(self, pages: float) -> None:
-        self.scroll_by(round(pages * max(self.page_rows - 1, 1)))
+        """Scroll by views. At an end of a page of a document, go on to the next page."""
+        if self._turning:
+            self._turning.append(pages)
+        elif not self._turn(pages):
+            self.scroll_by(round(pages * max(self.page_rows - 1, 1)))
 
     def action_page_up(self) -> None:
         self.scroll_by_pages(-1)
@@ -574,7 +708,8 @@ class Preview(LineView, can_focus=True):
             self._renderings.cancel()
         elif lines is None or note.identity is None:
             self._renderings.cancel()
-            self._remark = "too long to render" if note.is_markdown else "not Markdown: source"
+            source = "not Markdown: source" if note.page is None else "not Markdown"
+            self._remark = "too long to render" if note.is_markdown else source
         else:
             self._rendered = self._renderings.of(note.identity, lines, self.columns)
             if self._rendered is None and keep and before is not None and before.width == self.columns:

@@ -48,7 +48,7 @@ WRONG: tuple[StateOfFile, ...] = STATES[:3]
 
 _MEANINGS: dict[StateOfFile, str] = {
     "failed": "could not be read",
-    "skipped": "too large or not text",
+    "skipped": "too large, encrypted or without text",
     "pending": "waiting to be read",
     "ignored": "excluded or unsupported",
     "ok": "searchable",

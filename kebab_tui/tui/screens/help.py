@@ -92,7 +92,7 @@ _LEGEND = (
     ("by meaning only", "No word matches; the passage means something near"),
     ("further keyword matches", "Keyword matches that the ranking by meaning leaves out"),
     ("weak match", "The best there is, but not near"),
-    ("moved", "The passage is at other lines by now"),
+    ("moved", "The passage is at other lines or on another page by now"),
     ("changed", "The note was modified after it was indexed"),
     ("gone", "The note does not exist any more"),
     ("+2", "Further passages of the same note"),

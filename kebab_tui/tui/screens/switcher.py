@@ -16,11 +16,12 @@ from textual import on
 from textual.content import Content
 from textual.widgets.input import Selection
 
-from kebab_tui.domain.citation import Citation, SourceSpan
+from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit, ambiguous_paths
 from kebab_tui.domain.ids import ChunkId, ChunkRow
 from kebab_tui.domain.names import name_key
+from kebab_tui.domain.pages import cite, page_count
 from kebab_tui.tui.actions import Actions, ScreenName
 from kebab_tui.tui.hand_off import path_of
 from kebab_tui.tui.history import TypingDebounce
@@ -53,8 +54,9 @@ class Choice(NamedTuple):
 
 
 def hit_of(note: FoundNote) -> SearchHit:
-    """A note as a hit on its first line, without a passage."""
+    """A note as a hit on its first line or page, without a passage."""
     document = note.document
+    beginning = SourceSpan(1, 1, page=1 if page_count(document.facets) else None)
     return SearchHit(
         rank=1,
         score=0.0,
@@ -75,7 +77,7 @@ def hit_of(note: FoundNote) -> SearchHit:
         snippet="",
         highlights=(),
         text="",
-        citation=Citation(document.path, SourceSpan(1, 1)),
+        citation=cite(document, beginning),
         retrieval=RetrievalDetail("lexical"),
         retrieval_method="name",
         index_version="",
